@@ -1,12 +1,11 @@
-// Package budget has the limits of what one request may make this process read, each
-// under its name, and the checks of encoded messages against them. Readers apply them
-// while they read, before anything is built: a request beyond a budget costs time linear
-// in the bytes read, and little of it.
+// Package budget has the limits of the data of one request that this process reads, each under its
+// name, and the checks of encoded messages against them. Readers apply the limits while they read,
+// before they build anything. A request beyond a budget therefore costs little time, linear in the
+// bytes read.
 //
-// Budgets are far above what clients need and low enough that each request, whatever it
-// holds, takes less than half a second of a processor and memory in proportion to its
-// size before a model is asked. They are constants: a limit that fits all deployments
-// needs no flag. docs/limits.md lists them.
+// Budgets are far above the needs of clients. They are low enough that each request takes less than
+// half a second of processor time, and memory in proportion to its size, before a model is used.
+// Budgets are constants: a limit that fits all deployments needs no flag. docs/limits.md lists them.
 package budget
 
 import (
@@ -15,80 +14,80 @@ import (
 	"unicode/utf8"
 )
 
-// Budgets of all texts and messages of a request.
+// Budgets of the texts and messages of a request.
 const (
-	// Stops is how many stop sequences of a typed service are read; the schema's rules
-	// take fewer.
+	// Stops is the maximum number of stop sequences that a typed service reads. The schema's rules
+	// allow fewer.
 	Stops = 64
-	// Embedded is how many inputs of embeddings, or prompts, are read; a request may have
-	// fewer.
+	// Embedded is the maximum number of embedding inputs or prompts that are read. A request may be
+	// limited to fewer.
 	Embedded = 4096
-	// Depth is how deep lists and objects, or messages, may nest.
+	// Depth is the maximum nesting depth of lists and objects, or of messages.
 	Depth = 128
-	// Values is how many values a text of JSON or a message may hold: strings, numbers,
-	// literals, lists, objects and messages. Numbers in lists of token ids and in tensors
-	// have budgets of their own.
+	// Values is the maximum number of values in a JSON text or a message: strings, numbers, literals,
+	// lists, objects and messages. Numbers in lists of token ids and in tensors have separate
+	// budgets.
 	Values = 1 << 18
-	// ObjectKeys is how many keys one object of a JSON body may have. Larger sets of keys
-	// don't fit into the caches of a processor, and take many times as long for each key.
+	// ObjectKeys is the maximum number of keys in one object of a JSON body. Larger sets of keys
+	// exceed the processor's caches and take many times as long for each key.
 	ObjectKeys = 1 << 14
-	// Strings is how many elements of type string or bytes an encoded message may hold.
+	// Strings is the maximum number of elements of type string or bytes in an encoded message.
 	Strings = 1 << 20
-	// UnknownFields is how many fields a message may hold, with the messages in it, that its
-	// schema doesn't have.
+	// UnknownFields is the maximum number of fields outside of the schema in a message and its nested
+	// messages.
 	UnknownFields = 1 << 12
 )
 
 // Budgets of fields.
 const (
-	// FieldValues is how many values one field of a form of its own may hold, as
-	// tool_choice.
+	// FieldValues is the maximum number of values in one field with a form defined by the API, such
+	// as tool_choice.
 	FieldValues = 1 << 12
-	// FreeValues is how many values one field may hold whose form is the client's:
-	// tools, a JSON Schema, variables of the chat template.
+	// FreeValues is the maximum number of values in one field whose form the client defines: tools, a
+	// JSON Schema, variables of the chat template.
 	FreeValues = 1 << 16
-	// Keys is how many keys a map may have: logit_bias, chat_template_kwargs, KServe's
+	// Keys is the maximum number of keys in a map: logit_bias, chat_template_kwargs, KServe's
 	// parameters.
 	Keys = 1 << 12
-	// Messages is how many messages a chat, or items a response, may have.
+	// Messages is the maximum number of messages in a chat, or of items in a response.
 	Messages = 1 << 14
-	// Tools is how many tools a request may offer.
+	// Tools is the maximum number of tools in a request.
 	Tools = 1 << 10
-	// Words is how many entries stop_token_ids and bad_words may have.
+	// Words is the maximum number of entries in stop_token_ids and in bad_words.
 	Words = 1 << 12
-	// Choices is how many texts a choice as the answer's form may have.
+	// Choices is the maximum number of texts in a choice constraint.
 	Choices = 1 << 14
-	// TokenIDs is how many token ids a request may hold, in all its lists together.
+	// TokenIDs is the maximum number of token ids in all lists of a request together.
 	TokenIDs = 1 << 20
-	// JSONTokenIDs is TokenIDs for messages in protobuf's JSON, whose decoder takes many
-	// times as long for a number as the other decoders.
+	// JSONTokenIDs replaces TokenIDs for messages in protobuf's JSON, whose decoder takes many times
+	// as long for a number as the other decoders.
 	JSONTokenIDs = 1 << 19
-	// JSONElements is how many numbers the tensors of a request in protobuf's JSON may hold
-	// together. KServe's REST API has a reader of its own and no such budget.
+	// JSONElements is the maximum number of numbers in all tensors of a request in protobuf's JSON.
+	// KServe's REST API has its own reader and no such budget.
 	JSONElements = 1 << 20
-	// Tensors is how many inputs, and how many outputs, a request of KServe may name, and
-	// Dimensions the length of a shape.
+	// Tensors is the maximum number of inputs, and of outputs, in a request of KServe. Dimensions is
+	// the maximum length of a shape.
 	Tensors    = 1 << 14
 	Dimensions = 1 << 8
 )
 
 // Budgets of structured outputs.
 const (
-	// Subschemas is how many schemas the JSON Schemas of a request may hold.
+	// Subschemas is the maximum number of schemas in the JSON Schemas of a request.
 	Subschemas = 10_000
-	// PatternBytes is the length of a regular expression, and PatternsBytes that of all
-	// those in the JSON Schemas of a request.
+	// PatternBytes is the maximum length of a regular expression. PatternsBytes is the maximum length
+	// of all regular expressions in the JSON Schemas of a request.
 	PatternBytes  = 16 << 10
 	PatternsBytes = 512 << 10
-	// GrammarBytes is the length of a grammar, or of structural tags.
+	// GrammarBytes is the maximum length of a grammar or of structural tags.
 	GrammarBytes = 1 << 20
 )
 
-// Budgets of texts that are tokenized: of one text TextBytes, or TextBytesPerToken for each
-// token of the model's context if that is more; of several together TextsBytes, or what one
-// may have if that is more. Words of more than LongWord bytes, which take many times as long
-// as others, may together have TextBytes, or LongWordBytesPerToken for each token of the
-// context if that is more.
+// Budgets of texts that are tokenized. One text may have TextBytes, or TextBytesPerToken for each
+// token of the model's context length, whichever is more. Several texts together may have TextsBytes,
+// or the budget of one text, whichever is more. Words of more than LongWord bytes take many times as
+// long as others. Together they may have TextBytes, or LongWordBytesPerToken for each token of the
+// context length, whichever is more.
 const (
 	TextBytes         = 512 << 10
 	TextBytesPerToken = 16
@@ -98,48 +97,48 @@ const (
 	LongWordBytesPerToken = 8
 )
 
-// Text is how many bytes a text may have that is tokenized for a model whose context has
-// that many tokens, 0 for an unknown one.
+// Text returns the maximum number of bytes of a tokenized text for a context length in tokens. The
+// context length is 0 if it isn't known.
 func Text(context int) int {
 	return max(TextBytes, TextBytesPerToken*min(context, 1<<40))
 }
 
-// LongWords is how many bytes the words of more than [LongWord] bytes of a request may have.
+// LongWords returns the maximum number of bytes of a request's words of more than [LongWord] bytes.
 func LongWords(context int) int {
 	return max(TextBytes, LongWordBytesPerToken*min(context, 1<<40))
 }
 
-// Texts is [Text] for several texts of a request together.
+// Texts returns the maximum number of bytes of several texts of a request together.
 func Texts(context int) int { return max(TextsBytes, Text(context)) }
 
-// Budgets of compressed messages: InflatedBytes, or InflatedTimes the compressed size if
-// that is more. What is larger is to be sent without compression.
+// Budgets of compressed messages: InflatedBytes, or InflatedTimes the compressed size, whichever is
+// more. Larger messages must be sent without compression.
 const (
 	InflatedBytes = 4 << 20
 	InflatedTimes = 100
 )
 
-// Inflated is how many bytes a compressed message of a size may become.
+// Inflated returns the maximum uncompressed size of a compressed message, in bytes.
 func Inflated(compressed int64) int64 {
 	return max(InflatedBytes, InflatedTimes*compressed)
 }
 
-// ErrInflated is returned for a message that becomes more.
+// ErrInflated is returned for a message that exceeds [Inflated].
 var ErrInflated = fmt.Errorf("the compressed message grows to more than %d MiB and more than %d times its size: send it without compression", InflatedBytes>>20, InflatedTimes)
 
-// Error is returned for a request beyond a budget.
+// Error is returned for a request that exceeds a budget.
 type Error struct {
-	// Field is the path of the field without positions, such as messages.parts; empty for
-	// the message itself.
+	// Field is the path of the field without indexes, such as messages.parts. It is empty for the
+	// message itself.
 	Field string
-	// Most of what it may hold.
+	// Most is the budget, and What the unit.
 	Most int
 	What string
-	// Advice is what to do; empty where it is to send fewer.
+	// Advice is the remedy. If it is empty, the remedy is to send fewer.
 	Advice string
 }
 
-// Error names the field, the limit and what to do.
+// Error names the field, the limit and the remedy.
 func (e *Error) Error() string {
 	field := e.Field
 	if field == "" {
@@ -148,14 +147,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s holds more than %d %s: %s", field, e.Most, e.What, cmp.Or(e.Advice, "send fewer"))
 }
 
-// What an error shows at most of a client's own text, in bytes: a key of a megabyte must not
-// come back.
+// Maximum lengths of client data in an error, in bytes: an error must not repeat a key of a megabyte.
 const (
 	MessageBytes = 1 << 10
 	NameBytes    = 200
 )
 
-// Cut shortens text to at most limit bytes of whole characters, and marks that it did.
+// Cut shortens text to at most limit bytes of whole characters. A shortened text ends in a mark.
 func Cut(text string, limit int) string {
 	const mark = "…"
 	if len(text) <= limit {

@@ -43,8 +43,8 @@ func inParts(n, size int) *tridentv1.EmbedRequest {
 	return &tridentv1.EmbedRequest{Input: repeated(n, ids)}
 }
 
-// TestMessages holds each kind of field to its budget, in both encodings: what is at the
-// limit passes, one more is an error that names the field and the limit.
+// TestMessages checks the budget of each kind of field in both encodings. The limit itself passes.
+// One more element is an error that names the field and the limit.
 func TestMessages(t *testing.T) {
 	tier.Computes(t)
 	user := &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_USER}
@@ -106,8 +106,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// encodings returns the results for the encodings of a message. Protobuf's JSON of large
-// messages takes seconds to write: in the check tier TestJSON has such texts.
+// encodings returns the results for the encodings of a message. Writing protobuf's JSON of large
+// messages takes seconds. In the check tier, TestJSON covers such texts.
 func encodings(t *testing.T, m proto.Message) map[string]error {
 	t.Helper()
 	wire, err := proto.Marshal(m)
@@ -117,7 +117,7 @@ func encodings(t *testing.T, m proto.Message) map[string]error {
 	of := budget.Of(m.ProtoReflect().Descriptor())
 	results := map[string]error{"wire": of.Check(wire)}
 	if len(wire) > tier.Size(largeMessage, math.MaxInt) || len(wire) >= budget.TokenIDs && m.ProtoReflect().Descriptor() == new(tridentv1.EmbedRequest).ProtoReflect().Descriptor() {
-		return results // of token ids JSON may have fewer: TestJSON
+		return results // JSON allows fewer token ids: see TestJSON
 	}
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -131,10 +131,10 @@ func encodings(t *testing.T, m proto.Message) map[string]error {
 	return results
 }
 
-// largeMessage is the size in bytes of messages whose JSON only the slow tier checks.
+// largeMessage is the size in bytes from which only the slow tier checks a message's JSON.
 const largeMessage = 64 << 10
 
-// TestTotals holds messages to what all their fields together may be.
+// TestTotals checks the limits of all fields of a message together.
 func TestTotals(t *testing.T) {
 	tier.Computes(t)
 	many := &tridentv1.ChatMessage{Parts: repeated(budget.Values/budget.Messages, &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{}})}
@@ -142,7 +142,7 @@ func TestTotals(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		message proto.Message
-		want    string // by the wire format; in JSON strings are values too
+		want    string // in the wire format; in JSON strings count as values too
 	}{
 		{"ids in many texts", inParts(1024, budget.TokenIDs/1024), ""},
 		{"too many ids in many texts", inParts(1024, budget.TokenIDs/1024+1), "input.token_ids.ids holds more than 1048576 numbers: send fewer"},
@@ -159,7 +159,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestUnknownFields counts those of the messages in a message, too.
+// TestUnknownFields checks that unknown fields of nested messages count too.
 func TestUnknownFields(t *testing.T) {
 	descriptor := (&tridentv1.ChatRequest{}).ProtoReflect().Descriptor()
 	of, messages := budget.Of(descriptor), descriptor.Fields().ByName("messages").Number()
@@ -243,8 +243,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestBroken has both checks go over every part of a message, whole or with one byte
-// changed: who decodes it says what is wrong with it.
+// TestBroken runs both checks on every prefix of a message, and on the message with any one byte changed.
+// The checks must report no error, because the decoder reports invalid input.
 func TestBroken(t *testing.T) {
 	m := &tridentv1.ChatRequest{
 		Model: "m", Messages: []*tridentv1.ChatMessage{{Content: "é\"", ToolCalls: []*tridentv1.ToolCall{{Id: "a"}}}}, LogitBias: biases(2), StopTokenIds: []uint32{1, 300},
@@ -274,7 +274,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestMemory is that a check takes none, however large the message is.
+// TestMemory checks that a check allocates nothing for a message of any size.
 func TestMemory(t *testing.T) {
 	small, large := inParts(1, 1), inParts(tier.Size(64, 1024), 400)
 	of := budget.Of(small.ProtoReflect().Descriptor())
@@ -298,7 +298,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSchemas holds the schemas that clients see to the budgets of this package.
+// TestSchemas checks that the schemas for clients agree with the budgets of this package.
 func TestSchemas(t *testing.T) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(openapi.OpenAI())
@@ -314,7 +314,7 @@ func TestSchemas(t *testing.T) {
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/tokenize", "/v1/detokenize"} {
 		body := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		for name, property := range body.Properties {
-			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // older, and lower
+			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // an older field with a lower limit
 				s := property.Value
 				if (s.MaxItems == nil || *s.MaxItems != uint64(most)) && (s.MaxProps == nil || *s.MaxProps != uint64(most)) {
 					t.Errorf("%s of %s isn't limited to %d", name, path, most)
@@ -357,7 +357,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestDocs holds the tables of docs/limits.md to the constants.
+// TestDocs checks that the tables of docs/limits.md agree with the constants.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {
@@ -365,7 +365,7 @@ func TestDocs(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "## Budgets of a request")
 	section, _, _ = strings.Cut(section, "\n## ")
-	number := func(n int) string { // with commas, as the tables have it
+	number := func(n int) string { // with commas, as in the tables
 		s := fmt.Sprint(n)
 		for i := len(s) - 3; i > 0; i -= 3 {
 			s = s[:i] + "," + s[i:]
@@ -407,7 +407,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestCut keeps whole characters, and text that is short enough.
+// TestCut checks that whole characters are kept, and that short text is unchanged.
 func TestCut(t *testing.T) {
 	for _, test := range []struct {
 		text  string

@@ -2,5 +2,5 @@ package budget
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 
-// MostOf is what a list or a map may hold.
+// MostOf returns the maximum number of elements of a list or a map.
 func MostOf(d protoreflect.FieldDescriptor) int { return mostOf(d) }

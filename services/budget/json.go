@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// CheckJSON is [Message.Check] for a message in protobuf's JSON. What isn't JSON, or isn't
-// the message's, is left to who decodes it.
+// CheckJSON is [Message.Check] for a message in protobuf's JSON. Input that isn't JSON, or doesn't
+// fit the message, is left to the decoder.
 func (m *Message) CheckJSON(text []byte) error {
 	s := &scanner{text: text, tally: tally{mostNumbers: JSONTokenIDs, mostElements: JSONElements}}
 	if err := s.value(m, nil, Depth); err != nil {
@@ -16,8 +16,8 @@ func (m *Message) CheckJSON(text []byte) error {
 	return nil
 }
 
-// CheckMembers returns an [*Error] for a text of JSON that is an object of more than [Keys].
-// What its members hold isn't looked at.
+// CheckMembers returns an [*Error] for a JSON object with more than [Keys] members. It doesn't check
+// the members' values.
 func CheckMembers(text []byte) error {
 	s := &scanner{text: text}
 	if s.next() != '{' {
@@ -34,15 +34,15 @@ func CheckMembers(text []byte) error {
 	return nil
 }
 
-// scanner goes over a text of JSON once. It doesn't check the grammar: where a text can't
-// be JSON it stops without an error, and has counted all that comes before.
+// scanner reads over a JSON text once. It doesn't check the grammar. If the text can't be JSON, the
+// scanner stops without an error and has counted everything before.
 type scanner struct {
 	text  []byte
 	at    int
 	tally tally
 }
 
-// next skips what stands between values and returns the byte after it, 0 at the end.
+// next skips separators between values and returns the next byte, or 0 at the end.
 func (s *scanner) next() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -54,8 +54,8 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// value goes over a value of a message m, of the list or map f, or, where both are nil, of
-// any form.
+// value reads over a value of a message m, or of the list or map f. If both are nil, the value may
+// have any form.
 func (s *scanner) value(m *Message, f *field, depth int) *Error {
 	c := s.next()
 	if c != '-' && c-'0' > 9 {
@@ -87,7 +87,7 @@ func (s *scanner) value(m *Message, f *field, depth int) *Error {
 	return nil
 }
 
-// object goes over what follows the brace of a message, or of any object if m is nil.
+// object reads over a message after its opening brace, or over any object if m is nil.
 func (s *scanner) object(m *Message, depth int) *Error {
 	for keys := 1; s.next() == '"'; keys++ {
 		if keys > ObjectKeys {
@@ -106,7 +106,7 @@ func (s *scanner) object(m *Message, depth int) *Error {
 	return nil
 }
 
-// member goes over the value of a message's field, nil for an unknown one.
+// member reads over the value of a message's field. The field is nil if it is unknown.
 func (s *scanner) member(f *field, depth int) *Error {
 	switch {
 	case f == nil:
@@ -120,9 +120,9 @@ func (s *scanner) member(f *field, depth int) *Error {
 	return nil
 }
 
-// entries goes over what follows the brace of a map.
+// entries reads over a map after its opening brace.
 func (s *scanner) entries(f *field, depth int) *Error {
-	of := f.of.fields[2].of // the value of a map's entry
+	of := f.of.fields[2].of // the value of a map entry
 	for keys := 1; s.next() == '"'; keys++ {
 		s.string()
 		if keys > f.most {
@@ -139,8 +139,7 @@ func (s *scanner) entries(f *field, depth int) *Error {
 // anyList is a list of values of any form.
 var anyList = &field{list: true, most: math.MaxInt} //nolint:gochecknoglobals // a constant
 
-// list goes over what follows the bracket of a list, whose elements are those of f if it
-// isn't nil.
+// list reads over a list after its opening bracket. The elements are those of f, unless f is nil.
 func (s *scanner) list(f *field, depth int) *Error {
 	if f == nil || f.entry {
 		f = anyList
@@ -165,7 +164,7 @@ func (s *scanner) list(f *field, depth int) *Error {
 	return nil
 }
 
-// string goes past a string and returns it with its quotes.
+// string reads over a string and returns it with its quotes.
 func (s *scanner) string() []byte {
 	start := s.at
 	for s.at++; s.at < len(s.text); {
@@ -182,23 +181,23 @@ func (s *scanner) string() []byte {
 	return s.text[start:]
 }
 
-// escaped reports whether a quote after the text belongs to the string: an odd number of
-// backslashes stands before it.
+// escaped reports whether a quote after the text belongs to the string: an odd number of backslashes
+// precedes it.
 func escaped(text []byte) bool {
 	return (len(text)-len(bytes.TrimRight(text, `\`)))%2 == 1
 }
 
-// plain is a key without quotes and escapes.
+// plain returns a key without quotes and escapes.
 func plain(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return bytes.Trim(quoted, `"`)
 	}
 	var key string
-	_ = json.Unmarshal(quoted, &key) // a key that can't be read isn't a field's
+	_ = json.Unmarshal(quoted, &key) // a key that can't be parsed isn't a known field
 	return []byte(key)
 }
 
-// skip goes past a value of any size and depth.
+// skip reads over a value of any size and depth.
 func (s *scanner) skip() {
 	for depth := 0; ; {
 		switch s.next() {
@@ -221,7 +220,7 @@ func (s *scanner) skip() {
 	}
 }
 
-// word goes past a number or a literal.
+// word reads over a number or a literal.
 func (s *scanner) word() {
 	for ; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {

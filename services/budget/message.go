@@ -9,33 +9,33 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Message is the budget of a kind of protobuf messages. It checks encoded ones before they
-// are decoded. It may be used concurrently.
+// Message is the budget of a type of protobuf message. It checks encoded messages before they are
+// decoded. It may be used concurrently.
 //
-// A repeated field or a map holds at most what the schema says (max_items and max_pairs of
-// protovalidate), else [Keys] entries of a map, [Tensors] messages, [Strings] strings. All
-// messages in one count towards [Values], all strings towards Strings, and all numbers of
-// lists whose schema has a limit towards [TokenIDs], or [JSONTokenIDs]. Numbers of other
-// lists, which are the elements of tensors, are bounded by their bytes, and in protobuf's
-// JSON by [JSONElements]. Fields that the schema doesn't have count towards [UnknownFields].
+// The schema limits repeated fields and maps (max_items and max_pairs of protovalidate). Without such
+// a rule, a map has at most [Keys] entries, a list of messages [Tensors] and a list of strings
+// [Strings]. All messages within one count towards [Values], and all strings towards Strings. Numbers
+// in lists with a limit in the schema count towards [TokenIDs], or [JSONTokenIDs]. Numbers in other
+// lists are the elements of tensors. Their bytes bound them, and in protobuf's JSON [JSONElements]
+// does. Unknown fields count towards [UnknownFields].
 type Message struct {
 	fields  map[protowire.Number]*field
 	byName  map[string]*field
-	counted int // fields that have a count of their own
+	counted int // number of fields that have their own count
 }
 
-// field is what is known of one.
+// field is the budget of one field.
 type field struct {
 	name   string
-	of     *Message // nil for what isn't a message
-	list   bool     // or a map
-	entry  bool     // a map's
+	of     *Message // nil if the field isn't a message
+	list   bool     // a list or a map
+	entry  bool     // a map
 	most   int
-	count  int // its position among the counted ones, -1 for none
+	count  int // its index among the counted fields, or -1
 	number width
 }
 
-// width is how a number is encoded.
+// width is the encoding of a number.
 type width uint8
 
 const (
@@ -45,15 +45,15 @@ const (
 	fixed64
 )
 
-// Of derives the budget of a message and of all that it may contain.
+// Of derives the budget of a message and of all messages that it may contain.
 func Of(descriptor protoreflect.MessageDescriptor) *Message {
 	return derive(descriptor, map[protoreflect.FullName]*Message{})
 }
 
-// Kinds are budgets by the names of messages.
+// Kinds are budgets by message name.
 type Kinds map[protoreflect.FullName]*Message
 
-// Inputs are the budgets of what the methods of services take.
+// Inputs returns the budgets of the request messages of services.
 func Inputs(services ...protoreflect.ServiceDescriptor) Kinds {
 	kinds := Kinds{}
 	for _, service := range services {
@@ -65,8 +65,8 @@ func Inputs(services ...protoreflect.ServiceDescriptor) Kinds {
 	return kinds
 }
 
-// Check is [Message.Check] for an encoded message that is to be decoded into m. One that
-// isn't among the kinds has no budget.
+// Check checks an encoded message that is going to be decoded into m, by [Message.Check]. A message
+// of another kind has no budget.
 func (k Kinds) Check(m proto.Message, encoded []byte) error {
 	if of := k[m.ProtoReflect().Descriptor().FullName()]; of != nil {
 		return of.Check(encoded)
@@ -74,7 +74,7 @@ func (k Kinds) Check(m proto.Message, encoded []byte) error {
 	return nil
 }
 
-// CheckJSON is the same for protobuf's JSON.
+// CheckJSON checks a message in protobuf's JSON, by [Message.CheckJSON].
 func (k Kinds) CheckJSON(m proto.Message, text []byte) error {
 	if of := k[m.ProtoReflect().Descriptor().FullName()]; of != nil {
 		return of.CheckJSON(text)
@@ -105,9 +105,9 @@ func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.Fu
 	return m
 }
 
-// unruled are the limits of fields of KServe's schema, which has no rules, and of fields that
-// the rules of the schema bound more tightly: a list that is a little too long is left to
-// them, as their errors carry the name of the field and the request's id.
+// unruled are the limits of fields of KServe's schema, which has no rules, and of fields with tighter
+// rules in the schema. A list that is slightly too long is left to these rules, because their errors
+// have the name of the field and the request's id.
 var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
 	"inference.ModelInferRequest.InferInputTensor.shape": Dimensions,
 	"inference.ModelInferRequest.raw_input_contents":     Tensors,
@@ -117,7 +117,7 @@ var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a cons
 	"trident.v1.EmbedRequest.input":                      Embedded,
 }
 
-// mostOf is the schema's own limit, or that of the field's kind.
+// mostOf returns the schema's limit of a field, or the limit of the field's kind.
 func mostOf(d protoreflect.FieldDescriptor) int {
 	if most, ok := unruled[d.FullName()]; ok {
 		return most
@@ -152,11 +152,11 @@ func widthOf(kind protoreflect.Kind) width {
 	return notNumber
 }
 
-// tally counts what one message holds.
+// tally has the counts of one message.
 type tally struct {
 	values, strings, numbers, elements, unknown int
 	mostNumbers, mostElements                   int
-	counts                                      []int // of the counted fields of the messages that are open
+	counts                                      []int // of the counted fields of all messages that are being read
 }
 
 // add counts n elements of a field.
@@ -170,7 +170,7 @@ func (t *tally) add(f *field, counts []int, n int) *Error {
 	return t.total(f, n)
 }
 
-// total counts n elements of a field towards those of the whole message.
+// total adds n elements of a field to the count of the whole message.
 func (t *tally) total(f *field, n int) *Error {
 	count, most, what, advice := &t.strings, Strings, "strings", ""
 	switch {
@@ -190,7 +190,7 @@ func (t *tally) total(f *field, n int) *Error {
 	return nil
 }
 
-// elementsAdvice is what to do with tensors beyond [JSONElements].
+// elementsAdvice is the remedy for tensors beyond [JSONElements].
 const elementsAdvice = "send the tensors as bytes in raw_input_contents, or the message in protobuf's binary encoding"
 
 func (f *field) elements() string {
@@ -200,7 +200,7 @@ func (f *field) elements() string {
 	return "elements"
 }
 
-// under puts a field before an error's path.
+// under prepends a field to an error's path.
 func (e *Error) under(name string) *Error {
 	if e.Field != "" {
 		e.Field = name + "." + e.Field
@@ -208,8 +208,8 @@ func (e *Error) under(name string) *Error {
 	return e
 }
 
-// Check returns an [*Error] for an encoded message beyond its budget. What isn't protobuf's
-// wire format is left to who decodes it.
+// Check returns an [*Error] for an encoded message that exceeds its budget. Input that isn't
+// protobuf's wire format is left to the decoder.
 func (m *Message) Check(encoded []byte) error {
 	if err := m.check(encoded, &tally{mostNumbers: TokenIDs, mostElements: math.MaxInt}, Depth); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (m *Message) check(b []byte, t *tally, depth int) *Error {
 	return nil
 }
 
-// check counts one occurrence of a field, whose message has its counts at open.
+// check counts one occurrence of a field. The counts of the field's message start at open.
 func (f *field) check(value []byte, wire protowire.Type, t *tally, open, depth int) *Error {
 	n := 1
 	if wire == protowire.BytesType {
@@ -269,7 +269,8 @@ func (f *field) check(value []byte, wire protowire.Type, t *tally, open, depth i
 	return nil
 }
 
-// elementsIn is how many elements a value with a length is: one, but for packed numbers.
+// elementsIn returns the number of elements in a length-delimited value: one, except for packed
+// numbers.
 func (f *field) elementsIn(value []byte) int {
 	switch f.number {
 	case varint:
