@@ -6,11 +6,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// explainAdded explains an engine's refusal of a sampling parameter that Trident added to
-// the request, or that stands for another field of it: by what the client asked for, and
-// by what the operator can set. It is nil for a parameter that the client sent by this
-// name. Unsupported is false for a parameter of which the engine refuses the value, by
-// the reason why.
+// explainAdded explains an engine's refusal of a sampling parameter that Trident added to the
+// request, or derived from another field. The explanation names the field that the client sent, or
+// the setting of the operator. It is nil for a parameter that the client sent under this name. If
+// the engine refuses only the parameter's value, unsupported is false and why is the reason.
 func explainAdded(req *inference.Request, parameter, why string, unsupported bool) *inference.Error {
 	s := &req.Sampling
 	switch parameter {
@@ -35,8 +34,8 @@ func explainAdded(req *inference.Request, parameter, why string, unsupported boo
 	return nil
 }
 
-// explainConstraint is about a constraint of which the engine's own words name a field
-// that the client may not have sent.
+// explainConstraint explains the refusal of a constraint. The engine's message names a field that
+// the client may not have sent.
 func explainConstraint(model, param, why string, unsupported bool) *inference.Error {
 	if unsupported {
 		return inference.Unsupported(param, "%s is not supported by the model `%s`: its engine takes no such structured outputs (%s says which it takes)", param, model, settingName)
@@ -44,7 +43,8 @@ func explainConstraint(model, param, why string, unsupported bool) *inference.Er
 	return inference.Invalid(param, "%s %s", param, strings.TrimSpace(why))
 }
 
-// explainSpecialTokens is about the parser that reads an answer by special tokens.
+// explainSpecialTokens explains the refusal of special tokens that the model's parser needs in the
+// answer.
 func explainSpecialTokens(model, setting string) *inference.Error {
 	const format = "%s the model `%s`: its %s needs special tokens in the answer, and its engine can't leave them there (skip_special_tokens). Set %s, or the parameter %s, to a parser that reads text, or to none"
 	name := inference.ParamPrefix + setting

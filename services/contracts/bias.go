@@ -10,10 +10,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// bias sends the biases of tokens as TensorRT-LLM takes them: by words, each of
-// which its preprocessing turns into token ids, with what the tokenizer puts before
-// a text. Only tokens whose text comes back as that one token can be had so. What
-// stands before it gets the bias too, which is harmless only where it is negative.
+// bias sends the biases of tokens as TensorRT-LLM takes them: as words. Its preprocessing converts
+// each word to token ids, including the prefix that the tokenizer adds to a text. Therefore only
+// tokens whose text is tokenized to the same single token are supported. The prefix gets the bias
+// too, which is harmless only if the bias is negative.
 func (e *separate) bias(biases map[int]float64) {
 	const param = "logit_bias"
 	switch {
@@ -42,14 +42,14 @@ func (e *separate) bias(biases map[int]float64) {
 	}
 }
 
-// wordOf is the text that is read as this token.
+// wordOf returns the text that is tokenized to this token.
 func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error) {
 	const param = "logit_bias"
 	if id >= tokenizer.Size() {
 		return "", inference.Invalid(param, "logit_bias holds the token id %d, but the model has %d tokens", id, tokenizer.Size())
 	}
 	word := tokenizer.Decode([]int{id}, false)
-	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // a token's
+	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // short: the text of one token
 	if err != nil {
 		return "", fmt.Errorf("tokenize a word of logit_bias: %w", err)
 	}

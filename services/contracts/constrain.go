@@ -16,27 +16,27 @@ var (
 	_ inference.Constrainer = Python{}
 )
 
-// Constrain judges a constraint by the backends of structured outputs that the model's
-// engine may run. vLLM passes over keywords that its backend doesn't know, and its engine
-// ends on what the backend of its first request doesn't take.
+// Constrain checks a constraint against the structured outputs backends that the model's engine may
+// run. vLLM ignores keywords that its backend doesn't know. Its engine terminates on constraints
+// that the backend of its first request doesn't support.
 func (VLLM) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
 	return constrain(target, c)
 }
 
-// Constrain judges a constraint where it is known which backend the engine runs.
+// Constrain checks a constraint if the engine's structured outputs backend is known.
 func (TensorRTLLM) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
 	return constrain(target, c)
 }
 
-// Constrain judges a constraint where it is known which backend the engine runs.
+// Constrain checks a constraint if the engine's structured outputs backend is known.
 func (Python) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
 	return constrain(target, c)
 }
 
-// settingName is what operators set.
+// settingName is the name of the setting in a model's config.pbtxt.
 const settingName = "trident." + inference.SettingStructuredOutputs
 
-// constrain judges by the target's setting; without one nothing is known of the engine.
+// constrain checks a constraint by the target's setting. Without a setting, any constraint passes.
 func constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
 	switch target.StructuredOutputs {
 	case "":
@@ -58,7 +58,8 @@ func constrain(target *inference.Target, c *inference.Structured) (*inference.St
 	return &inference.Structured{Kind: kind, Value: value, Param: c.Param}, nil
 }
 
-// refused names the field, what in it can't be had, and the setting that allows it.
+// refused returns an error that names the field, the unsupported part and the setting that allows
+// it.
 func refused(target *inference.Target, c *inference.Structured, r *structured.RefusalError) *inference.Error {
 	param, path := place(c, r.Path)
 	where := param
@@ -81,11 +82,11 @@ func refused(target *inference.Target, c *inference.Structured, r *structured.Re
 		where, r.Construct, target.Name, target.StructuredOutputs, settingName, setting)
 }
 
-// ofTool finds a tool's own schema in that of a forced call.
+// ofTool matches the path of a tool's own schema within the schema of a forced tool call.
 var ofTool = regexp.MustCompile(`^(?:items\.)?anyOf\[(\d+)\]\.properties\.arguments\.?|^\$defs\.tool(\d+)\.?`)
 
-// place is the field at fault and the path within it. The schema of a forced call is made
-// of the tools' own, and that of a call or an answer of those and the client's.
+// place returns the field at fault and the path within it. The schema of a forced tool call is
+// built from the tools' own schemas. The schema of a call or an answer also has the client's schema.
 func place(c *inference.Structured, path string) (field, within string) {
 	if c.Calls > 0 {
 		if rest, ok := strings.CutPrefix(path, fmt.Sprintf("anyOf[%d]", c.Calls)); ok {

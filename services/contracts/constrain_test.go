@@ -10,15 +10,16 @@ import (
 	"github.com/trident-inference/trident/services/structured"
 )
 
-// TestSettingValues: what operators may set is what constraints are judged by.
+// TestSettingValues checks that the operators' setting has the same values as the package
+// structured.
 func TestSettingValues(t *testing.T) {
 	if got, want := inference.StructuredOutputs(), structured.Settings(); !slices.Equal(got, want) {
 		t.Errorf("the setting takes %v, the judgement %v", got, want)
 	}
 }
 
-// TestConstrain has what becomes of a constraint by the setting: the form in which it is
-// sent, or the field, the construct and the setting that allows it.
+// TestConstrain checks the result for a constraint by the setting: the form that is sent, or the
+// field, the construct and the setting that allows it.
 func TestConstrain(t *testing.T) {
 	const schema, forced = "response_format.json_schema.schema", "tool_choice"
 	tests := []struct {

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// cumulative makes deltas of texts of which each holds all that came before, as
-// TensorRT-LLM's LLM API gives them. The texts are valid UTF-8, in which a
-// character that isn't whole yet shows as replacement characters at the end.
+// cumulative derives deltas from texts that each contain all previous ones, as TensorRT-LLM's LLM
+// API returns them. The texts are valid UTF-8. An incomplete character appears as replacement
+// characters at the end.
 type cumulative struct {
-	stops []string // that end the text
-	told  []byte   // what of the latest text has been given
-	held  []byte   // its end, which may still change
+	stops []string // stop sequences
+	told  []byte   // the emitted part of the latest text
+	held  []byte   // the rest of the latest text, which may still change
 }
 
-// add gives what a text adds to the ones before. The result is a view of it and
-// holds as long. With final nothing of it is held back.
+// add returns the part that a text adds to the previous ones. The result is a view of text and
+// valid as long as text. With final, nothing is held back.
 func (c *cumulative) add(text []byte, final bool) []byte {
 	tail := text[min(len(c.told), len(text)):]
 	if !bytes.HasPrefix(text, c.told) {
@@ -32,10 +32,10 @@ func (c *cumulative) add(text []byte, final bool) []byte {
 	return whole
 }
 
-// changed is for a text that doesn't go on from the one before. What was given
-// can't be taken back: a text that has grown goes on behind it. One that became
-// shorter has lost the beginning of a stop text that is now complete; the rest of
-// that stop text tells the reader, who holds the beginning.
+// changed handles a text that doesn't continue the previous one. Emitted text can't be withdrawn. A
+// longer text is continued behind the emitted length. A shorter text has lost a prefix of a stop
+// sequence that is now complete. The rest of that stop sequence is returned, so that the caller,
+// which has received the prefix, can recognize the stop sequence.
 func (c *cumulative) changed(text []byte) []byte {
 	if bytes.HasPrefix(c.told, text) {
 		lost := c.told[len(text):]

@@ -11,7 +11,7 @@ func TestCumulative(t *testing.T) {
 		name  string
 		stops []string
 		texts []string // the last is final
-		want  string   // parts that were given, by |
+		want  string   // emitted parts, separated by |
 	}{
 		{"it grows", nil, []string{"a", "ab", "abc"}, "a|b|c"},
 		{"nothing new", nil, []string{"a", "a", "ab"}, "a||b"},
@@ -41,8 +41,8 @@ func TestCumulative(t *testing.T) {
 	}
 }
 
-// grown gives each beginning of a text, cut at every byte, as a detokenizer shows
-// it: with a replacement character for each byte of a character that isn't whole.
+// grown returns each prefix of a text, cut at every byte, as a detokenizer prints it: with a
+// replacement character for each byte of an incomplete character.
 func grown(text string) []string {
 	var all []string
 	for i := range len(text) + 1 {
@@ -55,8 +55,7 @@ func grown(text string) []string {
 	return all
 }
 
-// TestCumulativeSplits: however a text's growth is cut into responses, the deltas
-// are the text.
+// TestCumulativeSplits checks that the deltas join to the text for any split into responses.
 func TestCumulativeSplits(t *testing.T) {
 	for _, text := range []string{"plain", "日本語 🎉🏳️‍🌈 é\tend", "\ufffd\ufffda", "a\ufffd"} {
 		all := grown(text)
@@ -74,8 +73,8 @@ func TestCumulativeSplits(t *testing.T) {
 	}
 }
 
-// FuzzCumulative: any growth of a text, byte by byte in any steps, gives the text;
-// and texts that don't grow break nothing.
+// FuzzCumulative checks that the growth of a text in arbitrary steps yields the text, and that
+// texts that don't grow cause no failure.
 func FuzzCumulative(f *testing.F) {
 	f.Add("日本語 🎉 end", []byte{1, 2, 5}, "日x")
 	f.Add("a\ufffd", []byte{1}, "")

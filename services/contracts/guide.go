@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// guide sends a constraint on the answer's form.
+// guide sends a constraint on the form of the answer.
 func (e *separate) guide(c *inference.Structured) {
 	switch {
 	case c == nil:
@@ -27,7 +27,7 @@ func (e *separate) guide(c *inference.Structured) {
 	}
 }
 
-// guideOf is a constraint in TensorRT-LLM's words. A choice becomes a grammar.
+// guideOf returns a constraint in TensorRT-LLM's terms. A choice becomes a grammar.
 func guideOf(c *inference.Structured) (kind, guide string, err error) {
 	switch c.Kind {
 	case "json":
@@ -50,14 +50,14 @@ func guideOf(c *inference.Structured) (kind, guide string, err error) {
 	return kind, guide, nil
 }
 
-// choiceGrammar is the EBNF of a list of texts.
+// choiceGrammar returns the EBNF grammar of a list of texts.
 func choiceGrammar(list json.RawMessage) (string, error) {
 	var choices []string
 	if err := json.Unmarshal(list, &choices); err != nil || len(choices) == 0 {
 		return "", err
 	}
 	for i, choice := range choices {
-		quoted, err := marshal(choice) // EBNF's strings have JSON's escapes
+		quoted, err := marshal(choice) // EBNF strings use JSON's escapes
 		if err != nil {
 			return "", err
 		}

@@ -15,20 +15,20 @@ const (
 	inImageURLInput = "image_url_input" // its bls and multimodal ensemble: URLs
 )
 
-// imageForms are what stands before the base64 of an image in each input. Models get
-// no addresses: whatever may be fetched the core has fetched.
+// imageForms are the prefixes of an image's base64 in each input. Models get no URLs: the core has
+// already fetched all images.
 var imageForms = []struct { //nolint:gochecknoglobals // a constant table
 	input  string
 	prefix func(mediaType string) string
 }{
 	{inImage, func(string) string { return "" }},
 	{inImageURL, func(mediaType string) string { return "data:" + mediaType + ";base64," }},
-	// TensorRT-LLM's preprocessing takes a data: URI of any other type for an address, and
-	// finds the type in the bytes.
+	// TensorRT-LLM's preprocessing treats a data: URI of any other type as a URL. It detects the
+	// actual type from the bytes.
 	{inImageURLInput, func(string) string { return "data:image/jpeg;base64," }},
 }
 
-// imagesOf tells how many images the model's input for them holds.
+// imagesOf returns the number of images that the model's image input can have.
 func imagesOf(config *kserve.ModelConfig) inference.ImageInput {
 	inputs := declared(config)
 	for _, form := range imageForms {
@@ -46,7 +46,7 @@ func imagesOf(config *kserve.ModelConfig) inference.ImageInput {
 	return inference.ImageInput{}
 }
 
-// images sends those of the request, of which there are no more than imagesOf says.
+// images sends the request's images, whose number is within the limit of imagesOf.
 func (t *tensors) images(images *inference.Images) {
 	if images == nil {
 		return
@@ -76,7 +76,7 @@ func imageTexts(list []inference.Image, prefix func(mediaType string) string) []
 	return raw
 }
 
-// Texts of vLLM, of TensorRT-LLM and of Python's image library.
+// Messages of vLLM, of TensorRT-LLM and of Python's image library.
 var (
 	tooManyImages = regexp.MustCompile(`At most (\d+) image\(s\) may be provided`)
 	noImages      = regexp.MustCompile(`is not a multimodal model|does not support multimodal`)
@@ -84,13 +84,13 @@ var (
 	badPlaces     = regexp.MustCompile(`Failed to apply prompt \w+ for mm_items|Expected there to be \d+ prompt \w+ corresponding to`)
 )
 
-// explainImages knows the errors that are a request's images' fault; nil for others.
+// explainImages explains errors caused by a request's images. It returns nil for other errors.
 func explainImages(req *inference.Request, err *inference.Error) *inference.Error {
 	if len(req.ImageRefs()) == 0 {
 		return nil
 	}
 	param := req.ImagesParam()
-	most := "" // not told
+	most := "" // the message has no limit
 	if m := tooManyImages.FindStringSubmatch(err.Message); len(m) == 2 {
 		most = m[1]
 	}

@@ -47,7 +47,7 @@ func TestEncodeImages(t *testing.T) {
 		name    string
 		backend inference.Backend
 		config  *kserve.ModelConfig
-		images  int // of the list
+		images  int // number of images
 		input   string
 		shape   []int64
 		want    string
@@ -77,7 +77,7 @@ func TestEncodeImages(t *testing.T) {
 	}
 }
 
-// imageTensor encodes a job and gives its images.
+// imageTensor encodes a job and returns its images.
 func imageTensor(t *testing.T, b inference.Backend, config *kserve.ModelConfig, req *inference.Request, job *inference.Job, input string) (shape []int64, texts string, raw []byte) {
 	t.Helper()
 	got, err := b.Encode(&inference.Target{Config: config}, req, job)

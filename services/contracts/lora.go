@@ -8,8 +8,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// loraForm is how a model of these contracts is told of an adapter, by what it
-// declares.
+// loraForm returns the way in which a model of these contracts receives an adapter, by the declared
+// inputs.
 func loraForm(config *kserve.ModelConfig) inference.LoRAForm {
 	inputs := declared(config)
 	all := func(names ...string) bool {
@@ -26,7 +26,7 @@ func loraForm(config *kserve.ModelConfig) inference.LoRAForm {
 	return inference.LoRANone
 }
 
-// lora names an adapter to the model, and sends its weights if it is to have them.
+// lora sends the name or number of an adapter, and its weights if the engine needs them.
 func (e *separate) lora(adapter *inference.LoRA) {
 	if adapter == nil {
 		return
@@ -49,8 +49,9 @@ func (e *separate) lora(adapter *inference.LoRA) {
 	}
 }
 
-// matrix sends a tensor of two dimensions after those of the batch. One that doesn't
-// fit what the model declares is refused: Triton would name its inputs to the client.
+// matrix sends a tensor of two dimensions after the batch dimension. A tensor that doesn't fit the
+// declared shape is refused here, because Triton's error would reveal the model's inputs to the
+// client.
 func (e *separate) matrix(name, datatype string, raw []byte, rows, columns int64) {
 	in := e.inputs[name]
 	fits := func(i int, n int64) bool { return in.GetDims()[i] < 0 || in.GetDims()[i] == n }

@@ -11,7 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestAdapters: what says which adapter to answer with, by what a model declares.
+// TestAdapters checks how an adapter is sent, by the inputs that a model declares.
 func TestAdapters(t *testing.T) {
 	weights := &inference.LoRAWeights{Rows: 2, Width: 3, Columns: 3, Weights: make([]byte, 12), Config: make([]byte, 24)}
 	wide := &inference.LoRAWeights{Rows: 2, Width: 3, Columns: 4, Weights: make([]byte, 12), Config: make([]byte, 32)}
@@ -22,7 +22,7 @@ func TestAdapters(t *testing.T) {
 		config  *kserve.ModelConfig
 		weights *inference.LoRAWeights
 		form    inference.LoRAForm
-		want    map[string]string // name: datatype, shape and length
+		want    map[string]string // datatype, shape and length by name
 		err     string
 	}{
 		{"with weights", TensorRTLLM{}, ensembleConfig(), weights, inference.LoRAByID, map[string]string{

@@ -10,18 +10,17 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Module provides the backends, in the order in which they are asked whether a
-// model is theirs.
+// Module provides the backends, in the order in which they are matched with a model.
 var Module = fx.Module("backend", fx.Provide(All))
 
-// Config of the backends.
+// Config is the configuration of the backends.
 type Config struct {
-	// First is the name of the one that is asked first: it gets the models that
-	// declare the tensors of several contracts. Empty for the usual order.
+	// First is the name of the backend that is matched first. It gets the models that declare the
+	// tensors of several contracts. If it is empty, the default order applies.
 	First string
 }
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	var names []string
 	for _, b := range All(Config{}) {
@@ -33,7 +32,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// All are the backends, in order.
+// All returns the backends in order.
 func All(cfg Config) []inference.Backend {
 	all := []inference.Backend{VLLM{}, LLMAPI{}, TensorRTLLM{}, Python{}}
 	slices.SortStableFunc(all, func(a, b inference.Backend) int {

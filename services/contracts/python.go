@@ -5,15 +5,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Python speaks to any other model that takes a text_input and gives a
-// text_output: what it declares of the inputs of the other contracts, under any of
-// their names, it gets.
+// Python is the contract of any other model with an input text_input and an output text_output. The
+// model receives those inputs of the other contracts that it declares, under any of their names.
 type Python struct{}
 
-// Name is "python".
+// Name returns "python".
 func (Python) Name() string { return "python" }
 
-// Tasks of a model that needs no more than a text and known parameters.
+// Tasks returns TaskGenerate for a model that requires only a text and known parameters.
 func (Python) Tasks(config *kserve.ModelConfig) inference.Task {
 	if !textModel(config) {
 		return 0
@@ -21,26 +20,26 @@ func (Python) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
-// Extras are what the model declares inputs for, under any of their names. It puts
-// images where it likes.
+// Extras returns the inputs that the model declares, under any of their names. The model inserts
+// images into the prompt itself.
 func (Python) Extras(config *kserve.ModelConfig) inference.Extras {
 	images := imagesOf(config)
 	images.Placed = true
 	return separateExtras(config, images)
 }
 
-// Encode makes the request of one job.
+// Encode returns the request of one job.
 func (Python) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	return contract{}.encode(target, req, job)
 }
 
-// Decoder reads responses: texts are deltas unless the parameter accumulate_tokens
-// says otherwise.
+// Decoder returns a decoder of the responses. Texts are deltas unless the model's parameter
+// accumulate_tokens is true.
 func (Python) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
 	return contract{cumulative: accumulates(target.Config)}.decoder(target, req)
 }
 
-// Explain knows what models of TensorRT-LLM say.
+// Explain recognizes the messages of TensorRT-LLM's models.
 func (Python) Explain(req *inference.Request, err *inference.Error) *inference.Error {
 	return trtExplain(req, err)
 }

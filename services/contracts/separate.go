@@ -8,8 +8,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Inputs of the contracts whose parameters are tensors of their own. Constants
-// name an input as TensorRT-LLM's ensemble does.
+// Inputs of the contracts with one tensor for each parameter. The constants are the names in
+// TensorRT-LLM's ensemble.
 const (
 	inText          = "text_input"
 	inStream        = "stream"
@@ -39,12 +39,12 @@ const (
 	inLoRATask      = "lora_task_id"
 	inLoRAWeights   = "lora_weights"
 	inLoRAConfig    = "lora_config"
-	inLoRAID        = "lora_id" // of the LLM API, as those that follow
+	inLoRAID        = "lora_id" // this input and the following ones are the LLM API's
 	inLoRAName      = "lora_name"
 	inLoRAPath      = "lora_path"
 )
 
-// aliases are further names of inputs, in models of other kinds and ages.
+// aliases are further names of inputs, in other kinds and versions of models.
 var aliases = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	inText: nil, inStream: {"streaming"},
 	inMaxTokens: {"sampling_param_max_tokens"}, inMinTokens: {"sampling_param_min_tokens"},
@@ -58,16 +58,16 @@ var aliases = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	inBiasWords: nil, inBiasWeights: nil, inGuideType: nil, inGuide: nil,
 }
 
-// neutral values of numbers change nothing: they are never refused, and a model
-// that requires such an input gets them.
+// neutral values of numbers have no effect. They are never refused, and a model that requires such
+// an input gets them.
 var neutral = map[string]float64{ //nolint:gochecknoglobals // a constant table
 	inTemperature: 1, inTopP: 1, inTopK: 0, inMinP: 0, inFrequency: 0, inPresence: 0, inRepetition: 1, inMinTokens: 0,
 }
 
-// demanding are the inputs that have no such value.
+// demanding are the inputs without a neutral value.
 var demanding = []string{inEnd, inBiasWords, inBiasWeights, inGuideType, inGuide} //nolint:gochecknoglobals // a constant list
 
-// nameOf is the name under which a model declares an input; "" for none.
+// nameOf returns the name under which a model declares an input, or "".
 func nameOf(inputs map[string]*kserve.ModelInput, input string) string {
 	if inputs[input] != nil {
 		return input
@@ -80,8 +80,9 @@ func nameOf(inputs map[string]*kserve.ModelInput, input string) string {
 	return ""
 }
 
-// textModel tells whether a model takes and gives texts, and requires no input that
-// isn't known here or not always to be had: without it Triton would refuse requests.
+// textModel reports whether a model has a text input and a text output, and requires no input that
+// is unknown here or that has no value for some requests. Triton refuses requests without a
+// required input.
 func textModel(config *kserve.ModelConfig) bool {
 	inputs := declared(config)
 	if inputs[inText].GetDataType() != kserve.DataType_TYPE_STRING || !declares(config, outText) {
@@ -94,16 +95,16 @@ func textModel(config *kserve.ModelConfig) bool {
 	return !slices.ContainsFunc(config.GetInput(), func(in *kserve.ModelInput) bool { return !in.GetOptional() && !known[in.GetName()] })
 }
 
-// separate encodes for these contracts. The first error stays.
+// separate encodes requests of these contracts. It keeps the first error.
 type separate struct {
 	*tensors
 
 	target *inference.Target
-	model  string // as the client calls it
+	model  string // as the client names it
 	err    error
 }
 
-// has tells whether the model declares an input.
+// has reports whether the model declares an input.
 func (e *separate) has(input string) bool { return nameOf(e.inputs, input) != "" }
 
 func (e *separate) fail(err error) {
@@ -112,13 +113,12 @@ func (e *separate) fail(err error) {
 	}
 }
 
-// refuse names a field that the model has no input for.
+// refuse records an error about a field without an input in the model.
 func (e *separate) refuse(param, input string) {
 	e.fail(inference.Unsupported(param, "%s is not supported by the model `%s`: it declares no input %s that takes it", param, e.model, input))
 }
 
-// optional sends a parameter of the client's. One that changes nothing is never
-// refused.
+// optional sends a parameter of the client. A value without an effect is never refused.
 func optional[T int | int64 | float64](e *separate, input string, value *T) {
 	if value == nil {
 		return
@@ -132,8 +132,7 @@ func optional[T int | int64 | float64](e *separate, input string, value *T) {
 	}
 }
 
-// required sends neutral values to inputs that the model requires and the client
-// said nothing about.
+// required sends neutral values to the required inputs that the client hasn't set.
 func (e *separate) required() {
 	sent := map[string]bool{}
 	for _, in := range e.req.GetInputs() {
@@ -146,7 +145,7 @@ func (e *separate) required() {
 		}
 		switch input {
 		case inStop, inBadWords:
-			e.words(input, []string{""}) // which is no word
+			e.words(input, []string{""}) // the empty string isn't a word
 		case inIgnoreEnd, inReturnLogprob:
 			e.flag(input, false)
 		default:
@@ -155,7 +154,7 @@ func (e *separate) required() {
 	}
 }
 
-// sendNumber does nothing where the model lacks the input.
+// sendNumber sends a number. It does nothing if the model lacks the input.
 func sendNumber[T int | int64 | float64](e *separate, input string, value T) {
 	name := nameOf(e.inputs, input)
 	if name == "" {
@@ -181,10 +180,10 @@ func (e *separate) flag(input string, value bool) {
 	e.bool(nameOf(e.inputs, input), value)
 }
 
-// words sends a list of texts. It is false where the model can't take them.
+// words sends a list of texts. It returns false if the model can't take them.
 func (e *separate) words(input string, words []string) bool {
 	name := nameOf(e.inputs, input)
-	if name == "" || e.inputs[name].GetDataType() != kserve.DataType_TYPE_STRING { // llmapi's stop is a flag
+	if name == "" || e.inputs[name].GetDataType() != kserve.DataType_TYPE_STRING { // in llmapi, stop is a flag
 		return false
 	}
 	var raw []byte
@@ -194,7 +193,7 @@ func (e *separate) words(input string, words []string) bool {
 	return e.list(name, "BYTES", raw, len(words))
 }
 
-// never refuses the parameters that no such contract has.
+// never refuses the parameters that no contract of this kind supports.
 func (e *separate) never(s *inference.Sampling) {
 	for _, p := range []struct {
 		param string
@@ -212,7 +211,7 @@ func (e *separate) never(s *inference.Sampling) {
 	}
 }
 
-// ignoreEnd goes on after the end token: by an input of that name, or by an end
+// ignoreEnd makes the model continue after the end token. It uses an input of that name, or an end
 // token that no model has.
 func (e *separate) ignoreEnd(ignore *bool) {
 	switch {
@@ -226,7 +225,7 @@ func (e *separate) ignoreEnd(ignore *bool) {
 	}
 }
 
-// separateExtras are what a model of such a contract declares tensors for.
+// separateExtras returns the extras that a model of such a contract declares tensors for.
 func separateExtras(config *kserve.ModelConfig, images inference.ImageInput) inference.Extras {
 	in := declared(config)
 	has := func(input string) bool { return nameOf(in, input) != "" }
@@ -236,26 +235,26 @@ func separateExtras(config *kserve.ModelConfig, images inference.ImageInput) inf
 	}
 }
 
-// contract is what kinds of models with such inputs differ in. One encoder and one decoder
-// serve all of them: names, datatypes and shapes come from the configuration. Several
-// choices are jobs of their own, as not every version and kind takes n.
+// contract has the differences between the kinds of models with such inputs. One encoder and one
+// decoder serve all of them: names, datatypes and shapes come from the configuration. Each choice
+// is a separate job, because not every version and kind supports n.
 type contract struct {
-	// greedy models take the likeliest token unless top_p or top_k is set: a
-	// temperature alone changes nothing.
+	// greedy models select the likeliest token unless top_p or top_k is set: a temperature alone
+	// has no effect.
 	greedy bool
-	// echoes: in an answer in one piece the prompt stands before the text, unless
-	// that is asked for.
+	// echoes: a non-streaming response repeats the prompt before the text, unless the request
+	// excludes the prompt.
 	echoes bool
-	// keepsStop: the text ends with the stop text that it ended by.
+	// keepsStop: the text includes the stop sequence that ended it.
 	keepsStop bool
-	// cumulative texts hold all that came before.
+	// cumulative: each text contains all previous ones.
 	cumulative bool
-	// alone: each token of a stream is decoded by itself, which breaks characters of
-	// several.
+	// alone: each token of a stream is decoded separately, which breaks characters of several
+	// tokens.
 	alone bool
 }
 
-// encode makes the request of one job.
+// encode returns the request of one job.
 func (c contract) encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	e, s := &separate{tensors: newTensors(target), target: target, model: req.Model}, &req.Sampling
 	e.text(inText, job.Prompt)
@@ -264,7 +263,7 @@ func (c contract) encode(target *inference.Target, req *inference.Request, job *
 	e.limit(s, job)
 	c.sample(e, s, job)
 	if stays := s.IncludeStop != nil && *s.IncludeStop; len(s.Stop) > 0 && (c.keepsStop || !stays) {
-		e.words(inStop, s.Stop) // the core looks for them in any case
+		e.words(inStop, s.Stop) // the core searches for stop sequences in any case
 	}
 	if len(s.BadWords) > 0 && !e.words(inBadWords, s.BadWords) {
 		e.refuse(inBadWords, inBadWords)
@@ -282,7 +281,7 @@ func (c contract) encode(target *inference.Target, req *inference.Request, job *
 	return e.req, e.err
 }
 
-// limit bounds the answer. A model without a limit of its own takes none.
+// limit limits the answer's length. A model without such an input gets no limit.
 func (e *separate) limit(s *inference.Sampling, job *inference.Job) {
 	if s.MaxTokens != nil && !e.has(inMaxTokens) {
 		e.refuse("max_tokens", inMaxTokens)
@@ -295,7 +294,7 @@ func (c contract) sample(e *separate, s *inference.Sampling, job *inference.Job)
 	likeliest := s.Temperature != nil && *s.Temperature == 0 || s.TopP != nil && *s.TopP == 0
 	switch {
 	case c.greedy && likeliest && e.has(inTopK):
-		// Not every version takes zeros, and top_p of 0 is none.
+		// Not every version accepts zeros, and a top_p of 0 is invalid.
 		sendNumber(e, inTopK, 1)
 	case c.greedy && s.Temperature != nil && s.TopP == nil && (s.TopK == nil || *s.TopK <= 0):
 		optional(e, inTemperature, s.Temperature)
@@ -304,7 +303,7 @@ func (c contract) sample(e *separate, s *inference.Sampling, job *inference.Job)
 		optional(e, inTemperature, s.Temperature)
 		optional(e, inTopP, s.TopP)
 		if s.TopK != nil && *s.TopK < 0 {
-			optional(e, inTopK, new(0)) // vLLM's -1 is everybody else's 0
+			optional(e, inTopK, new(0)) // vLLM's -1 is 0 in other engines
 		} else {
 			optional(e, inTopK, s.TopK)
 		}
@@ -316,8 +315,8 @@ func (c contract) sample(e *separate, s *inference.Sampling, job *inference.Job)
 	optional(e, inSeed, job.Seed)
 }
 
-// logprobs are those of the chosen tokens. They come without the tokens' texts:
-// only an answer that comes token by token tells which is whose.
+// logprobs requests the log probabilities of the sampled tokens. They come without the tokens'
+// texts. Therefore the answer must be streamed token by token, so that each belongs to one token.
 func (e *separate) logprobs(req *inference.Request) {
 	top := req.Sampling.Logprobs
 	switch {
@@ -339,11 +338,12 @@ func (e *separate) decoupled() bool {
 	return e.target.Config.GetModelTransactionPolicy().GetDecoupled()
 }
 
-// outputs says how to answer. A model that isn't decoupled answers once, whatever
-// was asked for. Others answer in pieces where the client doesn't ask for that, too:
-// to end at a stop text, which TensorRT-LLM finds only where its tokens are those of
-// the text, or after one call, if no character suffers from it; to tell tokens
-// apart; and without the prompt, where they can't be told to leave it out.
+// outputs requests the outputs and the form of the answer. A model that isn't decoupled sends one
+// response for any request. Other models stream in three cases even if the client requests no
+// stream. The first case is an early end: after one call or at a stop sequence, which TensorRT-LLM
+// itself finds only if its tokens are those of the text. It applies only if streaming doesn't break
+// characters. The second case is log probabilities, which need separate tokens. The third case is a
+// model that repeats the prompt and has no input to exclude it.
 func (c contract) outputs(e *separate, req *inference.Request) {
 	s := &req.Sampling
 	early := len(s.Stop) > 0 || req.SingleCall && len(req.Tools) > 0

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// tensorsOf declares inputs of lines such as "stop_words STRING -1"; an optional
-// one has a ? after its name. Outputs have names alone.
+// tensorsOf declares inputs from lines such as "stop_words STRING -1". An optional input has a ?
+// after its name. Outputs have only names.
 func tensorsOf(batch int32, decoupled bool, lines []string, outputs ...string) *kserve.ModelConfig {
 	config := &kserve.ModelConfig{
 		MaxBatchSize: batch, ModelTransactionPolicy: &kserve.ModelTransactionPolicy{Decoupled: decoupled},
@@ -38,7 +38,7 @@ func tensorsOf(batch int32, decoupled bool, lines []string, outputs ...string) *
 	return config
 }
 
-// ensembleInputs are those of TensorRT-LLM's ensemble, prompt tables aside.
+// ensembleInputs are the inputs of TensorRT-LLM's ensemble, without prompt tables.
 var ensembleInputs = []string{
 	"text_input STRING 1", "max_tokens INT32 1", "num_return_sequences? INT32 1", "bad_words? STRING -1", "stop_words? STRING -1",
 	"exclude_input_in_output? BOOL 1", "end_id? INT32 1", "pad_id? INT32 1", "top_k? INT32 1", "top_p? FP32 1", "temperature? FP32 1",
@@ -60,7 +60,7 @@ func ensembleConfig(change ...string) *kserve.ModelConfig {
 	return tensorsOf(4, true, edited(ensembleInputs, change), "text_output", "output_log_probs", "num_input_tokens", "num_output_tokens")
 }
 
-// accumulating is a tensorrt_llm_bls whose texts hold all that came before.
+// accumulating returns a tensorrt_llm_bls whose texts contain all previous ones.
 func accumulating() *kserve.ModelConfig {
 	config := ensembleConfig()
 	config.Parameters["accumulate_tokens"] = &kserve.ModelParameter{StringValue: "True"}
@@ -71,7 +71,7 @@ func llmapiConfig(change ...string) *kserve.ModelConfig {
 	return tensorsOf(0, true, edited(llmapiInputs, change), "text_output", "finish_reason")
 }
 
-// edited takes out inputs named "-name" and adds the others.
+// edited removes the inputs listed as "-name" and adds the others.
 func edited(lines, change []string) []string {
 	lines = slices.Clone(lines)
 	for _, c := range change {
@@ -124,7 +124,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// shown are a request's inputs: name, datatype, shape, elements.
+// shown returns a request's inputs: name, datatype, shape, elements.
 func shown(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
 	t.Helper()
 	inputs := map[string]string{}
@@ -152,7 +152,7 @@ func shown(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
 	return inputs
 }
 
-// always are the inputs of every request; more adds to them.
+// always returns the inputs of every request, extended by more.
 func always(kind string, more map[string]string) map[string]string {
 	all := map[string]string{
 		"text_input": `BYTES[1 1]"p"`, "max_tokens": "INT32[1 1]9", "stream": "BOOL[1 1]false", "exclude_input_in_output": "BOOL[1 1]true",
@@ -353,8 +353,7 @@ func TestSeparateRefuses(t *testing.T) {
 	}
 }
 
-// TestNeutralValues: what changes nothing is never refused, whatever the model
-// lacks.
+// TestNeutralValues checks that values without an effect are never refused, for any missing input.
 func TestNeutralValues(t *testing.T) {
 	for _, b := range []inference.Backend{Python{}, LLMAPI{}, TensorRTLLM{}} {
 		req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{
@@ -370,7 +369,7 @@ func TestNeutralValues(t *testing.T) {
 	}
 }
 
-// letters is a tokenizer of a, b and ab; with begin, <s> stands before every text.
+// letters is a tokenizer of a, b and ab. With begin, it adds <s> before every text.
 func letters(t *testing.T, begin bool) inference.Tokenizer {
 	t.Helper()
 	post := "null"
@@ -393,7 +392,8 @@ func letters(t *testing.T, begin bool) inference.Tokenizer {
 	return parsed
 }
 
-// TestLogitBias: words stand for tokens only where the backend will read them so.
+// TestLogitBias checks that a word is sent for a token only if the backend tokenizes it to that
+// token.
 func TestLogitBias(t *testing.T) {
 	tests := []struct {
 		name           string

@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// declared indexes a model's inputs by name.
+// declared returns a model's inputs by name.
 func declared(config *kserve.ModelConfig) map[string]*kserve.ModelInput {
 	inputs := make(map[string]*kserve.ModelInput, len(config.GetInput()))
 	for _, in := range config.GetInput() {
@@ -22,15 +22,14 @@ func declared(config *kserve.ModelConfig) map[string]*kserve.ModelInput {
 	return inputs
 }
 
-// declares tells whether a model gives an output of this name.
+// declares reports whether a model has an output of this name.
 func declares(config *kserve.ModelConfig, output string) bool {
 	return slices.ContainsFunc(config.GetOutput(), func(o *kserve.ModelOutput) bool { return o.GetName() == output })
 }
 
-// tensors builds a request from inputs that the model declares: Triton refuses
-// the whole request for one input too many. Inputs have one element, in the shape
-// [1], or [1, 1] where the model has a batch dimension; lists have shapes of
-// their own.
+// tensors builds a request from inputs that the model declares: Triton refuses a request with an
+// undeclared input. Inputs have one element, in the shape [1], or [1, 1] if the model has a batch
+// dimension. Lists have their own shapes.
 type tensors struct {
 	inputs map[string]*kserve.ModelInput
 	shape  []int64
@@ -49,7 +48,7 @@ func newTensors(target *inference.Target) *tensors {
 	return t
 }
 
-// require refuses a request that needs an input which the model doesn't have.
+// require returns an error if a needed input isn't declared.
 func (t *tensors) require(needed bool, input, param string) error {
 	if needed && t.inputs[input] == nil {
 		return inference.Unsupported(param, "this model gives no %s: it declares no input %s", param, input)
@@ -65,7 +64,7 @@ func appendText(raw []byte, value string) []byte {
 	return append(binary.LittleEndian.AppendUint32(raw, uint32(len(value))), value...)
 }
 
-// list sends n elements. It is false where the model's shape has not that many.
+// list sends n elements. It returns false if the model's shape doesn't allow that number.
 func (t *tensors) list(name, datatype string, raw []byte, n int) bool {
 	shape, ok := listShape(t.inputs[name], t.shape[:len(t.shape)-1], n)
 	if ok {
@@ -74,8 +73,8 @@ func (t *tensors) list(name, datatype string, raw []byte, n int) bool {
 	return ok
 }
 
-// listShape puts n elements into the last dimension that is open, after those
-// of the batch.
+// listShape returns a shape with n elements in the last variable dimension, after the batch
+// dimensions.
 func listShape(in *kserve.ModelInput, batch []int64, n int) ([]int64, bool) {
 	shape, size, open := append([]int64(nil), batch...), int64(1), -1
 	for _, d := range in.GetDims() {
@@ -98,8 +97,8 @@ func (t *tensors) bool(name string, value bool) {
 	t.add(name, "BOOL", raw)
 }
 
-// priority sets Triton's scheduling priority where the model has levels of it. For
-// others it counts in Trident's own queue alone.
+// priority sets Triton's scheduling priority if the model has priority levels. For other models,
+// the priority applies only in Trident's own queue.
 func (t *tensors) priority(target *inference.Target, p *int) error {
 	if p == nil {
 		return nil
@@ -134,9 +133,9 @@ func (t *tensors) send(name, datatype string, raw []byte, shape []int64) {
 	t.req.RawInputContents = append(t.req.RawInputContents, raw)
 }
 
-// number encodes a value in the datatype that a model declares; it is nil for one
-// that can't hold it. Negative integers have the two's complement as UINT64, which
-// is enough for seeds.
+// number encodes a value in the datatype that a model declares. It returns nil if the datatype
+// can't represent the value. Negative integers are encoded in UINT64 as two's complement, which is
+// sufficient for seeds.
 func number[T int64 | float64](declared kserve.DataType, value T) (datatype string, raw []byte) {
 	switch declared {
 	case kserve.DataType_TYPE_FP32:
@@ -164,8 +163,8 @@ func number[T int64 | float64](declared kserve.DataType, value T) (datatype stri
 	return "", nil
 }
 
-// firstBytes views the first element of a BYTES tensor; an empty tensor is an
-// empty text.
+// firstBytes returns the first element of a BYTES tensor as a view. An empty tensor is an empty
+// text.
 func firstBytes(out *inference.Output) ([]byte, error) {
 	if out.Type != "BYTES" {
 		return nil, fmt.Errorf("datatype %s instead of BYTES", out.Type)
@@ -174,8 +173,8 @@ func firstBytes(out *inference.Output) ([]byte, error) {
 	return element, err
 }
 
-// nextBytes views the first of the elements of a BYTES tensor, and what follows
-// it; nothing of an empty one.
+// nextBytes returns the first element of a BYTES tensor as a view, and the rest. Both are nil for
+// an empty tensor.
 func nextBytes(raw []byte) (element, rest []byte, err error) {
 	if len(raw) == 0 {
 		return nil, nil, nil
@@ -190,7 +189,7 @@ func nextBytes(raw []byte) (element, rest []byte, err error) {
 	return raw[4 : 4+n], raw[4+n:], nil
 }
 
-// firstInt reads the first element of a tensor of integers; 0 for an empty one.
+// firstInt returns the first element of a tensor of integers, or 0 for an empty tensor.
 func firstInt(out *inference.Output) (int, error) {
 	size := 4
 	switch out.Type {
@@ -218,7 +217,7 @@ type entry struct {
 	value json.RawMessage
 }
 
-// orderedObject reads a JSON object's members in their order.
+// orderedObject returns a JSON object's members in their order.
 func orderedObject(data []byte) ([]entry, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil {
@@ -232,7 +231,7 @@ func orderedObject(data []byte) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := entry{key: key.(string)} //nolint:forcetypeassert // a key is a string, or Token fails
+		e := entry{key: key.(string)} //nolint:forcetypeassert // an object's key is a string, or Token fails
 		if err := dec.Decode(&e.value); err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Outputs of the contracts whose parameters are tensors of their own.
+// Outputs of the contracts with one tensor for each parameter.
 const (
 	outText     = "text_output"
 	outFinish   = "finish_reason"
@@ -20,18 +20,19 @@ const (
 	outSequence = "sequence_index"
 )
 
-// maxTexts bounds the texts that a model may give for one request.
+// maxTexts is the maximum number of texts that a model may generate for one request.
 const maxTexts = 128
 
-// textDecoder reads the responses of these contracts: one text or several, each
-// with what it adds or with all that came before.
+// textDecoder decodes the responses of these contracts: one or several texts, each as a delta or as
+// the whole text so far.
 type textDecoder struct {
 	target *inference.Target
-	// endless models take no limit of the answer's length, so none ends by it.
+	// endless is true for models without an input for the answer's length. Their answers never end
+	// at a limit.
 	endless  bool
 	logprobs bool
 	stops    []string
-	// cumulative texts by sequence; nil where texts are deltas.
+	// cumulative has the texts by sequence. It is nil if texts are deltas.
 	cumulative []*cumulative
 	others     []inference.Step
 	tokens     []inference.TokenLogprob
@@ -48,12 +49,11 @@ func (c contract) decoder(target *inference.Target, req *inference.Request) infe
 	return decoder
 }
 
-// found are the tensors of one response that are read together, without their
-// names.
+// found are the tensors of one response that are decoded together, without their names.
 type found struct{ text, finish, logprobs []byte }
 
-// Decode takes one response. The first of its texts is step's, the others follow.
-// Counts of tokens are those of all its texts.
+// Decode reads one response. Its first text goes to step, the others to step.Others. The token
+// counts of a response are those of all its texts.
 func (d *textDecoder) Decode(resp *inference.Response, step *inference.Step) error {
 	var f found
 	for i := range resp.Outputs {
@@ -112,7 +112,7 @@ func (d *textDecoder) read(f found, final bool, step *inference.Step) error {
 			s = &d.others[i-1]
 		}
 		var text, reason []byte
-		text, f.text, _ = nextBytes(f.text) // elements has been through them
+		text, f.text, _ = nextBytes(f.text) // can't fail: elements has parsed the tensor
 		if reason, f.finish, err = nextBytes(f.finish); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (d *textDecoder) read(f found, final bool, step *inference.Step) error {
 	return nil
 }
 
-// delta is what a text adds.
+// delta returns the part that a text adds.
 func (d *textDecoder) delta(sequence int, text []byte, final bool) []byte {
 	if d.cumulative == nil {
 		return text
@@ -135,7 +135,7 @@ func (d *textDecoder) delta(sequence int, text []byte, final bool) []byte {
 	return d.cumulative[sequence].add(text, final)
 }
 
-// rest adds what was held back of cumulative texts.
+// rest adds the withheld parts of cumulative texts.
 func (d *textDecoder) rest() {
 	for i, text := range d.cumulative {
 		if len(text.held) > 0 {
@@ -144,8 +144,8 @@ func (d *textDecoder) rest() {
 	}
 }
 
-// finish reads the words of vLLM and of TensorRT-LLM, which say None until the end.
-// An answer that was broken off is cut, as one at its limit is.
+// finish maps the finish reasons of vLLM and TensorRT-LLM. Both send None until the end. An answer
+// that was aborted is truncated, as an answer at its limit is.
 func (d *textDecoder) finish(word string) inference.FinishReason {
 	switch word {
 	case "", "None":
@@ -161,10 +161,10 @@ func (d *textDecoder) finish(word string) inference.FinishReason {
 	return inference.FinishStop
 }
 
-// tokenLogprobs gives the probabilities of a step's tokens, which are the last of
-// those in values: in a stream some versions repeat the earlier ones. Of several
-// tokens in one response only the tokenizer knows the texts; where it reads other
-// tokens they are one entry, with the probability of them all.
+// tokenLogprobs returns the log probabilities of a step's tokens, which are the last ones of
+// values: some versions repeat the earlier ones in a stream. If a response has several tokens, the
+// tokenizer splits the text into tokens. If it finds other tokens, they become one entry with the
+// sum of their log probabilities.
 func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []inference.TokenLogprob {
 	count := min(step.OutputTokens, len(values)/4)
 	values = values[len(values)-4*count:]
@@ -181,13 +181,13 @@ func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []infer
 	return d.tokens[first:]
 }
 
-// minLogprob is OpenAI's for the probability 0.
+// minLogprob is the value that OpenAI uses for the probability 0.
 const minLogprob = -9999
 
-// split gives the texts of count tokens, or the whole text.
+// split returns the texts of count tokens, or else the whole text.
 func (d *textDecoder) split(text string, count int) []string {
 	if count > 1 && d.target.Tokenizer != nil {
-		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // some tokens'
+		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // short: the text of a few tokens
 		texts := make([]string, len(ids))
 		for i := range ids {
 			texts[i] = d.target.Tokenizer.Decode(ids[i:i+1], false)
@@ -199,7 +199,7 @@ func (d *textDecoder) split(text string, count int) []string {
 	return []string{text}
 }
 
-// allBytes views a BYTES tensor.
+// allBytes returns the raw elements of a BYTES tensor.
 func allBytes(out *inference.Output) ([]byte, error) {
 	if out.Type != "BYTES" {
 		return nil, fmt.Errorf("datatype %s instead of BYTES", out.Type)
@@ -207,7 +207,7 @@ func allBytes(out *inference.Output) ([]byte, error) {
 	return out.Raw, nil
 }
 
-// elements counts those of a BYTES tensor.
+// elements returns the number of elements of a BYTES tensor.
 func elements(raw []byte) (int, error) {
 	n := 0
 	for len(raw) > 0 {

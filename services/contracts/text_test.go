@@ -31,13 +31,13 @@ func floats(name string, values ...float32) inference.Output {
 	return output(name, "FP32", raw)
 }
 
-// response has outputs; one that is final has said so.
+// response returns a response with outputs.
 func response(final bool, outs ...inference.Output) *inference.Response {
 	return &inference.Response{Final: final, Outputs: outs}
 }
 
-// steps shows what a decoder reads: for each step its sequence, text, finish
-// reason, tokens of the prompt and of the answer, and log probabilities.
+// steps returns the steps that a decoder reads: for each step its sequence, text, finish reason,
+// token counts of prompt and answer, and log probabilities.
 func steps(d inference.Decoder, responses []*inference.Response) (string, error) {
 	var all []string
 	for _, resp := range responses {
@@ -136,8 +136,8 @@ func TestTextDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeAllocates nothing for a token's text, whichever way it comes: it is
-// what every token of every stream costs.
+// TestDecodeAllocates checks that decoding a token's text allocates nothing in any form: every
+// token of every stream pays that cost.
 func TestDecodeAllocates(t *testing.T) {
 	const runs = 1000
 	long := strings.Repeat("x", runs+10)
@@ -161,8 +161,8 @@ func TestDecodeAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode asks what a token's response costs to read, in the kinds that
-// stream. Compare the kinds with each other.
+// BenchmarkDecode measures the cost of decoding a token's response, in the kinds that stream.
+// Compare the kinds with each other.
 func BenchmarkDecode(b *testing.B) {
 	counts := []inference.Output{count("num_output_tokens", 1), count("num_input_tokens", 9)}
 	long := strings.Repeat(" word", 500)
@@ -192,8 +192,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// FuzzTextDecode: whatever a model answers, decoding ends without a panic, and
-// without a text too many.
+// FuzzTextDecode checks that decoding any response ends without a panic and without too many texts.
 func FuzzTextDecode(f *testing.F) {
 	f.Add("text_output", "BYTES", []byte{1, 0, 0, 0, 'a', 1, 0, 0, 0, 'b'}, "sequence_index", []byte{1, 0, 0, 0})
 	f.Add("output_log_probs", "FP32", []byte{1, 2, 3, 4, 5}, "num_output_tokens", []byte{255, 255, 255, 255})

@@ -11,18 +11,18 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TensorRTLLM speaks to the ensemble and the tensorrt_llm_bls of TensorRT-LLM's
-// model repositories, and to models of that shape: every parameter an input of its
-// own, max_tokens among them.
+// TensorRTLLM is the contract of the ensemble and of tensorrt_llm_bls in TensorRT-LLM's model
+// repositories, and of models of that form. Every parameter is a separate input, including
+// max_tokens.
 //
-// Source: the configurations and models in triton_backend/all_models of
-// NVIDIA/TensorRT-LLM.
+// Source: the configurations and models in triton_backend/all_models of NVIDIA/TensorRT-LLM.
 type TensorRTLLM struct{}
 
-// Name is "tensorrtllm".
+// Name returns "tensorrtllm".
 func (TensorRTLLM) Name() string { return "tensorrtllm" }
 
-// Tasks of a model that takes text_input and max_tokens and gives text_output.
+// Tasks returns TaskGenerate for a model with the inputs text_input and max_tokens and the output
+// text_output.
 func (TensorRTLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	if declared(config)[inMaxTokens] == nil || !textModel(config) {
 		return 0
@@ -30,9 +30,9 @@ func (TensorRTLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
-// Extras are images by the input image_url_input, and adapters by those that the model
-// declares for them. The preprocessing model passes over images unless it has a
-// multimodal_model_path, and puts their tokens into the prompt.
+// Extras returns images by the input image_url_input, and adapters by the inputs that the model
+// declares for them. The preprocessing model ignores images unless it has a multimodal_model_path.
+// With that path, it inserts their tokens into the prompt.
 func (TensorRTLLM) Extras(config *kserve.ModelConfig) inference.Extras { return selfPlacing(config) }
 
 func selfPlacing(config *kserve.ModelConfig) inference.Extras {
@@ -41,12 +41,12 @@ func selfPlacing(config *kserve.ModelConfig) inference.Extras {
 	return separateExtras(config, images)
 }
 
-// Encode makes the request of one job.
+// Encode returns the request of one job.
 func (TensorRTLLM) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	return trtContract(target).encode(target, req, job)
 }
 
-// Decoder reads responses of this contract.
+// Decoder returns a decoder of this contract's responses.
 func (TensorRTLLM) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
 	return trtContract(target).decoder(target, req)
 }
@@ -56,7 +56,7 @@ func trtContract(target *inference.Target) contract {
 	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: whole, alone: !whole}
 }
 
-// accumulates reads the parameter of tensorrt_llm_bls, and its words for true.
+// accumulates reads tensorrt_llm_bls's parameter accumulate_tokens, with its spellings of true.
 func accumulates(config *kserve.ModelConfig) bool {
 	switch strings.ToLower(config.GetParameters()["accumulate_tokens"].GetStringValue()) {
 	case "true", "yes", "1", "t":
@@ -65,24 +65,24 @@ func accumulates(config *kserve.ModelConfig) bool {
 	return false
 }
 
-// Explain knows the errors that are the request's fault.
+// Explain recognizes errors caused by the request.
 func (TensorRTLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
 	return trtExplain(req, err)
 }
 
-// Texts of TensorRT-LLM's executor, of its LLM API, and of models that refuse what
-// these refuse. Groups: the prompt's tokens, the most that is possible.
+// Messages of TensorRT-LLM's executor, of its LLM API, and of models that refuse the same requests.
+// The groups are the number of the prompt's tokens and the maximum.
 var trtTooLong = []*regexp.Regexp{ //nolint:gochecknoglobals // a constant list
 	regexp.MustCompile(`Prompt length \((\d+)\) exceeds maximum (?:input|sequence) length \((\d+)\)`),
 	regexp.MustCompile(`sum of prompt length \((\d+)[^)]*\).* should not exceed max_(?:num_tokens|seq_len) \((\d+)\)`),
 }
 
-// trtNoGuide is the text of an engine that was set up without guided decoding.
+// trtNoGuide is the message of an engine without guided decoding.
 const trtNoGuide = "GuidedDecoder is not setup"
 
-// Texts of TensorRT-LLM about adapters: one that the engine doesn't have, or has put
-// others in the place of; one that finds no place among those in use; and a folder
-// that isn't on the engine's machine.
+// Messages of TensorRT-LLM about adapters. The first is about an adapter that the engine lacks or
+// has replaced. The second is about an adapter without room beside those in use. The third is about
+// a folder that doesn't exist on the engine's machine.
 const (
 	trtNoLoRA = "not found in cache. Please send LoRA weights"
 	trtFull   = "PEFT Cache is full"
@@ -113,7 +113,7 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	return err
 }
 
-// trtExplainLoRA is nil for what isn't about adapters.
+// trtExplainLoRA explains an error about adapters. It returns nil for other errors.
 func trtExplainLoRA(req *inference.Request, err *inference.Error) *inference.Error {
 	switch {
 	case strings.Contains(err.Message, trtNoLoRA):
@@ -136,7 +136,7 @@ func trtExplainLoRA(req *inference.Request, err *inference.Error) *inference.Err
 	return nil
 }
 
-// because keeps the cause of an error that is explained.
+// because adds the cause of an error to its explanation.
 func because(err, explained *inference.Error) *inference.Error {
 	explained.Err = errors.Join(explained.Err, err.Err)
 	return explained

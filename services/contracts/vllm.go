@@ -1,5 +1,5 @@
-// Package contracts translates between Trident's text vocabulary and the tensors
-// of each kind of model. It is pure: no network, clock or logger.
+// Package contracts translates between Trident's requests for text and the tensors of each kind of
+// model. It is pure: no network, clock or logger.
 package contracts
 
 import (
@@ -17,13 +17,11 @@ import (
 	"github.com/trident-inference/trident/services/structured"
 )
 
-// VLLM speaks the tensor contract of Triton's vLLM backend: text_input with a
-// JSON text of sampling parameters in, text_output and what the return_* inputs
-// ask for out. Any model that declares this contract is served, whatever its
-// backend is called.
+// VLLM is the tensor contract of Triton's vLLM backend. The inputs are text_input and the sampling
+// parameters as JSON. The outputs are text_output and those that the return_* inputs request. Any
+// model that declares this contract is supported, with any name of its backend.
 //
-// Source: the inputs and outputs that vllm_backend's model.py declares, and
-// vLLM's SamplingParams.
+// Source: the inputs and outputs that vllm_backend's model.py declares, and vLLM's SamplingParams.
 type VLLM struct{}
 
 // Tensor names of the contract.
@@ -44,10 +42,10 @@ const (
 	vllmOutputTokens   = "num_output_tokens"
 )
 
-// Name is "vllm".
+// Name returns "vllm".
 func (VLLM) Name() string { return "vllm" }
 
-// Tasks are those that the declared inputs allow.
+// Tasks returns the tasks that the declared inputs allow.
 func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	var tasks inference.Task
 	in := declared(config)
@@ -63,10 +61,10 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 	return tasks
 }
 
-// Extras are images by the input image, which all models of the backend declare, and
-// adapters by name, in the sampling parameters. Models that read texts only fail on
-// images, and their chat templates show none. Defaults are those of vLLM's
-// SamplingParams; a model of another backend may have its own.
+// Extras returns images by the input image, which all models of the backend declare, and adapters
+// by name in the sampling parameters. Text-only models fail on images, and their chat templates
+// print none. The defaults are those of vLLM's SamplingParams. Models of other backends may have
+// other defaults.
 func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
 	gives := declared(config)[vllmReturnLogprobs] != nil
 	e := inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName, Logprobs: gives, TopLogprobs: gives, Structured: true, StructuredOutputs: structured.SettingAuto}
@@ -79,7 +77,7 @@ func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
 	return e
 }
 
-// Encode makes the request of one job.
+// Encode returns the request of one job.
 func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	t := newTensors(target)
 	if req.Task == inference.TaskEmbed {
@@ -95,8 +93,8 @@ func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *infe
 	t.text(vllmText, job.Prompt)
 	t.images(job.Images)
 	t.text(vllmSampling, sampling)
-	// To end after one call the answer must come in pieces. A model that isn't decoupled
-	// answers once, whatever was asked for.
+	// The answer must be streamed so that it can end after one call. A model that isn't decoupled
+	// sends one response for any value of this input.
 	pieces := req.Stream || req.SingleCall && len(req.Tools) > 0
 	t.bool(vllmStream, pieces && target.Config.GetModelTransactionPolicy().GetDecoupled())
 	t.bool(vllmExcludeInput, true)
@@ -110,7 +108,7 @@ func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *infe
 }
 
 func (VLLM) encodeEmbedding(t *tensors, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	// Vectors are cut here and not by pooling_params: only some models take those.
+	// Trident truncates vectors itself, because only some models support pooling_params.
 	body := struct {
 		Input any `json:"input"`
 	}{job.Input.Text}
@@ -128,8 +126,7 @@ func (VLLM) encodeEmbedding(t *tensors, job *inference.Job) (*kserve.ModelInferR
 	return t.req, nil
 }
 
-// vllmSamplingParams has the names of vllm.SamplingParams; what is nil is left
-// to vLLM's own defaults.
+// vllmSamplingParams has the names of vllm.SamplingParams. vLLM's defaults apply to nil fields.
 type vllmSamplingParams struct {
 	Temperature       *float64 `json:"temperature,omitempty"`
 	TopP              *float64 `json:"top_p,omitempty"`
@@ -152,12 +149,12 @@ type vllmSamplingParams struct {
 	TruncatePrompt    *int     `json:"truncate_prompt_tokens,omitempty"`
 	Logprobs          *int     `json:"logprobs,omitempty"`
 	StructuredOutputs string   `json:"structured_outputs,omitempty"`
-	GuidedDecoding    string   `json:"guided_decoding,omitempty"` // its older name
-	LoRA              string   `json:"lora_name,omitempty"`       // the backend's own, not vLLM's
+	GuidedDecoding    string   `json:"guided_decoding,omitempty"` // the older name of structured_outputs
+	LoRA              string   `json:"lora_name,omitempty"`       // a parameter of the Triton backend, not of vLLM
 }
 
-// vllmGuides tells a backend that takes constraints by the older name: that of Triton
-// 25.01 to 25.10. The next release renamed them, and was the first to embed.
+// vllmGuides reports whether the backend takes constraints under their older name, as Triton 25.01
+// to 25.10 does. The next release renamed them, and was the first to support embeddings.
 func vllmGuides(config *kserve.ModelConfig) bool {
 	return config.GetBackend() == "vllm" && declared(config)[vllmEmbedding] == nil
 }
@@ -183,7 +180,7 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (
 		params.SkipSpecial = new(false)
 	}
 	if s.TopP != nil && *s.TopP == 0 {
-		// vLLM takes no top_p of 0; it means the likeliest token alone.
+		// vLLM refuses a top_p of 0, which means only the likeliest token.
 		params.TopP, params.TopK = nil, new(1)
 	}
 	if c := s.Structured; c != nil {
@@ -216,7 +213,7 @@ func marshal(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Decoder reads responses of this contract.
+// Decoder returns a decoder of this contract's responses.
 func (VLLM) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
 	return &vllmDecoder{model: target.Name, task: req.Task, logprobs: req.Sampling.Logprobs}
 }
@@ -227,8 +224,8 @@ type vllmDecoder struct {
 	logprobs *int
 }
 
-// Decode takes one response. Text and output token counts are deltas; the
-// prompt's count repeats in each response.
+// Decode reads one response. Text and output token counts are deltas. The prompt's token count is
+// repeated in each response.
 func (d *vllmDecoder) Decode(resp *inference.Response, step *inference.Step) error {
 	for i := range resp.Outputs {
 		if err := d.output(&resp.Outputs[i], step); err != nil {
@@ -274,7 +271,8 @@ func (d *vllmDecoder) output(out *inference.Output, step *inference.Step) error 
 	return err
 }
 
-// vllmFinishReason maps vLLM's words; "None" stands in every chunk but the last.
+// vllmFinishReason maps vLLM's finish reasons. The reason is "None" in every response except the
+// last.
 func vllmFinishReason(word string) inference.FinishReason {
 	switch word {
 	case "", "None":
@@ -285,11 +283,11 @@ func vllmFinishReason(word string) inference.FinishReason {
 	return inference.FinishStop
 }
 
-// vllmTokenLogprobs reads a chunk's list: one object a position, whose first
-// key is the sampled token's id and whose order therefore matters.
+// vllmTokenLogprobs decodes the list of a response. It has one object for each position. The first
+// key of an object is the sampled token's id, so the order of keys matters.
 func vllmTokenLogprobs(text []byte, top int) ([]inference.TokenLogprob, error) {
-	// Python writes the probability 0 as -Infinity, which JSON doesn't have;
-	// OpenAI shows -9999 for it. The key's bare quotes can't stand in a string.
+	// Python writes the logarithm of the probability 0 as -Infinity, which isn't valid JSON. OpenAI
+	// uses -9999 for it. Unescaped quotes as in this key can't occur inside a JSON string.
 	text = bytes.ReplaceAll(text, []byte(`"logprob": -Infinity`), []byte(`"logprob": -9999.0`))
 	var positions []orderedLogprobs
 	if err := json.Unmarshal(text, &positions); err != nil {
@@ -314,11 +312,12 @@ func vllmTokenLogprobs(text []byte, top int) ([]inference.TokenLogprob, error) {
 type vllmLogprob struct {
 	ID      int     `json:"-"`
 	Logprob float64 `json:"logprob"`
-	Rank    *int    `json:"rank"` // from 1; null where the model doesn't know
+	Rank    *int    `json:"rank"` // from 1; null if the model doesn't know it
 	Token   string  `json:"decoded_token"`
 }
 
-// rank puts a token of unknown rank, which isn't among the likeliest, last.
+// rank returns the rank of a token. A token of unknown rank isn't among the likeliest and comes
+// last.
 func (l *vllmLogprob) rank() int {
 	if l.Rank == nil {
 		return math.MaxInt
@@ -347,7 +346,7 @@ func (o *orderedLogprobs) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Texts of vLLM, and of models that refuse what it refuses.
+// Messages of vLLM, and of models that refuse the same requests as vLLM.
 var (
 	vllmTooLong      = regexp.MustCompile(`(?i)(prompt|input).*longer than the (maximum model length|model's context length|maximum length) of (\d+)`)
 	vllmLength       = regexp.MustCompile(`length (\d+)`)
@@ -362,12 +361,12 @@ var (
 	vllmEnded        = regexp.MustCompile(`EngineCore encountered an issue`)
 )
 
-// vllmRefused is how the backend fails when it can't make vLLM's SamplingParams of
-// what it got: by what it does next.
+// vllmRefused is the end of the backend's message if it can't build vLLM's SamplingParams from its
+// input. The message comes from a later failure.
 const vllmRefused = "'NoneType' object has no attribute 'lora_name'"
 
-// Explain knows the errors that are the request's fault; vLLM raises them as
-// plain exceptions, which Triton shows as internal errors.
+// Explain recognizes errors caused by the request. vLLM raises them as plain exceptions, which
+// Triton reports as internal errors.
 func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
 	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
 		return err
@@ -417,13 +416,13 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 	return &explained
 }
 
-// vllmConstraints begin the texts of vLLM, and of the libraries by which it holds to
-// constraints, about one that they can't read or follow. Python's own are about a bad
-// structural tag, of which some are empty.
+// vllmConstraints matches the messages of vLLM, and of its structured outputs libraries, about
+// constraints that they can't parse or enforce. The last alternatives are Python's own messages
+// about an invalid structural tag, some of which are empty.
 var vllmConstraints = regexp.MustCompile(`^Error generating stream: ?(Grammar error: |Failed to (?:transform|convert) |EOF while parsing |Choice '\[\]' |structured_outputs\.|` +
 	`Invalid (?:JSON )?(?:grammar|structural tag) |Error parsing regex: |Regex (?:uses|does not have) |The provided JSON schema contains |No structural tags found |Expecting |'\w+'$|$)`)
 
-// vllmExplainConstraint is nil for what isn't about a constraint.
+// vllmExplainConstraint explains an error about a constraint. It returns nil for other messages.
 func vllmExplainConstraint(req *inference.Request, message string) *inference.Error {
 	c := req.Sampling.Structured
 	if c == nil {
@@ -439,8 +438,8 @@ func vllmExplainConstraint(req *inference.Request, message string) *inference.Er
 	return inference.Invalid(c.Param, "%s is not a constraint that this model's engine can follow", c.Param)
 }
 
-// vllmExplainEngine knows what an engine can't do as it was started, and that it has
-// ended; nil for other texts.
+// vllmExplainEngine explains errors about the limits of an engine's configuration, and about an
+// engine that has terminated. It returns nil for other messages.
 func vllmExplainEngine(req *inference.Request, message string) *inference.Error {
 	if m := vllmTruncate.FindStringSubmatch(message); m != nil {
 		const param = "truncate_prompt_tokens"
@@ -461,8 +460,8 @@ func vllmExplainEngine(req *inference.Request, message string) *inference.Error 
 	return nil
 }
 
-// lengthIn finds the number of tokens that was too many, which not every version
-// of vLLM tells.
+// lengthIn returns the number of tokens that exceeded the limit, or "more": not every version of
+// vLLM reports it.
 func lengthIn(message, limit string) string {
 	for _, m := range vllmLength.FindAllStringSubmatch(message, -1) {
 		if m[1] != limit {

@@ -11,7 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// vllmConfig declares the whole contract but for the inputs named.
+// vllmConfig declares the whole contract except the named inputs.
 func vllmConfig(without ...string) *kserve.ModelConfig {
 	config := &kserve.ModelConfig{
 		Backend:                "vllm",
@@ -52,7 +52,7 @@ func TestVLLMTasks(t *testing.T) {
 	}
 }
 
-// sent shows a request's inputs as text, one a line.
+// sent returns a request's inputs as strings, by name.
 func sent(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
 	t.Helper()
 	inputs := map[string]string{}
@@ -223,7 +223,7 @@ func TestVLLMDecode(t *testing.T) {
 	tests := []struct {
 		name string
 		outs []inference.Output
-		want string // the Step
+		want string // the expected Step
 		err  string
 	}{
 		{"text and counts", []inference.Output{
@@ -337,7 +337,7 @@ func TestVLLMExplain(t *testing.T) {
 	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has ended") {
 		t.Errorf("an engine that has ended: %+v", got)
 	}
-	for _, text := range []string{"out of memory", "Error generating stream:"} { // of a request without a constraint
+	for _, text := range []string{"out of memory", "Error generating stream:"} { // in a request without a constraint
 		other := &inference.Error{Code: inference.CodeInternal, Message: text}
 		if got := (VLLM{}).Explain(chat, other); got != other {
 			t.Errorf("%s became %+v", text, got)
@@ -345,8 +345,8 @@ func TestVLLMExplain(t *testing.T) {
 	}
 }
 
-// TestVLLMExplainAdded: a parameter that Trident added is never blamed on the client. The error
-// names what the client asked for, and what the operator can set.
+// TestVLLMExplainAdded checks that the client isn't blamed for a parameter that Trident added. The
+// error names the field that the client sent, and the setting of the operator.
 func TestVLLMExplainAdded(t *testing.T) {
 	sampled := func(s inference.Sampling) *inference.Request {
 		return &inference.Request{Model: "m", Task: inference.TaskGenerate, Messages: []inference.Message{{}}, Sampling: s}
@@ -385,7 +385,7 @@ func TestVLLMExplainAdded(t *testing.T) {
 	}
 }
 
-// FuzzVLLMDecode: whatever a model answers, decoding ends without a panic.
+// FuzzVLLMDecode checks that decoding any response ends without a panic.
 func FuzzVLLMDecode(f *testing.F) {
 	f.Add("logprobs", "BYTES", []byte{2, 0, 0, 0, '[', ']'})
 	f.Add("num_output_tokens", "UINT32", []byte{1, 2, 3})
