@@ -2,16 +2,15 @@ package structured
 
 import "slices"
 
-// maxFollowed bounds the references that are followed to compare two schemas.
+// maxFollowed is the maximum number of references that are followed to compare two schemas.
 const maxFollowed = 8
 
-// maxCompared bounds the schemas of a oneOf and the values of an enum that are compared,
-// each with each.
+// maxCompared is the maximum number of schemas in a oneOf, and of values in an enum, that are
+// compared in pairs.
 const maxCompared = 64
 
-// disjoint reports whether it is certain that no value satisfies both schemas: they are
-// of different types, have different values, or are objects that need different values
-// of one property.
+// disjoint reports whether certainly no value satisfies both schemas: they have different types,
+// have different values, or are objects that require different values of the same property.
 func (w *schemaWalk) disjoint(a, b *node) bool {
 	a, b = w.follow(a), w.follow(b)
 	if x, y := values(a), values(b); x != nil && y != nil {
@@ -36,7 +35,7 @@ func (w *schemaWalk) disjoint(a, b *node) bool {
 	return false
 }
 
-// follow goes where references lead.
+// follow returns the schema that a chain of references leads to.
 func (w *schemaWalk) follow(n *node) *node {
 	for range maxFollowed {
 		ref, ok := n.get("$ref").text()
@@ -52,7 +51,8 @@ func (w *schemaWalk) follow(n *node) *node {
 	return n
 }
 
-// values are the JSON of all that a schema takes; nil where it takes more.
+// values returns the JSON of all values that a schema allows, or nil if the schema doesn't list
+// them.
 func values(n *node) []string {
 	if c := n.get("const"); c != nil {
 		return []string{string(c.appendJSON(nil))}
@@ -68,7 +68,7 @@ func values(n *node) []string {
 	return out
 }
 
-// types are those that a schema takes; nil where it doesn't say.
+// types returns the types that a schema allows, or nil if the schema doesn't specify them.
 func types(n *node) []string {
 	if t := n.get("type"); t != nil {
 		return typeNames(t)
@@ -89,8 +89,8 @@ func types(n *node) []string {
 	return nil
 }
 
-// shareType reports whether some value is of both lists. Numbers may be written as
-// integers are.
+// shareType reports whether a value can have a type of both lists. A number can be written like an
+// integer.
 func shareType(a, b []string) bool {
 	for _, x := range a {
 		for _, y := range b {
@@ -102,18 +102,18 @@ func shareType(a, b []string) bool {
 	return false
 }
 
-// overlap reports whether two lists of values share one. Equal numbers may be written
-// differently, so numbers in both are taken for one.
+// overlap reports whether two lists may share a value. Equal numbers can be written differently, so
+// any two numbers count as equal.
 func overlap(a, b []string) bool {
 	if len(a) > maxCompared || len(b) > maxCompared {
-		return true // for all that is known
+		return true // not compared, so an overlap is possible
 	}
 	return slices.ContainsFunc(a, func(x string) bool {
 		return slices.ContainsFunc(b, func(y string) bool { return x == y || x[0] != '"' && y[0] != '"' && !isWord(x) && !isWord(y) })
 	})
 }
 
-// isWord is true of null, true and false.
+// isWord reports whether text is null, true or false.
 func isWord(text string) bool { return text == "null" || text == "true" || text == "false" }
 
 func onlyObjects(n *node) bool { return slices.Equal(types(n), []string{"object"}) }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// grammarValue judges a grammar in EBNF, as xgrammar and llama.cpp (GBNF) write it. Lark's
-// form is for llguidance alone, which judges it itself.
+// grammarValue checks an EBNF grammar in the form of xgrammar and llama.cpp (GBNF). Lark's form is
+// only for llguidance, which checks it itself.
 func (b Backends) grammarValue(value json.RawMessage) (json.RawMessage, error) {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil || strings.TrimSpace(text) == "" {
@@ -38,15 +38,15 @@ var (
 	ruleHead = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*[ \t]*::=`)
 )
 
-// rule is one of a grammar's; refs are the rules that it names.
+// rule is a rule of a grammar. Its refs are the rules that it uses.
 type rule struct {
 	name string
 	text string
 	refs []string
 }
 
-// grammarParser writes a grammar anew: each rule on one line, with the names and escapes
-// that all of the backends read alike.
+// grammarParser rewrites a grammar: one line for each rule, with names and escapes that all of the
+// backends read in the same way.
 type grammarParser struct {
 	backends Backends
 	rest     string
@@ -75,8 +75,8 @@ func (g *grammarParser) parse() error {
 	return nil
 }
 
-// String writes the rules that root needs. llguidance changes the case of names, and may
-// make two of them one, so they get new ones.
+// String returns the rules that root needs, with new names. llguidance changes the case of names
+// and may merge two of them.
 func (g *grammarParser) String() string {
 	needed, order := map[string]string{"root": "root"}, []*rule{g.rules["root"]}
 	for i := 0; i < len(order); i++ {
@@ -89,7 +89,7 @@ func (g *grammarParser) String() string {
 	}
 	lines := make([]string, len(order))
 	for i, r := range order {
-		parts := strings.Split(r.text, "\x00") // between them the names
+		parts := strings.Split(r.text, "\x00") // every second part is a name
 		for j := 1; j < len(parts); j += 2 {
 			parts[j] = needed[parts[j]]
 		}
@@ -98,7 +98,7 @@ func (g *grammarParser) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// skip goes over blanks and comments, and over line ends where they may stand.
+// skip skips spaces, tabs and comments, and with lines also line ends.
 func (g *grammarParser) skip(lines bool) {
 	for {
 		g.rest = strings.TrimLeft(g.rest, " \t")
@@ -162,8 +162,8 @@ func (g *grammarParser) rule() error {
 
 func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 20)], "") }
 
-// next goes to what follows in a rule: over line ends too, unless the next rule begins
-// there.
+// next skips to the next element of a rule. It also skips line ends, unless the next rule starts
+// after them.
 func (g *grammarParser) next(depth int) {
 	g.skip(false)
 	before := g.rest
@@ -212,8 +212,8 @@ func (g *grammarParser) sequence(depth int) error {
 	}
 }
 
-// element writes one; repeats tells of one that can't be repeated: a group that ends in a
-// repetition, or an empty string.
+// element writes one element. The result repeats is true if the element can't be repeated: a group
+// that ends in a repetition, or an empty string.
 func (g *grammarParser) element(depth int) (repeats bool, _ error) {
 	switch g.rest[0] {
 	case '"':
@@ -315,7 +315,7 @@ func (g *grammarParser) text() error {
 	return nil
 }
 
-// quoteEBNF writes a string with the escapes that both backends know.
+// quoteEBNF quotes a string with the escapes that both backends support.
 func quoteEBNF(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(text) + `"`
 }
@@ -352,7 +352,8 @@ func (g *grammarParser) char() (rune, error) {
 	return 0, g.wrong(`the escape \%c is not known`, c)
 }
 
-// class writes [...]: a - last, as not all know it escaped.
+// class writes a class in brackets. A hyphen comes last, because not all backends support its
+// escape.
 func (g *grammarParser) class() error {
 	g.rest = g.rest[1:]
 	negated := strings.HasPrefix(g.rest, "^")
@@ -394,7 +395,7 @@ func (g *grammarParser) class() error {
 	if body+caret+dash == "" {
 		return g.wrong("a class without characters")
 	}
-	if body == "" && caret != "" && !negated { // it must not come first
+	if body == "" && caret != "" && !negated { // ^ must not come first
 		if dash != "" {
 			g.out.WriteString(`("^" | "-")`)
 		} else {

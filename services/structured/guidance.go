@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Keywords whose values are schemas, lists of them, or objects of them.
+// subschemas are keywords whose values contain schemas. The value is true for a schema or a list of
+// schemas, and false for an object of schemas.
 var subschemas = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"items": true, "additionalProperties": true, "additionalItems": true, "not": true, "if": true, "then": true, "else": true, "contains": true, "propertyNames": true,
 	"unevaluatedProperties": true, "unevaluatedItems": true, "allOf": true, "anyOf": true, "oneOf": true, "prefixItems": true,
-	"properties": false, "$defs": false, "definitions": false, "patternProperties": false, "dependentSchemas": false, // their members are
+	"properties": false, "$defs": false, "definitions": false, "patternProperties": false, "dependentSchemas": false, // objects of schemas
 }
 
-// guidanceSchema changes a schema for llguidance, which judges it by itself, in what would
-// mean something else there: its options, by which it lets keywords go; Unicode's \d, \w
-// and \s, where JSON Schema has those of ECMA 262; and quotes in patterns, which it escapes
-// wrongly.
+// guidanceSchema changes the parts of a schema that have another meaning in llguidance, which
+// checks the rest itself. These parts are llguidance's own options, which disable keywords, and \d,
+// \w and \s, which are Unicode's there and those of ECMA 262 in JSON Schema. Quotes in patterns are
+// refused, because llguidance escapes them incorrectly.
 func guidanceSchema(n *node, path string) error {
 	for i := range n.members {
 		m := &n.members[i]
@@ -51,8 +52,8 @@ func guidanceSchema(n *node, path string) error {
 	return nil
 }
 
-// asciiClasses writes \d, \w and \s of a regular expression, and outside of classes \D, \W
-// and \S, as the characters of ASCII that they stand for.
+// asciiClasses replaces \d, \w and \s of a regular expression by their ASCII characters. Outside of
+// classes, it also replaces \D, \W and \S.
 func asciiClasses(pattern string) string {
 	var out strings.Builder
 	inClass := false

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// maxListed is how many integers a schema lists instead of their limits.
+// maxListed is the maximum number of integers that a schema lists instead of their limits.
 const maxListed = 1000
 
-// maxAllListed is how many integers are listed in a schema.
+// maxAllListed is the maximum number of listed integers in a whole schema.
 const maxAllListed = 20_000
 
-// integer judges limits of integers. xgrammar writes many of them wrongly; of a few values
-// a list is made, and others have to be of the limits that it writes right.
+// integer checks the limits of integers. xgrammar converts many limits to an incorrect grammar. A
+// small range becomes an enum. Other limits must be among those that xgrammar converts correctly.
 func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 	out := object(member{"type", str("integer")})
 	lo, hi, err := bounds(n, path)
@@ -35,7 +35,7 @@ func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 		return nil, err
 	}
 	switch {
-	case hi == nil && *lo > 1 && *lo < 10: // xgrammar starts at 1
+	case hi == nil && *lo > 1 && *lo < 10: // with a minimum of 2 to 9, xgrammar starts at 1
 		rest := object(member{"type", str("integer")}, member{"minimum", integer(10)})
 		return object(member{"anyOf", array(object(member{"enum", listed(*lo, 9)}), rest)}), nil
 	case hi == nil && *lo <= 1000 && *lo >= 0 || lo != nil && hi != nil && *lo >= 0 && *lo <= 1 && isRound(*hi) || lo == nil && *hi >= 0 && (*hi < 110 || isRound(*hi)):
@@ -44,7 +44,7 @@ func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 	return nil, w.refuse(Guidance, path, "the limits of these integers")
 }
 
-// isRound is true of 9, 10, 99, 100 … and of no more than 15 digits.
+// isRound reports whether n is 9, 10, 99, 100 …, up to 10^15.
 func isRound(n int64) bool {
 	for power := int64(10); power <= 1e15; power *= 10 {
 		if n == power || n == power-1 {
@@ -74,7 +74,8 @@ func listed(lo, hi int64) *node {
 	}
 }
 
-// bounds are the least and the greatest integer within a schema's limits; nil for none.
+// bounds returns the smallest and the largest integer within a schema's limits, or nil for no
+// limit.
 func bounds(n *node, path string) (lo, hi *int64, err error) {
 	for _, limit := range []struct {
 		name  string
@@ -92,7 +93,7 @@ func bounds(n *node, path string) (lo, hi *int64, err error) {
 			continue
 		}
 		number, ok := value.scalar.(json.Number)
-		if !ok { // of draft 4, where it is a flag
+		if !ok { // in draft 4, this keyword is a boolean
 			return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "the keyword " + limit.name + " as true or false"}
 		}
 		const exact = 1 << 53

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kind is a JSON value's.
+// kind is the kind of a JSON value.
 type kind uint8
 
 const (
@@ -17,14 +17,14 @@ const (
 	kindArray
 )
 
-// node is a JSON value that keeps the order of keys: engines write an object's
-// properties in the order of its schema.
+// node is a JSON value that keeps the order of keys: engines write an object's properties in the
+// order of its schema.
 type node struct {
 	kind    kind
 	scalar  any // string, json.Number, bool, or nil for null
 	members []member
 	items   []*node
-	index   map[string]int // of many members, by name
+	index   map[string]int // index of the members by name, if there are many
 }
 
 type member struct {
@@ -45,8 +45,8 @@ func parse(data []byte) (*node, error) {
 	return n, nil
 }
 
-// parseNext reads the next value. encoding/json bounds its depth no more than by the
-// text's length, so the caller has bounded that.
+// parseNext parses the next value. encoding/json limits the nesting depth only by the length of the
+// text, so the caller must have limited it.
 func parseNext(dec *json.Decoder) (*node, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -89,10 +89,10 @@ func parseNext(dec *json.Decoder) (*node, error) {
 	return n, err
 }
 
-// manyMembers is how many are looked through one by one.
+// manyMembers is the maximum number of members that are searched without an index.
 const manyMembers = 16
 
-// get returns a member's value, nil for none.
+// get returns a member's value, or nil.
 func (n *node) get(name string) *node {
 	if n.index != nil {
 		if i, ok := n.index[name]; ok {
@@ -108,7 +108,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// text returns a string's text.
+// text returns the value of a string.
 func (n *node) text() (string, bool) {
 	if n == nil || n.kind != kindScalar {
 		return "", false
@@ -117,7 +117,7 @@ func (n *node) text() (string, bool) {
 	return s, ok
 }
 
-// isBool reports whether it is that boolean.
+// isBool reports whether the value is the wanted boolean.
 func (n *node) isBool(want bool) bool {
 	if n == nil || n.kind != kindScalar {
 		return false
@@ -126,7 +126,7 @@ func (n *node) isBool(want bool) bool {
 	return ok && b == want
 }
 
-// typeName returns the JSON Schema type of the value; integers are numbers, too.
+// typeName returns the JSON Schema type of the value. An integer is also a number.
 func (n *node) typeName() string {
 	switch n.kind {
 	case kindObject:
@@ -155,7 +155,7 @@ func array(items ...*node) *node { return &node{kind: kindArray, items: items} }
 
 func str(text string) *node { return &node{scalar: text} }
 
-// appendJSON appends the value's JSON.
+// appendJSON appends the value as JSON.
 func (n *node) appendJSON(out []byte) []byte {
 	switch n.kind {
 	case kindObject:
@@ -184,7 +184,7 @@ func (n *node) appendJSON(out []byte) []byte {
 
 func appendScalar(out []byte, v any) []byte {
 	text, err := marshal(v)
-	if err != nil { // scalars always encode
+	if err != nil { // can't happen: scalars always encode
 		return out
 	}
 	return append(out, text...)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// regexValue judges a regular expression, which the whole answer has to match.
+// regexValue checks a regular expression that the whole answer must match.
 func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
 	var pattern string
 	if err := json.Unmarshal(value, &pattern); err != nil || pattern == "" {
@@ -24,8 +24,8 @@ func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
 	return marshal(body)
 }
 
-// pattern judges a string's pattern. Where it isn't anchored, JSON Schema lets other text
-// stand around the match; the engines are asked for strings that match as a whole.
+// pattern checks the pattern of a string. In JSON Schema, other text may surround the match of a
+// pattern without anchors. The engines must generate strings that match as a whole.
 func (b Backends) pattern(pattern, path string) (string, error) {
 	if err := b.need(XGrammar|Guidance, path, "the keyword pattern"); err != nil {
 		return "", err
@@ -34,11 +34,12 @@ func (b Backends) pattern(pattern, path string) (string, error) {
 	return "^(?:" + body + ")$", err
 }
 
-// regex writes a regular expression anew, without what means nothing in a match of the
-// whole (groups' names, laziness, anchors at the ends), and with ASCII's \d, \w and \s, as
-// in ECMA 262. A dot is any character but a line end.
+// regex rewrites a regular expression. It removes constructs without meaning in a match of the
+// whole text: names of groups, laziness, anchors at the ends. It replaces \d, \w and \s by their
+// ASCII characters, as in ECMA 262. A dot matches any character except a line end.
 //
-// In a JSON string xgrammar writes a match as it is: nothing that JSON escapes may match.
+// In a JSON string, xgrammar writes a match without escapes. Therefore characters that JSON escapes
+// must not match.
 func (b Backends) regex(pattern, path string, inString bool) (string, error) {
 	p := &regexParser{backends: b, rest: pattern, path: path, inString: inString}
 	if err := p.alternatives(0); err != nil {
@@ -50,7 +51,7 @@ func (b Backends) regex(pattern, path string, inString bool) (string, error) {
 	return p.out.String(), nil
 }
 
-// maxGroups bounds how deep groups nest.
+// maxGroups is the maximum nesting depth of groups.
 const maxGroups = 100
 
 type regexParser struct {
@@ -67,7 +68,8 @@ func (p *regexParser) need(takers Backends, construct string) error {
 	return p.backends.need(takers, p.path, construct)
 }
 
-// refuse is for what isn't written anew, whoever takes it.
+// refuse returns the error about a construct that can't be rewritten, even if all backends support
+// it.
 func (p *regexParser) refuse(takers Backends, construct string) error {
 	return &RefusalError{Path: p.path, Construct: construct, Takers: takers}
 }
@@ -156,7 +158,7 @@ func (p *regexParser) group(depth int) error {
 	return nil
 }
 
-// groupKind reads what makes a group special. A name makes no difference.
+// groupKind reads the prefix of a special group. A group's name has no effect.
 func (p *regexParser) groupKind() error {
 	if p.take("?:") {
 		return nil
@@ -181,7 +183,7 @@ func (p *regexParser) groupKind() error {
 	return p.refuse(0, "the group ("+p.rest[:min(2, len(p.rest))])
 }
 
-// maxRepeat bounds the numbers of a quantifier.
+// maxRepeat is the maximum number in a quantifier.
 const maxRepeat = 10_000
 
 func (p *regexParser) quantifier() error {
@@ -199,7 +201,7 @@ func (p *regexParser) quantifier() error {
 	default:
 		return nil
 	}
-	p.take("?") // lazy: the same matches
+	p.take("?") // a lazy quantifier has the same matches
 	if p.rest != "" && strings.ContainsRune("*+?{", rune(p.rest[0])) {
 		return p.refuse(Guidance, "a quantifier that follows a quantifier")
 	}
@@ -231,7 +233,7 @@ func (p *regexParser) repeat() error {
 	return nil
 }
 
-// classes are the escapes that stand for several characters, as the inside of a class.
+// classes are the escapes for several characters, as the content of a class.
 var classes = map[byte]string{'d': "0-9", 'w': "a-zA-Z0-9_", 's': ` \t\n\r\f\v`} //nolint:gochecknoglobals // a constant table
 
 func (p *regexParser) escape() error {
@@ -264,8 +266,8 @@ func (p *regexParser) escape() error {
 	return p.literal(r)
 }
 
-// set is the inside of the class that an escape stands for. In a JSON string line ends are
-// escaped, so that \s is a blank there.
+// set returns the content of the class for an escape. In a JSON string, line ends are escaped, so
+// that \s is a space there.
 func (p *regexParser) set(c byte) string {
 	if c == 's' && p.inString {
 		return " "
@@ -273,7 +275,7 @@ func (p *regexParser) set(c byte) string {
 	return classes[c]
 }
 
-// escaped reads an escape that stands for one character.
+// escaped reads an escape for one character.
 func (p *regexParser) escaped() (rune, error) {
 	c, known := p.rest[1], map[byte]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v'}
 	switch r, ok := known[c]; {
@@ -316,7 +318,7 @@ func (p *regexParser) literal(r rune) error {
 	return nil
 }
 
-// plain refuses characters that can't be written.
+// plain refuses characters that the rewritten expression can't contain.
 func (p *regexParser) plain(r rune) error {
 	switch {
 	case p.inString && r == '"':
@@ -329,7 +331,7 @@ func (p *regexParser) plain(r rune) error {
 	return nil
 }
 
-// regexQuote writes a character so that it means itself.
+// regexQuote escapes a character so that it stands for itself.
 func regexQuote(r rune) string {
 	for escape, c := range map[string]rune{`\n`: '\n', `\r`: '\r', `\t`: '\t', `\f`: '\f', `\v`: '\v'} {
 		if c == r {
@@ -342,7 +344,8 @@ func regexQuote(r rune) string {
 	return string(r)
 }
 
-// class reads [...]. Characters beyond ASCII are refused, of which xgrammar writes parts.
+// class reads a class in brackets. It refuses characters beyond ASCII, of which xgrammar writes
+// single bytes.
 func (p *regexParser) class() error {
 	p.rest = p.rest[1:]
 	negated := p.take("^")
@@ -404,8 +407,8 @@ func (p *regexParser) classPart(inside *strings.Builder, negated bool) error {
 	return nil
 }
 
-// classChar reads a character of a class. In a negated class of a string those that are
-// left out anyway may stand.
+// classChar reads a character of a class. In a negated class of a JSON string, it accepts
+// characters that the string can't contain anyway.
 func (p *regexParser) classChar(negated bool) (rune, error) {
 	r, size := utf8.DecodeRuneInString(p.rest)
 	if r == '\\' && len(p.rest) > 1 {
@@ -428,8 +431,8 @@ func (p *regexParser) classChar(negated bool) (rune, error) {
 	return r, p.plain(r)
 }
 
-// except is the class of all characters but some: but line ends for a dot, and in a JSON
-// string but those that JSON escapes.
+// except returns the class of all characters except the given ones. In a JSON string, it also
+// excludes the characters that JSON escapes.
 func (p *regexParser) except(inside string) string {
 	if p.inString {
 		inside = strings.NewReplacer(`\n`, "", `\r`, "", `\t`, "", `\f`, "", `\v`, "").Replace(inside) + `"\\\x00-\x1f`

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// annotations are keywords that constrain nothing. They don't reach the engine: some of
-// its checks take what stands in them for schemas.
+// annotations are keywords that constrain nothing. They aren't sent to the engine, because some of
+// its checks treat their values as schemas.
 var annotations = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"title": true, "description": true, "default": true, "examples": true, "example": true, "deprecated": true,
 	"readOnly": true, "writeOnly": true, "$comment": true, "$schema": true, "nullable": true, "discriminator": true,
 	"contentEncoding": true, "contentMediaType": true, "contentSchema": true, "strict": true, "$defs": true, "definitions": true,
 }
 
-// typesOf are the keywords of each type, in the order in which they are written.
+// typesOf are the keywords of each type, in output order.
 var typesOf = []struct { //nolint:gochecknoglobals // a constant table
 	name     string
 	keywords []string
@@ -31,7 +31,7 @@ var typesOf = []struct { //nolint:gochecknoglobals // a constant table
 	{"number", []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}},
 }
 
-// takers of keywords that xgrammar ignores or refuses: those that hold to them in any
+// keywordTakers are the backends that enforce keywords which xgrammar ignores or refuses, in any
 // schema.
 var keywordTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant table
 	"patternProperties": Guidance, "multipleOf": Guidance,
@@ -41,8 +41,8 @@ var keywordTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant
 	"$anchor": Guidance, "$dynamicAnchor": Guidance, "$id": Guidance, "id": Guidance, "x-guidance": 0,
 }
 
-// schema judges a JSON schema. llguidance refuses what it doesn't hold answers to, so that
-// its own word is nearly enough.
+// schema checks a JSON schema. llguidance refuses the constructs that it doesn't enforce, so that
+// its own check is almost sufficient.
 func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 	root, err := parse(value)
 	if err != nil {
@@ -55,12 +55,12 @@ func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 	return n.appendJSON(nil), nil
 }
 
-// schemaNode judges a whole schema.
+// schemaNode checks a whole schema.
 func (b Backends) schemaNode(root *node, path string) (*node, error) {
 	if b == Guidance {
 		return root, guidanceSchema(root, path)
 	}
-	if id := root.get("$id"); id != nil { // of the root: local references mean the same without it
+	if id := root.get("$id"); id != nil { // the root's $id: local references mean the same without it
 		root = &node{kind: root.kind, scalar: root.scalar, members: slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.name == "$id" })}
 	}
 	w := &schemaWalk{backends: b, root: root}
@@ -70,18 +70,18 @@ func (b Backends) schemaNode(root *node, path string) (*node, error) {
 	return w.schema(root, path)
 }
 
-// schemaWalk writes a schema anew, with what its backends hold to alone.
+// schemaWalk rewrites a schema so that it contains only constructs that all its backends enforce.
 type schemaWalk struct {
 	backends Backends
 	root     *node
-	listed   int // integers that were listed instead of their limits
+	listed   int // number of integers listed instead of limits
 }
 
 func (w *schemaWalk) need(takers Backends, path, construct string) error {
 	return w.backends.need(takers, path, construct)
 }
 
-// schema judges one schema and those below it.
+// schema checks a schema and its subschemas.
 func (w *schemaWalk) schema(n *node, path string) (*node, error) {
 	switch {
 	case n.isBool(true):
@@ -107,7 +107,7 @@ func (w *schemaWalk) schema(n *node, path string) (*node, error) {
 	return out, nil
 }
 
-// members judges the schemas in an object.
+// members checks the schemas in an object.
 func (w *schemaWalk) members(n *node, path string) (*node, error) {
 	out := object()
 	for _, m := range n.members {
@@ -120,7 +120,7 @@ func (w *schemaWalk) members(n *node, path string) (*node, error) {
 	return out, nil
 }
 
-// items judges the schemas in a list.
+// items checks the schemas in a list.
 func (w *schemaWalk) items(n *node, path string) (*node, error) {
 	out := array()
 	for i, item := range n.items {
@@ -133,8 +133,8 @@ func (w *schemaWalk) items(n *node, path string) (*node, error) {
 	return out, nil
 }
 
-// form judges the keywords of a schema but its definitions. Those that take the place of
-// all others come first: xgrammar reads one of them and passes over the rest.
+// form checks the keywords of a schema, except its definitions. Keywords that replace all others
+// are checked first: xgrammar reads one of them and ignores the rest.
 func (w *schemaWalk) form(n *node, path string) (*node, error) {
 	for _, m := range n.members {
 		if takers, known := keywordTakers[m.name]; known && !w.harmless(&m) {
@@ -154,7 +154,7 @@ func (w *schemaWalk) form(n *node, path string) (*node, error) {
 	return w.typed(n, path)
 }
 
-// harmless reports whether a keyword's value asks for nothing.
+// harmless reports whether a keyword has no effect with its value.
 func (*schemaWalk) harmless(m *member) bool {
 	switch m.name {
 	case "uniqueItems":
@@ -167,7 +167,7 @@ func (*schemaWalk) harmless(m *member) bool {
 	return false
 }
 
-// alone refuses constraints beside a keyword that takes their place in an engine.
+// alone refuses constraints beside a keyword that replaces them in an engine.
 func (w *schemaWalk) alone(n *node, path, keyword string, allowed ...string) error {
 	for _, m := range n.members {
 		if m.name == keyword || annotations[m.name] || slices.Contains(allowed, m.name) || w.harmless(&m) || !constrains(m.name) {
@@ -180,7 +180,7 @@ func (w *schemaWalk) alone(n *node, path, keyword string, allowed ...string) err
 	return nil
 }
 
-// constrains reports whether JSON Schema knows a keyword.
+// constrains reports whether a keyword is a constraint of JSON Schema.
 func constrains(keyword string) bool {
 	if slices.Contains([]string{"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"}, keyword) {
 		return true
@@ -191,7 +191,7 @@ func constrains(keyword string) bool {
 	return typeOf(keyword) != ""
 }
 
-// typeOf is the type that a keyword is about, empty for others.
+// typeOf returns the type that a keyword applies to, or "".
 func typeOf(keyword string) string {
 	for _, t := range typesOf {
 		if slices.Contains(t.keywords, keyword) {
@@ -201,8 +201,8 @@ func typeOf(keyword string) string {
 	return ""
 }
 
-// reference judges a $ref. Where it leads stays where it is: only steps that are written
-// anew by the same names can be gone.
+// reference checks a $ref. Its target keeps its place, because the rewritten schema keeps the names
+// of all steps that a reference may use.
 func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 	text, _ := value.text()
 	if err := w.alone(n, path, "$ref"); err != nil {
@@ -214,12 +214,13 @@ func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 	return object(member{"$ref", str(text)}), nil
 }
 
-// refuse is the error about a construct that isn't written anew, whoever takes it.
+// refuse returns the error about a construct that can't be rewritten, even if all backends support
+// it.
 func (w *schemaWalk) refuse(takers Backends, path, construct string) error {
 	return &RefusalError{Path: path, Construct: construct, Takers: takers}
 }
 
-// target finds the schema that a reference leads to; nil for one that isn't followed.
+// target returns the schema that a reference leads to, or nil if the reference isn't supported.
 func (w *schemaWalk) target(ref string) *node {
 	if ref == "#" {
 		return w.root
@@ -228,7 +229,7 @@ func (w *schemaWalk) target(ref string) *node {
 	if !ok || strings.ContainsAny(rest, `~%"\`) {
 		return nil
 	}
-	at, named := w.root, false // whether the next step is a name of a member
+	at, named := w.root, false // whether the next step is the name of a member
 	for step := range strings.SplitSeq(rest, "/") {
 		if !named {
 			switch step {
@@ -251,8 +252,8 @@ func (w *schemaWalk) target(ref string) *node {
 	return at
 }
 
-// loops refuses schemas that are themselves before anything else: engines follow them
-// without end.
+// loops refuses schemas that are equivalent to themselves by references. Engines follow such
+// references indefinitely.
 func (w *schemaWalk) loops(n *node, path string) error {
 	if !(&loopWalk{schema: w, ended: map[*node]bool{}}).all(n) {
 		return wrongf(path, "a $ref leads back to itself")
@@ -260,10 +261,10 @@ func (w *schemaWalk) loops(n *node, path string) error {
 	return w.recursion(n, path)
 }
 
-// loopWalk follows each schema to those that it is the same as, or is a choice of.
+// loopWalk follows each schema to the schemas that it refers to or that are its alternatives.
 type loopWalk struct {
 	schema *schemaWalk
-	ended  map[*node]bool // false for those that are being followed
+	ended  map[*node]bool // false while the schema is being followed
 }
 
 // all reports whether no schema in n leads back to itself.
@@ -294,7 +295,7 @@ func (l *loopWalk) ends(n *node) bool {
 	return true
 }
 
-// next are the schemas that a schema is the same as, or is a choice of.
+// next returns the schemas that a schema refers to, or that are its alternatives.
 func (l *loopWalk) next(n *node) []*node {
 	var list []*node
 	if ref, ok := n.get("$ref").text(); ok {
@@ -310,8 +311,8 @@ func (l *loopWalk) next(n *node) []*node {
 	return list
 }
 
-// recursion refuses references to a schema from within it where regular expressions
-// can't have them.
+// recursion refuses references to an enclosing schema for outlines, whose regular expressions can't
+// represent them.
 func (w *schemaWalk) recursion(n *node, path string) error {
 	if w.backends&Outlines == 0 {
 		return nil
@@ -342,7 +343,7 @@ func (w *schemaWalk) recursion(n *node, path string) error {
 	return nil
 }
 
-// constant judges a const.
+// constant checks a const.
 func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
 	if err := w.alone(n, path, "const", "type"); err != nil {
 		return nil, err
@@ -356,7 +357,7 @@ func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
 	return object(member{"const", value}), nil
 }
 
-// enum judges a list of values: of those of the schema's type it is made.
+// enum checks a list of values and keeps those of the schema's type.
 func (w *schemaWalk) enum(n, value *node, path string) (*node, error) {
 	if err := w.alone(n, path, "enum", "type"); err != nil {
 		return nil, err
@@ -377,7 +378,7 @@ func (w *schemaWalk) enum(n, value *node, path string) (*node, error) {
 	return object(member{"enum", out}), nil
 }
 
-// literal judges a value that an answer is to have.
+// literal checks a fixed value of the answer.
 func (w *schemaWalk) literal(n *node, path string) error {
 	if n.kind != kindScalar {
 		if err := w.need(XGrammar|Guidance, path, "a value that is an object or a list"); err != nil {
@@ -388,7 +389,7 @@ func (w *schemaWalk) literal(n *node, path string) error {
 		return w.need(XGrammar|Guidance, path, "a character beyond ASCII")
 	}
 	for _, m := range n.members {
-		// vLLM's check for xgrammar takes such an object for a schema.
+		// vLLM's check for xgrammar mistakes such an object for a schema.
 		if m.name == "type" {
 			if err := w.need(Guidance, path, "a value with the key type"); err != nil {
 				return err
@@ -406,7 +407,7 @@ func (w *schemaWalk) literal(n *node, path string) error {
 	return nil
 }
 
-// hasType reports whether a value is of a schema's type, which may be missing.
+// hasType reports whether a value has a schema's type. A missing type allows all values.
 func hasType(types, value *node) bool {
 	if types == nil {
 		return true
@@ -420,7 +421,7 @@ func hasType(types, value *node) bool {
 	return false
 }
 
-// typeNames are those of a type keyword.
+// typeNames returns the types of a type keyword.
 func typeNames(types *node) []string {
 	if one, ok := types.text(); ok {
 		return []string{one}
@@ -445,7 +446,7 @@ func (w *schemaWalk) anyOf(n, value *node, path string) (*node, error) {
 	return object(member{"anyOf", list}), nil
 }
 
-// oneOf becomes an anyOf where no value can satisfy two of the schemas.
+// oneOf becomes an anyOf if no value can satisfy two of its schemas.
 func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
 	if err := w.alone(n, path, "oneOf"); err != nil {
 		return nil, err
@@ -467,7 +468,7 @@ func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
 	return object(member{"anyOf", list}), nil
 }
 
-// allOf of one schema is that schema.
+// allOf with one schema becomes that schema.
 func (w *schemaWalk) allOf(n, value *node, path string) (*node, error) {
 	if err := w.alone(n, path, "allOf"); err != nil {
 		return nil, err

@@ -1,10 +1,10 @@
-// Package structured judges constraints on an answer's form: which backends of vLLM's
-// structured outputs hold to which JSON Schema keyword, regular expression and grammar.
-// It is pure: no network, clock or logger.
+// Package structured checks constraints on the form of an answer. It knows which of vLLM's
+// structured outputs backends enforce which JSON Schema keyword, regular expression and grammar. It
+// is pure: no network, clock or logger.
 //
-// testdata/vllm.jsonl has what vLLM's own code makes of each construct, as test/vllm
-// measures it; the tests hold this package to it. A backend that ignores a keyword, or
-// lets the model write more than the constraint allows, doesn't take it.
+// testdata/vllm.jsonl has the result of vLLM's own code for each construct, measured by test/vllm.
+// The tests compare this package with it. A backend that ignores a keyword, or lets the model write
+// more than the constraint allows, doesn't support the keyword.
 package structured
 
 import (
@@ -13,11 +13,12 @@ import (
 	"strings"
 )
 
-// Backends is a set of vLLM's backends of structured outputs.
+// Backends is a set of vLLM's structured outputs backends.
 type Backends uint8
 
-// The backends. Auto is what must be assumed where vLLM chooses by itself: it keeps the
-// backend that its first request needed, and ends on what that one doesn't take.
+// The backends. Auto is the set to assume if vLLM selects the backend itself: vLLM keeps the
+// backend that its first request needed, and terminates on a constraint that this backend doesn't
+// support.
 const (
 	XGrammar Backends = 1 << iota
 	Guidance
@@ -26,24 +27,24 @@ const (
 	Auto = XGrammar | Guidance
 )
 
-// Setting values of a model.
+// Values of the model setting besides the names of backends.
 const (
 	SettingAuto = "auto"
 	SettingNone = "none"
 )
 
-// names are the backends as vLLM and the setting call them.
+// names are the names of the backends in vLLM and in the setting.
 var names = []struct { //nolint:gochecknoglobals // a constant table
 	backend Backends
 	name    string
 }{{XGrammar, "xgrammar"}, {Guidance, "guidance"}, {Outlines, "outlines"}}
 
-// Settings lists the values of the setting.
+// Settings returns the values of the setting.
 func Settings() []string {
 	return []string{SettingAuto, "xgrammar", "guidance", "outlines", SettingNone}
 }
 
-// Of returns the backends that a value of the setting stands for: none for "none".
+// Of returns the backends of a value of the setting. The value "none" has no backends.
 func Of(setting string) (Backends, error) {
 	switch setting {
 	case SettingAuto:
@@ -59,7 +60,7 @@ func Of(setting string) (Backends, error) {
 	return 0, fmt.Errorf("%q is not one of %s", setting, strings.Join(Settings(), ", "))
 }
 
-// String joins the names of the backends.
+// String returns the comma-separated names of the backends.
 func (b Backends) String() string {
 	var list []string
 	for _, n := range names {
@@ -70,16 +71,17 @@ func (b Backends) String() string {
 	return strings.Join(list, ", ")
 }
 
-// RefusalError is the error about a construct that not all of the backends take.
+// RefusalError is returned for a construct that at least one of the backends doesn't support.
 type RefusalError struct {
-	// Path leads from the constraint to the construct, such as properties.age.minimum;
+	// Path is the path from the constraint to the construct, such as properties.age.minimum. It is
 	// empty for the constraint itself.
 	Path string
-	// Construct names it for the client.
+	// Construct is the name of the construct for the client.
 	Construct string
-	// Takers are the backends that take it: none if it is wrong, or if no backend does.
+	// Takers are the backends that support the construct. The set is empty if the construct is
+	// invalid, or if no backend supports it.
 	Takers Backends
-	// Wrong says what is wrong with a constraint that can't be read or fulfilled.
+	// Wrong is the fault of a constraint that can't be parsed or fulfilled.
 	Wrong string
 }
 
@@ -94,7 +96,7 @@ func (r *RefusalError) Error() string {
 	return text
 }
 
-// need is the error about a construct that some of the backends don't take.
+// need returns an error unless all backends are among the takers of a construct.
 func (b Backends) need(takers Backends, path, construct string) error {
 	if b&^takers == 0 {
 		return nil
@@ -106,10 +108,11 @@ func wrongf(path, format string, args ...any) error {
 	return &RefusalError{Path: path, Wrong: fmt.Sprintf(format, args...)}
 }
 
-// Judge returns a constraint of a kind in the form in which all of the backends take it.
-// The result may be of another kind. An error is a [*RefusalError].
+// Judge returns a constraint in a form that all of the backends support. The result may have
+// another kind. An error is a [*RefusalError].
 //
-// The value must have been checked already to be of the kind, and a schema to be one.
+// The caller must have checked that the value has the given kind, and that a schema is a JSON
+// Schema.
 func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMessage, error) {
 	switch kind {
 	case "json_object":
@@ -132,7 +135,7 @@ func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMes
 	return kind, value, nil
 }
 
-// choice judges a list of texts.
+// choice checks a list of texts.
 func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error) {
 	var choices []string
 	if err := json.Unmarshal(value, &choices); err != nil {
@@ -152,7 +155,7 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 				}
 			case r == '\n' || r == '\r' || r == '\t':
 				escaped = true
-			case (r < ' ' || r == 0x7f) && b == Auto: // of the grammar that vLLM makes for xgrammar llguidance can't read it
+			case (r < ' ' || r == 0x7f) && b == Auto: // llguidance can't parse the character in the grammar that vLLM builds for xgrammar
 				return "", nil, &RefusalError{Path: path, Construct: "a control character", Takers: XGrammar | Guidance | Outlines}
 			case r > 0x7e:
 				if err := b.need(XGrammar|Guidance, path, "a character beyond ASCII"); err != nil {
@@ -161,7 +164,8 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 			}
 		}
 	}
-	// vLLM makes a grammar of choices for xgrammar, and escapes no line ends and tabs in it.
+	// For xgrammar, vLLM builds a grammar of the choices, in which it doesn't escape line ends and
+	// tabs.
 	if !escaped || b&XGrammar == 0 {
 		return "choice", value, nil
 	}
@@ -173,8 +177,8 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 	return "grammar", grammar, err
 }
 
-// tag judges a structural tag, which only xgrammar holds to: llguidance lets the model
-// write what is no such tag.
+// tag checks a structural tag. Only xgrammar enforces it: llguidance lets the model write text that
+// isn't such a tag.
 func (b Backends) tag(value json.RawMessage) (json.RawMessage, error) {
 	if err := b.need(XGrammar, "", "a structural tag"); err != nil {
 		return nil, err
@@ -193,7 +197,7 @@ func (b Backends) tag(value json.RawMessage) (json.RawMessage, error) {
 	return marshal(string(root.appendJSON(nil)))
 }
 
-// tagSchemas judges the schemas in a structural tag, in both of its forms.
+// tagSchemas checks the schemas in a structural tag of either form.
 func (b Backends) tagSchemas(n *node, path string) error {
 	for i := range n.members {
 		m := &n.members[i]

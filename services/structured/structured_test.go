@@ -52,10 +52,10 @@ func lines[T any](t *testing.T, file string, skip int) (all []T) {
 	return all
 }
 
-// TestMeasured holds the judgement to what was measured: the form in which a constraint is
-// sent for a setting is taken by all backends that the engine may run then, and a backend
-// that a refusal names doesn't let through what the construct forbids. A backend's own
-// refusal of something else in it is a 400 of the engine's.
+// TestMeasured compares the checks with the measurements. All backends that the engine may run must
+// enforce the sent form of a constraint. A backend that a refusal names must not allow text that
+// the construct forbids. If a backend refuses something else in the constraint, the engine returns
+// a 400.
 func TestMeasured(t *testing.T) {
 	type key struct{ id, form string }
 	table := map[key]measured{}
@@ -107,7 +107,8 @@ func sameJSON(t *testing.T, a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// TestKillers: what ends the engine of a vLLM that chooses its backend isn't sent to it.
+// TestKillers checks that constructs which terminate a vLLM that selects its own backend are never
+// sent.
 func TestKillers(t *testing.T) {
 	var killers []string
 	for _, c := range lines[construct](t, "testdata/constructs.jsonl", 0) {
@@ -128,7 +129,7 @@ func TestKillers(t *testing.T) {
 	}
 }
 
-// TestForms has what constraints are made of.
+// TestForms checks the forms that constraints are converted to.
 func TestForms(t *testing.T) {
 	for _, tt := range []struct{ name, kind, value, want string }{
 		{"a lone limit that xgrammar writes wrongly", "json", `{"type":"integer","minimum":3}`, `json {"anyOf":[{"enum":[3,4,5,6,7,8,9]},{"type":"integer","minimum":10}]}`},
@@ -150,7 +151,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestGuidance: what is changed for llguidance.
+// TestGuidance checks the changes for llguidance.
 func TestGuidance(t *testing.T) {
 	for _, tt := range []struct{ kind, value, want string }{
 		{"regex", `"(?i)\\d[\\w.]\\S\\p{L}[^\\s\\]]\\\\d"`, `"(?i)[0-9][a-zA-Z0-9_.][^ \\t\\n\\r\\f\\v]\\p{L}[^ \\t\\n\\r\\f\\v\\]]\\\\d"`},
@@ -168,7 +169,7 @@ func TestGuidance(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded: what a schema within the budgets of a request may cost.
+// TestWorkIsBounded checks that schemas within the budgets of a request have a bounded cost.
 func TestWorkIsBounded(t *testing.T) {
 	const many = 3000
 	list := func(separator string, each func(i int) string) string {
@@ -200,7 +201,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestSettings: the names that operators give.
+// TestSettings checks the names that operators set.
 func TestSettings(t *testing.T) {
 	for name, want := range map[string]Backends{"auto": Auto, "xgrammar": XGrammar, "guidance": Guidance, "outlines": Outlines, "none": 0} {
 		if got, err := Of(name); err != nil || got != want || !slices.Contains(Settings(), name) {

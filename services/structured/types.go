@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Limits of lengths for outlines, which makes an automaton of all of a schema.
+// Maximum lengths for outlines, which builds an automaton of the whole schema.
 const (
 	outlinesLength = 64
 	outlinesItems  = 8
 )
 
-// formatTakers are the backends that hold strings to the syntax of a format. Neither knows
-// the days of months.
+// formatTakers are the backends that enforce the syntax of a format. No backend checks the days of
+// months.
 var formatTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant table
 	"date": XGrammar | Guidance | Outlines, "uuid": XGrammar | Guidance | Outlines,
 	"time": XGrammar | Guidance, "date-time": XGrammar | Guidance, "duration": XGrammar | Guidance, "email": XGrammar | Guidance, "ipv6": XGrammar | Guidance,
-	"hostname": Guidance, "ipv4": Guidance, // of which xgrammar lets leading zeros and long labels through
+	"hostname": Guidance, "ipv4": Guidance, // for both, xgrammar accepts leading zeros and long labels
 	"uri": XGrammar, "uri-reference": XGrammar,
 }
 
-// typed judges a schema by its type. Without one it gets the type that its keywords are
-// about. Of several types it becomes an anyOf.
+// typed checks a schema by its type. A schema without a type gets the type of its keywords. A
+// schema with several types becomes an anyOf.
 func (w *schemaWalk) typed(n *node, path string) (*node, error) {
 	names := []string{}
 	if given := n.get("type"); given != nil {
@@ -47,7 +47,7 @@ func (w *schemaWalk) typed(n *node, path string) (*node, error) {
 	}
 	list := array()
 	for _, name := range names {
-		if name == "integer" && slices.Contains(names, "number") { // they are numbers
+		if name == "integer" && slices.Contains(names, "number") { // integers are numbers
 			continue
 		}
 		one, err := w.ofType(n, name, path)
@@ -59,7 +59,7 @@ func (w *schemaWalk) typed(n *node, path string) (*node, error) {
 	return object(member{"anyOf", list}), nil
 }
 
-// ofType judges the keywords of one type; those of others don't concern its values.
+// ofType checks the keywords of one type. Keywords of other types don't apply to its values.
 func (w *schemaWalk) ofType(n *node, name, path string) (*node, error) {
 	out := object(member{"type", str(name)})
 	var more []member
@@ -85,7 +85,7 @@ func (w *schemaWalk) objectKeywords(n *node, path string) (out []member, _ error
 	additional := n.get("additionalProperties")
 	named := properties != nil && len(properties.members) > 0
 	if additional.isBool(true) {
-		additional = nil // it is the default
+		additional = nil // true is the default
 	}
 	properties, err := w.completed(properties, required, additional, path)
 	if err != nil {
@@ -126,8 +126,8 @@ func (w *schemaWalk) objectKeywords(n *node, path string) (out []member, _ error
 	return out, err
 }
 
-// completed adds the required properties that have no schema of their own: xgrammar
-// doesn't ask for them else.
+// completed adds the required properties that have no schema, because xgrammar doesn't require them
+// otherwise.
 func (w *schemaWalk) completed(properties, required, additional *node, path string) (*node, error) {
 	if required == nil {
 		return properties, nil
@@ -155,7 +155,7 @@ func (w *schemaWalk) completed(properties, required, additional *node, path stri
 	return object(missing...), nil
 }
 
-// name judges the name of a property: xgrammar doesn't escape it.
+// name checks the name of a property, which xgrammar doesn't escape.
 func (w *schemaWalk) name(name, path string) error {
 	if strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || r < ' ' }) {
 		return w.need(Guidance, path, "a property whose name has a quote, a backslash or a control character")
@@ -196,7 +196,7 @@ func (w *schemaWalk) arrayKeywords(n *node, path string) (out []member, _ error)
 		out = append(out, member{"items", judged})
 	case prefix == nil:
 		err = w.need(XGrammar|Guidance, path, "an array of anything")
-		if least != nil || most != nil { // which xgrammar doesn't take without them
+		if least != nil || most != nil { // xgrammar doesn't accept the limits without items
 			out = append(out, member{"items", object()})
 		}
 	}
@@ -215,7 +215,7 @@ func appendLimits(out []member, least string, lo *int64, most string, hi *int64)
 
 func integer(n int64) *node { return &node{scalar: json.Number(strconv.FormatInt(n, 10))} }
 
-// limits reads the limits of a length.
+// limits parses the limits of a length.
 func (w *schemaWalk) limits(n *node, path, least, most string, outlines int64) (lo, hi *int64, err error) {
 	for _, limit := range []struct {
 		name string
@@ -243,7 +243,7 @@ func (w *schemaWalk) limits(n *node, path, least, most string, outlines int64) (
 	return lo, hi, nil
 }
 
-// wholeNumber reads an integer, which may be written as 3.0 or 1e2.
+// wholeNumber parses an integer, which may be written as 3.0 or 1e2.
 func wholeNumber(n json.Number) (int64, bool) {
 	if v, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return v, true
@@ -263,7 +263,7 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 	}
 	pattern, format := n.get("pattern"), n.get("format")
 	if text, ok := pattern.text(); ok && text == "" {
-		pattern = nil // it matches all texts
+		pattern = nil // an empty pattern matches all texts
 	}
 	limited := least != nil && *least > 0 || most != nil
 	switch {
@@ -294,7 +294,7 @@ func (w *schemaWalk) format(format, path string) error {
 	return w.need(formatTakers[format], path, "the format "+strconv.Quote(format))
 }
 
-// number refuses limits of numbers, as xgrammar writes others than they say.
+// number refuses limits of numbers, because xgrammar converts them incorrectly.
 func (w *schemaWalk) number(n *node, path string) error {
 	for _, keyword := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
 		if n.get(keyword) != nil {
