@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// BenchmarkText asks what a token of plain text costs. Budget: 100 ns of CPU
-// and no allocation. Compare with `go test -bench Text -count 6` and benchstat.
+// BenchmarkText measures the cost of a token of plain text. Budget: 100 ns of CPU and no
+// allocation. Compare runs with `go test -bench Text -count 6` and benchstat.
 func BenchmarkText(b *testing.B) {
 	tokens := [][]byte{[]byte("The"), []byte(" quick"), []byte(" {brown}"), []byte(" fox"), []byte(".\n"), []byte(" a <b>"), []byte(" [1]"), []byte(" jumps")}
 	for _, names := range [][2]string{{"", ""}, {"hermes", "qwen3"}, {"llama3", ""}, {"mistral", "mistral"}, {"qwen3_coder", "qwen3"}, {"deepseek_v31", ""}, {"pythonic", ""}, {"openai", "openai_gptoss"}} {
@@ -35,7 +35,8 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkArguments asks what a byte of a call's arguments costs, token by token.
+// BenchmarkArguments measures the cost of a byte of a call's arguments, fed token by
+// token.
 func BenchmarkArguments(b *testing.B) {
 	call := `<tool_call>{"name": "f", "arguments": {"x": "` + strings.Repeat(`word \"and\" `, 1000) + `"}}</tool_call>`
 	parts := cut([]byte(call), 1)
@@ -51,9 +52,9 @@ func BenchmarkArguments(b *testing.B) {
 	}
 }
 
-// TestLinear reads texts that make the parsers look ahead again and again. Byte by
-// byte, what is looked at again must stay short; at once, it must not take the time
-// of a quadratic parse.
+// TestLinear feeds texts that make the parsers look ahead repeatedly. Byte by byte, the
+// held-back part must stay short. As a whole, the time must not be that of a quadratic
+// parse.
 func TestLinear(t *testing.T) {
 	units := []string{
 		"<", "<tool_call>", "\n{\"name\": ", "[TOOL_CALLS]a", " \n", "[", "{", "[f(x=[", "<function=", "<function=f>\n<parameter=", "<function=f>\n<parameter=x>\n",
@@ -79,7 +80,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// mostHeld reads a text and tells how many bytes waited at most to be read again.
+// mostHeld feeds the parts to a parser. It returns the maximum number of held-back
+// bytes.
 func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
 	t.Helper()
 	made, err := Dialects{}.Parser(o)
@@ -98,11 +100,11 @@ func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
 	return most
 }
 
-// BenchmarkFormats asks what a token costs in each format: text, and calls with nested
-// arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a token. Compare with
-// `go test -bench Formats -count 6` and benchstat.
+// BenchmarkFormats measures the cost of a token in each format. The inputs are text and
+// calls with nested arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a
+// token. Compare runs with `go test -bench Formats -count 6` and benchstat.
 func BenchmarkFormats(b *testing.B) {
-	paths, err := filepath.Glob("testdata/vectors/[^r]*.json") // not those of reasoning
+	paths, err := filepath.Glob("testdata/vectors/[^r]*.json") // excludes the files of reasoning parsers
 	if err != nil || len(paths) == 0 {
 		b.Fatalf("no vectors: %v", err)
 	}
@@ -126,7 +128,7 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// benchTokens are the answers of a file that have calls, in tokens.
+// benchTokens returns the answers of a file that have calls, split into tokens.
 func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
 	b.Helper()
 	data, err := os.ReadFile(path)

@@ -12,7 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// every is each pair of dialects that a model may be read by.
+// every returns parser options for each tool dialect alone, for each reasoning dialect
+// alone and with qwen3_coder, and for forced calls.
 func every() []*inference.ParserOptions {
 	var all []*inference.ParserOptions
 	for _, d := range toolDialects() {
@@ -31,7 +32,8 @@ func every() []*inference.ParserOptions {
 	return all
 }
 
-// endless is a text in each dialect that begins a call whose arguments never end.
+// endless returns, by dialect name, a text that starts a call whose arguments never
+// end.
 func endless() map[string]string {
 	return map[string]string{
 		"openai": "<|channel|>commentary to=functions.f<|message|>{\"x\": \"", "deepseek_v3": deepseekCall + "function" + deepseekSep + "f\n```json\n{\"x\": \"",
@@ -56,7 +58,7 @@ func endless() map[string]string {
 	}
 }
 
-// TestBound lets every dialect read calls that never end.
+// TestBound checks that every dialect stops with ParseTooLong when a call never ends.
 func TestBound(t *testing.T) {
 	const limit = 4096
 	for name, start := range endless() {
@@ -87,8 +89,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// altersText reports whether a parser changes text that has no calls: the answer starts
-// in the reasoning, or text has wrappers.
+// altersText reports whether a parser changes text that has no calls. This is so if the
+// answer starts in the reasoning or if the dialect drops wrappers of text.
 func altersText(t *testing.T, o *inference.ParserOptions) bool {
 	t.Helper()
 	d, err := toolsNamed(o.Tools)
@@ -102,7 +104,8 @@ func altersText(t *testing.T, o *inference.ParserOptions) bool {
 	return d.drop != nil || r.drop != nil || r.lead != "" || r.tags != nil && r.tags("").assumed
 }
 
-// TestBoundIsForCalls reads a long text that looks like calls again and again.
+// TestBoundIsForCalls checks that MaxBytes doesn't limit text that looks like calls
+// repeatedly.
 func TestBoundIsForCalls(t *testing.T) {
 	text := strings.Repeat("\n{ <tool_call> {\"name\": [TOOL_CALLS] x\n", 5000)
 	for _, o := range every() {
@@ -121,7 +124,8 @@ func TestDepth(t *testing.T) {
 	if len(got.Calls) != 1 || got.Calls[0].Arguments != `{"x":`+strings.Repeat("[", maxDepth-1)+strings.Repeat("]", maxDepth-1)+"}" || got.Text != "ok" {
 		t.Errorf("got %+v", got)
 	}
-	// What is deeper isn't followed, but passed on up to the end of the call.
+	// The parser doesn't follow deeper nesting. It passes the bytes on up to the end of
+	// the call.
 	if got = parse(t, options("hermes", ""), deep(10_000)); len(got.Calls) != 1 || len(got.Calls[0].Arguments) < 20_000 || got.Text != "ok" {
 		t.Errorf("got %d calls, text %q", len(got.Calls), got.Text)
 	}
@@ -131,7 +135,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestSingle stops after one call.
+// TestSingle checks that parsers stop after one call.
 func TestSingle(t *testing.T) {
 	tests := []struct{ tools, in string }{
 		{"hermes", nowCall + nowCall},
@@ -173,7 +177,7 @@ func TestUniqueIDs(t *testing.T) {
 	}
 }
 
-// TestOrder is the order of what is in one part.
+// TestOrder checks the order of the pieces of one part.
 func TestOrder(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
 	if err != nil {
@@ -190,7 +194,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestStreamsText wants that a long text in a tag comes as it is read.
+// TestStreamsText checks that a long text in a tag is emitted as it is read.
 func TestStreamsText(t *testing.T) {
 	p, err := Dialects{}.Parser(options("qwen3_coder", ""))
 	if err != nil {
@@ -203,7 +207,7 @@ func TestStreamsText(t *testing.T) {
 	}
 }
 
-// TestStreams wants that arguments and text come as they are read.
+// TestStreams checks that arguments and text are emitted as they are read.
 func TestStreams(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
 	if err != nil {
@@ -242,8 +246,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// FuzzParsers reads any text by every dialect, whole and in parts: both must agree,
-// and a text without anything that could be a marker comes out as it is.
+// FuzzParsers feeds any text to every dialect, whole and in parts. Both results must
+// agree. A text without a possible marker must come out unchanged.
 func FuzzParsers(f *testing.F) {
 	for _, start := range endless() {
 		f.Add([]byte(start+"\"}}</tool_call> and [1] more"), uint64(7))
@@ -308,7 +312,7 @@ func cut(text []byte, seed uint64) []string {
 	return parts
 }
 
-// fragments are what the dialects' texts are made of.
+// fragments returns the building blocks of texts in the dialects.
 func fragments() []string {
 	f := []string{
 		"{", "}", "[", "]", "(", ")", "\"", "'", ",", ":", ";", "=", "\\", "\n", " ", "<", ">", "</", "é", "｜", "\xff", "\x01", "1", "-2.5e3", "true", "None", "null", "x",
@@ -323,7 +327,7 @@ func fragments() []string {
 	return f
 }
 
-// ownFragments are the markers of one dialect.
+// ownFragments returns the markers of one dialect.
 func ownFragments(d toolDialect) []string {
 	var f []string
 	if d.drop != nil {

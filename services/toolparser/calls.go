@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bare says where a call may stand that no marker announces.
+// bare states where a call without a marker may stand.
 type bare uint8
 
 const (
@@ -16,11 +16,11 @@ const (
 	bareLines      // where a line starts
 )
 
-// format is how a dialect writes calls as JSON objects
-// {"name": …, "arguments": {…}}; "parameters" means the same.
+// format describes how a dialect writes calls as JSON objects {"name": …,
+// "arguments": {…}}. "parameters" is a synonym of "arguments".
 type format struct {
-	open  []string // texts that announce calls
-	end   []string // texts that close what was announced; they may be missing
+	open  []string // markers before calls
+	end   []string // markers after calls; they may be missing
 	bare  bare
 	array bool // the objects may stand in an array
 	keyed bool // the objects are {"name": {…}}
@@ -32,7 +32,7 @@ type format struct {
 	drop      wrappers // of text
 }
 
-// keyOf returns what the value of a key is for.
+// keyOf returns the kind of a key's value.
 func (f *format) keyOf(key string, named bool) valueKind {
 	switch {
 	case f.keyed && !named:
@@ -49,44 +49,44 @@ func (f *format) keyOf(key string, named bool) valueKind {
 	return valueOther
 }
 
-// jsonCalls reads calls that are JSON objects. A call is certain, and is shown,
-// once its name is known and its arguments have begun; until then it is given
-// back as text when it turns out to be something else. What is wrong after that is
-// passed on in the arguments: nothing is lost, and clients check arguments.
+// jsonCalls reads calls that are JSON objects. A call is certain once its name is
+// known and its arguments have begun; it is then emitted. Before that, an object
+// that isn't a call is emitted as text. Later syntax errors are passed on in the
+// arguments: nothing is lost, and clients check arguments.
 type jsonCalls struct {
 	reader
 	format  *format
-	markers *markers // open, then those of a bare call
+	markers *markers // those of open, then those of a bare call
 	ends    *markers
 
 	at    callState
-	bare  bool // no marker announced it
-	doubt bool // it also stands where other text does
+	bare  bool // the call has no marker
+	doubt bool // the marker also occurs in other text
 	list  bool // the objects stand in an array
-	comma bool // between two objects, a separator was read
+	comma bool // a separator between two objects was read
 	call  jsonCall
 }
 
-// jsonCall is what was read of one object.
+// jsonCall is the state of the object being read.
 type jsonCall struct {
 	scan    scanner
 	value   valueKind
 	name    string
-	id      string // that the model writes; "" for a random one
+	id      string // id that the model wrote; "" for a random one
 	named   bool
-	begun   bool   // the arguments
-	alone   bool   // the arguments stand alone, their name was before them
-	pending []byte // arguments that came before the name
+	begun   bool   // the arguments have begun
+	alone   bool   // the object is the arguments alone; the name was before it
+	pending []byte // arguments that were read before the name
 }
 
-// valueKind is what a key's value is for.
+// valueKind is the role of a key's value.
 type valueKind uint8
 
 const (
-	valueOther     valueKind = iota // passed over
-	valueName                       // the function
+	valueOther     valueKind = iota // skipped
+	valueName                       // the function's name
 	valueID                         // a string that is the call's id
-	valueArguments                  // an object, shown as it comes
+	valueArguments                  // an object, emitted as it is read
 	valueQuoted                     // the arguments as a string that holds JSON
 )
 
@@ -102,7 +102,7 @@ const (
 	inValue   // in a value
 	atComma   // after a value
 	atBetween // after an object
-	inBroken  // in arguments that are no JSON
+	inBroken  // in arguments that aren't JSON
 )
 
 func newJSONCalls(r *reader, f *format) *jsonCalls {
@@ -152,7 +152,7 @@ func (c *jsonCalls) step() bool {
 	}
 }
 
-// argumentsOf begins the arguments of a call whose name was read before them.
+// argumentsOf starts the arguments of a call whose name was read before them.
 func (c *jsonCalls) argumentsOf(name, id string) {
 	if c.in[0] != '{' || !isName(name) {
 		c.nothing()
@@ -163,7 +163,7 @@ func (c *jsonCalls) argumentsOf(name, id string) {
 	c.at = inValue
 }
 
-// isName tells whether text can be a function's name where no quotes bound it.
+// isName reports whether text can be a function's name outside of quotes.
 func isName(text string) bool {
 	for _, c := range []byte(text) {
 		if !isDigit(c) && (c|0x20 < 'a' || 'z' < c|0x20) && c < 0x80 && !strings.ContainsRune("_-.:/", rune(c)) {
@@ -173,7 +173,7 @@ func isName(text string) bool {
 	return text != ""
 }
 
-// search shows text up to the next call.
+// search emits text up to the next call.
 func (c *jsonCalls) search() bool {
 	at, which := c.markers.find(c.in, c.final, c.begins)
 	c.text(at)
@@ -192,7 +192,7 @@ func (c *jsonCalls) search() bool {
 	return true
 }
 
-// begins tells whether a bracket stands where a bare call may.
+// begins reports whether a marker or bracket stands where a call may start.
 func (c *jsonCalls) begins(at, which int) bool {
 	if which < len(c.format.open)+len(c.format.drop) {
 		return true
@@ -237,13 +237,14 @@ func (c *jsonCalls) object() {
 	c.take(1)
 }
 
-// nothing gives back what was no call after all.
+// nothing emits the bytes read so far as text, because they aren't a call.
 func (c *jsonCalls) nothing() {
 	c.reject()
 	c.at = atText
 }
 
-// wrong handles what can't stand here: a call that is certain ends.
+// wrong handles a byte that is invalid at this position. It closes a call that is
+// certain.
 func (c *jsonCalls) wrong() bool {
 	if !c.inCall {
 		c.nothing()
@@ -352,7 +353,8 @@ func (c *jsonCalls) nameValue() bool {
 	return true
 }
 
-// idValue reads an id. One that comes too late or is no short string is passed over.
+// idValue reads an id. It skips an id that comes too late or that isn't a short
+// string.
 func (c *jsonCalls) idValue() bool {
 	id, v := c.quoted()
 	switch v {
@@ -368,7 +370,7 @@ func (c *jsonCalls) idValue() bool {
 	return true
 }
 
-// certain makes the call once its name and its arguments are there.
+// certain opens the call once its name and its arguments are known.
 func (c *jsonCalls) certain() {
 	call := &c.call
 	if call.named && call.begun && !c.inCall {
@@ -408,8 +410,8 @@ func (c *jsonCalls) consume(n int) {
 	c.take(n)
 }
 
-// control reads a control character that stands in a string of the arguments as
-// it is: models do that, JSON wants it escaped.
+// control reads an unescaped control character in a string of the arguments and
+// escapes it. Models write such characters, but JSON requires an escape.
 func (c *jsonCalls) control() {
 	if c.call.value == valueArguments && c.inCall {
 		c.arguments(c.escaped())
@@ -419,7 +421,7 @@ func (c *jsonCalls) control() {
 	c.take(1)
 }
 
-// escaped reads a control character and gives its escape.
+// escaped reads a control character and returns its escape.
 func (r *reader) escaped() []byte {
 	var buf [6]byte
 	escape := r.sink.join(appendControl(buf[:0], r.in[0]), nil)
@@ -467,8 +469,8 @@ func (c *jsonCalls) afterValue() bool {
 	return c.wrong()
 }
 
-// objectEnd ends a call. One without arguments has none, but text that a marker
-// doesn't announce must then name a tool that exists.
+// objectEnd ends a call. A call without arguments is valid, but a call without a
+// marker must then name an offered tool.
 func (c *jsonCalls) objectEnd() bool {
 	call := &c.call
 	if !c.inCall && (!call.named || call.begun || c.bare && !c.tools.knows(call.name) || c.format.nameFirst) {
@@ -482,7 +484,7 @@ func (c *jsonCalls) objectEnd() bool {
 	return c.wrong()
 }
 
-// between reads on after an object: the next one, the end, or text.
+// between reads what follows an object: the next object, the end, or text.
 func (c *jsonCalls) between() bool {
 	if c.list {
 		return c.inList()
@@ -525,7 +527,7 @@ func (c *jsonCalls) inList() bool {
 	return true
 }
 
-// broken passes on arguments that are no JSON, up to the end of the call.
+// broken passes on arguments that aren't JSON, up to the end of the call.
 func (c *jsonCalls) broken() bool {
 	if c.ends == nil {
 		c.argue(len(c.in))

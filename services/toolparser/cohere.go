@@ -4,7 +4,7 @@ package toolparser
 // <|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": {…}}]<|END_ACTION|>.
 func newCohere3(r *reader) dialect { return newCohere(r, cohere3Wrappers()) }
 
-// newCohere4 reads those of Command A+, whose text has tags of its own.
+// newCohere4 reads the calls of Command A+, whose text has additional tags.
 func newCohere4(r *reader) dialect { return newCohere(r, cohere4Wrappers()) }
 
 func newCohere(r *reader, drop wrappers) dialect {
@@ -13,7 +13,8 @@ func newCohere(r *reader, drop wrappers) dialect {
 	})
 }
 
-// cohere3Wrappers stand around text, and around parts of it that cite a source.
+// cohere3Wrappers returns the wrappers around text and around parts of the text that cite a
+// source.
 func cohere3Wrappers() wrappers {
 	return append(around("<|START_RESPONSE|>", "<|END_RESPONSE|>"), wrapper{text: "<co>", inline: true}, wrapper{text: "</co: ", until: ">", inline: true})
 }

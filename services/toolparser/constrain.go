@@ -9,7 +9,8 @@ import (
 )
 
 // newRequired reads an answer under [Dialects.Constrain]'s schema for required
-// calls: an object {"name": …, "arguments": {…}}, or an array of them.
+// calls. The answer is an object {"name": …, "arguments": {…}} or an array of such
+// objects.
 func newRequired(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, array: true}) }
 
 // newEither reads an answer under [Dialects.ConstrainEither]'s schema. Its first key tells
@@ -39,9 +40,9 @@ func (n *named) step() bool {
 	return true
 }
 
-// Constrain gives a JSON schema: for required calls an array of
-// {"name": …, "arguments": …} over all tools, or one such object; for a named tool
-// the schema of its arguments.
+// Constrain returns a JSON schema. For required calls it is an array of {"name":
+// …, "arguments": …} over all tools, or one such object if single is set. For a
+// named tool it is the schema of the tool's arguments.
 func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMessage, single bool) (*inference.Structured, error) {
 	var schema json.RawMessage
 	var err error
@@ -69,7 +70,8 @@ func namedSchema(name string, definitions []json.RawMessage) (json.RawMessage, e
 	return t.schema(), nil
 }
 
-// requiredSchema is an anyOf over all tools.
+// requiredSchema returns an anyOf over all tools. A tool's schema that refers to
+// its own parts goes to $defs as a whole, so that its references stay valid.
 func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage, error) {
 	calls, defs, err := callSchemas(definitions)
 	if err != nil {
@@ -154,7 +156,8 @@ func (Dialects) ConstrainEither(given *inference.Structured, definitions []json.
 	return &inference.Structured{Kind: "json", Value: schema, Param: given.Param, Calls: len(calls)}, nil
 }
 
-// schema of the tool's arguments: without one it has none.
+// schema returns the schema of the tool's arguments. A tool without a schema has
+// no arguments.
 func (t *tool) schema() json.RawMessage {
 	if s := bytes.TrimSpace(t.Parameters); len(s) > 0 && s[0] == '{' && len(bytes.Trim(s, "{} \t\r\n")) > 0 {
 		return s
@@ -162,8 +165,8 @@ func (t *tool) schema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 }
 
-// moveRefs makes references of a schema to its own parts lead to where it stands.
-// It copies tokens, so that the order of keys stays.
+// moveRefs prefixes the references of a schema to its own parts with root, the
+// schema's new location. It copies tokens to keep the order of the keys.
 func moveRefs(schema json.RawMessage, root string) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(schema))
 	dec.UseNumber()
@@ -178,7 +181,7 @@ type mover struct {
 	out  []byte
 }
 
-// value copies one value. References count only in schemas, not in data.
+// value copies one value. It changes references only in schemas, not in data.
 func (m *mover) value(depth int, schema bool) error {
 	if depth == 0 {
 		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)

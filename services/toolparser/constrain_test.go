@@ -131,8 +131,8 @@ func TestDemandedHarmony(t *testing.T) {
 	})
 }
 
-// recursive is a tool whose schema refers to its own parts, and has data that
-// looks as if it did.
+// recursive is a tool whose schema refers to its own parts. It also has data that
+// looks like such a reference.
 var recursive = json.RawMessage(`{"type":"function","function":{"name":"walk","parameters":{"type":"object","properties":{"tree":{"$ref":"#/$defs/node"},"all":{"$ref":"#"}},
 	"required":["tree"],"$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"},"v":{"const":{"$ref":"#/x"}}},"additionalProperties":false}}}}}`)
 

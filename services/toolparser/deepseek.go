@@ -1,6 +1,6 @@
 package toolparser
 
-// DeepSeek's markers.
+// Markers of DeepSeek's calls.
 const (
 	deepseekCalls    = "<｜tool▁calls▁begin｜>"
 	deepseekCallsEnd = "<｜tool▁calls▁end｜>"
@@ -9,13 +9,15 @@ const (
 	deepseekSep      = "<｜tool▁sep｜>"
 )
 
-// newDeepseekV3 reads the calls of DeepSeek V3 and R1: type, separator, name and the
-// arguments in a fence, each call between its own markers and all between two more.
+// newDeepseekV3 reads the calls of DeepSeek V3 and R1. A call is its type, a separator, its
+// name, and the arguments in a fence. Markers enclose each call, and two more enclose all
+// calls.
 func newDeepseekV3(r *reader) dialect {
 	return newHeadedCalls(r, &headedFormat{all: deepseekCalls, allEnd: deepseekCallsEnd, call: deepseekCall, callEnd: deepseekCallEnd, sep: deepseekSep, fenced: true})
 }
 
-// newDeepseekV31 reads V3.1's calls: name, separator and the bare arguments.
+// newDeepseekV31 reads the calls of DeepSeek V3.1: name, separator and the arguments without
+// a fence.
 func newDeepseekV31(r *reader) dialect {
 	return newHeadedCalls(r, &headedFormat{all: deepseekCalls, allEnd: deepseekCallsEnd, call: deepseekCall, callEnd: deepseekCallEnd, sep: deepseekSep})
 }
@@ -28,9 +30,9 @@ func teachesDeepseekV31(template string) string {
 	return signs(template, deepseekCall, deepseekSep)
 }
 
-// dsml is the format of DeepSeek V3.2 and later: <｜DSML｜invoke name="f"> with
-// <｜DSML｜parameter name="k" string="true">v</｜DSML｜parameter>. A value is JSON
-// unless the element has string="true".
+// dsml returns the format of DeepSeek V3.2 and later: <｜DSML｜invoke name="f"> with
+// <｜DSML｜parameter name="k" string="true">v</｜DSML｜parameter>. A value is JSON unless the
+// element has string="true".
 func dsml(space string, outer ...string) *xmlFormat {
 	f := &xmlFormat{
 		call: "<｜DSML｜" + space + "invoke name=", nameEnd: []string{">"}, callEnd: "</｜DSML｜" + space + "invoke>",
@@ -45,16 +47,17 @@ func dsml(space string, outer ...string) *xmlFormat {
 
 func newDeepseekV32(r *reader) dialect { return newXMLCalls(r, dsml("", "function_calls")) }
 
-// newDeepseekV4 reads V4's calls, with spellings of the outer tag that V4 writes by mistake.
+// newDeepseekV4 reads the calls of DeepSeek V4. It accepts spellings of the outer tag that
+// V4 writes by mistake.
 func newDeepseekV4(r *reader) dialect {
 	return newXMLCalls(r, dsml("", "tool_calls", "toolcalls", "tool"))
 }
 
-// newDeepseekV41 reads V4.1's calls, whose tags have a space.
+// newDeepseekV41 reads the calls of DeepSeek V4.1, whose tags have a space.
 func newDeepseekV41(r *reader) dialect { return newXMLCalls(r, dsml(" ", "calls")) }
 
-// dsmlKey reads "k" string="true". Without the attribute the value is JSON, or a string
-// where it is no JSON.
+// dsmlKey reads "k" string="true". Without the attribute the value is JSON, or a string if
+// it isn't valid JSON.
 func dsmlKey(head string) (key string, as valueType) {
 	key, rest := quotedName(head)
 	if attribute(rest, "string") == "true" {

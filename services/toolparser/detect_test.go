@@ -6,8 +6,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestDetect has the parts of templates that show calls and reasoning, as the
-// families of models write them.
+// TestDetect uses the parts of chat templates that show calls and reasoning, as
+// the model families write them.
 func TestDetect(t *testing.T) {
 	tests := []struct{ name, template, tools, reasoning string }{
 		{"plain", `{% for m in messages %}{{ m.content }}{% endfor %}`, "", ""},

@@ -1,7 +1,7 @@
-// Package toolparser reads what models write: tool calls and reasoning in the form of
-// each family of models. It is pure: no network, clock or logger. Every parser is
-// incremental, gives the same for any split of the text, takes time linear in it,
-// and holds back no more than it must.
+// Package toolparser parses the output of models: tool calls and reasoning in the format of
+// each model family. It is pure: no network, clock or logger. Every parser is incremental.
+// Its result doesn't depend on how the text is split, its time is linear in the text, and it
+// holds back no more than necessary.
 package toolparser
 
 import (
@@ -14,28 +14,29 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Dialects is the table of dialects: how models write tool calls and reasoning into their
-// text. It has no state.
+// Dialects is the table of dialects: the formats in which models write tool calls and
+// reasoning. It has no state, so concurrent use is safe.
 type Dialects struct{}
 
-// toolDialect is one way to write tool calls.
+// toolDialect is one format of tool calls.
 type toolDialect struct {
-	// names as in vLLM's and Triton's --tool-call-parser, ours first.
+	// names are those of vLLM's and Triton's --tool-call-parser. Trident's preferred name is
+	// first.
 	names []string
 	read  func(r *reader) dialect
-	// teaches returns the text by which a chat template is known to show its model this
-	// way; "" where it doesn't.
+	// teaches returns the string by which a chat template is recognized to show its model
+	// this format, or "".
 	teaches func(template string) string
-	// text: it is written without special tokens.
+	// text is set if the format has no special tokens.
 	text bool
-	// id shapes random letters and digits; nil makes OpenAI's ids.
+	// id builds a call's id from random letters and digits. If nil, ids have OpenAI's form.
 	id func(random string) string
-	// drop are wrappers of text, which are left out where no calls are read, too.
+	// drop returns wrappers of text. They are removed even if no calls are read.
 	drop func() wrappers
 }
 
-// toolDialects are in the order in which templates are tried. They are made once: each
-// request looks for its own.
+// toolDialects returns the dialects in the order in which templates are tried. The list is
+// built once, because each request searches it.
 var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
 	return []toolDialect{
 		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, teaches: teachesHarmony},
@@ -82,19 +83,19 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 	}
 })
 
-// reasoningDialect is one way to mark reasoning.
+// reasoningDialect is one format of reasoning.
 type reasoningDialect struct {
 	names   []string // as in vLLM's --reasoning-parser
 	tags    func(prompt string) *tags
 	teaches func(template string) string
-	special bool // it is written with special tokens
-	// drop are wrappers of the text after the reasoning.
+	special bool // the format has special tokens
+	// drop returns wrappers of the text after the reasoning.
 	drop func() wrappers
-	// lead goes before the answer, all of which is text.
+	// lead is emitted before an answer that is text only.
 	lead string
 }
 
-// fixed are tags that no prompt changes.
+// fixed returns tags that don't depend on the prompt.
 func fixed(t func() *tags) func(string) *tags { return func(string) *tags { return t() } }
 
 var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
@@ -122,7 +123,7 @@ var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:goch
 	}
 })
 
-// teachesDeepseekR1 tells R1 from V3.1, whose template can switch reasoning off.
+// teachesDeepseekR1 distinguishes R1 from V3.1, whose template can switch reasoning off.
 func teachesDeepseekR1(template string) string {
 	if strings.Contains(template, "thinking") {
 		return ""
@@ -130,7 +131,7 @@ func teachesDeepseekR1(template string) string {
 	return signs(template, "<｜Assistant｜>", "</think>")
 }
 
-// signs returns the parts as one text if a template has all of them, or else "".
+// signs returns the parts joined by spaces if a template has all of them, otherwise "".
 func signs(template string, parts ...string) string {
 	for _, p := range parts {
 		if !strings.Contains(template, p) {
@@ -140,8 +141,8 @@ func signs(template string, parts ...string) string {
 	return strings.Join(parts, " ")
 }
 
-// Detect the dialects that a chat template shows its model, without a name where the template
-// shows none.
+// Detect returns the dialects that a chat template shows its model. A name is empty if the
+// template shows no dialect.
 func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
 	for _, d := range toolDialects() {
 		if sign := d.teaches(template); sign != "" {
@@ -157,7 +158,7 @@ func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
 	return tools, inference.Detected{}
 }
 
-// SpecialTokens tells whether the engine must leave special tokens in the text.
+// SpecialTokens reports whether the engine must leave special tokens in the text.
 func (Dialects) SpecialTokens(tools, reasoning string) bool {
 	t, err := toolsNamed(tools)
 	special := err == nil && t.read != nil && !t.text
@@ -165,7 +166,8 @@ func (Dialects) SpecialTokens(tools, reasoning string) bool {
 	return special || err == nil && r.special
 }
 
-// toolsNamed gives the dialect of a name; an empty one for no name.
+// toolsNamed returns the dialect with this name, and an empty dialect for "". It returns an
+// error for an unknown name.
 func toolsNamed(name string) (toolDialect, error) {
 	if name == "" {
 		return toolDialect{}, nil
@@ -198,14 +200,15 @@ func reasoningNamed(name string) (reasoningDialect, error) {
 	return reasoningDialect{}, fmt.Errorf("unknown reasoning parser %q: it must be one of %s", name, strings.Join(known, ", "))
 }
 
-// Check returns an error unless the names are known; "" is none.
+// Check returns an error if a name is unknown. The name "" is valid and selects no parser.
 func (Dialects) Check(tools, reasoning string) error {
 	_, toolsErr := toolsNamed(tools)
 	_, reasoningErr := reasoningNamed(reasoning)
 	return errors.Join(toolsErr, reasoningErr)
 }
 
-// Parser of one choice's answer. An unknown dialect is an error that lists the known ones.
+// Parser returns a parser for one choice's answer. An unknown dialect is an error that lists
+// the known dialects.
 func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, error) {
 	tools, err := toolsNamed(options.Tools)
 	if err != nil {
@@ -246,7 +249,7 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 	return r
 }
 
-// answer reads what follows the reasoning.
+// answer returns the dialect that reads what follows the reasoning.
 func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool, drop func() wrappers) dialect {
 	demanded := demandedCalls(r, options.Choice)
 	if options.Either {
@@ -265,8 +268,8 @@ func answer(r *reader, options *inference.ParserOptions, tools toolDialect, spea
 	return tools.read(r)
 }
 
-// demandedCalls reads an answer that was constrained to be calls; nil when the
-// choice demands none.
+// demandedCalls returns a dialect for an answer that was constrained to calls. It returns nil
+// if the choice doesn't force a call.
 func demandedCalls(r *reader, choice inference.ToolChoice) dialect {
 	switch choice.Mode {
 	case inference.ToolRequired:
@@ -278,12 +281,12 @@ func demandedCalls(r *reader, choice inference.ToolChoice) dialect {
 	}
 }
 
-// parser is a chain of a reasoning dialect, if any, and one of tool calls.
+// parser is a chain of an optional reasoning dialect and a dialect of tool calls.
 type parser struct {
 	sink     sink
 	thinking *thinking
 	dialect  dialect
-	lead     string // to show before the answer
+	lead     string // emitted before the answer
 }
 
 // Parse reads more of the text.
@@ -292,7 +295,7 @@ func (p *parser) Parse(text []byte) ([]inference.Piece, inference.ParseState) {
 	return p.sink.pieces, p.dialect.base().state
 }
 
-// Finish gives what was held back.
+// Finish returns what was held back.
 func (p *parser) Finish() []inference.Piece {
 	p.feed(nil, true)
 	return p.sink.pieces

@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// answered is what a parser made of a text.
+// answered is the result of a parser for a text.
 type answered struct {
 	Text, Reasoning string
 	Calls           []call
@@ -34,8 +34,8 @@ func options(tools, reasoning string) *inference.ParserOptions {
 	}
 }
 
-// parse feeds the parts to a new parser. The parts go through one buffer, which is
-// overwritten as the engine's are.
+// parse feeds the parts to a new parser. The parts share one buffer, which is
+// overwritten like the engine's buffer.
 func parse(t *testing.T, opts *inference.ParserOptions, parts ...string) answered {
 	t.Helper()
 	p, err := Dialects{}.Parser(opts)
@@ -61,7 +61,7 @@ func parse(t *testing.T, opts *inference.ParserOptions, parts ...string) answere
 	return got.answered(state)
 }
 
-// collector puts pieces together.
+// collector joins pieces.
 type collector struct {
 	text, reasoning []byte
 	names           []string
@@ -108,13 +108,13 @@ func (a answered) equal(b answered) bool {
 	return a.Text == b.Text && a.Reasoning == b.Reasoning && a.State == b.State && slices.Equal(a.Calls, b.Calls)
 }
 
-// example is a text in a dialect and what is in it.
+// example is a text in a dialect and its expected result.
 type example struct {
 	name, in  string
 	text      string
 	reasoning string
 	calls     []call
-	broken    bool // the arguments are no JSON, as the model wrote them
+	broken    bool // the arguments aren't JSON and stay as the model wrote them
 }
 
 // check parses each example whole and in every split.
@@ -136,8 +136,8 @@ func check(t *testing.T, opts func() *inference.ParserOptions, examples []exampl
 	}
 }
 
-// checkSplits wants the same of the text byte by byte, cut at every place, and at
-// every pair of places where those aren't too many.
+// checkSplits expects the same result for the text byte by byte, cut at every
+// position, and cut at every pair of positions if those aren't too many.
 func checkSplits(t *testing.T, opts func() *inference.ParserOptions, in string, want answered) {
 	t.Helper()
 	expect := func(parts ...string) {

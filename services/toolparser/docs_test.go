@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDocs wants each parser's name in the table of docs/models.md.
+// TestDocs checks that the table of docs/models.md has each parser's name.
 func TestDocs(t *testing.T) {
 	data, err := os.ReadFile("../../docs/models.md")
 	if err != nil {

@@ -1,7 +1,7 @@
 package toolparser
 
-// newErnie45 reads <tool_call>{"name": …, "arguments": {…}}</tool_call> of ERNIE 4.5, whose
-// text stands in <response>.
+// newErnie45 reads the calls of ERNIE 4.5: <tool_call>{"name": …, "arguments":
+// {…}}</tool_call>. Its text stands in <response>.
 func newErnie45(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: []string{"</tool_call>"}, array: true, drop: ernieWrappers()})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
-// A parser reads a model's text as it comes and separates text, reasoning and tool calls.
+// Example parses a model's text as it arrives and separates text, reasoning and tool calls.
 func Example() {
 	parser, err := toolparser.Dialects{}.Parser(&inference.ParserOptions{
 		Tools: "hermes", ID: func() string { return "abcdefghijklmnopqrstuvwx" },

@@ -17,7 +17,8 @@ func thinks(tools, reasoning, prompt string) func() *inference.ParserOptions {
 	}
 }
 
-// TestReasoningOfFamilies reads thoughts as each family marks them, and calls that end them.
+// TestReasoningOfFamilies reads reasoning in each family's format, and calls that end the
+// reasoning.
 func TestReasoningOfFamilies(t *testing.T) {
 	now := []call{{"now", "{}"}}
 	check(t, thinks("glm45", "glm45", "<|assistant|>\n<think>"), []example{
@@ -64,7 +65,7 @@ func TestReasoningOfFamilies(t *testing.T) {
 	check(t, thinks("qwen3_coder", "step3p5", ""), []example{{name: "Step 3.5", in: "a</think>b", reasoning: "a", text: "b"}})
 }
 
-// TestWrappersWithoutTools leaves wrappers of text out where nothing reads calls.
+// TestWrappersWithoutTools checks that wrappers of text are removed if no calls are read.
 func TestWrappersWithoutTools(t *testing.T) {
 	check(t, thinks("", "kimi_k3", ""), []example{
 		{name: "by the reasoning parser", in: "<|open|>response<|sep|>a <|open|> b<|close|>response<|sep|>", text: "a <|open|> b"},
@@ -76,7 +77,8 @@ func TestWrappersWithoutTools(t *testing.T) {
 	}, []example{{name: "by the tool parser", in: "<|START_TEXT|>a</co<|END_TEXT|>", text: "a</co"}})
 }
 
-// TestIDsOfModels wants the ids that models write for their calls, and random ids for the others.
+// TestIDsOfModels expects the ids that models write for their calls, and random ids for other
+// calls.
 func TestIDsOfModels(t *testing.T) {
 	tests := []struct{ tools, in, id string }{
 		{"kimi_k2", "<|tool_call_begin|>functions.a.b:12<|tool_call_argument_begin|>{}<|tool_call_end|>", "functions.a.b:12"},
@@ -93,7 +95,7 @@ func TestIDsOfModels(t *testing.T) {
 	}
 }
 
-// TestIDsOnce wants a random id where the model writes the id of an earlier call again.
+// TestIDsOnce expects a random id if the model repeats the id of an earlier call.
 func TestIDsOnce(t *testing.T) {
 	again := "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 	whole, ids := parseWithIDs(t, options("kimi_k2", ""), again+again)
@@ -102,7 +104,7 @@ func TestIDsOnce(t *testing.T) {
 	}
 }
 
-// TestGemma reads values that the vectors don't have.
+// TestGemma reads values that the vectors don't contain.
 func TestGemma(t *testing.T) {
 	check(t, tools("gemma4"), []example{
 		{name: "types", in: `<|tool_call>call:get_weather{zip:5,days:-2.5,any:null,x:yes}<tool_call|>`, calls: []call{{"get_weather", `{"zip": "5", "days": -2.5, "any": null, "x": "yes"}`}}},
@@ -120,7 +122,7 @@ func TestGemma(t *testing.T) {
 	})
 }
 
-// TestMiniMaxM3 converts elements by their schema.
+// TestMiniMaxM3 converts elements by the tool's schema.
 func TestMiniMaxM3(t *testing.T) {
 	wrap := func(body string) string { return m3Outer + m3Call + `"get_weather">` + body + m3CallEnd + m3OuterEnd }
 	el := func(name, body string) string { return m3Open + name + ">" + body + m3Close + name + ">" }
@@ -164,7 +166,7 @@ func TestXMLValues(t *testing.T) {
 	})
 }
 
-// TestHeads reads calls without arguments and heads that are no names.
+// TestHeads reads calls without arguments, and heads that aren't names.
 func TestHeads(t *testing.T) {
 	wrap := func(head, arguments string) string {
 		return "<|tool_call_begin|>" + head + "<|tool_call_argument_begin|>" + arguments + "<|tool_call_end|>"
@@ -177,7 +179,7 @@ func TestHeads(t *testing.T) {
 	})
 }
 
-// TestKeyedObjects reads objects with more than a name, and others than calls.
+// TestKeyedObjects reads objects with keys besides the name, and objects that aren't calls.
 func TestKeyedObjects(t *testing.T) {
 	check(t, tools("apertus"), []example{
 		{name: "a second key", in: `<|tools_prefix|>[{"now": {}, "id": [1]}]<|tools_suffix|>`, calls: []call{{"now", "{}"}}},
@@ -191,7 +193,7 @@ func TestKeyedObjects(t *testing.T) {
 	})
 }
 
-// TestOlmo3 reads calls with separators, and lines that are no calls.
+// TestOlmo3 reads calls with separators, and lines that aren't calls.
 func TestOlmo3(t *testing.T) {
 	check(t, tools("olmo3"), []example{
 		{name: "separators", in: "<function_calls>now(), f(x=1);\nnow()</function_calls>", calls: []call{{"now", "{}"}, {"f", `{"x": 1}`}, {"now", "{}"}}},
@@ -200,7 +202,7 @@ func TestOlmo3(t *testing.T) {
 	})
 }
 
-// TestHYV3Suffix reads tags whose suffix is none.
+// TestHYV3Suffix reads tags with an invalid suffix.
 func TestHYV3Suffix(t *testing.T) {
 	check(t, tools("hy_v3"), []example{
 		{name: "another tag", in: "<tool_calls_x>a", text: "<tool_calls_x>a"},

@@ -14,16 +14,16 @@ import (
 // [value,…]. Strings are shown as they come, bare words when they are complete.
 type gemma struct {
 	reader
-	opens, ends *markers // ends are quote and close: what may stand in a string
+	opens, ends *markers // ends are quote and shut: the markers that can end a string
 	quote       string
 	shut        string
 	at          gemmaState
 	stack       []byte // closing brackets to come
-	first       bool   // nothing stands in the innermost container yet
-	keys        int    // of the call
+	first       bool   // the innermost container is empty so far
+	keys        int    // number of the call's keys so far
 	schema      *properties
-	key         string // of the call's argument
-	word        []byte // bare word, or a key
+	key         string // current top-level argument of the call
+	word        []byte // a bare word or a key
 }
 
 type gemmaState uint8
@@ -88,7 +88,7 @@ func (g *gemma) step() bool {
 	}
 }
 
-// head reads call:name{. Some checkpoints leave the word out, or write (.
+// head reads call:name{. Some checkpoints omit the word "call" or write ( instead of {.
 func (g *gemma) head() bool {
 	window := g.in[:min(len(g.in), maxHeader)]
 	i := bytes.IndexAny(window, "{(<")
@@ -122,10 +122,10 @@ func (g *gemma) nothing() {
 	g.at = gemmaText
 }
 
-// top is the closing bracket of the innermost container.
+// top returns the closing bracket of the innermost container.
 func (g *gemma) top() byte { return g.stack[len(g.stack)-1] }
 
-// item reads on in a container, before a key or a value.
+// item reads the next key or value of a container.
 func (g *gemma) item() bool {
 	switch {
 	case g.in[0] == ',':
@@ -155,14 +155,14 @@ func (g *gemma) item() bool {
 	return true
 }
 
-// inKey reads a key up to its colon. Quote markers around it are no part of it.
+// inKey reads a key up to its colon. Quote markers around the key are removed.
 func (g *gemma) inKey() bool {
 	window := g.in[:min(len(g.in), maxHeader)]
 	i := bytes.IndexByte(window, ':')
 	end := bytes.Index(window, []byte(g.shut))
 	switch {
 	case end >= 0 && (i < 0 || end < i):
-		i = end // what has no colon is a value without a name
+		i = end // a word without a colon is a value without a name
 	case i < 0 && len(window) < maxHeader && !g.final:
 		return false
 	case i < 0:
@@ -202,7 +202,7 @@ func (g *gemma) value() bool {
 	return true
 }
 
-// inString shows a string up to its quote marker. The end of the call ends it too.
+// inString emits a string up to its quote marker. The end of the call ends the string too.
 func (g *gemma) inString() bool {
 	at, which := g.ends.find(g.in, g.final, nil)
 	g.arguments(g.sink.join(appendEscaped(nil, g.in[:at]), nil))
@@ -241,7 +241,7 @@ func (g *gemma) inWord() bool {
 		if c == ',' || c == '}' || c == ']' || c == g.top() {
 			g.word = append(g.word, g.in[:i]...)
 			g.take(i)
-			if c != ',' && c != g.top() { // nothing has opened it
+			if c != ',' && c != g.top() { // a closing bracket without an opening one
 				g.take(1)
 			}
 			g.wordEnd()
@@ -251,13 +251,13 @@ func (g *gemma) inWord() bool {
 	g.word = append(g.word, g.in...)
 	g.take(len(g.in))
 	if g.final {
-		g.arguments(appendEscaped([]byte(`"`), g.word)) // the end of the text cut it off
+		g.arguments(appendEscaped([]byte(`"`), g.word)) // the text ended within the word
 	}
 	return false
 }
 
-// wordEnd shows a bare word: a number, true, false or null, unless the schema wants a
-// string, or else a string.
+// wordEnd emits a bare word. It is a number, true, false or null if it is valid JSON and the schema
+// doesn't require a string. Otherwise it is a string.
 func (g *gemma) wordEnd() {
 	word := bytes.Trim(g.word, blanks)
 	text := len(g.stack) == 1 && g.schema.allowed(g.key) == mayString
@@ -284,7 +284,7 @@ func (g *gemma) pop() {
 	}
 }
 
-// broken closes what is open: the call has ended.
+// broken closes all open containers, because the call has ended.
 func (g *gemma) broken() {
 	for len(g.stack) > 0 {
 		g.pop()

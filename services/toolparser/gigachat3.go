@@ -2,8 +2,8 @@ package toolparser
 
 import "cmp"
 
-// newGigaChat3 reads GigaChat 3's call: an object after "function call<|role_sep|>" or
-// <|function_call|>.
+// newGigaChat3 reads the calls of GigaChat 3: an object after "function
+// call<|role_sep|>" or <|function_call|>.
 func newGigaChat3(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"function call<|role_sep|>", "<|function_call|>"}, drop: gigaChatWrappers()})
 }

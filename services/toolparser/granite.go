@@ -1,8 +1,8 @@
 package toolparser
 
-// newGranite reads <|tool_call|>[{"name": …, "arguments": {…}}], as Granite 3
-// writes it. The tag is missing where the backend leaves special tokens out, and
-// is <tool_call> in Granite 3.1.
+// newGranite reads <|tool_call|>[{"name": …, "arguments": {…}}], the format of
+// Granite 3. The tag is missing if the backend removes special tokens. In
+// Granite 3.1 the tag is <tool_call>.
 func newGranite(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|tool_call|>", "<tool_call>"}, bare: bareStart, array: true})
 }
@@ -11,8 +11,8 @@ func teachesGranite(template string) string {
 	return signs(template, "<|tool_call|>", "JSON list")
 }
 
-// newGranite20bFC reads <function_call> {"name": …, "arguments": {…}}, as
-// granite-20b-functioncalling writes it.
+// newGranite20bFC reads <function_call> {"name": …, "arguments": {…}}, the
+// format of granite-20b-functioncalling.
 func newGranite20bFC(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<function_call>"}})
 }

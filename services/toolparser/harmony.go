@@ -13,29 +13,29 @@ const (
 	harmonyMessage = "<|message|>"
 )
 
-// harmony reads gpt-oss's messages, each with a channel: analysis is reasoning,
-// final is text, and commentary is text unless it is addressed to a function,
-// to=functions.name, whose arguments it then is. The prompt ends with
-// <|start|>assistant, so the answer starts in a header. What ends the answer
-// (<|return|>, <|call|>) the engine mostly leaves out.
+// harmony reads gpt-oss's messages, each with a channel. The channel analysis is
+// reasoning and final is text. The channel commentary is text, or the arguments
+// of a function if the message is addressed to=functions.name. The prompt ends
+// with <|start|>assistant, so the answer starts in a header. The engine mostly
+// omits the tokens that end the answer, <|return|> and <|call|>.
 //
 // Source: OpenAI's harmony response format.
 type harmony struct {
 	reader
 	callTools bool
-	demanded  dialect // reads the text when it was constrained to be a call; or nil
+	demanded  dialect // reads the text of a forced call, otherwise nil
 	outside   *markers
 	ends      *markers
 	at        harmonyState
-	kind      inference.PieceKind // of the message
-	scan      scanner             // of the arguments
-	broken    bool                // the arguments are no JSON
+	kind      inference.PieceKind // kind of the message
+	scan      scanner             // state of the arguments' JSON
+	broken    bool                // the arguments aren't JSON
 }
 
 type harmonyState uint8
 
 const (
-	harmonyFirst   harmonyState = iota // before anything
+	harmonyFirst   harmonyState = iota // at the start of the answer
 	harmonyOutside                     // between messages
 	harmonyHeader
 	harmonyBody
@@ -69,7 +69,7 @@ func (h *harmony) step() bool {
 	}
 }
 
-// first reads on from the header that the prompt has begun.
+// first reads the rest of the header that the prompt has begun.
 func (h *harmony) first() bool {
 	if !h.spaces() {
 		return false
@@ -80,7 +80,7 @@ func (h *harmony) first() bool {
 	case yes:
 		h.at = harmonyHeader
 	case no:
-		h.reject() // the spaces
+		h.reject() // emits the spaces as text
 		h.at = harmonyOutside
 	}
 	return true
@@ -104,7 +104,8 @@ func (h *harmony) between() bool {
 	return true
 }
 
-// header reads what stands before a message: the marker in raw is a part of it.
+// header reads what stands before a message. The marker in raw is a part of the
+// header.
 func (h *harmony) header() bool {
 	head, v := h.before(harmonyMessage)
 	switch v {
@@ -123,7 +124,7 @@ func (h *harmony) header() bool {
 	return true
 }
 
-// word is the text up to a blank or a marker.
+// word returns the prefix of text up to a blank or a marker.
 func word(text string) string {
 	if i := strings.IndexAny(text, blanks+"<"); i >= 0 {
 		return text[:i]
@@ -131,7 +132,7 @@ func word(text string) string {
 	return text
 }
 
-// message begins the body of one.
+// message starts the body of a message.
 func (h *harmony) message(channel, to string) {
 	name, function := strings.CutPrefix(to, "functions.")
 	switch {
@@ -140,7 +141,7 @@ func (h *harmony) message(channel, to string) {
 		h.scan, h.broken, h.at = scanner{}, false, harmonyArguments
 		return
 	case channel == "analysis", to != "" && !function:
-		h.kind = inference.PieceReasoning // its own tools are not the client's
+		h.kind = inference.PieceReasoning // calls of built-in tools aren't for the client
 	default:
 		h.kind = inference.PieceText
 	}
@@ -159,8 +160,8 @@ func (h *harmony) body() bool {
 	return which >= 0 && h.ended(which)
 }
 
-// say shows n bytes of text, or the calls that they are. Both readers count calls
-// as one.
+// say emits n bytes of text, or reads them as forced calls. Both readers share
+// one count of calls.
 func (h *harmony) say(n int) {
 	if h.demanded == nil {
 		h.text(n)
@@ -172,7 +173,8 @@ func (h *harmony) say(n int) {
 	h.calls, h.state, h.in = r.calls, r.state, h.in[n:]
 }
 
-// ended reads the marker that ends a message, unless it begins the next one.
+// ended reads the marker that ends a message. A marker that starts the next
+// message stays unread.
 func (h *harmony) ended(which int) bool {
 	h.lead, h.at = leadDrop, harmonyOutside
 	if which > 1 {
@@ -198,7 +200,7 @@ func (h *harmony) callBody() bool {
 	return h.ended(which)
 }
 
-// pass shows n bytes of arguments, control characters in strings escaped.
+// pass emits n bytes of arguments. It escapes control characters in strings.
 func (h *harmony) pass(n int) {
 	for n > 0 && !h.broken {
 		read, end := h.scan.scan(h.in[:n])

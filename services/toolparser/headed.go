@@ -2,15 +2,15 @@ package toolparser
 
 import "strings"
 
-// headedFormat is how a dialect writes calls that have a head before arguments that
-// are JSON:
+// headedFormat describes how a dialect writes calls with a head before JSON
+// arguments:
 //
 //	all call HEAD sep ARGUMENTS callEnd allEnd
 type headedFormat struct {
 	all, allEnd   string // around all calls; they may be missing
 	call, callEnd string
 	sep           string
-	fenced        bool // head is a type, and a line with the name and a fence follow sep
+	fenced        bool // HEAD is a type; a line with the name and a fence follow sep
 	head          func(head string) (name, id string)
 }
 
@@ -32,8 +32,8 @@ const (
 	headedName              // fenced: after the separator
 	headedFence             // fenced: before the fence
 	headedArgs              // before the arguments
-	headedValue             // in them
-	headedEnd               // after them
+	headedValue             // in the arguments
+	headedEnd               // after the arguments
 )
 
 const jsonFence = "```json"

@@ -2,14 +2,14 @@ package toolparser
 
 import "strings"
 
-// newHermes reads <tool_call>{"name": …, "arguments": {…}}</tool_call>, as the
-// Hermes models write it, Qwen 2.5 and 3, Granite 4 and many others.
+// newHermes reads <tool_call>{"name": …, "arguments": {…}}</tool_call>, the
+// format of Hermes, Qwen 2.5 and 3, Granite 4 and many other models.
 func newHermes(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: []string{"</tool_call>"}, array: true})
 }
 
-// teachesHermes tells the JSON calls from other ones with the same tag. The JSON
-// may stand in a string of the template.
+// teachesHermes distinguishes JSON calls from other calls with the same tag. The
+// JSON may stand in a string of the template.
 func teachesHermes(template string) string {
 	_, after, found := strings.Cut(template, "<tool_call>")
 	if !found || strings.Contains(template, "<function=") || strings.Contains(template, "<function name=") {

@@ -2,8 +2,8 @@ package toolparser
 
 import "cmp"
 
-// newHunyuanA13B reads <tool_calls>[{"name": …, "arguments": {…}}]</tool_calls> of
-// Hunyuan-A13B, whose text stands in <answer>.
+// newHunyuanA13B reads the calls of Hunyuan-A13B: <tool_calls>[{"name": …,
+// "arguments": {…}}]</tool_calls>. Its text stands in <answer>.
 func newHunyuanA13B(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<tool_calls>"}, end: []string{"</tool_calls>"}, array: true, drop: hunyuanWrappers()})
 }

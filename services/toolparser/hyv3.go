@@ -4,8 +4,8 @@ import "strings"
 
 // hyV3 reads Hunyuan V3's calls:
 // <tool_calls><tool_call>name<tool_sep><arg_key>k</arg_key><arg_value>v</arg_value></tool_call></tool_calls>.
-// Each checkpoint may have a suffix in all tags, such as <tool_calls:opensource>: the
-// first tag of the answer has it.
+// A checkpoint may have a suffix in all tags, such as <tool_calls:opensource>. The suffix is read
+// from the first tag of the answer.
 type hyV3 struct {
 	*xmlCalls
 	opens *markers

@@ -1,27 +1,27 @@
 package toolparser
 
-// maxDepth bounds how deeply arguments may be nested: a bit of scanner.objects a level.
+// maxDepth limits the nesting of arguments. scanner.objects has one bit per level.
 const maxDepth = 64
 
-// scanned is what [scanner.scan] ended with.
+// scanned is the result of [scanner.scan].
 type scanned uint8
 
 const (
 	scanMore    scanned = iota // the value goes on
 	scanDone                   // the value is complete
-	scanControl                // a control character stands in a string as it is
-	scanBad                    // no JSON
+	scanControl                // an unescaped control character is in a string
+	scanBad                    // not JSON
 )
 
-// scanner follows one JSON value (RFC 8259) through any split of its text. Its
-// zero value is ready.
+// scanner follows one JSON value (RFC 8259) in text that is split anywhere. Its zero
+// value is ready to use.
 type scanner struct {
 	mode    mode
 	depth   int
-	objects uint64 // a bit a level: 1 for an object, 0 for an array
+	objects uint64 // one bit per level: 1 for an object, 0 for an array
 	key     bool   // the string is a key
-	digits  int    // hex digits to come
-	literal string // rest of true, false or null
+	digits  int    // remaining hex digits of an escape
+	literal string // remaining letters of true, false or null
 }
 
 type mode uint8
@@ -47,8 +47,8 @@ const (
 	modePower
 )
 
-// scan reads on. It returns how many bytes belong to the value; a number at the
-// top is complete only with the byte after it.
+// scan reads on. It returns how many bytes belong to the value. A top-level number is
+// complete only when the byte after it is read.
 func (s *scanner) scan(b []byte) (n int, end scanned) {
 	for n < len(b) {
 		if s.mode == modeString {
@@ -74,7 +74,8 @@ func (s *scanner) scan(b []byte) (n int, end scanned) {
 	return n, scanMore
 }
 
-// plainString counts the bytes of a string that mean themselves.
+// plainString returns the length of the prefix that needs no interpretation: no quote,
+// backslash or control character.
 func plainString(b []byte) int {
 	for i, c := range b {
 		if c == '"' || c == '\\' || c < 0x20 {
@@ -84,7 +85,7 @@ func plainString(b []byte) int {
 	return len(b)
 }
 
-// next follows one byte. again tells that the byte isn't used up.
+// next reads one byte. again reports that the byte must be read again.
 func (s *scanner) next(c byte) (again bool, end scanned) {
 	switch s.mode {
 	case modeString:
@@ -101,7 +102,7 @@ func (s *scanner) next(c byte) (again bool, end scanned) {
 	return false, s.between(c)
 }
 
-// between follows the bytes between values.
+// between reads the bytes between values.
 func (s *scanner) between(c byte) scanned {
 	switch {
 	case s.mode == modeFirst && c == ']', s.mode == modeKeys && c == '}':
@@ -124,7 +125,7 @@ func (s *scanner) between(c byte) scanned {
 	return scanMore
 }
 
-// value starts one.
+// value starts a value.
 func (s *scanner) value(c byte) scanned {
 	switch {
 	case c == '{' || c == '[':
@@ -163,7 +164,7 @@ func (s *scanner) inString(c byte) scanned {
 	return scanMore
 }
 
-// inside follows an escape or a literal.
+// inside reads a byte of an escape or a literal.
 func (s *scanner) inside(c byte) scanned {
 	switch {
 	case s.mode == modeLiteral && s.literal[0] == c:
@@ -185,7 +186,7 @@ func (s *scanner) inside(c byte) scanned {
 	return scanMore
 }
 
-// inNumber follows a number, which ends with the byte after it.
+// inNumber reads a byte of a number. The number ends with the byte after it.
 func (s *scanner) inNumber(c byte) (again bool, end scanned) {
 	switch {
 	case s.mode == modeMinus && c == '0':
@@ -255,13 +256,13 @@ func isEscape(c byte) bool {
 	return false
 }
 
-// appendString appends s as a JSON string. Other than encoding/json it leaves
-// every byte that JSON doesn't force to be escaped as it is, invalid UTF-8 too.
+// appendString appends s as a JSON string. Unlike encoding/json it escapes only what
+// JSON requires and keeps all other bytes, invalid UTF-8 too.
 func appendString(dst, s []byte) []byte {
 	return append(appendEscaped(append(dst, '"'), s), '"')
 }
 
-// appendEscaped appends what stands between the quotes of a string.
+// appendEscaped appends the content of a JSON string, without the quotes.
 func appendEscaped(dst, s []byte) []byte {
 	for _, c := range s {
 		switch {
@@ -276,7 +277,7 @@ func appendEscaped(dst, s []byte) []byte {
 	return dst
 }
 
-// keyed makes what stands before the value of an object's n-th key.
+// keyed returns the bytes before the value of an object's n-th key, counted from 0.
 func keyed(n int, key []byte) []byte {
 	before := []byte("{")
 	if n > 0 {

@@ -2,8 +2,8 @@ package toolparser
 
 import "strings"
 
-// newKimiK2 reads Kimi K2's calls: the model writes an id for each call, functions.NAME:INDEX,
-// which stands before the arguments.
+// newKimiK2 reads Kimi K2's calls. The model writes an id for each call, functions.NAME:INDEX,
+// before the arguments.
 func newKimiK2(r *reader) dialect {
 	return newHeadedCalls(r, &headedFormat{
 		all: "<|tool_calls_section_begin|>", allEnd: "<|tool_calls_section_end|>", call: "<|tool_call_begin|>", callEnd: "<|tool_call_end|>",
@@ -11,7 +11,7 @@ func newKimiK2(r *reader) dialect {
 	})
 }
 
-// kimiHead takes the name out of an id. What has no index is a name alone.
+// kimiHead extracts the name from an id. A head without an index is a name alone.
 func kimiHead(head string) (name, id string) {
 	name, index, found := strings.Cut(head, ":")
 	name = strings.TrimPrefix(name, "functions.")
@@ -26,7 +26,8 @@ func teachesKimiK2(template string) string {
 }
 
 // newKimiK3 reads Kimi K3's calls: elements of <|open|>tag attributes<|sep|> and
-// <|close|>tag<|sep|>, whose arguments name their types, or are one element with the JSON of all.
+// <|close|>tag<|sep|>. Each argument is an element that names its type, or one element has the
+// JSON of all arguments.
 func newKimiK3(r *reader) dialect {
 	return newXMLCalls(r, &xmlFormat{
 		outer: []string{"<|open|>tools<|sep|>"}, outerEnd: []string{"<|close|>tools<|sep|>", "<|close|>message<|sep|>"},
@@ -36,12 +37,12 @@ func newKimiK3(r *reader) dialect {
 	})
 }
 
-// kimiK3Wrappers stand around K3's text.
+// kimiK3Wrappers returns the wrappers around K3's text.
 func kimiK3Wrappers() wrappers {
 	return around("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>")
 }
 
-// kimiK3Escapes are those of attributes; values have none.
+// kimiK3Escapes decodes the escapes of attributes. Values have no escapes.
 var kimiK3Escapes = strings.NewReplacer("&quot;", `"`, "&amp;", "&") //nolint:gochecknoglobals // never changed
 
 func kimiK3Name(head string) string { return kimiK3Escapes.Replace(attribute(head, "tool")) }

@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// long are texts that go on and on, of what a dialect reads: a call whose arguments don't end, one with many
-// escapes, many calls, thoughts, and text without any.
+// long returns texts of this size in a dialect, by what they contain: a call whose arguments don't
+// end, a call with many escapes, many calls, reasoning, and text without calls.
 func long(o *inference.ParserOptions, size int) map[string]string {
 	fill := func(start, unit string) string {
 		return (start + strings.Repeat(unit, size/len(unit)+1))[:size]
@@ -23,7 +23,7 @@ func long(o *inference.ParserOptions, size int) map[string]string {
 	case !ok:
 		return map[string]string{"thoughts": fill("<think>", "a <thought> of</ words ")}
 	case o.Reasoning != "":
-		return nil // those two one after the other
+		return nil // this combination only chains the two dialects
 	}
 	return map[string]string{
 		"arguments": fill(start, "some words, "),
@@ -33,9 +33,10 @@ func long(o *inference.ParserOptions, size int) map[string]string {
 	}
 }
 
-// TestLinearInPieces reads texts piece by piece: a text may take no more than three times as long as its parts,
-// each of which a parser of its own reads. A quadratic parser would take eight times as long. Time is the
-// thread's own, and the shortest of some runs counts, so that what else the machine does doesn't.
+// TestLinearInPieces reads texts piece by piece. A whole text may take at most three times as long
+// as its eight parts, each read by a separate parser. A quadratic parser would take eight times as
+// long. The test measures the thread's CPU time and takes the minimum of some runs, so that other
+// load on the machine has no effect.
 func TestLinearInPieces(t *testing.T) {
 	tier.Computes(t)
 	size := tier.Size(inference.DefaultMaxParseBytes/8, inference.DefaultMaxParseBytes)
@@ -47,7 +48,7 @@ func TestLinearInPieces(t *testing.T) {
 		pieces = []int{1, 4}
 	}
 	for _, o := range every() {
-		o.MaxBytes = 2 * size // so that all is read
+		o.MaxBytes = 2 * size // so that the parser reads everything
 		for name, text := range long(o, size) {
 			for _, piece := range pieces {
 				if parts, whole := partsAndWhole(t, o, text, piece); whole > 3*parts {
@@ -58,7 +59,8 @@ func TestLinearInPieces(t *testing.T) {
 	}
 }
 
-// partsAndWhole are the times that eight eighths of the text's length take, and the text.
+// partsAndWhole returns the CPU time of eight parsers for an eighth of the text each, and of one
+// parser for the whole text.
 func partsAndWhole(t *testing.T, o *inference.ParserOptions, text string, piece int) (parts, whole time.Duration) {
 	t.Helper()
 	parts, whole = time.Hour, time.Hour

@@ -1,8 +1,8 @@
 package toolparser
 
-// newLlama3 reads {"name": …, "parameters": {…}}, after <|python_tag|> or not,
-// several with semicolons between, as Llama 3.1 to 3.3 write it. Without the tag,
-// which backends leave out of the text, a call stands where a line starts.
+// newLlama3 reads {"name": …, "parameters": {…}}, the format of Llama 3.1 to 3.3.
+// <|python_tag|> before it is optional, and semicolons separate several calls.
+// Backends may remove the tag, so a call may also stand at the start of a line.
 func newLlama3(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|python_tag|>"}, bare: bareLines})
 }

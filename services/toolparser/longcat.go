@@ -1,7 +1,7 @@
 package toolparser
 
-// longCat reads LongCat's calls: <longcat_tool_call>{"name": …, "arguments": {…}}</longcat_tool_call>
-// of the first models, and of later ones
+// longCat reads LongCat's calls. The first models write <longcat_tool_call>{"name": …, "arguments":
+// {…}}</longcat_tool_call>. Later models write
 // <longcat_tool_call>name<longcat_arg_key>k</longcat_arg_key><longcat_arg_value>v</longcat_arg_value></longcat_tool_call>.
 type longCat struct {
 	*jsonCalls
@@ -27,7 +27,7 @@ func newLongCat(r *reader) dialect {
 
 func teachesLongCat(template string) string { return signs(template, "longcat_tool_call") }
 
-// step reads by one of both readers, which take the state of the text from each other.
+// step reads with one of the two readers. The readers hand the state of the text to each other.
 func (l *longCat) step() bool {
 	if !l.inTags {
 		if l.at != atStart {

@@ -6,7 +6,7 @@ import (
 )
 
 // newMiniCPM5 reads MiniCPM5's calls: <function name="f"><param name="k">v</param></function>.
-// They are XML: a value may be in a CDATA section or have entities.
+// The format is XML: a value may be a CDATA section or contain entities.
 func newMiniCPM5(r *reader) dialect {
 	return newXMLCalls(r, &xmlFormat{
 		call: "<function name=", nameEnd: []string{">"}, callEnd: "</function>",
@@ -18,7 +18,7 @@ func teachesMiniCPM5(template string) string {
 	return signs(template, "<function name=", "<param name=")
 }
 
-// xmlValueText is what the text of an XML element means.
+// xmlValueText decodes the text of an XML element.
 func xmlValueText(value []byte) []byte {
 	if rest, found := bytes.CutPrefix(bytes.TrimSpace(value), []byte("<![CDATA[")); found {
 		return bytes.TrimSuffix(rest, []byte("]]>"))

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// invokeFormat are elements between outer tags:
-// <invoke name="f"><parameter name="k">v</parameter></invoke>. The white space of a value
-// is a part of it.
+// invokeFormat returns the format of elements between outer tags: <invoke
+// name="f"><parameter name="k">v</parameter></invoke>. White space in a value is kept.
 func invokeFormat(outer, outerEnd string) *xmlFormat {
 	return &xmlFormat{
 		outer: []string{outer}, outerEnd: []string{outerEnd},
@@ -31,7 +30,7 @@ func teachesDots(template string) string { return signs(template, "<dots_functio
 
 func teachesMiniMaxM2(template string) string { return signs(template, "<minimax:tool_call>") }
 
-// Markers of MiniMax M3: every tag has a prefix.
+// Markers of MiniMax M3. Every tag has a prefix.
 const (
 	m3Prefix    = "]<]minimax[>["
 	m3Call      = m3Prefix + "<invoke name="
@@ -43,9 +42,10 @@ const (
 	m3TextField = "$text"
 )
 
-// miniMaxM3 reads MiniMax M3's calls: a parameter is an element of its name, whose text
-// or elements are the value. Whether elements are an object or a list is in the schema,
-// or shows when a name repeats: the arguments are shown when the call is complete.
+// miniMaxM3 reads MiniMax M3's calls. A parameter is an element with the parameter's name,
+// whose text or elements are the value. The schema, or a repeated name, decides whether
+// elements are an object or a list. The arguments are therefore emitted when the call is
+// complete.
 type miniMaxM3 struct {
 	reader
 	opens *markers
@@ -130,7 +130,7 @@ func (m *miniMaxM3) function() bool {
 	return true
 }
 
-// inBody keeps the elements up to the end of the call.
+// inBody collects the elements up to the end of the call.
 func (m *miniMaxM3) inBody() bool {
 	at, which := m.ends.find(m.in, m.final, nil)
 	m.body = append(m.body, m.in[:at]...)
@@ -143,7 +143,7 @@ func (m *miniMaxM3) inBody() bool {
 	}
 	out := (m3Writer{}).arguments(m3Elements(m.body), m.tool)
 	if which < 0 {
-		out = out[:len(out)-1] // the end of the text cut the call off: the object stays open
+		out = out[:len(out)-1] // the text ended within the call: the object stays open
 	}
 	m.arguments(out)
 	if which >= 0 {
@@ -153,14 +153,14 @@ func (m *miniMaxM3) inBody() bool {
 	return which >= 0
 }
 
-// m3Element is an element: its text, or the elements in it.
+// m3Element is an element with its text or its inner elements.
 type m3Element struct {
 	name  string
 	text  []byte
 	inner []m3Element
 }
 
-// m3Elements reads elements up to the first that is broken.
+// m3Elements reads elements up to the first broken one.
 func m3Elements(body []byte) []m3Element {
 	p := m3Reader{in: body}
 	var all []m3Element
@@ -202,7 +202,7 @@ func (p *m3Reader) element(depth int) (e m3Element, ok bool) {
 	}
 }
 
-// m3Schema is the part of a schema that decides about an element.
+// m3Schema is the part of a schema that decides how an element is converted.
 type m3Schema struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Items      json.RawMessage            `json:"items"`
@@ -224,7 +224,7 @@ func (s *m3Schema) has(name string) bool {
 	return s.Type == name
 }
 
-// property is the schema of an element.
+// property returns the schema of an element.
 func (s *m3Schema) property(name string) json.RawMessage {
 	if p, ok := s.Properties[name]; ok {
 		return p
@@ -232,8 +232,8 @@ func (s *m3Schema) property(name string) json.RawMessage {
 	return s.Additional
 }
 
-// m3Writer makes JSON of elements. It keeps the schemas that it has read, by where they
-// stand: a list has one schema for all its items.
+// m3Writer writes elements as JSON. It caches the schemas that it has read, keyed by the
+// address of their bytes: a list has one schema for all its items.
 type m3Writer map[*byte]*m3Schema
 
 func (w m3Writer) arguments(elements []m3Element, t *tool) []byte {
@@ -256,7 +256,8 @@ func (w m3Writer) schema(raw json.RawMessage) *m3Schema {
 	return s
 }
 
-// readM3Schema reads a schema, or the first of its alternatives that is a list or an object.
+// readM3Schema reads a schema. If the schema has no type, it reads the first alternative
+// that is a list or an object.
 func readM3Schema(raw json.RawMessage, depth int) *m3Schema {
 	s := &m3Schema{}
 	if depth == 0 || json.Unmarshal(raw, s) != nil {
@@ -278,7 +279,7 @@ func readM3Schema(raw json.RawMessage, depth int) *m3Schema {
 	return s
 }
 
-// object appends elements as an object. Those of one name are a list.
+// object appends elements as an object. Elements with the same name become a list.
 func (w m3Writer) object(dst []byte, elements []m3Element, s *m3Schema, depth int) []byte {
 	var names []string
 	byName := map[string][]m3Element{}

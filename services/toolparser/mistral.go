@@ -4,12 +4,12 @@ import "strings"
 
 // mistral reads Mistral's calls: [TOOL_CALLS][{"name": …, "arguments": {…}}] of
 // the older tokenizers, [TOOL_CALLS]name[ARGS]{…} and
-// [TOOL_CALLS]name[CALL_ID]id[ARGS]{…} of the newer ones. Where the backend leaves
-// special tokens out, the older form stands at the start of the answer.
+// [TOOL_CALLS]name[CALL_ID]id[ARGS]{…} of the newer ones. If the backend removes
+// special tokens, the older form stands at the start of the answer.
 type mistral struct {
 	*jsonCalls
 	heads *markers
-	name  string // read, when not empty
+	name  string // name that was read, or ""
 }
 
 func newMistral(r *reader) dialect {
@@ -38,7 +38,8 @@ func (m *mistral) step() bool {
 	return true
 }
 
-// head reads a name, and the id that the model gave its call: ours is unique.
+// head reads a name. It skips the id that the model wrote, because the call gets a
+// unique random id.
 func (m *mistral) head() bool {
 	window := m.in[:min(len(m.in), maxHeader)]
 	at, which := m.heads.find(window, m.final || len(window) == maxHeader, nil)
@@ -62,5 +63,6 @@ func (m *mistral) head() bool {
 	return true
 }
 
-// mistralID is what Mistral's templates demand of ids: 9 letters and digits.
+// mistralID returns an id in the form that Mistral's templates require: 9 letters
+// and digits.
 func mistralID(random string) string { return random[:min(len(random), 9)] }

@@ -2,14 +2,14 @@ package toolparser
 
 import "cmp"
 
-// newJSON reads {"name": …, "arguments": {…}}, or an array of such objects, where
-// a line starts: for models that are told to call tools so and know no marker.
+// newJSON reads {"name": …, "arguments": {…}}, or an array of such objects, at the start of
+// a line. It is for models that call tools this way by instruction and have no marker.
 func newJSON(r *reader) dialect {
 	return newJSONCalls(r, &format{bare: bareLines, array: true})
 }
 
-// newFunctools reads functools[{"name": …, "arguments": {…}}], as Phi-4-mini and
-// Firefunction write it.
+// newFunctools reads functools[{"name": …, "arguments": {…}}], the format of Phi-4-mini and
+// Firefunction.
 func newFunctools(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"functools"}, array: true})
 }
@@ -25,7 +25,7 @@ func teachesJamba(template string) string {
 	return signs(template, "<tool_calls>", "</tool_calls>", "arguments")
 }
 
-// neverTaught is for dialects that no template shows.
+// neverTaught is for dialects that no chat template shows.
 func neverTaught(string) string { return "" }
 
 // newInternLM reads <|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>.
@@ -37,14 +37,15 @@ func teachesInternLM(template string) string {
 	return signs(template, "<|action_start|>", "<|plugin|>")
 }
 
-// newApertus reads <|tools_prefix|>[{"name": {…}}]<|tools_suffix|>: the name is the key.
+// newApertus reads <|tools_prefix|>[{"name": {…}}]<|tools_suffix|>. The key is the
+// function's name.
 func newApertus(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|tools_prefix|>"}, end: []string{"<|tools_suffix|>"}, array: true, keyed: true})
 }
 
 func teachesApertus(template string) string { return signs(template, "<|tools_prefix|>") }
 
-// newXLAM reads xLAM's calls: an array of objects where the answer starts, in a fence,
+// newXLAM reads xLAM's calls: an array of objects at the start of the answer, in a fence,
 // after [TOOL_CALLS] or in <tool_call>.
 func newXLAM(r *reader) dialect {
 	return newJSONCalls(r, &format{

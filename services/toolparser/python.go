@@ -7,16 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// pythonScan finds the end of a Python literal through any split of its text: the
-// first comma or parenthesis that no bracket or quote of the literal holds.
+// pythonScan finds the end of a Python literal in text that is split anywhere. The
+// end is the first comma or closing parenthesis outside of the literal's brackets
+// and quotes.
 type pythonScan struct {
-	quote   byte // that the string ends with; 0 outside
+	quote   byte // quote that ends the string; 0 outside of a string
 	escaped bool
-	stack   []byte // closing brackets to come
+	stack   []byte // expected closing brackets
 }
 
-// scan returns how many bytes belong to the value, and whether the next one ends
-// it. ok is false where a bracket closes that nothing opened, or too many are open.
+// scan returns how many bytes belong to the value, and whether the next byte ends
+// it. ok is false if a closing bracket has no opening one or too many brackets are
+// open.
 func (s *pythonScan) scan(b []byte) (n int, ended, ok bool) {
 	for n, c := range b {
 		switch {
@@ -53,8 +55,8 @@ func (s *pythonScan) bracket(c byte) bool {
 	return len(s.stack) <= maxDepth
 }
 
-// appendPython appends the JSON of a Python literal, written as Python's json
-// module writes it. It is false for anything but a literal.
+// appendPython appends the JSON of a Python literal as Python's json module writes
+// it. ok is false if source isn't a literal.
 func appendPython(dst, source []byte) (out []byte, ok bool) {
 	p := pythonReader{out: dst, in: source}
 	ok = p.value(maxDepth) && len(p.in) == 0
@@ -65,7 +67,7 @@ type pythonReader struct{ out, in []byte }
 
 func (p *pythonReader) space() { p.in = bytes.TrimLeft(p.in, blanks) }
 
-// has reads a byte.
+// has reads the byte c after white space. It reports whether c stood there.
 func (p *pythonReader) has(c byte) bool {
 	p.space()
 	if len(p.in) == 0 || p.in[0] != c {
@@ -137,7 +139,7 @@ func (p *pythonReader) dict(depth int) bool {
 	return true
 }
 
-// dictKey becomes a string, as json.dumps makes it.
+// dictKey writes a key as a string, as json.dumps does.
 func (p *pythonReader) dictKey() bool {
 	p.space()
 	if len(p.in) == 0 {
@@ -153,7 +155,7 @@ func (p *pythonReader) dictKey() bool {
 	return ok
 }
 
-// scalar reads a number or a name of a constant.
+// scalar reads a number or the name of a constant.
 func (p *pythonReader) scalar() (string, bool) {
 	n := 0
 	for n < len(p.in) && (isWord(p.in[n]) || p.in[n] == '-' || p.in[n] == '+') {
@@ -172,14 +174,14 @@ func (p *pythonReader) scalar() (string, bool) {
 	return number(word)
 }
 
-// number gives JSON's spelling of a number of Python's.
+// number returns the JSON spelling of a Python number.
 func number(word string) (string, bool) {
 	if isJSONNumber(word) {
 		return word, true
 	}
 	digits := strings.TrimPrefix(strings.TrimPrefix(word, "+"), "-")
 	if digits == "" || !isDigit(digits[0]) && digits[0] != '.' {
-		return "", false // Python has names for infinity and such, JSON has none
+		return "", false // JSON has no spelling for Python's infinity and nan
 	}
 	if i, err := strconv.ParseInt(word, 0, 64); err == nil && strings.ContainsAny(word, "xXoObB_+") {
 		return strconv.FormatInt(i, 10), true
@@ -200,7 +202,7 @@ func isJSONNumber(word string) bool {
 	return n == len(word) && end == scanMore && s.numberComplete()
 }
 
-// str reads a string in quotes and gives what it means.
+// str reads a quoted string and returns its value.
 func (p *pythonReader) str() ([]byte, bool) {
 	quote := p.in[0]
 	var s []byte
@@ -223,8 +225,8 @@ func (p *pythonReader) str() ([]byte, bool) {
 	return nil, false
 }
 
-// appendEscape appends what a backslash and what follows mean, and tells how many
-// bytes they are; 0 for what Python refuses.
+// appendEscape appends the meaning of the escape sequence at the start of in. n is
+// the number of bytes of the sequence, or 0 if Python rejects it.
 func appendEscape(dst, in []byte) (out []byte, n int) {
 	if len(in) < 2 {
 		return dst, 0
@@ -239,7 +241,7 @@ func appendEscape(dst, in []byte) (out []byte, n int) {
 	case c == '\n':
 		return dst, 2
 	case digits == 0:
-		return append(dst, '\\', c), 2 // Python keeps what it doesn't know
+		return append(dst, '\\', c), 2 // Python keeps unknown escapes
 	case len(in) < 2+digits:
 		return dst, 0
 	}

@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// pythonic reads [name(key=value, …), …]: calls as Python would write them, with
-// literals as values, as Llama 4 and ToolACE write them. They stand where the
-// answer starts, or between markers. Each value is shown, as JSON, when it is
-// complete.
+// pythonic reads [name(key=value, …), …], calls in Python's syntax with literals as
+// values. Llama 4 and ToolACE write them. The calls stand at the start of the answer
+// or between markers. Each value is emitted as JSON when it is complete.
 type pythonic struct {
 	reader
 	markers *markers
-	bare    bool   // the first marker is the bracket of calls that nothing announces
-	lines   bool   // calls stand on lines, not in brackets
-	end     string // marker after the calls, where there is one
+	bare    bool   // the first marker is the bracket of calls without an announcing marker
+	lines   bool   // calls stand on lines of their own, not in brackets
+	end     string // marker after the calls, if the format has one
 	at      pythonState
 
 	name  string
-	keys  int        // of the call, shown so far
-	key   []byte     // that the value is for
+	keys  int        // number of keys of the call that were emitted
+	key   []byte     // key of the current value
 	value []byte     // Python source
-	scan  pythonScan // where the value is
+	scan  pythonScan // state of the current value
 }
 
 type pythonState uint8
@@ -52,8 +51,8 @@ func newLFM2(r *reader) dialect {
 
 func teachesLFM2(template string) string { return signs(template, "<|tool_call_start|>") }
 
-// newOlmo3 reads <function_calls> with a call name(key=value) on each line, as Olmo 3
-// writes it.
+// newOlmo3 reads <function_calls> with one call name(key=value) on each line, the
+// format of Olmo 3.
 func newOlmo3(r *reader) dialect {
 	return &pythonic{reader: *r, markers: newMarkers("<function_calls>"), lines: true, end: "</function_calls>"}
 }
@@ -107,7 +106,7 @@ func (p *pythonic) search() bool {
 	return true
 }
 
-// nothing gives back what was no call after all.
+// nothing emits the bytes read so far as text, because they aren't a call.
 func (p *pythonic) nothing() bool {
 	p.reject()
 	p.at = pythonText
@@ -123,7 +122,7 @@ func (p *pythonic) list() bool {
 	return true
 }
 
-// word reads a name that ends with the byte end.
+// word reads a name that is followed by the byte end.
 func (p *pythonic) word(end byte) (string, verdict) {
 	window := p.in[:min(len(p.in), maxHeader)]
 	n := 0
@@ -170,7 +169,7 @@ func (p *pythonic) argument() bool {
 	case v == no && !p.inCall:
 		return p.nothing()
 	}
-	// What is no key=value in a call that is certain is a value without a name.
+	// In a certain call, anything that isn't key=value is a value without a name.
 	p.key, p.value, p.scan, p.at = append(p.key[:0], key...), p.value[:0], pythonScan{}, pythonValue
 	return true
 }
@@ -184,13 +183,15 @@ func (p *pythonic) inValue() bool {
 	case !ok && !p.inCall:
 		return p.nothing()
 	case !ok:
-		// A bracket that nothing opened: it is a part of what can't be read.
+		// A closing bracket has no opening one. It becomes part of the unreadable
+		// value.
 		p.value = append(p.value, p.in[0])
 		p.take(1)
 		return true
 	case !ended:
 		if p.final && p.inCall {
-			// The end of the text cut it off: what there is.
+			// The text ended within the value. The value is emitted as far as it
+			// goes.
 			p.arguments(append(keyed(p.keys, p.key), p.value...))
 		}
 		return false
@@ -198,8 +199,9 @@ func (p *pythonic) inValue() bool {
 	return p.valueEnd()
 }
 
-// valueEnd shows an argument. The first one of the first call must be a literal:
-// other code than calls looks alike. What is none after that is shown as a string.
+// valueEnd emits an argument. The first argument of the first call must be a literal,
+// because other code looks like a call. A later argument that isn't a literal is
+// emitted as a string.
 func (p *pythonic) valueEnd() bool {
 	source := bytes.Trim(p.value, blanks)
 	out := keyed(p.keys, p.key)
@@ -253,7 +255,7 @@ func (p *pythonic) afterCall() bool {
 	return true
 }
 
-// nextLine reads on after a call that stands on its line: another call, or the end.
+// nextLine reads what follows a call on its line: another call, or the end.
 func (p *pythonic) nextLine() bool {
 	if strings.HasPrefix(p.end, string(p.in[:min(len(p.in), len(p.end))])) {
 		p.at = pythonEnd

@@ -36,7 +36,7 @@ func TestPythonic(t *testing.T) {
 }
 
 func TestPythonLiterals(t *testing.T) {
-	tests := []struct{ in, want string }{ // want "" for no literal
+	tests := []struct{ in, want string }{ // want is "" if in isn't a literal
 		{`1`, `1`},
 		{`-0.5e3`, `-0.5e3`},
 		{`.5`, `0.5`},

@@ -10,7 +10,7 @@ const (
 	qwenParameterEnd = "</parameter>"
 )
 
-// qwenFormat are the tags of Qwen3-Coder between outer ones:
+// qwenFormat returns the format of Qwen3-Coder's tags between outer tags:
 // <tool_call><function=name><parameter=key>value</parameter></function></tool_call>.
 func qwenFormat(outer, outerEnd string) *xmlFormat {
 	return &xmlFormat{
@@ -20,15 +20,16 @@ func qwenFormat(outer, outerEnd string) *xmlFormat {
 	}
 }
 
-// newQwen3Coder reads the tags of Qwen3-Coder, Qwen 3.5, Nemotron 3 and Step 3.5, each
-// on a line of its own.
+// newQwen3Coder reads the tags of Qwen3-Coder, Qwen 3.5, Nemotron 3 and Step 3.5. Each
+// tag is on a separate line.
 func newQwen3Coder(r *reader) dialect { return newXMLCalls(r, qwenFormat(qwenCall, qwenCallEnd)) }
 
 func teachesQwen3Coder(template string) string {
 	return signs(template, qwenCall, qwenFunction, qwenParameter)
 }
 
-// newMiMo reads MiMo's calls: Qwen3-Coder's tags, with the values right between them.
+// newMiMo reads MiMo's calls: Qwen3-Coder's tags, without line breaks between tags and
+// values.
 func newMiMo(r *reader) dialect {
 	f := qwenFormat(qwenCall, qwenCallEnd)
 	f.lines = false

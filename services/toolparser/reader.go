@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Bounds of what is held back while it can't be told yet what it is.
+// Limits of what is held back while its meaning is undecided.
 const (
 	maxHeader = 256 // bytes of a name, a key or a channel's header
 	maxBlank  = 256 // bytes of white space before the first text
@@ -15,29 +15,29 @@ const (
 
 const blanks = " \t\r\n"
 
-// verdict is what can be told of unread bytes.
+// verdict is the result of a comparison with unread bytes.
 type verdict uint8
 
 const (
 	no   verdict = iota
-	yes          // it stands there; match and first have read it
-	more         // not before more bytes come
+	yes          // it matches; match and first have read it
+	more         // undecided until more bytes come
 )
 
-// lead says what becomes of white space that comes next.
+// lead states how the next white space is handled.
 type lead uint8
 
 const (
-	leadHold lead = iota // nothing was shown yet: it counts if text follows
-	leadDrop             // a marker came: it belongs to the marker
-	leadKeep             // it is text
+	leadHold lead = iota // nothing was emitted yet: the space is kept if text follows
+	leadDrop             // after a marker: the space belongs to the marker
+	leadKeep             // the space is text
 )
 
 // sink collects the pieces of one call of Parse.
 type sink struct {
 	pieces []inference.Piece
-	// arena holds bytes that pieces point to and that aren't the caller's. It is
-	// only appended to while the pieces are in use.
+	// arena holds bytes of pieces that aren't in the caller's buffer. It is append-only
+	// while the pieces are in use.
 	arena []byte
 }
 
@@ -45,61 +45,61 @@ func (s *sink) reset() {
 	s.pieces, s.arena = s.pieces[:0], s.arena[:0]
 }
 
-// join gives a and b as one text that lives as long as the pieces.
+// join returns a and b as one string of bytes that lives as long as the pieces.
 func (s *sink) join(a, b []byte) []byte {
 	start := len(s.arena)
 	s.arena = append(append(s.arena, a...), b...)
 	return s.arena[start:len(s.arena):len(s.arena)]
 }
 
-// add shows text of one kind.
+// add appends a piece of text of one kind.
 func (s *sink) add(kind inference.PieceKind, text []byte) {
 	if len(text) > 0 {
 		s.pieces = append(s.pieces, inference.Piece{Kind: kind, Text: text})
 	}
 }
 
-// reader is what every dialect of tool calls is built on. It keeps the bytes that
-// can't be told yet, remembers what a call has used up until it is certain that
-// it is one, and bounds both. A dialect reads from in and says for each byte what
-// it is: text, syntax (take) or arguments.
+// reader is the base of every dialect of tool calls. It keeps bytes whose meaning is
+// undecided and the bytes read for a call that isn't certain yet. It limits the size of
+// both. A dialect reads from in and classifies each byte as text, syntax (take) or
+// arguments.
 type reader struct {
 	sink  *sink
 	tools *toolset
 	ids   func() string
-	limit int  // bytes of calls
-	one   bool // call, and no more
+	limit int  // maximum number of bytes of calls
+	one   bool // at most one call
 	state inference.ParseState
 
-	in    []byte // unread
-	final bool   // no more comes
-	held  []byte // in, between two calls
+	in    []byte // unread bytes
+	final bool   // no more bytes will come
+	held  []byte // unread bytes between two calls of Parse
 
 	lead  lead
 	blank []byte // white space held by leadHold
-	shown bool   // text that isn't white space
-	fresh bool   // only white space stands on the current line so far
+	shown bool   // text other than white space was emitted
+	fresh bool   // the current line has only white space so far
 
 	raw    []byte          // syntax of a call that isn't certain yet
-	calls  int             // made so far
+	calls  int             // number of calls so far
 	known  map[string]bool // ids that the model wrote
 	inCall bool            // a call is open
 	argued bool            // the open call has arguments
 	used   int             // bytes of calls so far
 }
 
-// dialect reads the answers of one kind of model.
+// dialect reads the answers of one model family.
 type dialect interface {
-	// base is the reader it is built on.
+	// base returns the embedded reader.
 	base() *reader
-	// step reads on from in. It returns false when it needs more bytes. When the
-	// reader is final it reads until in is empty.
+	// step reads on from in. It returns false if it needs more bytes. If the reader is
+	// final, it reads until in is empty.
 	step() bool
 }
 
 func (r *reader) base() *reader { return r }
 
-// feed lets a dialect read more text.
+// feed passes more text to a dialect.
 func feed(d dialect, text []byte, final bool) {
 	r := d.base()
 	r.in, r.final = text, final
@@ -119,7 +119,7 @@ func feed(d dialect, text []byte, final bool) {
 	r.held = append(r.held[:0], r.in...)
 }
 
-// end shows what was held back: no call comes of it any more.
+// end emits what was held back as text, because it can't become a call any more.
 func (r *reader) end() {
 	if r.state != inference.ParseComplete {
 		r.reject()
@@ -128,7 +128,7 @@ func (r *reader) end() {
 	r.in, r.held, r.inCall = nil, r.held[:0], false
 }
 
-// peek reports whether a literal stands next, without reading it.
+// peek reports whether a literal stands next. It doesn't read the literal.
 func (r *reader) peek(literal string) verdict {
 	switch {
 	case len(r.in) >= len(literal) && string(r.in[:len(literal)]) == literal:
@@ -139,7 +139,7 @@ func (r *reader) peek(literal string) verdict {
 	return no
 }
 
-// match reads a literal.
+// match reads a literal if it stands next.
 func (r *reader) match(literal string) verdict {
 	v := r.peek(literal)
 	if v == yes {
@@ -148,7 +148,7 @@ func (r *reader) match(literal string) verdict {
 	return v
 }
 
-// first reads the first literal of a list that stands next.
+// first reads the first literal of the list that stands next.
 func (r *reader) first(literals ...string) (which int, v verdict) {
 	v = no
 	for i, literal := range literals {
@@ -163,13 +163,13 @@ func (r *reader) first(literals ...string) (which int, v verdict) {
 	return 0, v
 }
 
-// spaces reads white space, and tells whether anything follows.
+// spaces reads white space. It reports whether bytes follow.
 func (r *reader) spaces() bool {
 	r.take(len(r.in) - len(bytes.TrimLeft(r.in, blanks)))
 	return len(r.in) > 0
 }
 
-// take uses up bytes of a call's syntax.
+// take consumes n bytes of a call's syntax.
 func (r *reader) take(n int) {
 	if !r.inCall {
 		r.raw = append(r.raw, r.in[:n]...)
@@ -178,7 +178,7 @@ func (r *reader) take(n int) {
 	r.in = r.in[n:]
 }
 
-// reject gives back what was no call, as text.
+// reject emits the syntax bytes of a call that turned out not to be one as text.
 func (r *reader) reject() {
 	if len(r.raw) > 0 {
 		r.used -= len(r.raw)
@@ -190,13 +190,13 @@ func (r *reader) reject() {
 // forget drops syntax that belongs to no call, such as the end of a list.
 func (r *reader) forget() { r.raw = r.raw[:0] }
 
-// text shows the next n bytes.
+// text emits the next n bytes as text.
 func (r *reader) text(n int) {
 	r.show(r.in[:n])
 	r.in = r.in[n:]
 }
 
-// show shows text, but for white space that may belong to a marker.
+// show emits text, except white space that may belong to a marker.
 func (r *reader) show(text []byte) {
 	if r.lead != leadKeep {
 		trimmed := bytes.TrimLeft(text, blanks)
@@ -227,17 +227,17 @@ func (r *reader) joinBlank(text []byte) []byte {
 	return text
 }
 
-// track follows whether the line is blank so far.
+// track updates whether the current line is blank so far.
 func (r *reader) track(text []byte) {
 	line := text[bytes.LastIndexByte(text, '\n')+1:]
 	r.fresh = (r.fresh || len(line) < len(text)) && len(bytes.TrimLeft(line, blanks)) == 0
 }
 
-// open makes a call: from here on it is one, whatever comes.
+// open starts a call. From then on the call is certain.
 func (r *reader) open(name string) { r.openAs(name, "") }
 
-// openAs makes a call with the id that the model wrote. Without one, or with the id of an
-// earlier call, the id is random.
+// openAs starts a call with the id that the model wrote. If the id is missing or repeats
+// an earlier one, the call gets a random id.
 func (r *reader) openAs(name, id string) {
 	r.close()
 	if id == "" || r.known[id] {
@@ -257,7 +257,7 @@ func (r *reader) openAs(name, id string) {
 	r.raw, r.blank, r.lead = r.raw[:0], r.blank[:0], leadDrop
 }
 
-// arguments adds to the open call's arguments.
+// arguments emits bytes of the open call's arguments.
 func (r *reader) arguments(text []byte) {
 	if len(text) == 0 {
 		return
@@ -269,14 +269,14 @@ func (r *reader) arguments(text []byte) {
 	})
 }
 
-// argue reads n bytes of arguments.
+// argue reads n bytes and emits them as arguments.
 func (r *reader) argue(n int) {
 	r.arguments(r.in[:n])
 	r.used += n
 	r.in = r.in[n:]
 }
 
-// close ends the open call, if any. A call without arguments has none.
+// close ends the open call, if any. A call without arguments gets {}.
 func (r *reader) close() {
 	if !r.inCall {
 		return
@@ -290,7 +290,7 @@ func (r *reader) close() {
 	}
 }
 
-// before reads a short text that ends where a literal stands, and the literal.
+// before reads a short string up to a literal, and the literal. It returns the string.
 func (r *reader) before(literal string) (string, verdict) {
 	window := r.in[:min(len(r.in), maxHeader)]
 	switch i := bytes.Index(window, []byte(literal)); {
@@ -304,8 +304,8 @@ func (r *reader) before(literal string) (string, verdict) {
 	return "", no
 }
 
-// seek shows text up to the first of the markers and reads that. Without any it
-// shows all that can't be the start of one.
+// seek emits text up to the first of the markers and reads the marker. Without a marker
+// it emits everything that can't be the start of one.
 func (r *reader) seek(markers *markers) (which int, found bool) {
 	at, which := markers.find(r.in, r.final, nil)
 	r.text(at)
@@ -316,10 +316,10 @@ func (r *reader) seek(markers *markers) (which int, found bool) {
 	return which, true
 }
 
-// markers are the texts that one looks for at a time.
+// markers are the strings that a dialect searches for at the same time.
 type markers struct {
 	texts  []string
-	firsts string // their first bytes
+	firsts string // the first bytes of texts
 }
 
 func newMarkers(texts ...string) *markers {
@@ -332,8 +332,9 @@ func newMarkers(texts ...string) *markers {
 	return m
 }
 
-// find the first marker that stands in text and that accept takes (nil takes
-// all). Without any, at is where the rest may be the start of one, or the end.
+// find returns the first marker in text that accept accepts; a nil accept accepts all.
+// Without a match, which is -1. at is then the start of a suffix that may begin a marker,
+// or the length of text.
 func (m *markers) find(text []byte, final bool, accept func(at, which int) bool) (at, which int) {
 	for {
 		next := m.next(text[at:])

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// properties are the schemas of a tool's parameters by name, and the types that they allow,
-// once these have been found: a schema may be large, and an answer may call often.
+// properties are the schemas of a tool's parameters by name, and a cache of the types that
+// they allow. A schema may be large, and an answer may have many calls.
 type properties struct {
 	byName map[string]json.RawMessage
 	known  map[string]may
 }
 
-// properties of a tool, which may be nil, are read once.
+// properties returns the properties of a tool, which may be nil. They are read once.
 func (t *tool) properties() *properties {
 	if t == nil {
 		return &properties{known: map[string]may{}}
@@ -30,7 +30,7 @@ func (t *tool) properties() *properties {
 	return t.read
 }
 
-// allowed are the types of a property; 0 when its schema doesn't tell.
+// allowed returns the types of a property, or 0 if its schema doesn't limit them.
 func (p *properties) allowed(name string) may {
 	schema, ok := p.byName[name]
 	if !ok {
@@ -44,19 +44,19 @@ func (p *properties) allowed(name string) may {
 	return types
 }
 
-// isText tells that a value is a string, whatever it is. Without a schema it is.
+// isText reports whether every value is a string. Without a schema this is true.
 func (p *properties) isText(name string) bool {
 	may := p.allowed(name)
 	return may == 0 || may == mayString
 }
 
-// append appends the JSON of a value. It is a string unless the schema allows
-// something else and the text is that.
+// append appends the JSON of a value. The value is a string unless it is valid for another
+// type that the schema allows.
 func (p *properties) append(dst []byte, name string, value []byte) []byte {
 	return appendTyped(dst, p.allowed(name), value)
 }
 
-// appendTyped appends the JSON of a value that may be of these types.
+// appendTyped appends the JSON of a value that may have these types.
 func appendTyped(dst []byte, may may, value []byte) []byte {
 	text := bytes.TrimSpace(value)
 	switch word := string(bytes.ToLower(text)); {
@@ -80,7 +80,7 @@ func appendTyped(dst []byte, may may, value []byte) []byte {
 	return appendString(dst, value)
 }
 
-// may are the types that a schema allows.
+// may is the set of types that a schema allows.
 type may uint8
 
 const (
@@ -88,14 +88,14 @@ const (
 	mayNumber
 	mayBool
 	mayNull
-	mayNested // object or array
+	mayNested // an object or an array
 	mayAll    = mayString | mayNumber | mayBool | mayNull | mayNested
 )
 
-// maxSchema bounds how deeply alternatives of a schema are followed.
+// maxSchema limits the depth to which alternatives of a schema are followed.
 const maxSchema = 8
 
-// allowed finds the types that a schema allows; 0 when it doesn't tell.
+// allowed returns the types that a schema allows, or 0 if the schema doesn't limit them.
 func allowed(schema json.RawMessage, depth int) may {
 	var s struct {
 		Type  any               `json:"type"`

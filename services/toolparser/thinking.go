@@ -8,32 +8,34 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// tags are how a dialect marks reasoning, which stands where the answer starts.
+// tags are the strings that mark reasoning at the start of the answer.
 type tags struct {
-	open, shut []string // one that starts with another stands before it
-	// keep are texts that end the reasoning too and are read as what follows.
+	open, shut []string // a string that has another one as its prefix precedes that one
+	// keep are strings that end the reasoning too. They are read as part of what
+	// follows.
 	keep []string
-	// assumed: the answer starts inside the reasoning although nothing says so.
+	// assumed is set if the answer starts inside the reasoning without an opening tag.
 	assumed bool
 }
 
 func thinkTags() *tags { return &tags{open: []string{"<think>"}, shut: []string{"</think>"}} }
 
-// ends adds texts that end the reasoning too: the calls of models that don't always
-// close their reasoning before a call.
+// ends adds strings that end the reasoning too. They are the prefixes of calls, for
+// models that don't always close their reasoning before a call.
 func (t *tags) ends(keep ...string) *tags {
 	t.keep = append(t.keep, keep...)
 	return t
 }
 
-// always is for models whose template opens the reasoning, or that leave the opening
-// tag out.
+// always sets assumed. It is for models whose template opens the reasoning, or that
+// omit the opening tag.
 func (t *tags) always() *tags {
 	t.assumed = true
 	return t
 }
 
-// qwenCalls is the prefix of Qwen 3.5's calls. The tag alone may stand in its thoughts.
+// qwenCalls is the prefix of Qwen 3.5's calls. The tag alone may occur in its
+// reasoning.
 const qwenCalls = qwenCall + "\n" + qwenFunction
 
 func qwen3Tags() *tags      { return thinkTags().ends(qwenCalls) }
@@ -65,7 +67,8 @@ func cohereTags() *tags {
 	return t.ends("<|START_ACTION|>", "<|START_RESPONSE|>", "<|START_TEXT|>")
 }
 
-// gemma4Tags are those of a channel, whose name is no part of the reasoning.
+// gemma4Tags returns the tags of Gemma 4's channel. The channel's name isn't part of
+// the reasoning.
 func gemma4Tags() *tags {
 	t := &tags{open: []string{"<|channel>thought\n", "<|channel>thought", "<|channel>"}, shut: []string{"<channel|>"}}
 	return t.ends("<|tool_call>")
@@ -73,8 +76,8 @@ func gemma4Tags() *tags {
 
 func mistralTags() *tags { return &tags{open: []string{"[THINK]"}, shut: []string{"[/THINK]"}} }
 
-// hyV3Tags have a suffix in some checkpoints, such as <think:opensource>. The prompt
-// ends with such a tag, which is where the suffix is known from.
+// hyV3Tags returns tags with the suffix that some checkpoints have, such as
+// <think:opensource>. The suffix is read from the tag at the end of the prompt.
 func hyV3Tags(prompt string) *tags {
 	suffix := ""
 	prompt = strings.TrimRight(prompt, blanks)
@@ -87,7 +90,8 @@ func hyV3Tags(prompt string) *tags {
 	return &tags{open: []string{"<think" + suffix + ">"}, shut: []string{"</think" + suffix + ">"}}
 }
 
-// graniteTags are sentences in Granite 3.2, and "Here's" in its quantized models.
+// graniteTags returns sentences, the marks of Granite 3.2. Its quantized models write
+// "Here's".
 func graniteTags() *tags {
 	return &tags{
 		open: []string{"Here is my thought process:", "Here's my thought process:", "<think>"},
@@ -95,16 +99,16 @@ func graniteTags() *tags {
 	}
 }
 
-// thinking takes the reasoning off the start of an answer and hands on the rest.
+// thinking splits the reasoning off the start of an answer and passes the rest on.
 type thinking struct {
 	sink   *sink
 	tags   *tags
 	shut   *markers
 	state  thinkingState
-	inside bool   // what no tag opens is reasoning
-	json   bool   // what follows is a JSON text
-	blank  bool   // nothing of the reasoning was shown
-	held   []byte // unread
+	inside bool   // the answer starts in the reasoning, without an opening tag
+	json   bool   // the text after the reasoning is JSON
+	blank  bool   // no reasoning was emitted yet
+	held   []byte // unread bytes
 	next   dialect
 }
 
@@ -118,7 +122,7 @@ const (
 
 func newThinking(s *sink, t *tags, options *inference.ParserOptions, next dialect) *thinking {
 	th := &thinking{sink: s, tags: t, shut: newMarkers(append(slices.Clip(t.shut), t.keep...)...), inside: t.assumed, blank: true, next: next}
-	// An engine that knows nothing of reasoning constrains the answer from its start.
+	// An engine without reasoning support constrains the answer from its first byte.
 	th.json = options.Choice.Mode == inference.ToolRequired || options.Choice.Mode == inference.ToolNamed
 	prompt := strings.TrimRight(options.Prompt, blanks)
 	for _, open := range t.open {
@@ -158,7 +162,7 @@ func (t *thinking) feed(text []byte, final bool) {
 	}
 }
 
-// start looks for the opening tag and returns what is unread.
+// start looks for the opening tag and returns the unread bytes.
 func (t *thinking) start(in []byte, final bool) []byte {
 	rest := bytes.TrimLeft(in, blanks)
 	wait := len(rest) == 0 && len(in) <= maxBlank
@@ -181,7 +185,7 @@ func (t *thinking) start(in []byte, final bool) []byte {
 	return in
 }
 
-// reason shows reasoning up to the closing tag and returns what is unread.
+// reason emits reasoning up to the closing tag and returns the unread bytes.
 func (t *thinking) reason(in []byte, final bool) []byte {
 	at, which := t.shut.find(in, final, nil)
 	text := in[:at]

@@ -7,11 +7,11 @@ type tool struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
 
-	read *properties // nil before the first call
+	read *properties // nil until the properties are first needed
 }
 
-// readTool reads a definition {"type": "function", "function": {…}}; nil for
-// anything else.
+// readTool reads a definition {"type": "function", "function": {…}}. It returns
+// nil for anything else.
 func readTool(definition json.RawMessage) *tool {
 	var d struct {
 		Function *tool `json:"function"`
@@ -22,13 +22,13 @@ func readTool(definition json.RawMessage) *tool {
 	return d.Function
 }
 
-// toolset are the tools of a request, read when a call first needs them.
+// toolset is the tools of a request. They are read when a call first needs them.
 type toolset struct {
 	definitions []json.RawMessage
 	byName      map[string]*tool
 }
 
-// find gives the tool of a name; nil when there is none.
+// find returns the tool with this name, or nil.
 func (t *toolset) find(name string) *tool {
 	if t.byName == nil {
 		t.byName = make(map[string]*tool, len(t.definitions))
@@ -41,8 +41,8 @@ func (t *toolset) find(name string) *tool {
 	return t.byName[name]
 }
 
-// knows tells whether a tool was offered. Without tools nothing can be told, and
-// every name is good.
+// knows reports whether a tool was offered. For a request without tools every
+// name is known.
 func (t *toolset) knows(name string) bool {
 	return len(t.definitions) == 0 || t.find(name) != nil
 }

@@ -16,14 +16,14 @@ import (
 
 var updateVectors = flag.Bool("update-vectors", false, "write what the parsers make of the vectors to testdata/vectors as wanted")
 
-// vectorFile has a format's vectors. Its inputs are ours; testdata/vectors/README.md has
-// the source of the reference's outputs.
+// vectorFile has a format's test vectors. The inputs are this project's;
+// testdata/vectors/README.md has the source of the reference's outputs.
 type vectorFile struct {
 	Format    string     `json:"format"`
 	Reasoning string     `json:"reasoning"`
 	Prompt    string     `json:"prompt,omitempty"`
 	Reference *reference `json:"reference,omitempty"`
-	// Unreferenced is the reason why no reference was run.
+	// Unreferenced is the reason why no reference parser was run.
 	Unreferenced string   `json:"unreferenced,omitempty"`
 	Vectors      []vector `json:"vectors"`
 }
@@ -35,14 +35,14 @@ type reference struct {
 	Parser  string `json:"parser"`
 }
 
-// vector is an answer of a model, what our parser makes of it, and the reference's.
+// vector is an answer of a model, this parser's output and the reference's output.
 type vector struct {
 	Name      string  `json:"name"`
 	In        string  `json:"in"`
-	Thinks    bool    `json:"thinks,omitempty"` // it is read with the reasoning parser
+	Thinks    bool    `json:"thinks,omitempty"` // the vector also uses the reasoning parser
 	Want      parsed  `json:"want"`
 	Reference *parsed `json:"reference,omitempty"`
-	// Differs is the reason why our output isn't the reference's.
+	// Differs is the reason why this parser's output differs from the reference's.
 	Differs string `json:"differs,omitempty"`
 }
 
@@ -50,17 +50,17 @@ type parsed struct {
 	Text      string       `json:"text"`
 	Reasoning string       `json:"reasoning"`
 	Calls     []parsedCall `json:"calls"`
-	// Error of the reference, which then has no output.
+	// Error is the reference's error. The reference then has no output.
 	Error string `json:"error,omitempty"`
 }
 
 type parsedCall struct {
-	ID        string `json:"id,omitempty"` // where the model writes one
+	ID        string `json:"id,omitempty"` // id that the model wrote, if any
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// sameAs compares outputs: arguments as JSON, texts without the white space around them.
+// sameAs compares outputs: arguments as JSON, and texts without the surrounding white space.
 func (p *parsed) sameAs(other *parsed) bool {
 	same := strings.TrimSpace(p.Text) == strings.TrimSpace(other.Text) && strings.TrimSpace(p.Reasoning) == strings.TrimSpace(other.Reasoning)
 	return same && other.Error == "" && slices.EqualFunc(p.Calls, other.Calls, parsedCall.sameAs)
@@ -84,7 +84,7 @@ func (c parsedCall) sameAs(other parsedCall) bool {
 	return reflect.DeepEqual(ours, theirs)
 }
 
-// readVectors reads a file.
+// readVectors reads a vector file.
 func readVectors(t *testing.T, path string) *vectorFile {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -98,7 +98,7 @@ func readVectors(t *testing.T, path string) *vectorFile {
 	return &f
 }
 
-// write writes the file as -update has changed it.
+// write writes the file with the changes of -update.
 func (f *vectorFile) write(t *testing.T, path string) {
 	t.Helper()
 	var out strings.Builder
@@ -135,11 +135,11 @@ func vectorTools(t *testing.T) []json.RawMessage {
 	return tools
 }
 
-// cutStep is the distance of two cuts. The race detector slows the parsers down and sees the
-// same at each cut: with it, some cuts suffice.
+// cutStep is the distance between two cuts. The race detector slows the parsers down and has
+// the same findings at each cut, so fewer cuts suffice.
 var cutStep = map[bool]int{false: 1, true: 29}[tier.Race]
 
-// TestVectors parses each vector whole, and in two parts at every cut of its bytes.
+// TestVectors parses each vector whole, and in two parts at every cut between its bytes.
 func TestVectors(t *testing.T) {
 	tools := vectorTools(t)
 	for _, path := range vectorPaths(t) {
@@ -197,8 +197,8 @@ func checkVector(t *testing.T, opts func() *inference.ParserOptions, f *vectorFi
 	}
 }
 
-// parseWithIDs parses a text whole and returns the ids that the model gave its calls, ""
-// for each random one.
+// parseWithIDs parses a text whole. It returns the ids that the model wrote for its calls,
+// with "" for each random id.
 func parseWithIDs(t *testing.T, o *inference.ParserOptions, text string) (whole answered, ids []string) {
 	t.Helper()
 	o.ID = func() string { return "random" }
@@ -225,8 +225,8 @@ func parseWithIDs(t *testing.T, o *inference.ParserOptions, text string) (whole 
 	return got.answered(state), ids
 }
 
-// TestVectorsAreComplete wants vectors of every format, 12 or more each, and at least 35
-// formats.
+// TestVectorsAreComplete checks that every format has 12 or more vectors, and that there are
+// at least 35 formats.
 func TestVectorsAreComplete(t *testing.T) {
 	have, thoughts := map[string]bool{}, map[string]bool{}
 	for _, path := range vectorPaths(t) {

@@ -2,16 +2,16 @@ package toolparser
 
 import "bytes"
 
-// wrapper is a marker that stands around text and isn't a part of it.
+// wrapper is a marker around text that isn't part of the text.
 type wrapper struct {
 	text   string
-	until  string // what ends the marker; "" where text is all of it
-	inline bool   // it stands within text: white space next to it is text
+	until  string // suffix of the marker; "" if text is the whole marker
+	inline bool   // the marker stands within text: adjacent white space belongs to the text
 }
 
 type wrappers []wrapper
 
-// around makes wrappers of markers that stand before and after the text.
+// around returns wrappers for markers that stand before and after the text.
 func around(markers ...string) wrappers {
 	var w wrappers
 	for _, m := range markers {
@@ -28,7 +28,7 @@ func (w wrappers) texts() []string {
 	return texts
 }
 
-// drop leaves out the wrapper that stands next. It returns false when it needs more bytes.
+// drop removes the wrapper that stands next. It returns false if it needs more bytes.
 func (r *reader) drop(w wrapper) bool {
 	n := len(w.text)
 	if w.until != "" {
@@ -50,7 +50,7 @@ func (r *reader) drop(w wrapper) bool {
 	return true
 }
 
-// plain passes all text on, without its wrappers.
+// plain emits all text, without its wrappers.
 type plain struct {
 	reader
 	drop    wrappers

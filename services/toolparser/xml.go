@@ -7,50 +7,52 @@ import (
 	"strings"
 )
 
-// xmlFormat is how a dialect writes calls whose arguments are elements, one for each
-// parameter, with the text of the value inside:
+// xmlFormat describes how a dialect writes calls with one element for each argument. The
+// element contains the text of the value:
 //
 //	outer call NAME nameEnd (param KEY keyEnd value VALUE paramEnd)* callEnd outerEnd
 //
-// The text of a value becomes JSON by the type of the tool's schema, unless the
-// element has a type of its own.
+// The text becomes JSON by the type in the tool's schema, unless the element states a
+// type.
 type xmlFormat struct {
 	outer    []string // markers before a call; each may be missing
 	outerEnd []string // markers after a call; each may be missing
 	call     string   // prefix of a call's name
-	nameEnd  []string // what ends the name; it is read, except a parameter or callEnd
+	nameEnd  []string // ends of the name; they are read with it, except param and callEnd
 	callEnd  string
 	param    string // prefix of a parameter's key
 	keyEnd   string
-	value    string // prefix of the value; "" where the value follows the key
+	value    string // prefix of the value; "" if the value follows the key directly
 	paramEnd string
-	whole    string // prefix of an element that has all arguments as JSON; "" without
+	whole    string // prefix of an element with all arguments as JSON; "" if the format has none
 	wholeEnd string
-	lines    bool     // line breaks next to the tags belong to the tags
-	tokens   bool     // the tags are tokens, which don't stand in a value
-	drop     wrappers // of text
+	lines    bool     // line breaks next to the tags are part of the tags
+	tokens   bool     // the tags are special tokens, which can't occur in a value
+	drop     wrappers // wrappers of text
 
-	// name reads what stands between call and nameEnd; nil removes quotes.
+	// name extracts the name from the text between call and nameEnd. If nil, quotes are
+	// removed.
 	name func(head string) string
-	// key reads what stands between param and keyEnd; nil removes quotes.
+	// key extracts the key and its type from the text between param and keyEnd. If nil,
+	// quotes are removed.
 	key func(head string) (key string, as valueType)
-	// decode changes the text of a complete value; nil keeps it.
+	// decode converts the text of a complete value. If nil, the text stays as it is.
 	decode func(value []byte) []byte
 }
 
-// valueType is the type that a parameter's element names.
+// valueType is the type that a parameter's element states.
 type valueType uint8
 
 const (
-	typeSchema valueType = iota // none: the tool's schema has it
+	typeSchema valueType = iota // no type stated: the tool's schema decides
 	typeString
-	typeJSON // JSON, or a string where it is no JSON
+	typeJSON // JSON, or a string if it isn't valid JSON
 )
 
-// unquoted is a name without the quotes that some models write.
+// unquoted returns a name without the quotes that some models write.
 func unquoted(head string) string { return strings.Trim(head, blanks+`"'`) }
 
-// quotedName reads a name in quotes, or up to a blank, and returns what follows.
+// quotedName reads a name in quotes, or up to a blank. It also returns the rest.
 func quotedName(head string) (name, rest string) {
 	head = strings.TrimLeft(head, blanks)
 	if head != "" && strings.IndexByte(`"'`, head[0]) >= 0 {
@@ -64,7 +66,8 @@ func quotedName(head string) (name, rest string) {
 	return unquoted(head), ""
 }
 
-// attribute is the value of name="value" in a tag; "" without one.
+// attribute returns the value of name="value" in a tag, or "" if the tag doesn't have
+// it.
 func attribute(tag, name string) string {
 	for tag != "" {
 		key, rest, found := strings.Cut(tag, "=")
@@ -80,23 +83,23 @@ func attribute(tag, name string) string {
 	return ""
 }
 
-// xmlCalls reads the calls of an [xmlFormat]. Strings are shown as they come, other
-// values when they are complete.
+// xmlCalls reads the calls of an [xmlFormat]. Strings are emitted as they are read,
+// other values when they are complete.
 type xmlCalls struct {
 	reader
 	format *xmlFormat
-	opens  *markers // call, then those of outer, then those of the wrappers
-	names  *markers // what ends a name
-	values *markers // what ends a value
-	wholes *markers // what ends the JSON of all arguments
+	opens  *markers // markers of call, then of outer, then of the wrappers
+	names  *markers // ends of a name
+	values *markers // ends of a value
+	wholes *markers // ends of the JSON of all arguments
 	at     xmlState
 	schema *properties
 	keys   int
 	key    []byte
 	as     valueType
-	value  []byte // read of the value and not shown
-	text   bool   // the value is a string, shown as it comes
-	begun  bool   // its start was shown
+	value  []byte // bytes of the value that weren't emitted yet
+	text   bool   // the value is a string, emitted as it is read
+	begun  bool   // the start of the value was emitted
 }
 
 type xmlState uint8
@@ -104,9 +107,9 @@ type xmlState uint8
 const (
 	xmlText    xmlState = iota
 	xmlStarted          // after an outer marker
-	xmlName             // after call
+	xmlName             // after call, in the name
 	xmlInside           // in the call, between parameters
-	xmlKey              // after param
+	xmlKey              // after param, in the key
 	xmlOpen             // after the key, before the value's prefix
 	xmlValue            // in a value
 	xmlWhole            // after whole, before its keyEnd
@@ -119,8 +122,9 @@ func newXMLCalls(r *reader, f *xmlFormat) *xmlCalls {
 		reader: *r, format: f,
 		opens: newMarkers(append(append([]string{f.call}, f.outer...), f.drop.texts()...)...),
 		names: newMarkers(append(slices.Clip(f.nameEnd), f.callEnd)...),
-		// A value may hold code with such tags: unless it is the closing one, a tag
-		// applies only at the start of a line, where models put the tags of their calls.
+		// A value may be code that contains such tags. A tag other than the closing one
+		// therefore applies only at the start of a line, where models put the tags of
+		// their calls.
 		values: newMarkers(f.paramEnd, "\n"+f.param, "\n"+f.callEnd),
 	}
 	if f.whole != "" {
@@ -180,7 +184,7 @@ func (x *xmlCalls) search() bool {
 	return true
 }
 
-// started reads on between an outer marker and the call.
+// started reads what stands between an outer marker and the call.
 func (x *xmlCalls) started() bool {
 	which, v := x.first(x.opens.texts[:1+len(x.format.outer)]...)
 	switch {
@@ -250,7 +254,7 @@ func (x *xmlCalls) inside() bool {
 	case which == 0:
 		x.at = xmlKey
 	default:
-		if which > 1 { // the call is without its own end
+		if which > 1 { // the call's end tag is missing
 			x.used -= len(before) - len(x.in)
 			x.in = before
 		}
@@ -269,7 +273,7 @@ func (x *xmlCalls) wholeHead() bool {
 	return v != more
 }
 
-// inJSON passes the JSON of all arguments on.
+// inJSON passes on the JSON of all arguments.
 func (x *xmlCalls) inJSON() bool {
 	if !x.argued && !x.spaces() {
 		return false
@@ -284,7 +288,7 @@ func (x *xmlCalls) inJSON() bool {
 	return true
 }
 
-// begin starts a value. Text that is no parameter becomes a value without a name, so
+// begin starts a value. Text that isn't a parameter becomes a value without a name, so
 // that nothing is lost.
 func (x *xmlCalls) begin(key string, as valueType) {
 	x.key, x.value, x.as, x.begun, x.at = append(x.key[:0], key...), x.value[:0], as, false, xmlValue
@@ -336,7 +340,7 @@ func (x *xmlCalls) inValue() bool {
 	case ended:
 		x.arguments(x.typed(keyed(x.keys, x.key), x.complete()))
 	case x.final:
-		// The end of the text cut the value off: the string stays open.
+		// The text ended within the value: the string stays open.
 		x.arguments(appendEscaped(append(keyed(x.keys, x.key), '"'), x.lineStart()))
 	}
 	if !ended {
@@ -350,7 +354,7 @@ func (x *xmlCalls) inValue() bool {
 	return true
 }
 
-// complete is the text of a value without what belongs to the tags.
+// complete returns the text of a value without the parts that belong to the tags.
 func (x *xmlCalls) complete() []byte {
 	value := x.lineStart()
 	if x.format.lines {
@@ -373,8 +377,8 @@ func (x *xmlCalls) typed(dst, value []byte) []byte {
 	return appendString(dst, value)
 }
 
-// lineStart is the value without the line break after its tag. Those next to the
-// tags are the tags'.
+// lineStart returns the value without the line break after its opening tag, if line
+// breaks belong to the tags.
 func (x *xmlCalls) lineStart() []byte {
 	if !x.format.lines {
 		return x.value
@@ -385,8 +389,8 @@ func (x *xmlCalls) lineStart() []byte {
 	return bytes.TrimPrefix(x.value, []byte("\n"))
 }
 
-// stream shows what has come of a value that is a string: it may be a whole file.
-// A line break at its end may be the tag's and waits.
+// stream emits the bytes read so far of a string value, which may be a whole file. A
+// line break at the end is held back, because it may belong to the tag.
 func (x *xmlCalls) stream(ended bool) {
 	if !x.begun {
 		if len(x.value) == 0 && !ended || string(x.value) == "\r" && !ended {
