@@ -1,11 +1,11 @@
-// Package requests has the checks of a chat or a completion that all surfaces of text share:
-// tools, JSON Schemas, structured outputs, and fields whose text is a JSON object. They find
-// what is wrong before a model is asked. [Check] is the whole check of a translated request;
-// [Schemas] and [Objects] are its parts, for surfaces that need them earlier.
+// Package requests checks the parts of a chat or a completion that all text surfaces share:
+// tools, JSON Schemas, structured outputs, and fields whose text is a JSON object. The
+// checks find errors before a model is called. [Check] is the whole check of a translated
+// request. [Schemas] and [Objects] are its parts, for surfaces that need them earlier.
 //
-// How a request looks on a wire belongs to its surface, ranges of sampling parameters to the
-// core ([inference.Request.Validate]), and what an engine holds answers to, to
-// services/structured. The package is pure.
+// Each surface checks the wire format of its requests. The core checks ranges of sampling
+// parameters ([inference.Request.Validate]). services/structured has the formats that an
+// engine constrains answers to. The package is pure.
 package requests
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// Check finds what is wrong with a chat or a completion before a model is asked: tools
-// that chat templates don't know, schemas that are none, values out of their range. It
-// is for every surface whose requests are these, whatever they look like on the wire.
-// Errors are [*inference.Error] that name fields as OpenAI's chats do, or that of ctx, with
-// which the check ends.
+// Check finds errors in a chat or a completion before a model is called: tools of a type
+// that chat templates don't support, invalid schemas, and values out of range. It is for
+// every surface with such requests, whatever their wire format. Errors are
+// [*inference.Error] that name fields as OpenAI's chats do, or the error of ctx, which ends
+// the check.
 func Check(ctx context.Context, req *inference.Request) error {
 	var checked Schemas
 	for i, definition := range req.Tools {
@@ -51,7 +51,7 @@ func ConstrainsCalls(req *inference.Request) bool {
 	return false
 }
 
-// Structured checks the schema of a form that has one, and the size of any.
+// Structured checks the schema of a format that has one, and the size of every format.
 func (s *Schemas) Structured(ctx context.Context, c *inference.Structured) error {
 	if c == nil {
 		return nil
@@ -67,14 +67,14 @@ func (s *Schemas) Structured(ctx context.Context, c *inference.Structured) error
 	return nil
 }
 
-// limitText holds a form that is one text to its size in bytes.
+// limitText limits the size in bytes of a format that is one string.
 func limitText(c *inference.Structured, most int) error {
 	if len(c.Value) <= most {
 		return nil
 	}
 	text := string(c.Value)
 	if c.Value[0] == '"' {
-		_ = json.Unmarshal(c.Value, &text) // if it isn't a string it is too long anyway
+		_ = json.Unmarshal(c.Value, &text) // a value that isn't a string is too long anyway
 	}
 	if len(text) > most {
 		return inference.Invalid(c.Param, "%s must not be longer than %d bytes, got %d", c.Param, most, len(text))
@@ -82,8 +82,8 @@ func limitText(c *inference.Structured, most int) error {
 	return nil
 }
 
-// Objects reads the fields of one request whose text is a JSON object. Together they hold
-// at most [budget.Values]. The zero value is ready.
+// Objects reads the fields of one request whose text is a JSON object. All fields together
+// hold at most [budget.Values] values. The zero value is ready to use.
 type Objects struct{ reader strictjson.Reader }
 
 // Arguments reads the arguments of an earlier tool call, as [strictjson.Reader.Arguments]
@@ -96,8 +96,9 @@ func (o *Objects) Arguments(param, text string) (raw json.RawMessage, malformed 
 	return raw, malformed, nil
 }
 
-// Decode checks that a field's text is a JSON object and keeps its bytes: the order of keys
-// reaches the prompt. No text stands for no keys. Errors are [*inference.Error].
+// Decode checks that a field's text is a JSON object. It returns the original bytes, because
+// the order of keys reaches the prompt. An empty text stands for an object without keys.
+// Errors are [*inference.Error].
 func (o *Objects) Decode(param, text string) (json.RawMessage, error) {
 	raw, err := o.reader.ObjectText(text)
 	if err != nil {
@@ -106,7 +107,7 @@ func (o *Objects) Decode(param, text string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// DecodeMap is Decode for an object whose keys are few: at most [budget.Keys].
+// DecodeMap is like Decode, for an object with at most [budget.Keys] keys.
 func (o *Objects) DecodeMap(param, text string) (json.RawMessage, error) {
 	raw, err := o.Decode(param, text)
 	if err != nil {
@@ -150,7 +151,7 @@ func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMes
 	return nil
 }
 
-// CompletionNames gives errors the names that completions have for fields.
+// CompletionNames renames the field of an error to the name that completions have for it.
 func CompletionNames(err error) error {
 	e, ok := err.(*inference.Error) //nolint:errorlint // the core's own verdict
 	if !ok || e.Param != "top_logprobs" {
@@ -161,10 +162,10 @@ func CompletionNames(err error) error {
 	return &renamed
 }
 
-// FunctionType is the type of tools that are functions, and of their calls.
+// FunctionType is the type of function tools and of their calls.
 const FunctionType = "function"
 
-// Neutral reports whether a value says nothing: it is absent, null or empty.
+// Neutral reports whether a value has no effect: it is absent, null or empty.
 func Neutral(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", "{}", "[]", `""`:

@@ -12,12 +12,12 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// TestCheck has what is wrong with a request whatever surface it came by.
+// TestCheck lists errors that are found in requests of every surface.
 func TestCheck(t *testing.T) {
 	const badTool = `{"type": "function", "function": {"name": "f", "parameters": {"type": "nothing"}}}`
 	forced := inference.ToolChoice{Mode: inference.ToolRequired}
 	tests := []struct {
-		name, param string // no param: nothing is wrong
+		name, param string // param is "" if the request is valid
 		req         inference.Request
 	}{
 		{"a tool that isn't a function", "tools[0].type", inference.Request{Tools: []json.RawMessage{json.RawMessage(`{"type": "web"}`)}}},
@@ -42,7 +42,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestObjects keeps an object's bytes, and counts the values of all together.
+// TestObjects checks that an object's bytes are kept, and that the values of
+// all objects are counted together.
 func TestObjects(t *testing.T) {
 	var objects requests.Objects
 	for text, want := range map[string]string{"\n{\"b\": 1, \"a\": [2]}\t": `{"b": 1, "a": [2]}`, "": "{}"} {
@@ -70,7 +71,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestCompletionNames renames the one field that completions call otherwise.
+// TestCompletionNames renames the one field that has a different name in
+// completions.
 func TestCompletionNames(t *testing.T) {
 	for param, want := range map[string]string{"top_logprobs": "logprobs", "top_p": "top_p"} {
 		if e := inference.AsError(requests.CompletionNames(&inference.Error{Code: inference.CodeInvalid, Param: param})); e.Param != want {

@@ -16,12 +16,13 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// Schemas checks the JSON Schemas of one request: engines take nonsense and answer
-// unconstrained. A check takes time linear in the text, and ends with its context.
+// Schemas checks the JSON Schemas of one request, because engines accept invalid schemas and
+// then answer unconstrained. A check takes time linear in the text and ends with its context.
 //
-// The library's compiler isn't used: its time is quadratic in the number of subschemas.
-// The library holds one subschema after the other to the metaschema instead.
-type Schemas struct{ count, patternBytes int } // subschemas and patterns so far
+// The library's compiler isn't used, because its time is quadratic in the number of
+// subschemas. Instead, the library validates one subschema after the other against the
+// metaschema.
+type Schemas struct{ count, patternBytes int } // number of subschemas and bytes of patterns so far
 
 // Check returns an [*inference.Error] that names the field at fault, or the context's error.
 func (s *Schemas) Check(ctx context.Context, c *inference.Structured) error {
@@ -55,14 +56,14 @@ func (s *Schemas) Check(ctx context.Context, c *inference.Structured) error {
 	return err
 }
 
-// schemaError says what is wrong with a schema.
+// schemaError describes an error in a schema.
 type schemaError string
 
 func (f schemaError) Error() string { return string(f) }
 
 func flawf(format string, args ...any) error { return schemaError(fmt.Sprintf(format, args...)) }
 
-// Flaws of addresses and references.
+// Errors in addresses and references.
 const (
 	errSchemaAddress   = schemaError("an address in $id, $ref, $anchor or $schema can't be used")
 	errSchemaElsewhere = schemaError("it refers to another document, and only references within the schema are followed")
@@ -75,17 +76,16 @@ var (
 	errTooManyPatterns = errors.New("too many patterns")
 )
 
-// schemaWalk goes over the subschemas of one schema, and over those that references lead
-// to, each once.
+// schemaWalk visits the subschemas of one schema and the targets of references, each once.
 type schemaWalk struct {
 	schemas   *Schemas
-	resources map[string]*schemaResource // by address
-	seen      map[uintptr]bool           // objects that have been checked
-	trail     []string                   // from the root to the subschema that is checked
-	refs      []schemaRef                // to be followed
+	resources map[string]*schemaResource // keyed by address
+	seen      map[uintptr]bool           // addresses of the objects that have been checked
+	trail     []string                   // path from the root to the current subschema
+	refs      []schemaRef                // references that are still to be followed
 }
 
-// schemaResource is a schema with an address, which its references are relative to.
+// schemaResource is a schema with an address. References in it are relative to that address.
 type schemaResource struct {
 	node    map[string]any
 	base    *url.URL
@@ -103,7 +103,7 @@ func (s *Schemas) walk(ctx context.Context, node map[string]any) error {
 	if err := w.schema(ctx, node, root); err != nil {
 		return err
 	}
-	for len(w.refs) > 0 { // those that are found meanwhile come behind
+	for len(w.refs) > 0 { // schemas that are found in the loop append references
 		ref := w.refs[0]
 		w.refs = w.refs[1:]
 		target, in, err := w.resolve(ref)
@@ -118,10 +118,10 @@ func (s *Schemas) walk(ctx context.Context, node map[string]any) error {
 	return nil
 }
 
-// schemasBetweenLooks is how many subschemas are checked between two looks at the context.
+// schemasBetweenLooks is the number of subschemas between two checks of the context.
 const schemasBetweenLooks = 64
 
-// schema checks one subschema, of a resource, and those below it.
+// schema checks a subschema of a resource and the subschemas below it.
 func (w *schemaWalk) schema(ctx context.Context, node map[string]any, in *schemaResource) error {
 	id := reflect.ValueOf(node).Pointer()
 	if w.seen[id] {
@@ -163,8 +163,8 @@ func (w *schemaWalk) schema(ctx context.Context, node map[string]any, in *schema
 	return nil
 }
 
-// tooMany reports whether subschemas that weren't seen yet are more than the budget has left.
-// They are counted before the metaschema looks at the list or object that holds them.
+// tooMany reports whether the unseen subschemas exceed the rest of the budget. They are
+// counted before the metaschema validates the list or object that holds them.
 func (w *schemaWalk) tooMany(below []schemaBelow) bool {
 	left := budget.Subschemas - w.schemas.count
 	if len(below) <= left {
@@ -178,8 +178,8 @@ func (w *schemaWalk) tooMany(below []schemaBelow) bool {
 	return left < 0
 }
 
-// explain says where in the schema which value can't stand. The library's own text is
-// about the metaschema.
+// explain returns an error with the position of the invalid value in the schema. The
+// library's error text isn't used, because it describes the metaschema.
 func (w *schemaWalk) explain(node map[string]any, err error) error {
 	where := ""
 	for _, step := range w.trail {
@@ -205,7 +205,7 @@ func (w *schemaWalk) explain(node map[string]any, err error) error {
 	return flawf("%s has a value that can't stand there (%s)", where, strings.Join(e.ErrorKind.KeywordPath(), "."))
 }
 
-// deepest is the cause nearest to the value at fault, the first one of several.
+// deepest returns the cause nearest to the invalid value, and the first one of several.
 func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	var found *jsonschema.ValidationError
 	for _, cause := range e.Causes {

@@ -14,13 +14,13 @@ import (
 
 // schemaDraft is a version of JSON Schema. It may be used concurrently.
 type schemaDraft struct {
-	version int    // a number up to 7, then a year
-	id      string // the keyword of addresses
+	version int    // draft number up to 7, later the year
+	id      string // the keyword for addresses
 	meta    *jsonschema.Schema
 }
 
-// schemaDrafts are the versions by their addresses without a scheme. Their metaschemas are
-// compiled when the first schema is checked.
+// schemaDrafts returns the versions, keyed by their addresses without a scheme. Their
+// metaschemas are compiled when the first schema is checked.
 var schemaDrafts = sync.OnceValues(func() (map[string]*schemaDraft, error) { //nolint:gochecknoglobals // a constant, made late
 	drafts := map[string]*schemaDraft{
 		"json-schema.org/draft-04/schema":      {version: 4, id: "id"},
@@ -48,7 +48,7 @@ var schemaDrafts = sync.OnceValues(func() (map[string]*schemaDraft, error) { //n
 
 const newestDraft = "json-schema.org/draft/2020-12/schema"
 
-// draftAt is the draft of an address, nil for an unknown one.
+// draftAt returns the draft of an address, or nil for an unknown address.
 func draftAt(address string) (*schemaDraft, error) {
 	drafts, err := schemaDrafts()
 	if err != nil {
@@ -62,23 +62,23 @@ func draftAt(address string) (*schemaDraft, error) {
 	return drafts[rest], nil
 }
 
-// latestDraft is that of schemas that name none.
+// latestDraft returns the draft of schemas that don't name one.
 func latestDraft() (*schemaDraft, error) { return draftAt("https://" + newestDraft) }
 
-// schemaForm is where subschemas stand in a keyword's value.
+// schemaForm is the position of subschemas in a keyword's value.
 type schemaForm uint8
 
 const (
-	formPlain    schemaForm = iota // none
-	formSchema                     // the value is one
-	formList                       // in a list
-	formEither                     // the value is one, or a list of them
-	formMap                        // in an object
-	formPatterns                   // in an object whose keys are patterns
-	formPattern                    // none: the value is a pattern
+	formPlain    schemaForm = iota // no subschemas
+	formSchema                     // the value is a subschema
+	formList                       // subschemas in a list
+	formEither                     // the value is a subschema or a list of subschemas
+	formMap                        // subschemas in an object
+	formPatterns                   // subschemas in an object whose keys are patterns
+	formPattern                    // no subschemas: the value is a pattern
 )
 
-// form of a keyword.
+// form returns the form of a keyword's value.
 func (d *schemaDraft) form(keyword string) schemaForm {
 	switch keyword {
 	case "pattern":
@@ -100,7 +100,7 @@ func (d *schemaDraft) form(keyword string) schemaForm {
 	return d.newerForm(keyword)
 }
 
-// newerForm is the form of a keyword that not all drafts have.
+// newerForm returns the form of a keyword that only some drafts have.
 func (d *schemaDraft) newerForm(keyword string) schemaForm {
 	form, since := formSchema, 2019
 	switch keyword {
@@ -127,17 +127,17 @@ func (d *schemaDraft) newerForm(keyword string) schemaForm {
 	return form
 }
 
-// schemaBelow is a subschema with the steps that lead to it.
+// schemaBelow is a subschema with its path.
 type schemaBelow struct {
 	path []string
 	node map[string]any
 }
 
-// noSchema stands where a subschema was: the metaschemas of all drafts take it.
+// noSchema replaces a subschema. The metaschemas of all drafts accept it.
 var noSchema = map[string]any{} //nolint:gochecknoglobals // a constant
 
 // flatten returns a schema without its subschemas, for the metaschema, and the subschemas.
-// Patterns are checked and left out. The order of keys makes errors the same each time.
+// It checks patterns and removes them. Keys are sorted, so that errors are deterministic.
 func (s *Schemas) flatten(d *schemaDraft, node map[string]any) (flat map[string]any, below []schemaBelow, err error) {
 	flat = make(map[string]any, len(node))
 	for _, key := range slices.Sorted(maps.Keys(node)) {
@@ -152,8 +152,8 @@ func (s *Schemas) flatten(d *schemaDraft, node map[string]any) (flat map[string]
 	return flat, below, nil
 }
 
-// take returns what is left of a keyword's value without its subschemas, and adds those to
-// below. What isn't of the form stays: the metaschema refuses it.
+// take returns a keyword's value without its subschemas and appends these to below. A
+// value of another form stays unchanged: the metaschema rejects it.
 func (f schemaForm) take(key string, value any, below []schemaBelow) (left any, _ []schemaBelow) {
 	switch value := value.(type) {
 	case string:
@@ -189,7 +189,7 @@ func takeMembers(key string, members map[string]any, below []schemaBelow) (map[s
 }
 
 func takeItems(key string, items []any, below []schemaBelow) ([]any, []schemaBelow) {
-	left := slices.Clone(items) // errors name positions
+	left := slices.Clone(items) // the list keeps its length, because errors name positions
 	for i, item := range items {
 		if node, ok := item.(map[string]any); ok {
 			left[i] = noSchema

@@ -13,12 +13,13 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// patternError is returned for a regular expression that can't be read.
+// patternError is the error for an invalid regular expression.
 type patternError struct{ key, why string }
 
 func (e *patternError) Error() string { return e.key + " " + e.why }
 
-// patterns checks a keyword's value that is a pattern, or the keys of one that is an object.
+// patterns checks a keyword's value that is a pattern, or the keys of a value that is an
+// object.
 func (s *Schemas) patterns(key string, value any) error {
 	switch value := value.(type) {
 	case string:
@@ -33,7 +34,7 @@ func (s *Schemas) patterns(key string, value any) error {
 	return nil
 }
 
-// pattern takes one from the budget of the request and checks it.
+// pattern subtracts a pattern from the budget of the request and checks the pattern.
 func (s *Schemas) pattern(key, subject, pattern string) error {
 	s.patternBytes += len(pattern)
 	if s.patternBytes > budget.PatternsBytes {
@@ -42,7 +43,8 @@ func (s *Schemas) pattern(key, subject, pattern string) error {
 	return checkPattern(key, subject, pattern)
 }
 
-// checkPattern parses a pattern without compiling it: repetitions are not written out.
+// checkPattern parses a pattern. It doesn't compile the pattern, because that expands
+// repetitions.
 func checkPattern(key, subject, pattern string) error {
 	if len(pattern) > budget.PatternBytes {
 		return &patternError{key, fmt.Sprintf("%sis longer than %d bytes", subject, budget.PatternBytes)}
@@ -53,9 +55,9 @@ func checkPattern(key, subject, pattern string) error {
 	return nil
 }
 
-// cheap returns a pattern that is valid if the given one is, and that is parsed in linear
-// time: a parser writes out classes of Unicode, which are hundreds of ranges each, and looks
-// at all characters of a range for others that differ in case.
+// cheap returns a pattern that is valid exactly if the given one is, and that is parsed in
+// linear time. For Unicode classes a parser writes out hundreds of ranges each. For
+// case-insensitive ranges it looks up the case variants of all characters.
 func cheap(pattern string) string {
 	var b strings.Builder
 	inClass := false
@@ -67,7 +69,7 @@ func cheap(pattern string) string {
 	return b.String()
 }
 
-// cheapStep returns what is written for the next part of a pattern, and the part's length.
+// cheapStep returns the replacement for the next part of a pattern, and the part's length.
 func cheapStep(rest string, inClass *bool) (written string, size int) {
 	size = 1
 	switch {
@@ -82,16 +84,17 @@ func cheapStep(rest string, inClass *bool) (written string, size int) {
 	case rest[0] == '[':
 		*inClass = true
 		body := strings.TrimPrefix(rest[1:], "^")
-		body = strings.TrimPrefix(body, "]") // one that stands first is of the class
+		body = strings.TrimPrefix(body, "]") // a leading ] is a member of the class
 		size = len(rest) - len(body)
 	case strings.HasPrefix(rest, "(?"):
 		size = len(rest) - len(strings.TrimLeft(rest[2:], "imsU-"))
-		return strings.ReplaceAll(rest[:size], "i", "s"), size // another flag
+		return strings.ReplaceAll(rest[:size], "i", "s"), size // s replaces i, so that ranges aren't case-insensitive
 	}
 	return rest[:size], size
 }
 
-// through is the length of a text up to the end of a mark, or of all if it has none.
+// through returns the length of text up to the end of mark, or the whole length if text
+// doesn't contain mark.
 func through(text, mark string) int {
 	if i := strings.Index(text, mark); i >= 0 {
 		return i + len(mark)
@@ -99,8 +102,8 @@ func through(text, mark string) int {
 	return len(text)
 }
 
-// cheapEscape is cheapStep for an escape. A class of Unicode that isn't known stays, and
-// can't be read.
+// cheapEscape is cheapStep for an escape. It keeps \p of an unknown Unicode class, so that
+// parsing fails.
 func cheapEscape(rest string) (written string, size int) {
 	if len(rest) < 3 || rest[1] != 'p' && rest[1] != 'P' {
 		return rest[:min(2, len(rest))], min(2, len(rest))
@@ -116,7 +119,7 @@ func cheapEscape(rest string) (written string, size int) {
 	return `\d`, size
 }
 
-// classNames are those of Unicode's classes, as canonical writes them.
+// classNames returns the names of Unicode's classes in their canonical form.
 var classNames = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a constant, made late
 	names := map[string]bool{"any": true, "ascii": true, "assigned": true, "lc": true, "cn": true}
 	for name := range unicode.Categories {
@@ -131,7 +134,8 @@ var classNames = sync.OnceValue(func() map[string]bool { //nolint:gochecknogloba
 	return names
 })
 
-// canonical leaves out what makes no difference in a class's name.
+// canonical removes the characters of a class's name that have no meaning and lowers the
+// case.
 func canonical(name string) string { return strings.ToLower(insignificant.Replace(name)) }
 
 var insignificant = strings.NewReplacer("_", "", "-", "", " ", "") //nolint:gochecknoglobals // a constant table

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// schemaRef is a reference that is to be followed.
+// schemaRef is a reference that must be followed.
 type schemaRef struct {
 	to string
 	in *schemaResource
 }
 
-// rootAddress is that of a schema without one. It is absolute: others are taken for files.
+// rootAddress returns the address of a schema without one. It is absolute, because the
+// library takes relative ones for file names.
 func rootAddress() *url.URL { return &url.URL{Scheme: "mem", Path: "/schema"} }
 
-// draftOf is the draft of a subschema. Only resources may name one.
+// draftOf returns the draft of a subschema. Only resources may name a draft.
 func (w *schemaWalk) draftOf(node map[string]any, in *schemaResource) (*schemaDraft, error) {
 	named, ok := node["$schema"].(string)
 	if !ok {
@@ -35,8 +36,8 @@ func (w *schemaWalk) draftOf(node map[string]any, in *schemaResource) (*schemaDr
 	return draft, nil
 }
 
-// addressOf is a schema's own address without a fragment, empty for none. Before 2019
-// nothing counts beside a reference.
+// addressOf returns a schema's own address without the fragment, or "". In drafts before
+// 2019 all keywords beside $ref are ignored.
 func (d *schemaDraft) addressOf(node map[string]any) string {
 	address, _, _ := strings.Cut(d.idOf(node), "#")
 	return address
@@ -50,8 +51,8 @@ func (d *schemaDraft) idOf(node map[string]any) string {
 	return id
 }
 
-// address notes the names of a subschema and the references in it. It returns the resource
-// that the schemas below belong to.
+// address records the names of a subschema and its references. It returns the resource of
+// the schemas below it.
 func (w *schemaWalk) address(node map[string]any, in *schemaResource, draft *schemaDraft) (*schemaResource, error) {
 	if address := draft.addressOf(node); address != "" {
 		base, err := join(in.base, address)
@@ -83,7 +84,7 @@ func (w *schemaWalk) address(node map[string]any, in *schemaResource, draft *sch
 	return in, nil
 }
 
-// refers reports whether the draft has the keyword of references.
+// refers reports whether the keyword is one of the draft's reference keywords.
 func (d *schemaDraft) refers(keyword string) bool {
 	switch keyword {
 	case "$dynamicRef":
@@ -94,7 +95,7 @@ func (d *schemaDraft) refers(keyword string) bool {
 	return true
 }
 
-// anchorsOf are the names that a schema has within its resource.
+// anchorsOf returns the names of a schema within its resource.
 func (d *schemaDraft) anchorsOf(node map[string]any) []string {
 	var names []string
 	if d.version < 2019 {
@@ -115,7 +116,7 @@ func (d *schemaDraft) anchorsOf(node map[string]any) []string {
 	return names
 }
 
-// join is the address that a reference means at a base.
+// join resolves a reference against a base.
 func join(base *url.URL, reference string) (*url.URL, error) {
 	parsed, err := url.Parse(reference)
 	if err != nil {
@@ -123,13 +124,13 @@ func join(base *url.URL, reference string) (*url.URL, error) {
 	}
 	joined := base.ResolveReference(parsed)
 	if !parsed.IsAbs() && base.Opaque != "" {
-		joined.Opaque = base.Opaque // which ResolveReference leaves out (Go's issue 66084)
+		joined.Opaque = base.Opaque // ResolveReference omits it (Go's issue 66084)
 	}
 	return joined, nil
 }
 
-// resolve finds the schema that a reference leads to, and its resource; nil for one that
-// needs no check.
+// resolve returns the schema that a reference points to, and its resource. Both are nil
+// for a metaschema, which needs no check.
 func (w *schemaWalk) resolve(ref schemaRef) (map[string]any, *schemaResource, error) {
 	address, fragment, _ := strings.Cut(ref.to, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -162,7 +163,7 @@ func (w *schemaWalk) resolve(ref schemaRef) (map[string]any, *schemaResource, er
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~") //nolint:gochecknoglobals // a constant table
 
-// lookUp follows a JSON pointer (RFC 6901). The schema that is true or false is nil.
+// lookUp follows a JSON pointer (RFC 6901). It returns nil for the schemas true and false.
 func lookUp(root map[string]any, pointer string) (map[string]any, error) {
 	var value any = root
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {

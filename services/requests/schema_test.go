@@ -24,7 +24,7 @@ func checkText(ctx context.Context, s *Schemas, text string) error {
 	return s.Check(ctx, &inference.Structured{Kind: "json", Value: json.RawMessage(text), Param: "x"})
 }
 
-// compileText is the verdict of the library's compiler, which is the authority.
+// compileText returns the result of the library's compiler, which is the reference.
 func compileText(text string) error {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
@@ -43,7 +43,7 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("nothing is loaded") }
 
-// TestSchemas holds the check to the library's compiler.
+// TestSchemas compares the check with the library's compiler.
 func TestSchemas(t *testing.T) {
 	const draft4, draft7, draft2019 = `"$schema":"http://json-schema.org/draft-04/schema#",`, `"$schema":"http://json-schema.org/draft-07/schema#",`, `"$schema":"https://json-schema.org/draft/2019-09/schema",`
 	for _, text := range []string{
@@ -75,7 +75,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestRandomSchemas does so with schemas of any form.
+// TestRandomSchemas compares random schemas with the library's compiler.
 func TestRandomSchemas(t *testing.T) {
 	keywords := []string{
 		"type", "properties", "items", "allOf", "anyOf", "not", "required", "enum", "minLength", "$ref", "$id", "$anchor", "$defs", "definitions", "additionalProperties",
@@ -125,7 +125,7 @@ func TestRandomSchemas(t *testing.T) {
 	})
 }
 
-// schemaOf makes a schema of so many subschemas, in several forms.
+// schemaOf returns a schema of n subschemas in one of several forms.
 func schemaOf(n int, form string) string {
 	var b strings.Builder
 	b.WriteString(`{"$defs":{"a":{"type":"string"}},"type":"object","properties":{`)
@@ -145,7 +145,7 @@ const (
 	formOwn    = `{"$id":"s%[1]d","$anchor":"a%[1]d","pattern":"^a{3}$"}`
 )
 
-// TestSchemaBudget holds the schemas of a request together to their number.
+// TestSchemaBudget checks that all schemas of a request share one limit on subschemas.
 func TestSchemaBudget(t *testing.T) {
 	tier.Computes(t)
 	for _, form := range []string{formString, formRef} {
@@ -162,8 +162,8 @@ func TestSchemaBudget(t *testing.T) {
 	}
 }
 
-// TestSchemaWork is that twice the schema takes twice the work, whatever it is made of. The
-// work is what is allocated, which doesn't depend on the machine.
+// TestSchemaWork checks that twice the schema takes twice the work, for all forms. The measure is
+// the number of allocations, which doesn't depend on the machine.
 func TestSchemaWork(t *testing.T) {
 	tier.Computes(t)
 	work := func(n int, form string) float64 {
@@ -188,8 +188,8 @@ func TestSchemaWork(t *testing.T) {
 	}
 }
 
-// TestSchemaTooWide is that a list of too many subschemas is refused before the metaschema
-// looks at it: each form of such a list takes less work than the largest schema within the budget.
+// TestSchemaTooWide checks that a list of too many subschemas is refused before the metaschema
+// validates it. Refusing such a list takes less work than the largest schema within the budget.
 func TestSchemaTooWide(t *testing.T) {
 	work := func(n int, form func(n int) string) (float64, error) {
 		text := json.RawMessage(form(n))
@@ -202,7 +202,7 @@ func TestSchemaTooWide(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		most int // subschemas that the reader of JSON takes
+		most int // maximum of subschemas that the JSON reader accepts
 		form func(n int) string
 	}{
 		{"anyOf", budget.FreeValues / 2, func(n int) string { return `{"anyOf":[` + strings.Repeat("{},", n-1) + "{}]}" }},
@@ -224,7 +224,8 @@ func TestSchemaTooWide(t *testing.T) {
 	}
 }
 
-// TestSchemaOfManyKeys names the budget, as such a schema is valid JSON.
+// TestSchemaOfManyKeys checks that the error names the budget, because such a schema is valid
+// JSON.
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
 	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})
@@ -239,7 +240,8 @@ func numbered(n int) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// TestSchemaEndsWithItsContext counts what is checked after the client has left.
+// TestSchemaEndsWithItsContext limits the subschemas that are checked after the client
+// disconnected.
 func TestSchemaEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -282,7 +284,7 @@ func TestSchemaPatterns(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "x", "x: the patterns in the JSON schemas of a request are longer than 524288 bytes together: send fewer")
 }
 
-// TestRandomPatterns holds the check to Go's parser.
+// TestRandomPatterns compares the check with Go's regexp parser.
 func TestRandomPatterns(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "-", "z", "(", ")", "(?", "i", "s", ":", "[", "]", "^", "[:", "alpha", ":]", `\`, "p", "L", "{", "}", "Greek", "Q", "E", "*", "+", "1", ",", "|", "P<n>", "$"})
 	rapid.Check(t, func(t *rapid.T) {

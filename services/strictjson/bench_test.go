@@ -9,7 +9,8 @@ import (
 )
 
 // BenchmarkRead measures the reading of bodies: chats of 2 and 64 KiB, tools of 16 KiB, and
-// 8,192 token ids. build builds values, skip only checks. Compare two runs with benchstat.
+// 8,192 token ids. build builds values, skip only checks syntax. Compare two runs with
+// benchstat.
 func BenchmarkRead(b *testing.B) {
 	for name, text := range bodies() {
 		for mode, build := range map[string]bool{"build": true, "skip": false} {
@@ -31,7 +32,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// bodies returns requests as clients send them, by name.
+// bodies returns request bodies as clients send them, by name.
 func bodies() map[string]string {
 	return map[string]string{
 		"chat 2 KiB": chatBody(4, 400), "chat 64 KiB": chatBody(64, 950), "tools 16 KiB": toolsBody(24), "ids": "[" + strings.Repeat("31337,", 8191) + "31337]",

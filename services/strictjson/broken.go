@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The errors of this file name the byte at fault and what is expected there. The decoder's
+// The errors of this file name the offending byte and the expected token. The decoder's
 // own errors don't: their offset is only a lower bound, and their texts may change.
 
 // misplaced returns the error for a position where the next token can't start.
@@ -21,7 +21,7 @@ func (r *Reader) misplaced() error {
 	}
 	at := r.space(r.end())
 	switch {
-	case kind == jsontext.KindInvalid || length == 0: // no delimiter is needed
+	case kind == jsontext.KindInvalid || length == 0: // no delimiter is expected
 		return r.fail(at, "%s", expected)
 	case kind == jsontext.KindBeginObject && length%2 == 1:
 		if r.at(at) != ':' {
@@ -75,7 +75,7 @@ func (r *Reader) badNumber(at int) error {
 	return r.fail(at, "digits are expected in the exponent")
 }
 
-// badString returns the error for a string that the decoder refuses: a duplicate key, or a
+// badString returns the error for a string that the decoder rejects: a duplicate key or a
 // malformed string.
 func (r *Reader) badString(err error) error {
 	var e *jsontext.SyntacticError

@@ -1,11 +1,11 @@
-// Package strictjson reads JSON that clients send: strictly, within the budgets of a request,
-// and with errors that name the value at fault. [Read] reads a text by a [Reader], which
-// builds values or skips them; words.go has how a message shows a value. The grammar is that
-// of [jsontext.Decoder]; budgets, values and error messages are the package's own.
+// Package strictjson reads JSON from clients strictly and within the budgets of a request.
+// Its errors name the invalid value. [Read] reads a text with a [Reader], which builds values
+// or skips them. words.go formats values for error messages. The grammar is that of
+// [jsontext.Decoder]. Budgets, values and error messages are the package's own.
 //
-// What a request's fields mean belongs to the surfaces and to services/requests. Tensors of
-// KServe's REST have a reader of their own, services/kserve/tensorjson, with tritonserver's
-// grammar.
+// The surfaces and services/requests define the meaning of a request's fields.
+// services/kserve/tensorjson reads the tensors of KServe's REST API, because tritonserver's
+// grammar differs.
 package strictjson
 
 import (
@@ -25,46 +25,47 @@ import (
 )
 
 var (
-	// ErrTooManyKeys is returned beyond the budget of an object.
+	// ErrTooManyKeys is returned when an object exceeds its budget of keys.
 	ErrTooManyKeys = errors.New("an object in it has too many keys")
-	// ErrFieldFull is returned beyond the budget of a field: see [Reader.Within].
+	// ErrFieldFull is returned when a field exceeds its budget of values: see
+	// [Reader.Within].
 	ErrFieldFull = errors.New("the field holds too many values")
-	// The budgets of a text.
+	// Errors of the budgets of the whole text.
 	errTooManyValues  = errors.New("it holds too many values")
 	errTooManyNumbers = errors.New("it holds too many numbers")
 )
 
-// Reader reads one JSON text (RFC 8259) and refuses what encoding/json lets
-// pass and two readers could understand differently: a key given twice, and bytes
-// that aren't UTF-8. Keys match exactly. It holds texts to [budget.Depth],
-// [budget.Values], [budget.ObjectKeys] and [budget.TokenIDs] before it builds anything.
-// It must not be copied after its first use.
+// Reader reads one JSON text (RFC 8259). It rejects two things that encoding/json accepts and
+// that two readers could understand differently: duplicate keys, and bytes that aren't UTF-8.
+// Keys match exactly. It limits texts to [budget.Depth], [budget.Values], [budget.ObjectKeys]
+// and [budget.TokenIDs] before it builds values. It must not be copied after its first use.
 type Reader struct {
 	data    []byte
 	buffer  bytes.Buffer // holds data: the decoder copies every other io.Reader
 	decoder jsontext.Decoder
 	values  int
-	most    int // values, the field's included; 0 where only the text is bounded
-	// FreeNumbers don't count as values but as token ids. Keys count as values then.
+	most    int // maximum of values, including the current field's; 0 if only the whole text is limited
+	// FreeNumbers makes numbers count as token ids instead of values. Keys then count as
+	// values.
 	FreeNumbers bool
 	numbers     int
 }
 
-// Error says why a text isn't JSON that we take.
+// Error describes why a text isn't valid JSON or isn't supported.
 type Error struct {
 	Message string
-	// Path leads to the value at fault; empty when the text has no shape yet.
+	// Path is the path of the invalid value. It is "" if the text isn't JSON.
 	Path string
-	// Named is true when Path is worth telling: the text is JSON up to here.
+	// Named is true if Path is meaningful: the text is valid JSON up to that value.
 	Named bool
-	// Unsupported marks what is well-formed but can't be honoured.
+	// Unsupported marks a well-formed value that the server doesn't support.
 	Unsupported bool
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Read reads all of data by read, which must consume exactly one value.
-// Its errors are [*Error], those of the budgets, and those of read.
+// Read reads all of data with the function read, which must consume exactly one value. Its
+// errors are [*Error], the errors of the budgets, and the errors of read.
 func Read(data []byte, read func(*Reader) error) error {
 	if !utf8.Valid(data) {
 		return &Error{Message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
@@ -86,11 +87,11 @@ func Read(data []byte, read func(*Reader) error) error {
 	}
 }
 
-// loneSurrogates lets the decoder accept the escape of half a surrogate pair, which becomes
+// loneSurrogates makes the decoder accept an escape of half a surrogate pair, which becomes
 // U+FFFD as in encoding/json. [Read] checks that the bytes are UTF-8.
 var loneSurrogates = jsontext.AllowInvalidUTF8(true) //nolint:gochecknoglobals // a constant
 
-// NewReader makes a reader of a part of a text that has been read before.
+// NewReader returns a reader for a part of a text that has been read before.
 func NewReader(data []byte) *Reader {
 	r := &Reader{data: data, buffer: *bytes.NewBuffer(data)}
 	r.decoder.Reset(&r.buffer, loneSurrogates)
@@ -113,7 +114,8 @@ func BeyondText(err error) bool {
 	return errors.Is(err, errTooManyValues) || errors.Is(err, ErrTooManyKeys)
 }
 
-// BodyError tells the client what is wrong with its body's JSON.
+// BodyError converts an error about a request body's JSON to an [*inference.Error] for the
+// client.
 func BodyError(err error) error {
 	var e *Error
 	switch {
@@ -142,8 +144,8 @@ func (r *Reader) fail(at int, format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf("%s at byte %d (%q)", message, at, c)}
 }
 
-// At puts a step before the path of a named error. Long paths are cut: keys are the
-// client's own.
+// At prepends a step to the path of a named error. It cuts long paths, because the client
+// chooses the keys.
 func At(step string, err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Named {
@@ -152,7 +154,7 @@ func At(step string, err error) error {
 	return err
 }
 
-// JoinPath appends in OpenAI's style: a.b for keys, a[0] for positions.
+// JoinPath appends a step in OpenAI's style: a.b for keys, a[0] for positions.
 func JoinPath(path, step string) string {
 	if path == "" || step == "" || step[0] == '[' {
 		return path + step
@@ -160,7 +162,7 @@ func JoinPath(path, step string) string {
 	return path + "." + step
 }
 
-// jsonPath is the path of a named error.
+// jsonPath returns the path of a named error, or "".
 func jsonPath(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Named {
@@ -169,10 +171,10 @@ func jsonPath(err error) string {
 	return ""
 }
 
-// Why says in one line what is wrong with a text inside the body.
+// Why describes in one line the error of a JSON text inside the body.
 func Why(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.Error()) }
 
-// Index is the step of a path to an item of a list.
+// Index returns the path step of a list's item.
 func Index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // end returns the offset after the last token that was read.
@@ -211,13 +213,13 @@ func (r *Reader) Offset() int {
 // number, and 0 at the end of the text and where the next byte is a syntax error.
 func (r *Reader) Peek() byte { return byte(r.decoder.PeekKind()) }
 
-// Since is the text from an offset to the position.
+// Since returns the text from an offset to the current position.
 func (r *Reader) Since(start int) json.RawMessage {
 	end := r.end()
 	return r.data[start:end:end]
 }
 
-// Raw reads one value and gives its bytes, a part of the text.
+// Raw reads one value and returns its bytes, which are a part of the text.
 func (r *Reader) Raw() (json.RawMessage, error) {
 	start := r.Offset()
 	if _, err := r.Value(false); err != nil {
@@ -226,8 +228,8 @@ func (r *Reader) Raw() (json.RawMessage, error) {
 	return r.Since(start), nil
 }
 
-// Value reads one value. With build it gives map[string]any, []any, string,
-// int64 (whole numbers that fit), float64, bool or nil; without it only checks.
+// Value reads one value. With build it returns map[string]any, []any, string, int64 (whole
+// numbers that fit), float64, bool or nil. Without build it only checks the value.
 func (r *Reader) Value(build bool) (any, error) {
 	kind := r.decoder.PeekKind()
 	if kind == jsontext.KindNumber && r.FreeNumbers {
@@ -255,9 +257,9 @@ func (r *Reader) Value(build bool) (any, error) {
 	return nil, r.misplaced()
 }
 
-// ObjectText reads text that is a JSON object itself, as the arguments of a call are, and
-// counts its values with those of r. It keeps the bytes: the order of keys reaches the
-// prompt. No text stands for an object without keys.
+// ObjectText reads text that is a JSON object, such as the arguments of a call, and counts
+// its values with those of r. It returns the original bytes, because the order of keys
+// reaches the prompt. An empty text stands for an object without keys.
 func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -280,10 +282,11 @@ func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// Arguments reads the arguments of a tool call as a model wrote them, and counts their
-// values with those of r. It keeps the bytes. malformed reports that the text isn't a JSON
-// object with distinct keys: models cut calls off and repeat keys, and the histories that
-// clients send back have such calls. The error is that of a request over its budget.
+// Arguments reads the arguments of a tool call as a model wrote them, and counts their values
+// with those of r. It returns the original bytes. malformed reports that the text isn't a
+// JSON object with distinct keys. Models truncate calls and repeat keys, and clients send
+// such calls back in the history. An error is returned only if the request exceeds its
+// budget.
 func (r *Reader) Arguments(text string) (raw json.RawMessage, malformed bool, err error) {
 	raw, err = r.ObjectText(text)
 	switch {
@@ -295,7 +298,7 @@ func (r *Reader) Arguments(text string) (raw json.RawMessage, malformed bool, er
 	return raw, false, nil
 }
 
-// Count takes account of one more value.
+// Count counts one more value.
 func (r *Reader) Count() error {
 	r.values++
 	switch {
@@ -307,7 +310,7 @@ func (r *Reader) Count() error {
 	return nil
 }
 
-// Within reads a field that may hold so many values.
+// Within reads a field that may hold at most this many values.
 func (r *Reader) Within(most int, read func() (any, error)) (any, error) {
 	r.most = r.values + most
 	value, err := read()
@@ -315,7 +318,7 @@ func (r *Reader) Within(most int, read func() (any, error)) (any, error) {
 	return value, err
 }
 
-// FreeNumber reads a number that counts as a token id.
+// FreeNumber reads a number and counts it as a token id.
 func (r *Reader) FreeNumber() (any, error) {
 	r.numbers++
 	if r.numbers > budget.TokenIDs {
@@ -354,8 +357,9 @@ func (r *Reader) buildArray(build bool) (any, error) {
 	return list, err
 }
 
-// ids is how many token ids the list at the position has, or a little more, if its first
-// element is a number. A list that grows instead leaves as much garbage as it holds.
+// ids returns the number of token ids in the next list, or a little more, if the list's first
+// element is a number. Preallocation avoids the garbage of a growing list, which is as large
+// as the list.
 func (r *Reader) ids() int {
 	if !r.FreeNumbers {
 		return 0
@@ -368,7 +372,7 @@ func (r *Reader) ids() int {
 	return min(1+bytes.Count(list[:end], []byte{','}), budget.TokenIDs-r.numbers)
 }
 
-// Object reads an object. It calls member after each key; member reads the value.
+// Object reads an object. It calls member after each key, and member must read the value.
 func (r *Reader) Object(member func(key string) error) error {
 	if err := r.enter(jsontext.KindBeginObject); err != nil {
 		return err
@@ -388,7 +392,7 @@ func (r *Reader) Object(member func(key string) error) error {
 			return err
 		}
 		if r.FreeNumbers {
-			if err := r.Count(); err != nil { // its value may not count
+			if err := r.Count(); err != nil { // the key counts, because its value may be a number that doesn't
 				return err
 			}
 		}
@@ -398,7 +402,7 @@ func (r *Reader) Object(member func(key string) error) error {
 	}
 }
 
-// Array reads a list. It calls item before each item, which item reads.
+// Array reads a list. It calls item before each element, and item must read the element.
 func (r *Reader) Array(item func(i int) error) error {
 	if err := r.enter(jsontext.KindBeginArray); err != nil {
 		return err
@@ -425,7 +429,8 @@ func (r *Reader) enter(open jsontext.Kind) error {
 	return err
 }
 
-// next reads the closing bracket and reports done, or leaves the next element to its reader.
+// next reads the closing bracket and reports done, or positions the reader before the next
+// element.
 func (r *Reader) next(closing jsontext.Kind, first bool) (done bool, err error) {
 	kind := r.decoder.PeekKind()
 	switch {
@@ -449,7 +454,7 @@ func (r *Reader) word() error {
 	return nil
 }
 
-// string reads a string and, with build, returns it.
+// string reads a string. With build it returns the string.
 func (r *Reader) string(build bool) (string, error) {
 	start := 0
 	if build {
@@ -469,8 +474,8 @@ func (r *Reader) string(build bool) (string, error) {
 	return string(quoted[1 : len(quoted)-1]), nil
 }
 
-// number reads a number. Whole ones that fit are int64 however they are
-// written, so that 16.0 is the integer it is in JSON schema.
+// number reads a number. Whole numbers that fit are int64 in any notation, because 16.0 is an
+// integer in JSON Schema.
 func (r *Reader) number() (any, error) {
 	start := r.Offset()
 	if _, err := r.decoder.ReadToken(); err != nil {
@@ -479,7 +484,7 @@ func (r *Reader) number() (any, error) {
 	return toNumber(r.data[start:r.end()])
 }
 
-// maxPlainDigits is how many digits surely fit into 64 bits.
+// maxPlainDigits is the number of digits that always fit into 64 bits.
 const maxPlainDigits = 18
 
 func toNumber(literal []byte) (any, error) {
@@ -501,8 +506,8 @@ func toNumber(literal []byte) (any, error) {
 	return f, nil
 }
 
-// plainNumber returns the value of a literal of few digits, as token ids are, and reports
-// whether the literal is one.
+// plainNumber returns the value of a literal of a few digits only, such as a token id. plain
+// reports whether the literal is one.
 func plainNumber(literal []byte) (n int64, plain bool) {
 	if len(literal) > maxPlainDigits {
 		return 0, false

@@ -23,7 +23,7 @@ func read(text string) (value any, err error) {
 	return value, err
 }
 
-// TestRead has the values of texts, and what clients read of those that are refused.
+// TestRead has texts with their values, and the error messages of rejected texts.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]any{
 		`{ "a": [1, 16.0, -0.5, "\u00e9\n", true, null], "b": {} }`: map[string]any{"a": []any{int64(1), int64(16), -0.5, "é\n", true, nil}, "b": map[string]any{}},
@@ -53,7 +53,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestMalformed has the messages of malformed texts: the byte at fault, and what is expected there.
+// TestMalformed has the error messages of malformed texts: the offending byte and the expected
+// token.
 func TestMalformed(t *testing.T) {
 	for text, want := range map[string]string{
 		`,1`:            "a value is expected at byte 0 (',')",
@@ -85,7 +86,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestWithin bounds a field, and not what follows it.
+// TestWithin checks that a limit applies to one field and not to the fields after it.
 func TestWithin(t *testing.T) {
 	const text = `{"few": [1, 2], "more": [1, 2, 3]}`
 	fields := func(most int) (names []string, err error) {
@@ -109,7 +110,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestWords has how messages show values: short words whole, and of other text its size.
+// TestWords checks how error messages show values: short words whole, other strings by size only.
 func TestWords(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{strictjson.Quote("word"), `"word"`},
@@ -130,7 +131,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// FuzzRead holds the reader to encoding/json: what it takes is JSON with the same value.
+// FuzzRead compares the reader with encoding/json: an accepted text is JSON with the same value.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{`{"a": [1, -0, 2.5e-7, "é\ud83d\ude00\n", null, true, {"b": {}}]}`, "[", `"\ud800"`, "1e999", "[[],[[]]]", `{"a":1,"a":2}`, `"\`, "-", "{}x"} {
 		f.Add(text)

@@ -27,7 +27,7 @@ func PathOf(path string, value any, pointer []string) string {
 	return path
 }
 
-// Quote is how a message shows a value where one of a few words was wanted.
+// Quote formats a value for an error message about a field with a fixed list of words.
 func Quote(value any) string {
 	if s, ok := value.(string); ok && len(s) <= 40 {
 		return strconv.Quote(s)
@@ -35,8 +35,8 @@ func Quote(value any) string {
 	return Show(value)
 }
 
-// Show is how a message speaks of a client's value. Texts are not repeated:
-// messages reach the log, and prompts must not.
+// Show formats a client's value for an error message. It doesn't repeat strings, because
+// messages reach the log and prompts must not.
 func Show(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -53,7 +53,7 @@ func Show(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Number is how a message shows a number.
+// Number formats a number for an error message.
 func Number(f float64) string {
 	if math.Abs(f) < 1e21 {
 		return strconv.FormatFloat(f, 'f', -1, 64)
@@ -61,7 +61,7 @@ func Number(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// ListWords gives "a", "a or b", "a, b or c".
+// ListWords returns a list for an error message: "a", "a or b", "a, b or c".
 func ListWords[T any](words []T) string {
 	all := make([]string, len(words))
 	for i, w := range words {
