@@ -2,8 +2,8 @@ package images
 
 import "net/netip"
 
-// public tells whether an address is anybody's to reach: neither of this machine nor of
-// its networks, and none that stands for another address.
+// public reports whether an address is public. It isn't an address of this machine or
+// of a private network, and it doesn't stand for another address.
 func public(addr netip.Addr) bool {
 	if addr.Is4In6() || !addr.IsValid() {
 		return false
@@ -19,22 +19,21 @@ func public(addr netip.Addr) bool {
 	return true
 }
 
-// unicast6 are the addresses of IPv6 that are given out. Those of this machine (::1),
-// of its links and networks, multicast, IPv4-mapped ones and those of NAT64 are
-// outside.
+// unicast6 is the range of allocated IPv6 addresses. It excludes loopback (::1),
+// link-local and private addresses, multicast, IPv4-mapped addresses and NAT64.
 var unicast6 = netip.MustParsePrefix("2000::/3") //nolint:gochecknoglobals // a constant
 
-// special are the others that aren't everybody's.
+// special lists the other ranges that aren't public.
 //
-// Source: IANA's registries of special-purpose addresses of IPv4 and IPv6.
+// Source: IANA's special-purpose address registries for IPv4 and IPv6.
 var special = prefixes( //nolint:gochecknoglobals // a constant table
 	"0.0.0.0/8",         // this network
 	"10.0.0.0/8",        // private
-	"100.64.0.0/10",     // behind carriers' NAT
+	"100.64.0.0/10",     // carrier-grade NAT
 	"127.0.0.0/8",       // loopback
-	"169.254.0.0/16",    // link-local, with the clouds' metadata
+	"169.254.0.0/16",    // link-local, including cloud metadata services
 	"172.16.0.0/12",     // private
-	"192.0.0.0/24",      // protocols
+	"192.0.0.0/24",      // IETF protocol assignments
 	"192.0.2.0/24",      // documentation
 	"192.31.196.0/24",   // AS112
 	"192.52.193.0/24",   // AMT
@@ -46,9 +45,9 @@ var special = prefixes( //nolint:gochecknoglobals // a constant table
 	"203.0.113.0/24",    // documentation
 	"224.0.0.0/4",       // multicast
 	"240.0.0.0/4",       // reserved, broadcast
-	"2001::/23",         // protocols, Teredo
+	"2001::/23",         // IETF protocol assignments, Teredo
 	"2001:db8::/32",     // documentation
-	"2002::/16",         // 6to4, which holds an address of IPv4
+	"2002::/16",         // 6to4, which embeds an IPv4 address
 	"2620:4f:8000::/48", // AS112
 	"3fff::/20",         // documentation
 )

@@ -12,10 +12,10 @@ const scheme = "data:"
 
 func isDataURI(url string) bool { return hasFold(url, scheme) }
 
-// readDataURI reads data:TYPE;base64,DATA without a copy of the data: what the
-// picture has is a part of the URI.
+// readDataURI reads data:TYPE;base64,DATA. It doesn't copy the data: the image
+// refers to a part of the URI.
 //
-// Source: RFC 2397. Its other form, percent-encoded, is refused.
+// Source: RFC 2397. The other form, percent-encoding, is rejected.
 func readDataURI(url string, most int64, left *room) (inference.Image, error) {
 	header, data, found := strings.Cut(url[len(scheme):], ",")
 	kind, isBase64 := cutBase64(header)
@@ -47,7 +47,7 @@ func readDataURI(url string, most int64, left *room) (inference.Image, error) {
 
 var errAlphabet = errors.New("is not valid base64 of the standard alphabet without line breaks")
 
-// cutBase64 takes ;base64 off a header and gives the media type.
+// cutBase64 removes ;base64 from a header and returns the media type.
 func cutBase64(header string) (kind string, isBase64 bool) {
 	const mark = ";base64"
 	if len(header) < len(mark) || !strings.EqualFold(header[len(header)-len(mark):], mark) {
@@ -57,8 +57,8 @@ func cutBase64(header string) (kind string, isBase64 bool) {
 	return kind, true
 }
 
-// decodeAll checks all of the data and gives its first bytes. Python's decoder would
-// pass over what isn't in the alphabet, and give another picture.
+// decodeAll checks all of the data and returns its first bytes. Python's decoder
+// would skip characters outside of the alphabet and decode a different image.
 func decodeAll(data string) (head []byte, err error) {
 	const piece = 4096 // characters
 	var from [piece]byte
@@ -67,7 +67,8 @@ func decodeAll(data string) (head []byte, err error) {
 		n := copy(from[:], data[start:])
 		last := start+n == len(data)
 		got, err := base64.StdEncoding.Strict().Decode(to[:], from[:n])
-		// The decoder passes over line breaks, and padding ends what it reads.
+		// The decoder skips line breaks and stops at padding. Both make the result
+		// too short.
 		if whole := n / 4 * 3; err != nil || got < whole-2 || !last && got < whole {
 			return nil, errAlphabet
 		}

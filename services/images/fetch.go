@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxRedirects bounds the addresses after the first one.
+// maxRedirects is the maximum number of redirects.
 const maxRedirects = 3
 
 var (
@@ -28,9 +28,10 @@ var (
 	errPrivate   = errors.New("is at an address that isn't public")
 )
 
-// newClient makes the client of all fetches. It keeps no connections, cookies or
-// credentials, takes no proxy from the environment, as that would connect in its
-// place, and asks for no compression, which would hide a picture's size.
+// newClient returns the client of all fetches. It keeps no connections, cookies or
+// credentials. It takes no proxy from the environment, because a proxy would connect
+// to the address itself and bypass the check. It requests no compression, which would
+// hide an image's size.
 func newClient(cfg Config) *http.Client {
 	permit := cfg.Permit
 	if permit == nil {
@@ -43,7 +44,7 @@ func newClient(cfg Config) *http.Client {
 			TLSHandshakeTimeout: cfg.FetchTimeout,
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			req.Header.Del("Referer") // the address before may hold a secret
+			req.Header.Del("Referer") // the previous address may contain a secret
 			if len(via) > maxRedirects {
 				return errRedirects
 			}
@@ -52,8 +53,8 @@ func newClient(cfg Config) *http.Client {
 	}
 }
 
-// checkDial looks at the address that is about to be connected to: a name may mean
-// another one each time it is asked for.
+// checkDial checks the address right before the connection, because each DNS lookup
+// of a name may return another address.
 func checkDial(address string, permit func(netip.Addr) bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || at.Addr().Zone() != "" || !permit(at.Addr()) {
@@ -62,7 +63,7 @@ func checkDial(address string, permit func(netip.Addr) bool) error {
 	return nil
 }
 
-// checkAddress finds what is wrong with an address before anything is fetched.
+// checkAddress finds errors in an address before any fetch.
 func (r *Reader) checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -84,12 +85,12 @@ func checkURL(u *url.URL) error {
 		return errUser
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Is4In6() {
-		return errPrivate // it would be dialled as the IPv4 address in it
+		return errPrivate // the dialer would use the embedded IPv4 address
 	}
 	return nil
 }
 
-// fetch gets a picture.
+// fetch fetches an image.
 func (r *Reader) fetch(ctx context.Context, address string, left *room) (inference.Image, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.FetchTimeout, slowError(r.cfg.FetchTimeout))
 	defer cancel()
@@ -123,7 +124,7 @@ func (e slowError) Error() string {
 	return fmt.Sprintf("can't be fetched within %s (--image-fetch-timeout)", time.Duration(e))
 }
 
-// failure leaves out of an error what it tells of names and addresses.
+// failure removes host names and addresses from an error.
 func failure(ctx context.Context, err error) error {
 	for _, known := range []error{errScheme, errUser, errRedirects, errPrivate, errTooBig, errTotal, errNoImage} {
 		if errors.Is(err, known) {
@@ -136,8 +137,8 @@ func failure(ctx context.Context, err error) error {
 	return errors.New("can't be fetched: its server can't be reached, or ends the answer early")
 }
 
-// encode reads a picture of at most so many bytes straight into base64. Its length is
-// what the server says, -1 for nothing.
+// encode reads an image of at most `most` bytes directly into base64. length is the
+// server's Content-Length, or -1 if it is unknown.
 func encode(body io.Reader, length, most int64, left *room) (inference.Image, error) {
 	reader := bufio.NewReaderSize(&limited{from: body, most: most, left: left}, 16<<10)
 	head, err := reader.Peek(sniffed)
@@ -150,20 +151,20 @@ func encode(body io.Reader, length, most int64, left *room) (inference.Image, er
 	}
 	var text strings.Builder
 	if length > 0 {
-		text.Grow(base64.StdEncoding.EncodedLen(int(length))) // it is within the bound
+		text.Grow(base64.StdEncoding.EncodedLen(int(length))) // length is within the limit
 	}
 	encoder := base64.NewEncoder(base64.StdEncoding, &text)
 	if _, err := io.Copy(encoder, reader); err != nil {
 		return inference.Image{}, err
 	}
-	if err := encoder.Close(); err != nil { // a builder takes all there is
+	if err := encoder.Close(); err != nil { // writing to a strings.Builder never fails
 		return inference.Image{}, err
 	}
 	image.Base64 = text.String()
 	return image, nil
 }
 
-// limited fails where one picture or all of them are too large.
+// limited returns an error if one image or all images together are too large.
 type limited struct {
 	from io.Reader
 	most int64

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The first bytes of each format, and some more.
+// The first bytes of each format, followed by filler.
 var (
 	png  = "\x89PNG\r\n\x1a\n" + strings.Repeat("p", 90)
 	jpeg = "\xff\xd8\xff\xe0" + strings.Repeat("j", 90)
@@ -37,7 +37,7 @@ func encoded(image string) string { return base64.StdEncoding.EncodeToString([]b
 
 func dataURI(image string) string { return "data:image/png;base64," + encoded(image) }
 
-// reader permits this machine's addresses, by an explicit rule.
+// reader returns a Reader whose Permit allows loopback addresses.
 func reader(t *testing.T, change func(*Config)) *Reader {
 	t.Helper()
 	cfg := Default()
@@ -60,7 +60,7 @@ func refs(urls ...string) []inference.ImageRef {
 	return list
 }
 
-// read is what the core does.
+// read calls Check and Read, as the core does.
 func read(ctx context.Context, r *Reader, urls ...string) ([]inference.Image, error) {
 	if err := r.Check(refs(urls...)); err != nil {
 		return nil, err
@@ -102,7 +102,8 @@ func TestDataURIAllocates(t *testing.T) {
 	}
 }
 
-// wantError holds an error to its field and words, and to showing nothing else.
+// wantError checks the field and the words of an error, and that the error shows nothing
+// else.
 func wantError(t *testing.T, err error, index int, reason, message string) {
 	t.Helper()
 	e, ok := errors.AsType[*inference.Error](err)
@@ -167,7 +168,7 @@ func TestBadImages(t *testing.T) {
 	})
 }
 
-// serve answers on this machine.
+// serve starts a server on a loopback port.
 func serve(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -280,8 +281,8 @@ func TestFetchFails(t *testing.T) {
 	})
 }
 
-// TestFetchKeepsAway: without the tests' rule this machine isn't reached, by none of its
-// names, and not by a redirect.
+// TestFetchKeepsAway checks that without the tests' Permit no fetch reaches this machine:
+// not by any of its names and not by a redirect.
 func TestFetchKeepsAway(t *testing.T) {
 	var asked atomic.Int32
 	private := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -293,7 +294,7 @@ func TestFetchKeepsAway(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::]", "2130706433", "0x7f.1", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "10.0.0.1", "169.254.169.254", "[fe80::1%25lo]"} {
 		t.Run(host, func(t *testing.T) {
 			_, err := read(t.Context(), r, "http://"+host+port+"/")
-			wantError(t, err, 0, inference.ReasonInvalidValue, "") // by its address, or as there is no such name
+			wantError(t, err, 0, inference.ReasonInvalidValue, "") // the address is refused, or the name doesn't exist
 		})
 	}
 	t.Run("the environment's proxy", func(t *testing.T) {
@@ -336,7 +337,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestFetchEnds with the request, and by its own clock.
+// TestFetchEnds checks that a fetch ends with the request and at its timeout.
 func TestFetchEnds(t *testing.T) {
 	for _, path := range []string{"/silent", "/slow"} {
 		t.Run("the client leaves"+path, func(t *testing.T) {
@@ -373,11 +374,11 @@ func TestFetchEnds(t *testing.T) {
 	}
 }
 
-// stuck is a server that never ends an answer by itself.
+// stuck is a server that never ends a response by itself.
 type stuck struct {
 	url     string
 	begun   chan struct{} // a token for each request
-	running atomic.Int32  // requests
+	running atomic.Int32  // number of running requests
 }
 
 func newStuck(t *testing.T) *stuck {
@@ -401,8 +402,8 @@ func newStuck(t *testing.T) *stuck {
 	return s
 }
 
-// awaitIdle waits until the server has been left by all. On a busy machine a request may
-// end before it comes there.
+// awaitIdle waits until no request is running. On a busy machine a request may end before
+// it reaches the server.
 func (s *stuck) awaitIdle(t *testing.T) {
 	t.Helper()
 	if !pause.Until(10*time.Second, func() bool { return s.running.Load() == 0 }) {
@@ -427,7 +428,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// FuzzDataURI: what passes is what Python's decoder gives the model too, and is an image.
+// FuzzDataURI checks that accepted data is an image, and that Python's decoder yields the
+// same bytes for the model.
 func FuzzDataURI(f *testing.F) {
 	for _, seed := range []string{dataURI(png), dataURI(gif[:7]), "data:;base64,Qk0=", "data:image/png;base64,iVBORw0KGgo=", "DATA:a;b;BASE64,====", "data:image/png;base64,\n\n\n\n", "data:,x", strings.Repeat("QUJD", 3000)} {
 		f.Add(seed)

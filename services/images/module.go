@@ -4,6 +4,5 @@ import (
 	"go.uber.org/fx"
 )
 
-// Module provides what reads the pictures of requests. It takes its [Config] from the
-// graph.
+// Module provides the reader of images. It takes its [Config] from the graph.
 var Module = fx.Module("images", fx.Provide(New))

@@ -1,5 +1,5 @@
-// Package images reads the pictures of requests: data: URIs, and addresses where the
-// operator lets them be fetched.
+// Package images reads the images of requests: data: URIs, and addresses if the operator allows
+// fetching them.
 package images
 
 import (
@@ -19,18 +19,19 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Config of the reader.
+// Config configures the reader.
 type Config struct {
-	// AllowURLs lets pictures be fetched from addresses that requests name.
+	// AllowURLs allows fetching images from addresses in requests.
 	AllowURLs bool
-	// MaxCount bounds the pictures of a request.
+	// MaxCount is the maximum number of images in a request.
 	MaxCount int
-	// MaxBytes bounds one picture, and MaxTotalBytes all of a request's.
+	// MaxBytes is the maximum size of one image, and MaxTotalBytes that of all images of a
+	// request.
 	MaxBytes, MaxTotalBytes int64
-	// FetchTimeout bounds the fetch of one picture, redirects and all.
+	// FetchTimeout is the time limit for fetching one image, including redirects.
 	FetchTimeout time.Duration
-	// Permit tells which addresses may be connected to; nil for public ones only. It is
-	// for tests, whose servers are on this machine.
+	// Permit reports whether a connection to an address is allowed. If nil, only public
+	// addresses are. It is for tests, whose servers are on this machine.
 	Permit func(netip.Addr) bool
 }
 
@@ -39,7 +40,7 @@ func Default() Config {
 	return Config{MaxCount: 16, MaxBytes: 20 << 20, MaxTotalBytes: 64 << 20, FetchTimeout: 10 * time.Second}
 }
 
-// Validate names the field that can't be used.
+// Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.MaxCount < 0:
@@ -56,13 +57,13 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Reader reads the pictures of requests. It may be used concurrently.
+// Reader reads the images of requests. It may be used concurrently.
 type Reader struct {
 	cfg    Config
 	client *http.Client
 }
 
-// New makes a reader. It opens no connection.
+// New returns a reader. It opens no connection.
 func New(cfg Config) (*Reader, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -70,11 +71,11 @@ func New(cfg Config) (*Reader, error) {
 	return &Reader{cfg: cfg, client: newClient(cfg)}, nil
 }
 
-// parallel bounds the fetches of one request at once.
+// parallel is the maximum number of concurrent fetches of one request.
 const parallel = 4
 
-// Check finds what is wrong before anything is read: too many pictures, or one that is no data:
-// URI and may not be fetched. Its error is an [*inference.Error] that names the Param.
+// Check finds errors before any image is read: too many images, or one that isn't a data: URI
+// and may not be fetched. Its error is an [*inference.Error] that names the Param.
 func (r *Reader) Check(refs []inference.ImageRef) error {
 	if len(refs) > r.cfg.MaxCount {
 		return inference.Invalid(refs[r.cfg.MaxCount].Param, "a request may have at most %d images, this one has %d (--image-max-count)", r.cfg.MaxCount, len(refs))
@@ -90,10 +91,10 @@ func (r *Reader) Check(refs []inference.ImageRef) error {
 	return nil
 }
 
-// Read returns the pictures that have passed Check, in their order. Addresses are fetched side
-// by side, once all data: URIs are known to be pictures. What isn't a picture, is too large or
-// can't be fetched is an [*inference.Error] that names its Param. It ends with ctx, whose error
-// it then returns, and leaves nothing running.
+// Read returns images that passed Check, in their order. It fetches addresses concurrently,
+// after it has checked that all data: URIs are images. If data isn't an image, is too large or
+// can't be fetched, the error is an [*inference.Error] that names its Param. If ctx ends, Read
+// returns its error. No goroutine runs on after Read returns.
 func (r *Reader) Read(ctx context.Context, refs []inference.ImageRef) ([]inference.Image, error) {
 	images := make([]inference.Image, len(refs))
 	var left room
@@ -128,7 +129,7 @@ func (r *Reader) Read(ctx context.Context, refs []inference.ImageRef) ([]inferen
 	return images, nil
 }
 
-// room is what the pictures of a request may still take, in bytes.
+// room is the number of bytes that the images of a request may still use.
 type room struct{ atomic.Int64 }
 
 func (r *room) take(n int64) error {
@@ -138,20 +139,20 @@ func (r *room) take(n int64) error {
 	return nil
 }
 
-// What is wrong with a picture. The texts go on after the name of its field.
+// Errors of an image. The name of its field precedes the text.
 var (
 	errTotal   = errors.New("is too much: the images of this request are together larger than this server takes")
 	errTooBig  = errors.New("is larger than this server takes")
 	errNoImage = errors.New("is not a PNG, JPEG, GIF, WebP or BMP image")
 )
 
-// notAllowedError is what this server doesn't do, as it was started.
+// notAllowedError is returned for a feature that is disabled in this server's configuration.
 type notAllowedError string
 
 func (e notAllowedError) Error() string { return string(e) }
 
-// explain makes the error of a picture: it names the field, and shows nothing of what
-// is there or of how it was reached.
+// explain returns the error of an image. It names the field and doesn't disclose the content,
+// the host or the connection.
 func (r *Reader) explain(ref inference.ImageRef, err error) error {
 	text := err.Error()
 	switch {
@@ -166,9 +167,9 @@ func (r *Reader) explain(ref inference.ImageRef, err error) error {
 	return inference.Invalid(ref.Param, "%s %s", ref.Param, text)
 }
 
-// imageType is the media type of a picture's first bytes, empty for others. These
-// formats are what all models' image libraries read; what they read beside them, such
-// as PostScript, is better kept away from them.
+// imageType returns the media type of an image by its first bytes, or "" for other data. All
+// models' image libraries read these formats. Some read more formats, such as PostScript, which
+// are a security risk.
 func imageType(head []byte) string {
 	kind := http.DetectContentType(head)
 	switch kind {
@@ -178,7 +179,7 @@ func imageType(head []byte) string {
 	return ""
 }
 
-// sniffed is how many bytes tell a picture's type.
+// sniffed is the number of bytes that determine an image's type.
 const sniffed = 32
 
 func hasFold(s, prefix string) bool {

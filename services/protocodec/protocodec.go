@@ -1,9 +1,9 @@
-// Package protocodec has Connect's codecs of protobuf and JSON for handlers of ours. They
-// hold a message to its budget before they decode it, and unlike Connect's own they append
-// to the buffer that Connect reuses.
+// Package protocodec has Connect codecs of protobuf and JSON for Trident's handlers. They
+// check a message's budget before they decode it. Unlike Connect's own codecs they append to
+// the buffer that Connect reuses.
 //
-// Messages that a service passes on without decoding them belong to that service, which wraps
-// [Binary] and [JSON]: services/kserve does.
+// A service that passes messages on undecoded wraps [Binary] and [JSON] itself:
+// services/kserve does.
 package protocodec
 
 import (
@@ -23,7 +23,7 @@ const (
 	JSONCharsetName = "json; charset=utf-8"
 )
 
-// Options are a handler's, for messages with those budgets.
+// Options returns the handler options for messages with these budgets.
 func Options(kinds budget.Kinds) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(Binary{kinds}), connect.WithCodec(JSON{JSONName, kinds}), connect.WithCodec(JSON{JSONCharsetName, kinds}),
@@ -39,8 +39,9 @@ func (Binary) Name() string { return "proto" }
 // Marshal encodes a message.
 func (c Binary) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
 
-// MarshalAppend is what Connect calls where a codec has it: it keeps the buffer that it
-// passes for the next message, and would keep each buffer of Marshal's.
+// MarshalAppend appends an encoded message to a buffer. Connect prefers it to Marshal:
+// Connect reuses the buffer for the next message, but would retain each buffer that Marshal
+// returns.
 func (Binary) MarshalAppend(to []byte, v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
@@ -61,7 +62,7 @@ func (c Binary) Unmarshal(data []byte, v any) error {
 	return proto.Unmarshal(data, m)
 }
 
-// JSON is the codec of protobuf's JSON. It may be used concurrently.
+// JSON is the codec of protobuf's JSON format. It may be used concurrently.
 type JSON struct {
 	Subtype string
 	Kinds   budget.Kinds
@@ -85,7 +86,7 @@ func (JSON) MarshalAppend(to []byte, v any) ([]byte, error) {
 var errNoJSON = errors.New("zero-length payload is not a valid JSON object")
 
 // Unmarshal checks a message's budget and decodes it. It ignores unknown fields, as the
-// binary form does.
+// binary codec does.
 func (c JSON) Unmarshal(data []byte, v any) error {
 	if len(data) == 0 {
 		return errNoJSON

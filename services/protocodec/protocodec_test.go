@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/protocodec"
 )
 
-// codec is what Connect calls.
+// codec is the interface that Connect uses.
 type codec interface {
 	Name() string
 	Marshal(v any) ([]byte, error)
@@ -30,7 +30,7 @@ func codecs() []codec {
 	}
 }
 
-// settings is a message with so many of its keys.
+// settings returns a message with n keys.
 func settings(n int) *kserve.TraceSettingRequest {
 	all := make(map[string]*kserve.TraceSettingRequest_SettingValue, n)
 	for i := range n {
@@ -39,8 +39,8 @@ func settings(n int) *kserve.TraceSettingRequest {
 	return &kserve.TraceSettingRequest{Settings: all}
 }
 
-// TestBudget has messages at their budget pass, and those above it fail before they are
-// decoded.
+// TestBudget checks that messages at the budget pass, and that larger ones fail before
+// they are decoded.
 func TestBudget(t *testing.T) {
 	for _, c := range codecs() {
 		for n, held := range map[int]bool{budget.Keys: true, budget.Keys + 1: false} {
@@ -61,7 +61,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestForeign has what isn't a message fail, and unknown fields of JSON pass.
+// TestForeign checks that a value that isn't a message fails, and that unknown JSON
+// fields pass.
 func TestForeign(t *testing.T) {
 	for _, c := range codecs() {
 		if _, err := c.Marshal("text"); err == nil || err.Error() != "string is no message of this service" {
