@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// picture is the diagram of the program's packages by layer, in Mermaid's language. It has
-// the imports that don't follow from others.
+// picture returns the diagram of the program's packages by layer, in Mermaid's language. It omits
+// imports that follow from other imports.
 func picture() string {
 	imports := map[string]map[string]bool{}
 	for _, r := range layers {
@@ -36,7 +36,7 @@ func picture() string {
 	return b.String()
 }
 
-// node is the name of a package's box.
+// node returns the name of a package's box in the diagram.
 func node(path string) string {
 	return strings.NewReplacer("services/", "", "/", "_", "-", "_").Replace(path)
 }
@@ -52,7 +52,7 @@ func importsOf(r room) map[string]bool {
 	return all
 }
 
-// follows reports whether an import follows from the imports of another imported package.
+// follows reports whether an import is implied by the imports of another imported package.
 func follows(imports map[string]map[string]bool, path, target string) bool {
 	for between := range imports[path] {
 		if between != target && reaches(imports, between, target) {
@@ -62,7 +62,8 @@ func follows(imports map[string]map[string]bool, path, target string) bool {
 	return false
 }
 
-// reaches reports whether a package imports another one, directly or not. Imports have no cycles.
+// reaches reports whether a package imports another one, directly or indirectly. Imports have no
+// cycles.
 func reaches(imports map[string]map[string]bool, path, target string) bool {
 	if imports[path][target] {
 		return true
@@ -75,7 +76,7 @@ func reaches(imports map[string]map[string]bool, path, target string) bool {
 	return false
 }
 
-// depguard are the linter's lists of files of the core and of pure packages.
+// depguard returns the linter's lists of files of the core and of pure packages.
 func depguard() string {
 	var b strings.Builder
 	for _, l := range []struct {
@@ -107,7 +108,8 @@ func depguard() string {
 	return b.String()
 }
 
-// clocks excepts all but pure packages from the rule against looking at the clock.
+// clocks returns the linter's exception for all packages that aren't pure from the rule against
+// reading the clock.
 func clocks() string {
 	paths := of(pure)
 	for i, path := range paths {

@@ -15,41 +15,42 @@ import (
 	"testing"
 )
 
-// module is the prefix of our own import paths.
+// module is the prefix of the module's import paths.
 const module = "github.com/trident-inference/trident/"
 
-// A layer groups packages that the same rules hold for. Imports point from later layers
-// to earlier ones, and within a layer where [layers] says so.
+// A layer is a group of packages with the same rules. Imports point from later layers to
+// earlier ones, and within a layer where [layers] allows it.
 type layer string
 
 const (
-	// core packages know no frontend.
+	// core packages don't depend on frontends.
 	core layer = "core"
-	// pure packages compute: no network, no log, no clock.
+	// pure packages only compute: no network, no log, no clock.
 	pure layer = "pure"
-	// engine packages are what the core calls: Triton, files of models, pictures.
+	// engine packages are called by the core: Triton, model files, images.
 	engine layer = "engine"
-	// frontend packages are what clients call.
+	// frontend packages are called by clients.
 	frontend layer = "frontend"
 	// process packages belong to the whole program.
 	process layer = "process"
-	// tool packages are not part of the program: tests, measurements, releases.
+	// tool packages aren't part of the program: tests, benchmarks, releases.
 	tool layer = "tool"
 )
 
-// room is one package: what it is, and which packages of ours it may import, tests aside.
+// room is one package: its purpose, and the packages of this module that it may import,
+// except in tests.
 type room struct {
 	path    string
 	layer   layer
-	says    string   // in services/README.md
-	imports []string // with * at the end: all that begin so
+	says    string   // its purpose, for services/README.md
+	imports []string // a trailing * matches all paths with this prefix
 	wide    string   // why it may have more files than mostFiles
 }
 
-// layers are all packages of the module. A new package needs a row here, which is a
-// decision. `go test ./services -run TestLayers -update` writes what follows from it: the
-// table of services/README.md, the picture of docs/contributing/architecture.md, and the
-// linter's lists in .golangci.yml.
+// layers lists all packages of the module. A new package needs a row here, which is a
+// design decision. `go test ./services -run TestLayers -update` writes the parts that are
+// generated from it: the table of services/README.md, the diagram of
+// docs/contributing/architecture.md, and the linter's lists in .golangci.yml.
 var layers = []room{
 	{
 		path: "services/inference", layer: core,
@@ -385,14 +386,14 @@ var layers = []room{
 	},
 }
 
-// confined are imports that only the named files or packages may have.
+// confined lists imports that only the named files or packages may have.
 var confined = map[string]func(path string) bool{
 	"C":               func(path string) bool { return strings.HasPrefix(path, "services/triton/local/") },
 	"go.uber.org/fx":  wiring,
 	"go.uber.org/dig": wiring,
 }
 
-// wiring files are the only ones that know fx.
+// wiring reports whether a file may import fx.
 func wiring(path string) bool {
 	base := filepath.Base(path)
 	return base == "module.go" || base == "module_test.go" || strings.HasPrefix(path, "cmd/trident/")
@@ -426,7 +427,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// skipped are folders without Go files of this module's own.
+// skipped reports whether a folder has no hand-written Go files of this module.
 func skipped(path string) bool {
 	base := filepath.Base(path)
 	return path == "gen" || path == "tools" || path == "api" || path == "test/e2e/sdk" || base == "node_modules" ||
@@ -471,7 +472,7 @@ func matches(pattern, path string) bool {
 
 var update = flag.Bool("update", false, "write what is generated from layers")
 
-// TestLayers holds the files that repeat parts of layers to it.
+// TestLayers compares layers with the files that contain generated parts of it.
 func TestLayers(t *testing.T) {
 	for _, g := range []struct {
 		file, begin, end string
@@ -505,7 +506,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// table is the table of services/README.md.
+// table returns the table of services/README.md.
 func table() string {
 	var b strings.Builder
 	b.WriteString("| package | layer | what it is | may import |\n|---|---|---|---|\n")
@@ -525,7 +526,7 @@ func table() string {
 	return b.String()
 }
 
-// of are the paths of a layer's packages.
+// of returns the paths of a layer's packages.
 func of(l layer) []string {
 	var paths []string
 	for _, r := range layers {

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// Bounds of the shape of services and cmd. Complexity has its bound in .golangci.yml
+// Limits on the shape of services and cmd. The limit on complexity is in .golangci.yml
 // (gocognit).
 const (
-	// mostFiles is how many files of its own a package may have, tests aside.
+	// mostFiles is the maximum number of files of a package, without tests.
 	mostFiles = 30
-	// longFunction is how many lines 95 of 100 functions may have.
+	// longFunction is the maximum number of lines of 95 of 100 functions.
 	longFunction = 40
-	// leastDoc is how many words the comment of a package has at least.
+	// leastDoc is the minimum number of words of a package comment.
 	leastDoc = 10
-	// mostParameters is how many positional parameters a function may have.
+	// mostParameters is the maximum number of positional parameters of a function.
 	mostParameters = 5
 )
 
-// TestShape holds packages to their number of files and to a comment that says what they
-// are, and functions to their length.
+// TestShape checks the number of files of each package, its package comment, and the
+// length of functions.
 func TestShape(t *testing.T) {
 	files := map[string]int{}
 	documented := map[string]bool{}
@@ -55,8 +55,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// TestParameters holds functions to their number of positional parameters: what belongs
-// together is a struct.
+// TestParameters checks the number of positional parameters of functions. Parameters
+// that belong together should be a struct.
 func TestParameters(t *testing.T) {
 	eachFile(t, func(_ string, set *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(node ast.Node) bool {
@@ -68,7 +68,7 @@ func TestParameters(t *testing.T) {
 	})
 }
 
-// eachFile reads the files of services and cmd, tests aside.
+// eachFile reads the files of services and cmd, except tests.
 func eachFile(t *testing.T, read func(pkg string, set *token.FileSet, file *ast.File)) {
 	t.Helper()
 	for _, root := range []string{"services", "cmd"} {
@@ -90,7 +90,7 @@ func eachFile(t *testing.T, read func(pkg string, set *token.FileSet, file *ast.
 	}
 }
 
-// wideness is why a package may have more files than mostFiles.
+// wideness returns the reason why a package may have more files than mostFiles.
 func wideness(pkg string) string {
 	if i := slices.IndexFunc(layers, func(r room) bool { return r.path == pkg }); i >= 0 {
 		return layers[i].wide

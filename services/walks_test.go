@@ -14,11 +14,12 @@ import (
 	"testing"
 )
 
-// reference is a declaration that a page names: `path/file.go: Name` or `path/file.go: Type.Method`.
+// reference matches a declaration that a page names: `path/file.go: Name` or `path/file.go:
+// Type.Method`.
 var reference = regexp.MustCompile("`([a-z][a-zA-Z0-9_/]*\\.go): ([A-Za-z0-9_.]+)`")
 
-// TestWalks holds the references of the pages for contributors to the code: each named
-// declaration is in the named file.
+// TestWalks checks the code references of the pages for contributors: each named declaration must
+// be in the named file.
 func TestWalks(t *testing.T) {
 	for page, least := range map[string]int{"docs/contributing/architecture.md": 60, "CONTRIBUTING.md": 6} {
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(page)))
@@ -77,8 +78,8 @@ func receiverOf(d *ast.FuncDecl) string {
 	return ""
 }
 
-// TestDecisions holds docs/adr to its form: numbers without gaps, the sections, a date, and
-// a row of the index for each record.
+// TestDecisions checks the form of docs/adr: numbers without gaps, the sections, a date, and a row
+// in the index for each record.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "docs", "adr", "[0-9]*.md"))
 	if err != nil || len(files) == 0 {
@@ -101,16 +102,16 @@ func TestDecisions(t *testing.T) {
 }
 
 var (
-	// link is a Markdown link; its target has no blank.
+	// link matches a Markdown link; its target has no blank.
 	link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
-	// heading is a Markdown heading, of which renderers make an anchor.
+	// heading matches a Markdown heading. Renderers generate an anchor for it.
 	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
-	// fence is a block of code.
+	// fence matches a code block.
 	fence = regexp.MustCompile("(?ms)^ *```[a-z]*\n.*?\n *```$")
 )
 
-// TestLinks follows the links of all Markdown files to files of the repository, and to
-// headings in them.
+// TestLinks checks the links of all Markdown files to files of the repository and to headings in
+// them.
 func TestLinks(t *testing.T) {
 	links := 0
 	for _, file := range pages(t) {
@@ -147,7 +148,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// pages lists the Markdown files that git has or would add, without those of others.
+// pages lists the Markdown files that git tracks or would add, without those of other authors.
 func pages(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "*.md")
@@ -183,5 +184,5 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// plain finds the text of a link in a heading.
+// plain matches a link in a heading and captures its text.
 var plain = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
