@@ -19,8 +19,8 @@ import (
 	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
-// hello serves Trident's own handlers on a loopback port, with a model chat that says Hello.
-// A program has the address of a real Trident instead.
+// hello serves Trident's own handlers on a loopback port, with a model "chat" that answers
+// Hello. A real program uses the address of a Trident server instead.
 func hello() (url string, stop func(), err error) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -45,7 +45,7 @@ func hello() (url string, stop func(), err error) {
 	return web.URL, func() { web.Close(); end() }, nil
 }
 
-// A chat whose response comes whole.
+// Example_chat sends a chat with a non-streaming response.
 func Example_chat() {
 	url, stop, err := hello()
 	if err != nil {
@@ -67,7 +67,8 @@ func Example_chat() {
 	// Output: Hello FINISH_REASON_STOP
 }
 
-// A streaming chat. The end of the context cancels it, and stops the model.
+// Example_chatStream sends a streaming chat. When its context ends, the chat is canceled and
+// the model stops.
 func Example_chatStream() {
 	url, stop, err := hello()
 	if err != nil {
@@ -98,7 +99,8 @@ func Example_chatStream() {
 	// <nil>
 }
 
-// Errors have a code, and a detail with the reason and the field at fault.
+// Example_errors shows an error's code and its detail with the reason and the field at
+// fault.
 func Example_errors() {
 	url, stop, err := hello()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command go-connect chats with a Trident server by the generated package alone: once
-// in one piece, once as a stream, once with a deadline, and once leaving in the
-// middle, which stops the model.
+// Command go-connect chats with a Trident server through the generated package alone. It
+// shows a non-streaming response, a stream, a deadline, and a cancellation in the middle
+// of a stream, which stops the model.
 //
 //	go run ./examples/go-connect -url http://127.0.0.1:9000 -model chat "Say hello."
 package main
@@ -32,8 +32,8 @@ func main() {
 	if question == "" {
 		question = "Say hello."
 	}
-	// connect.WithGRPC() or connect.WithGRPCWeb() as a further option speaks those; gRPC
-	// needs HTTP/2, which https:// addresses have by themselves.
+	// connect.WithGRPC() or connect.WithGRPCWeb() as a further option selects that
+	// protocol. gRPC needs HTTP/2, which https:// addresses use by default.
 	client := tridentv1connect.NewChatServiceClient(&http.Client{}, *url)
 	err := run(ctx, os.Stdout, client, *model, question)
 	stop()
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// run shows the four ways to ask.
+// run shows the four kinds of calls.
 func run(ctx context.Context, out io.Writer, client tridentv1connect.ChatServiceClient, model, question string) error {
 	request := &tridentv1.ChatRequest{
 		Model: model, MaxTokens: new(uint32(64)),
@@ -80,8 +80,8 @@ func unary(ctx context.Context, client tridentv1connect.ChatServiceClient, reque
 	return answer.GetChoices()[0].GetMessage().GetContent(), nil
 }
 
-// stream gives each piece to show as it comes. When show returns false it leaves: the
-// context's end reaches the model.
+// stream passes each piece to show as it arrives. If show returns false, stream cancels
+// its context, which stops the model.
 func stream(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, show func(piece string) bool) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -92,14 +92,15 @@ func stream(ctx context.Context, client tridentv1connect.ChatServiceClient, requ
 	for answer.Receive() {
 		if piece := answer.Msg().GetDelta().GetText(); piece != "" && !show(piece) {
 			leave()
-			_ = answer.Close() // ends with the cancellation, which was asked for
+			_ = answer.Close() // its error is the requested cancellation
 			return nil
 		}
 	}
 	return errors.Join(answer.Err(), answer.Close())
 }
 
-// deadline asks with a limit, which travels to the server: it gives up by itself.
+// deadline sends a chat with a time limit. The limit is sent to the server, which stops
+// by itself.
 func deadline(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -107,7 +108,7 @@ func deadline(ctx context.Context, client tridentv1connect.ChatServiceClient, re
 	return err
 }
 
-// describe tells of an error by its code and its detail.
+// describe formats an error with its code and its detail.
 func describe(err error) string {
 	failed := new(connect.Error)
 	if !errors.As(err, &failed) {

@@ -20,8 +20,8 @@ import (
 	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
-// serve has a model that says Hello and goes on as long as it is listened to, if the
-// question is to go on.
+// serve starts a server with a model that says Hello. If the question has "go on",
+// the model continues until its client disconnects.
 func serve(t *testing.T) (tridentv1connect.ChatServiceClient, *inferencetest.Engine) {
 	t.Helper()
 	engine := inferencetest.New()
@@ -74,7 +74,7 @@ func TestLeave(t *testing.T) {
 	if err := stream(t.Context(), client, request("go on"), func(string) bool { pieces++; return false }); err != nil || pieces != 1 {
 		t.Fatalf("%d pieces, %v", pieces, err)
 	}
-	for engine.Active() > 0 { // or the test times out
+	for engine.Active() > 0 { // the test times out if the engine stays active
 		<-time.After(time.Millisecond)
 	}
 }
