@@ -276,7 +276,8 @@ func FuzzParsers(f *testing.F) {
 	})
 }
 
-// wholeRunes wants that parts which are whole UTF-8 give pieces that are.
+// wholeRunes checks that parts of whole UTF-8 characters yield pieces of whole
+// characters.
 func wholeRunes(t *testing.T, o *inference.ParserOptions, text string) {
 	t.Helper()
 	p, err := Dialects{}.Parser(o)
@@ -358,7 +359,7 @@ func ownFragments(d toolDialect) []string {
 	return f
 }
 
-// fragments are the tags of a format, and starts of calls and parameters.
+// fragments returns the tags of a format, and starts of calls and parameters.
 func (x *xmlCalls) fragments() []string {
 	f := x.format
 	call, param := f.call+"now"+f.nameEnd[0], f.param+"city"+f.keyEnd+f.value
@@ -368,8 +369,8 @@ func (x *xmlCalls) fragments() []string {
 	return append(append([]string{f.call, call, f.param, param, f.keyEnd, f.value, f.paramEnd, f.callEnd}, f.outer...), f.outerEnd...)
 }
 
-// TestFragments reads random sequences of fragments, whole and in parts. Where no
-// call comes of them, every byte of them is shown.
+// TestFragments reads random sequences of fragments, whole and in parts. If they
+// contain no call, every byte must be emitted.
 func TestFragments(t *testing.T) {
 	parts, starts, random := fragments(), endless(), rand.New(rand.NewPCG(3, 4))
 	ends := []string{`"}}</tool_call>`, `"}}]`, "\"}\n```" + deepseekCallEnd, `"}<|call|>`, `")]`, "\n</parameter>", `"`, ""}

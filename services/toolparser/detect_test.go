@@ -91,7 +91,8 @@ func TestSpecialTokens(t *testing.T) {
 	}
 }
 
-// TestNames wants each name once: it is the user's.
+// TestNames checks that no two dialects have the same name, because users
+// choose dialects by name.
 func TestNames(t *testing.T) {
 	check := func(names []string) {
 		seen := map[string]bool{}

@@ -128,7 +128,7 @@ func (d *headedCalls) read(end string, then headedState) bool {
 	return true
 }
 
-// args starts to read the arguments. A call may end without arguments.
+// args reads up to the arguments. A call may end without arguments.
 func (d *headedCalls) args() bool {
 	switch v := d.match(d.headed.callEnd); {
 	case v == more:
@@ -160,7 +160,7 @@ func (d *headedCalls) value() bool {
 	return true
 }
 
-// callEnd reads what closes a call. What else stands there is text.
+// callEnd reads the end of a call. Anything else there is text.
 func (d *headedCalls) callEnd() bool {
 	if d.headed.fenced && !d.comma {
 		switch d.match("```") {
