@@ -6,23 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// addedToken is a token that is found before the model sees the text.
+// addedToken is a token that is matched in the text before the model splits it.
 type addedToken struct {
-	ID      int    `json:"id"` // told by the file; what counts is idOf
+	ID      int    `json:"id"` // id in the file; idOf returns the effective id
 	Content string `json:"content"`
-	// SingleWord keeps it from matching inside of a word.
+	// SingleWord prevents a match inside of a word.
 	SingleWord bool `json:"single_word"`
-	// LStrip and RStrip make it swallow the white space before and after.
+	// LStrip and RStrip extend a match over the white space before and after it.
 	LStrip bool `json:"lstrip"`
 	RStrip bool `json:"rstrip"`
-	// Normalized makes it match in the normalized text, normalized itself.
+	// Normalized makes the token match in the normalized text. The token is
+	// normalized too.
 	Normalized bool `json:"normalized"`
 	Special    bool `json:"special"`
 }
 
-// add puts the added tokens into the vocabulary and makes their matchers. A token
-// that the model has keeps the model's id; others are numbered on, whatever the
-// file says, as Hugging Face does.
+// add adds the added tokens to the vocabulary and builds their matchers. A token
+// that the model has keeps the model's id. Other tokens get the next free ids,
+// whatever the file states, as in Hugging Face's library.
 func (t *Tokenizer) add(added []addedToken, word *set) error {
 	v := &t.vocabulary
 	t.verbatim, t.normalized = newMatcher(word), newMatcher(word)
@@ -69,17 +70,20 @@ func (v *vocabulary) idOf(token string) (int32, bool) {
 	return id, ok
 }
 
-// matcher finds added tokens: at each place the longest, from left to right. Its
-// time is linear in the text, times the length of the longest token at worst.
+// matcher finds added tokens from left to right, the longest at each position.
+// Its time is linear in the text, in the worst case times the length of the
+// longest token.
 type matcher struct {
-	// edges lead from a node of the tree of all tokens over a byte to the next.
+	// edges lead from a node of the tree of all tokens over a byte to the next
+	// node.
 	edges map[edge]int32
-	// starts are the bytes that tokens begin with: most places end there.
+	// starts has the first bytes of tokens. The search ends there at most
+	// positions.
 	starts [256]bool
-	// ends are the tokens that end at a node.
+	// ends has the token that ends at a node.
 	ends map[int32]match
 	next int32
-	word *set // what a word is made of
+	word *set // the word characters
 }
 
 type edge struct {
@@ -114,7 +118,7 @@ func (m *matcher) add(text string, id int32, token addedToken) {
 	m.ends[node] = match{id, token}
 }
 
-// longest is the longest token at the beginning of a text, and its length there.
+// longest returns the longest token that is a prefix of text, and its length.
 func (m *matcher) longest(text string) (found match, length int) {
 	node := int32(0)
 	for i := range len(text) {
@@ -130,8 +134,8 @@ func (m *matcher) longest(text string) (found match, length int) {
 	return found, length
 }
 
-// split yields the text's parts in order: tokens with their ids, and with -1 what
-// is between them.
+// split yields the text's parts in order. Tokens have their ids, and the parts
+// between them have -1.
 func (m *matcher) split(text string, yield func(p piece, id int32)) {
 	done := 0
 	for at := 0; at < len(text); {

@@ -7,25 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// bpe joins the characters of a word pair by pair, the pair first that the file
-// names first, and of equal ones the leftmost.
+// bpe merges the characters of a word pair by pair. The pair with the lowest rank,
+// its position in the file, is merged first, and the leftmost of equal pairs.
 type bpe struct {
 	ids    map[string]int32
 	merges map[pair]merge
-	// unknown is the token of characters that have none, -1 where such are left out.
+	// unknown is the token for characters without a token. It is -1 if such
+	// characters are omitted.
 	unknown int32
-	// fuse makes one unknown token of neighbours.
+	// fuse merges adjacent unknown tokens into one.
 	fuse bool
-	// bytes are the tokens <0x00> to <0xFF> of a file with byte_fallback: those of
-	// characters that have no token. -1 where there is none.
+	// bytes are the tokens <0x00> to <0xFF> of a file with byte_fallback. They
+	// encode characters without a token. A missing token is -1.
 	bytes    [256]int32
 	fallback bool
-	// whole is whether a word that is a token is never joined of parts.
+	// whole makes a word that is a token that token, without merges.
 	whole          bool
-	prefix, suffix string // of tokens that don't begin, or that end, a word
-	alphabet       bool   // words are yet to be written in GPT-2's alphabet
+	prefix, suffix string // prefix of tokens inside of a word, suffix of tokens at its end
+	alphabet       bool   // words must be converted to GPT-2's alphabet
 	ascii          [utf8.RuneSelf]int32
-	// mark is what words begin with: see findMark.
+	// mark is the prefix of words: see findMark.
 	mark  string
 	cache *cache
 }
@@ -39,7 +40,7 @@ type merge struct {
 
 type bpeJSON struct {
 	typed
-	Dropout      *float64         `json:"dropout"` // for training
+	Dropout      *float64         `json:"dropout"` // used in training only
 	Unknown      *string          `json:"unk_token"`
 	Prefix       *string          `json:"continuing_subword_prefix"`
 	Suffix       *string          `json:"end_of_word_suffix"`
@@ -93,7 +94,7 @@ func or[T any](value *T) (zero T) {
 	return zero
 }
 
-// id is the id of a token, -1 for none.
+// id returns the id of a token, or -1.
 func (b *bpe) id(token string) int32 {
 	if id, ok := b.ids[token]; ok {
 		return id
@@ -116,12 +117,12 @@ func (b *bpe) join(merges merges) error {
 	return nil
 }
 
-// spaceMark is what SentencePiece writes for a space.
+// spaceMark is SentencePiece's character for a space.
 const spaceMark = "▁"
 
-// findMark is SentencePiece's space where no token has it behind anything else.
-// No merge then crosses the border before one, so that a text of many words,
-// which those files don't split, can be: words are short, and are met again.
+// findMark returns SentencePiece's space if no token has it after another character.
+// Then no merge crosses the border before a space. Files with this mark don't split
+// a text, but the text can then be split into words, which are short and repeat.
 func (b *bpe) findMark(merges merges) string {
 	if _, ok := b.ids[spaceMark]; !ok || b.alphabet || b.whole || b.prefix != "" || b.suffix != "" {
 		return ""
@@ -134,7 +135,7 @@ func (b *bpe) findMark(merges merges) string {
 	return spaceMark
 }
 
-// encode appends the ids of a word, or of a text of words that begin with mark.
+// encode appends the ids of a word, or of a text whose words have the prefix mark.
 func (b *bpe) encode(word string, scratch *wordScratch, ids []int32) []int32 {
 	if b.mark == "" {
 		return b.encodeWord(word, scratch, ids)
@@ -150,7 +151,7 @@ func (b *bpe) encode(word string, scratch *wordScratch, ids []int32) []int32 {
 	return ids
 }
 
-// wordEnd is where the first mark after something else begins.
+// wordEnd returns the offset of the first mark after another character.
 func (b *bpe) wordEnd(text string) int {
 	start := len(text) - len(strings.TrimLeft(text, b.mark))
 	if i := strings.Index(text[start:], b.mark); i >= 0 {
@@ -175,7 +176,7 @@ func (b *bpe) encodeWord(word string, scratch *wordScratch, ids []int32) []int32
 	return append(ids, known.ids...)
 }
 
-// merge leaves the tokens of a word in the scratch.
+// merge puts the tokens of a word into the scratch.
 func (b *bpe) merge(word string, s *wordScratch) *wordScratch {
 	s.symbols = s.symbols[:0]
 	if b.alphabet {
@@ -195,9 +196,9 @@ func (b *bpe) merge(word string, s *wordScratch) *wordScratch {
 	return s
 }
 
-// begin gives the characters of the scratch's text their tokens.
+// begin pushes the token of each character of the scratch's text.
 func (b *bpe) begin(s *wordScratch) {
-	unknown := false // whether an unknown token is held back, to be fused
+	unknown := false // an unknown token was pushed and may be fused
 	for at, look := 0, lookEvery; at < len(s.text); {
 		if at >= look {
 			if look += lookEvery; !s.watch.goOn(lookEvery) {
@@ -228,8 +229,8 @@ func (b *bpe) begin(s *wordScratch) {
 	}
 }
 
-// dress is the character of the text from start to end as tokens have it, with
-// the prefix inside of the word and the suffix at its end.
+// dress returns the character from start to end as tokens spell it: with the prefix
+// inside of the word and the suffix at its end.
 func (b *bpe) dress(s *wordScratch, start, end int) []byte {
 	char := s.text[start:end]
 	if b.prefix == "" && b.suffix == "" {
@@ -256,7 +257,7 @@ func (b *bpe) char(char []byte) int32 {
 	return -1
 }
 
-// pushBytes pushes the tokens of a character's bytes, where all of them exist.
+// pushBytes pushes the tokens of a character's bytes if all of them exist.
 func (b *bpe) pushBytes(char []byte, s *wordScratch) bool {
 	for _, c := range char {
 		if b.bytes[c] < 0 {

@@ -2,11 +2,11 @@ package tokenizer
 
 import "unicode/utf8"
 
-// GPT-2's alphabet: each byte as a character that can be seen. ASCII that prints
-// and most of Latin-1 stand for themselves, the other bytes for those from U+0100
-// on.
+// GPT-2's alphabet has a visible character for each byte. Printable ASCII and
+// most of Latin-1 represent themselves. The other bytes are the characters from
+// U+0100 on.
 
-// byteRune is the character of a byte.
+// byteRune returns the character of a byte.
 func byteRune(b byte) rune {
 	switch {
 	case b >= '!' && b <= '~', b >= 0xa1 && b <= 0xac, b >= 0xae:
@@ -16,10 +16,10 @@ func byteRune(b byte) rune {
 	case b <= 0xa0:
 		return 0x100 + 33 + rune(b-0x7f)
 	}
-	return 0x143 // of 0xad
+	return 0x143 // character of 0xad
 }
 
-// runeByte is the byte of a character.
+// runeByte returns the byte of a character.
 func runeByte(r rune) (b byte, ok bool) {
 	switch {
 	case r >= 0x100 && r <= 0x120:
@@ -46,11 +46,11 @@ func spellBytes(text string) string {
 	return string(appendBytes(make([]byte, 0, 2*len(text)), text))
 }
 
-// gpt2 is the pattern that ByteLevel brings with it.
+// gpt2 is the default pattern of ByteLevel.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// byteLevelJSON is a ByteLevel in the file, as splitter, decoder and
-// post-processor, of which the last only moves offsets.
+// byteLevelJSON is a ByteLevel in the file. It may be a splitter, a decoder or a
+// post-processor. The post-processor only changes offsets.
 type byteLevelJSON struct {
 	typed
 	AddPrefixSpace bool  `json:"add_prefix_space"`
@@ -77,7 +77,7 @@ func newByteLevel(c *component) ([]splitter, error) {
 	return append(all, alphabet{}), nil
 }
 
-// prefixSpace puts a space before a piece that has none.
+// prefixSpace puts a space before a piece that doesn't start with one.
 type prefixSpace struct{}
 
 func (prefixSpace) split(e *encoder, t *Tokenizer, i int, p piece) {
@@ -87,15 +87,15 @@ func (prefixSpace) split(e *encoder, t *Tokenizer, i int, p piece) {
 	e.split(t, i+1, p)
 }
 
-// alphabet writes a piece in GPT-2's alphabet.
+// alphabet converts a piece to GPT-2's alphabet.
 type alphabet struct{}
 
 func (alphabet) split(e *encoder, t *Tokenizer, i int, p piece) {
 	e.split(t, i+1, piece{spellBytes(p.text), p.first})
 }
 
-// dropAlphabet takes the alphabet off the end of the splitters, where it nearly
-// always is: the model then writes only those words in it that it has not met.
+// dropAlphabet removes a trailing alphabet from the splitters; nearly all files
+// have it there. The model then converts only the words that aren't in its cache.
 func dropAlphabet(splitters *[]splitter) bool {
 	s := *splitters
 	if len(s) == 0 {

@@ -7,27 +7,27 @@ import (
 	"io/fs"
 )
 
-// Config is what tokenizer_config.json says beside the vocabulary, of what
-// matters to prompts and counts.
+// Config has the settings of tokenizer_config.json that affect prompts and token
+// counts.
 type Config struct {
-	// BOS, EOS, PAD and UNK are texts of special tokens, "" where unset.
+	// BOS, EOS, PAD and UNK are the strings of special tokens, or "" if unset.
 	BOS, EOS, PAD, UNK string
-	// AddBOS and AddEOS are whether a text gets those tokens; nil where the file
-	// does not say, and tokenizer.json does.
+	// AddBOS and AddEOS report whether these tokens are added to a text. If nil,
+	// the file doesn't set them and tokenizer.json decides.
 	AddBOS, AddEOS *bool
-	// MaxLength is how many tokens the model takes, 0 where the file says none or
-	// a number that stands for none.
+	// MaxLength is the maximum number of tokens of the model. It is 0 if the file
+	// has no number or a number that means no limit.
 	MaxLength int
-	// Class is transformers' name of the tokenizer's kind.
+	// Class is transformers' name of the tokenizer class.
 	Class string
 }
 
-// endless is where model_max_length stops being a length: transformers writes
-// 1e30 for none.
+// endless is the threshold from which model_max_length means no limit:
+// transformers writes 1e30 in that case.
 const endless = 1 << 40
 
-// LoadConfig reads tokenizer_config.json of a folder. A folder without one has
-// the zero Config.
+// LoadConfig reads tokenizer_config.json of a folder. It returns the zero Config
+// if the file doesn't exist.
 func LoadConfig(folder fs.FS) (Config, error) {
 	data, err := fs.ReadFile(folder, "tokenizer_config.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,10 +68,10 @@ func ParseConfig(data []byte) (Config, error) {
 	return config, nil
 }
 
-// tokenText is a token written as a string or as an object with its content.
+// tokenText is a token, written as a string or as an object with its content.
 type tokenText string
 
-// UnmarshalJSON takes both forms, and null as none.
+// UnmarshalJSON reads both forms. It reads null as "".
 func (t *tokenText) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		var object struct {

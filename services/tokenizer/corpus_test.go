@@ -8,11 +8,10 @@ import (
 	"testing"
 )
 
-// text is one of the corpus.
+// text is one text of the corpus.
 type text struct{ name, text string }
 
-// corpus is prose, code and what else a model gets to see, and what it had better
-// never see.
+// corpus returns prose, code, other usual input of models, and unusual input.
 func corpus(tb testing.TB) []text {
 	tb.Helper()
 	data, err := os.ReadFile("testdata/corpus.txt")
@@ -30,7 +29,7 @@ func corpus(tb testing.TB) []text {
 	return append(texts, odd()...)
 }
 
-// odd are texts that can't be seen or that are long.
+// odd returns texts of invisible characters, and long texts.
 func odd() []text {
 	return []text{
 		{"nothing", ""},
@@ -69,8 +68,8 @@ func odd() []text {
 	}
 }
 
-// shuffled are texts that nobody writes: characters of all kinds and the bits at
-// which tokenizers split, in any order, the same each time.
+// shuffled returns artificial texts: characters of all kinds and the strings at
+// which tokenizers split, in random order. The seed is fixed.
 func shuffled(n int) []text {
 	random := rand.New(rand.NewPCG(3, 4))
 	kinds := [][2]rune{

@@ -7,24 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// decoder is one step from tokens to text.
+// decoder is one step of the conversion of tokens to text.
 type decoder struct {
-	// start is a stage for one text. Of a whole text it knows that all will come;
-	// of a stream not, and then it holds back no more than it must.
+	// start returns a stage for one text. With whole, the stage may wait for all
+	// tokens. Without, for a stream, it holds back as little as possible.
 	start func(whole bool) stage
-	// bytes are those that a token means inside of a text, nil where a token is
-	// not changed alone.
+	// bytes returns the bytes of a token inside of a text. It is nil if the
+	// decoder doesn't change single tokens.
 	bytes func(token []byte) []byte
 }
 
-// stage takes tokens and emits what becomes of them.
+// stage receives tokens and emits the resulting tokens or text.
 type stage interface {
 	push(token string, emit func(string))
 	end(emit func(string))
 }
 
-// newDecoders reads a decoder. After one that makes one token of all, the next
-// steps get that one in parts: those that can't take it so get it gathered.
+// newDecoders reads a decoder. Some decoders join all tokens into one. The
+// decoders after them receive this token in parts. Decoders that can't process
+// parts receive it gathered.
 func newDecoders(c *component) ([]decoder, error) {
 	if c == nil {
 		return []decoder{{start: func(bool) stage { return &spaced{} }}}, nil
@@ -74,8 +75,8 @@ func flatten(c *component) ([]*component, error) {
 	return all, nil
 }
 
-// newDecoder reads one decoder: whether it makes one token of all, and whether it
-// takes one token in parts.
+// newDecoder reads one decoder. joins reports whether the decoder joins all
+// tokens into one. streams reports whether it can process one token in parts.
 func newDecoder(c *component, fused bool) (d decoder, joins, streams bool, err error) {
 	switch c.kind {
 	case "Fuse":
@@ -102,7 +103,7 @@ func newDecoder(c *component, fused bool) (d decoder, joins, streams bool, err e
 	return d, false, false, err
 }
 
-// mapped changes each token, by its place.
+// mapped changes each token depending on its position.
 type mapped struct {
 	n      int
 	change func(token string, n int) string
@@ -120,7 +121,7 @@ type pass struct{}
 func (pass) push(token string, emit func(string)) { emit(token) }
 func (pass) end(func(string))                     {}
 
-// spaced puts spaces between tokens, where a file has no decoder.
+// spaced puts spaces between tokens. It is used if a file has no decoder.
 type spaced struct{ any bool }
 
 func (s *spaced) push(token string, emit func(string)) {
@@ -133,7 +134,7 @@ func (s *spaced) push(token string, emit func(string)) {
 
 func (*spaced) end(func(string)) {}
 
-// gathered makes one token of all.
+// gathered joins all tokens into one.
 type gathered struct{ all strings.Builder }
 
 func (g *gathered) push(token string, _ func(string)) { g.all.WriteString(token) }
@@ -156,7 +157,7 @@ func newReplaceDecoder(c *component) (d decoder, streams bool, err error) {
 	return alone(change), utf8.RuneCountInString(from) == 1, nil
 }
 
-// alone is the decoder that changes each token alone.
+// alone returns a decoder that changes each token independently.
 func alone(change func(string) string) decoder {
 	return decoder{
 		func(bool) stage { return &mapped{change: func(token string, _ int) string { return change(token) }} },
@@ -179,7 +180,7 @@ func newMetaspaceDecoder(c *component) (decoder, error) {
 	return placed(change), nil
 }
 
-// placed is the decoder that changes each token by its place.
+// placed returns a decoder that changes each token depending on its position.
 func placed(change func(token string, n int) string) decoder {
 	return decoder{
 		func(bool) stage { return &mapped{change: change} },
@@ -209,8 +210,9 @@ func newWordPieceDecoder(c *component) (decoder, error) {
 	}), nil
 }
 
-// cleanup takes the spaces out that splitting at punctuation has put in, in the
-// order of Hugging Face, of which each rule sees what those before it have done.
+// cleanup removes the spaces that splitting at punctuation has inserted. The
+// rules apply in the order of Hugging Face's library, each to the result of the
+// previous rules.
 func cleanup(text string) string {
 	for _, rule := range [][2]string{
 		{" .", "."},
@@ -230,7 +232,7 @@ func cleanup(text string) string {
 	return text
 }
 
-// suffixStage makes a space of the suffix of words, but none of the last one's.
+// suffixStage replaces the suffix of words by a space, except for the last word.
 type suffixStage struct {
 	suffix string
 	held   *string
@@ -266,8 +268,8 @@ func (s *suffixStage) end(emit func(string)) {
 	}
 }
 
-// stripStage takes up to so many of a character off the beginning of the one
-// token that comes in parts.
+// stripStage removes a limited number of a character from the start of the one
+// token that arrives in parts.
 type stripStage struct {
 	content rune
 	left    int

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// utf8Stage reads tokens as bytes, in GPT-2's alphabet where they are, and emits
-// whole characters; U+FFFD for each longest beginning of one that is cut off, as
-// Rust's from_utf8_lossy does.
+// utf8Stage reads tokens as bytes, in GPT-2's alphabet if all characters belong to
+// it. It emits whole characters. Each maximal prefix of an incomplete character
+// becomes U+FFFD, as in Rust's from_utf8_lossy.
 type utf8Stage struct{ pending []byte }
 
 func (s *utf8Stage) push(token string, emit func(string)) {
@@ -46,7 +46,7 @@ func emitBytes(text []byte, emit func(string)) {
 	}
 }
 
-// cutOff is how many bytes at the beginning could begin a character, at least one.
+// cutOff returns how many bytes at the start could begin a character, at least 1.
 func cutOff(b []byte) int {
 	low, high, more := byte(0x80), byte(0xbf), 0
 	switch c := b[0]; {
@@ -73,8 +73,8 @@ func cutOff(b []byte) int {
 	return n
 }
 
-// alphabetBytes are the bytes of a token in GPT-2's alphabet, and the token itself
-// where a character of it is not of the alphabet.
+// alphabetBytes returns the bytes of a token in GPT-2's alphabet. It returns the
+// token unchanged if a character isn't in the alphabet.
 func alphabetBytes(token []byte) []byte {
 	out := make([]byte, 0, len(token))
 	for at := 0; at < len(token); {
@@ -89,9 +89,9 @@ func alphabetBytes(token []byte) []byte {
 	return out
 }
 
-// fallbackStage makes characters of the tokens <0x00> to <0xFF>. In a whole text
-// a run of them that is no UTF-8 becomes U+FFFD for each byte; in a stream what
-// was a character when it came has gone out by then.
+// fallbackStage converts the tokens <0x00> to <0xFF> to characters. In a whole
+// text, a run of such tokens that isn't UTF-8 becomes U+FFFD for each byte. In a
+// stream, a complete character is emitted at once and stays.
 type fallbackStage struct {
 	whole   bool
 	pending []byte

@@ -7,7 +7,8 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// words is a tokenizer.json of whole words, as Hugging Face's tokenizers writes it.
+// words is a tokenizer.json of whole words, as Hugging Face's tokenizers library
+// writes it.
 const words = `{
 	"version": "1.0",
 	"truncation": null, "padding": null,
@@ -24,7 +25,7 @@ const words = `{
 		"vocab": {"<s>": 0, "say": 1, "hello": 2, "##s": 3, ".": 4}}
 }`
 
-// Parse reads a tokenizer.json; Load reads it from a model's folder.
+// Example parses a tokenizer.json. Load reads one from a model's folder.
 func Example() {
 	t, err := tokenizer.Parse([]byte(words))
 	if err != nil {
@@ -43,7 +44,8 @@ func Example() {
 	// say hellos.
 }
 
-// Count counts without keeping ids, which suits limits of a context.
+// ExampleTokenizer_Count counts tokens without storing ids, which suits context
+// limits.
 func ExampleTokenizer_Count() {
 	t, err := tokenizer.Parse([]byte(words))
 	if err != nil {
@@ -55,7 +57,8 @@ func ExampleTokenizer_Count() {
 	// Output: 2 <nil>
 }
 
-// A Stream decodes token by token and holds back what later tokens may still change.
+// ExampleTokenizer_Stream decodes token by token. A Stream holds back text that
+// later tokens may still change.
 func ExampleTokenizer_Stream() {
 	t, err := tokenizer.Parse([]byte(words))
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 
 var forms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
-// unseen are code points that the comparison leaves out: surrogates, and where
-// nothing is but private use.
+// unseen are code points that the comparison omits: surrogates, and ranges with
+// private use characters only.
 var unseen = []span32{{0, 0}, {0xd800, 0xdfff}, {0x33000, 0xdffff}, {0xe1000, unicode.MaxRune}}
 
-// Properties are the names of \p{...} whose tables are checked.
+// Properties returns the names of \p{...} whose tables are checked.
 func Properties() []string {
 	return slices.Concat(categories(), scripts())
 }
 
-// Tables makes the source of unicode_tables.go of what each named set and each
-// character should be.
+// Tables returns the source of unicode_tables.go, generated from the expected
+// content of each named set and the expected conversion of each character.
 func Tables(sets map[string][][2]rune, changed map[string]map[rune]string) string {
 	found := map[string]difference{}
 	for name, ranges := range sets {
@@ -31,7 +31,7 @@ func Tables(sets map[string][][2]rune, changed map[string]map[rune]string) strin
 			want[i] = span32{r[0], r[1]}
 		}
 		base := goRanges(name)
-		if name == "old P" { // holds ASCII's besides
+		if name == "old P" { // includes ASCII's too
 			want = without(want, []span32{{0, 0x7f}})
 			base = without(base, []span32{{0, 0x7f}})
 		}
@@ -53,8 +53,8 @@ func goRanges(name string) []span32 {
 	return baseOf(name)
 }
 
-// changedForms are the characters whose normal form there is another one than
-// Go's.
+// changedForms returns the characters whose normal form in tokenizers differs
+// from Go's.
 func changedForms(changed map[string]map[rune]string) map[string][]span32 {
 	newer := map[string][]span32{}
 	for name, group := range map[string]string{"NFC": "canonical", "NFD": "canonical", "NFKC": "compatible", "NFKD": "compatible"} {
@@ -72,7 +72,7 @@ func changedForms(changed map[string]map[rune]string) map[string][]span32 {
 	return newer
 }
 
-// shifts are the lower cases that Go does not know.
+// shifts returns the lower case conversions that Go doesn't have.
 func shifts(changed map[rune]string) []shift {
 	var all []shift
 	for r := rune(1); r < 0x33000; r++ {
@@ -134,11 +134,12 @@ func writeRanges(b *strings.Builder, field string, ranges []span32) {
 	b.WriteString("\n\t\t},\n")
 }
 
-// Spell is a text in GPT-2's alphabet.
+// Spell returns a text in GPT-2's alphabet.
 func Spell(text string) string { return spellBytes(text) }
 
 // Engines compiles an expression for the scanner and for the general engine. The
-// functions give the parts of a text, with whether each matches.
+// returned functions split a text into its parts and report for each whether it
+// matches.
 func Engines(expr string) (scanned, regexp func(text string) ([]string, error), err error) {
 	s, ok := newScanner(expr)
 	if !ok {
@@ -170,8 +171,9 @@ func parts(p pattern) func(text string) ([]string, error) {
 	}
 }
 
-// Known makes the function that drops from a text the characters of which the two
-// engines differ: those newer than Go's, and those whose lower case is ASCII.
+// Known returns a function that removes the characters for which the two engines
+// differ: characters newer than Go's tables, and characters whose lower case is
+// ASCII.
 func Known() func(text string) string {
 	all := []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co}
 	strange := [][]span32{{{'ſ', 'ſ'}, {'K', 'K'}}}
@@ -189,10 +191,10 @@ func Known() func(text string) string {
 	}
 }
 
-// FewSpans is how many parts of a text are found at a time.
+// FewSpans is the number of parts of a text that are found at a time.
 const FewSpans = fewSpans
 
-// Spans are the parts that a pattern finds, as begin, end and match (0 or 1).
+// Spans returns the parts that a pattern finds, as start, end and match (0 or 1).
 func Spans(name, text string) (all [][3]int, err error) {
 	gpt, ok := newScanner(gpt2)
 	if !ok {
@@ -216,7 +218,8 @@ func Spans(name, text string) (all [][3]int, err error) {
 	return all, nil
 }
 
-// Joined are the ends of what a behavior makes of parts of one byte each.
+// Joined applies a behavior to parts of one byte each and returns the ends of the
+// results.
 func Joined(name string, matches []bool) (ends []int) {
 	j := joiner{behavior: behavior(name)}
 	for i, match := range matches {
@@ -230,7 +233,7 @@ func Joined(name string, matches []bool) (ends []int) {
 	return ends
 }
 
-// Kept is how much memory a tokenizer keeps of the last text, in bytes.
+// Kept returns how much memory of the last text a tokenizer keeps, in bytes.
 func Kept(t *Tokenizer) int {
 	e, ok := t.encoders.Get().(*encoder)
 	if !ok {
@@ -243,7 +246,8 @@ func Kept(t *Tokenizer) int {
 	return n
 }
 
-// Normalizer makes the function that normalizes a text by a precompiled charsmap.
+// Normalizer returns a function that normalizes a text with a precompiled
+// charsmap.
 func Normalizer() func(charsmap []byte, text string) (string, error) {
 	lone := loneRunes()
 	return func(charsmap []byte, text string) (string, error) {
@@ -258,7 +262,7 @@ func Normalizer() func(charsmap []byte, text string) (string, error) {
 // ParseScore parses a number as serde_json does.
 func ParseScore(number string) (float64, error) { return parseScore(number) }
 
-// LoneRunes are the characters of which no two are a grapheme.
+// LoneRunes returns the characters of which no two form a grapheme.
 func LoneRunes() (all []rune) {
 	for _, s := range loneRunes() {
 		for r := s.lo; r <= s.hi; r++ {

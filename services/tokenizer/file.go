@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// maxID bounds the ids of a file, because tokens are looked up in a slice.
+// maxID limits the ids of a file, because tokens are stored in a slice.
 const maxID = 1 << 22
 
-// file is tokenizer.json. Its parts decode strictly: a field that nobody here
-// knows might change what they do.
+// file is tokenizer.json. Its parts are decoded strictly, because an unknown
+// field might change their meaning.
 type file struct {
 	Version       string       `json:"version"`
-	Truncation    *Truncation  `json:"truncation"` // the caller's
-	Padding       *Padding     `json:"padding"`    // the caller's
+	Truncation    *Truncation  `json:"truncation"` // applied by the caller
+	Padding       *Padding     `json:"padding"`    // applied by the caller
 	AddedTokens   []addedToken `json:"added_tokens"`
 	Normalizer    *component   `json:"normalizer"`
 	PreTokenizer  *component   `json:"pre_tokenizer"`
@@ -33,7 +33,7 @@ type component struct {
 	raw  json.RawMessage
 }
 
-// UnmarshalJSON keeps the part for decode.
+// UnmarshalJSON stores the part for decode.
 func (c *component) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '{' {
 		return fmt.Errorf("%.20s where an object is expected", data)
@@ -48,8 +48,8 @@ func (c *component) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decode reads the part's fields, whose struct must name every one. target embeds
-// typed for the type itself.
+// decode reads the part's fields. target's struct must have every field, and
+// embeds typed for the type itself.
 func (c *component) decode(target any) error {
 	if err := strict(c.raw, target); err != nil {
 		return fmt.Errorf("%s: %w", c.kind, err)
@@ -64,7 +64,7 @@ type typed struct {
 	Type string `json:"type"`
 }
 
-// unknown is the error of a part whose type is not among those that exist here.
+// unknown returns the error of a part whose type isn't supported.
 func (c *component) unknown(what string) error {
 	if c.kind == "" {
 		return fmt.Errorf("the %s has no type", what)
@@ -85,7 +85,7 @@ func strict(data []byte, target any) error {
 	return nil
 }
 
-// Parse makes a tokenizer from the content of a tokenizer.json.
+// Parse builds a tokenizer from the content of a tokenizer.json.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	if err := strict(data, &f); err != nil {
@@ -129,7 +129,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// fill makes the vocabulary of the model's ids and the added tokens.
+// fill builds the vocabulary from the model's ids and the added tokens.
 func (t *Tokenizer) fill(of vocab, added []addedToken, props func() *properties) error {
 	v := &t.vocabulary
 	v.ids, v.models = of.ids, max(len(of.ids), len(of.list))

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestManyParts finds the parts of texts that have more than are found at a time. No part
-// of these units goes on in the next.
+// TestManyParts finds the parts of texts that have more parts than are found at a time.
+// No part of these units continues into the next unit.
 func TestManyParts(t *testing.T) {
 	for name, unit := range map[string]string{"literal": "--ab--", "each": " ab é ", "words": "ab é!", "scanner": " ab 12!?", "inverse": " ab 12!?"} {
 		once, err := tokenizer.Spans(name, unit)
@@ -38,7 +38,8 @@ func TestManyParts(t *testing.T) {
 	}
 }
 
-// TestJoin is what becomes of matches (x) and what lies between (.): parts end at |.
+// TestJoin applies each behavior to matches (x) and the bytes between them (.). The parts
+// end at |.
 func TestJoin(t *testing.T) {
 	for behavior, want := range map[string]string{
 		"Removed": ".|.|x|x|.|x|.|", "Isolated": ".|.|x|x|.|x|.|", "Contiguous": "..|xx|.|x|.|", "MergedWithPrevious": ".|.x|x|.x|.|", "MergedWithNext": ".|.|x|x.|x.|",
@@ -59,7 +60,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// looks is a context that ends when it was looked at so often.
+// looks is a context that ends after `left` calls of Err.
 type looks struct {
 	context.Context //nolint:containedctx // is one
 
@@ -74,7 +75,7 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// longTexts take long in different ways.
+// longTexts are texts that take long in different ways.
 var longTexts = map[string]string{
 	"one word":    strings.Repeat("a", 400_000),
 	"many words":  strings.Repeat("he llo ", 50_000),
@@ -85,7 +86,7 @@ var longTexts = map[string]string{
 	"whitespaces": strings.Repeat(" ", 400_000),
 }
 
-// longKinds are tokenizers of all models that take whole texts.
+// longKinds returns tokenizers of all models that accept whole texts.
 func longKinds(t *testing.T) map[string]*tokenizer.Tokenizer {
 	t.Helper()
 	kinds := map[string]*tokenizer.Tokenizer{"byte level": byteLevel().parse(t), "SentencePiece": fallback().parse(t)}
@@ -97,8 +98,8 @@ func longKinds(t *testing.T) map[string]*tokenizer.Tokenizer {
 	return kinds
 }
 
-// TestEncodeEndsWithItsContext counts how often it is looked at: every 64 KiB of text, or
-// more, and not again once it has ended.
+// TestEncodeEndsWithItsContext counts the checks of the context: at least one per 64 KiB
+// of text, and none after it has ended.
 func TestEncodeEndsWithItsContext(t *testing.T) {
 	for kind, tok := range longKinds(t) {
 		for name, text := range longTexts {
@@ -117,7 +118,7 @@ func TestEncodeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestTextBudget takes texts from what is left.
+// TestTextBudget checks that texts are subtracted from the remaining budget.
 func TestTextBudget(t *testing.T) {
 	tok := byteLevel().parse(t)
 	left := &inference.TextBudget{Bytes: 10, LongWords: 10}
@@ -145,10 +146,10 @@ func TestTextBudget(t *testing.T) {
 	}
 }
 
-// TestLongTextsMemory is that a text takes memory in proportion to its length, and that
-// none stays.
+// TestLongTextsMemory checks that a text needs memory in proportion to its length, and
+// that this memory isn't kept.
 func TestLongTextsMemory(t *testing.T) {
-	// The race detector drops a part of what pools keep.
+	// The race detector drops a part of the objects in pools.
 	most := uint64(80)
 	if tier.Race {
 		most = 240
@@ -171,7 +172,8 @@ func TestLongTextsMemory(t *testing.T) {
 	}
 }
 
-// TestWordPieceWork is that a word is looked up as far as tokens are long.
+// TestWordPieceWork checks that lookups in a word are limited by the length of the
+// longest token.
 func TestWordPieceWork(t *testing.T) {
 	file := parts{"model": parts{
 		"type": "WordPiece", "vocab": parts{"[UNK]": 0, "x": 1, "##x": 2, "##xé": 3}, "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,

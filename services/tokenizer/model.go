@@ -11,23 +11,22 @@ import (
 	"unicode/utf8"
 )
 
-// model makes ids of one word.
+// model converts one word to ids.
 type model interface {
-	// encode appends the ids of a word that is not empty. Concurrent calls need a
-	// scratch each.
+	// encode appends the ids of a word, which isn't empty. Concurrent calls need
+	// separate scratches.
 	encode(word string, scratch *wordScratch, ids []int32) []int32
 }
 
-// vocab is the tokens of a model. A Unigram vocabulary lists them by id, and may have
-// one twice, which then is known by the last of its ids.
+// vocab is the tokens of a model. A Unigram vocabulary is a list by id. It may
+// contain a token twice, and then the last id applies.
 type vocab struct {
 	ids  map[string]int32
 	list []string // nil for other models
 }
 
-// newModel reads a model: its vocabulary, and what builds the rest when it is
-// known whether words come as they are or are yet to be written in GPT-2's
-// alphabet.
+// newModel reads a model's vocabulary. The returned function builds the model. Its
+// argument states whether words must be converted to GPT-2's alphabet.
 func newModel(c *component) (vocab, func(alphabet bool) (model, error), error) {
 	switch c.guessKind() {
 	case "BPE":
@@ -40,8 +39,8 @@ func newModel(c *component) (vocab, func(alphabet bool) (model, error), error) {
 	return vocab{}, nil, c.unknown("model")
 }
 
-// guessKind is the type, and for the oldest files, which say none, what their
-// fields tell.
+// guessKind returns the type. The oldest files have no type, and then guessKind
+// derives it from their fields.
 func (c *component) guessKind() string {
 	switch {
 	case c.kind != "":
@@ -57,7 +56,7 @@ func (c *component) guessKind() string {
 // merges are pairs of tokens, written as "a b" or as ["a","b"].
 type merges [][2]string
 
-// UnmarshalJSON takes both forms.
+// UnmarshalJSON reads both forms.
 func (m *merges) UnmarshalJSON(data []byte) error {
 	if pairs(data) {
 		return json.Unmarshal(data, (*[][2]string)(m))
@@ -80,14 +79,14 @@ func (m *merges) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pairs is whether the first element of an array is an array.
+// pairs reports whether the first element of an array is an array.
 func pairs(data []byte) bool {
 	inner := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("[")), " \t\r\n")
 	return len(inner) > 0 && inner[0] == '['
 }
 
-// cache holds the ids of words. A word has one place, where the last one that
-// came stays: nothing waits, and nothing grows.
+// cache holds the ids of words. Each word has one slot, which keeps the last word
+// stored there. Access never blocks, and the cache doesn't grow.
 type cache struct {
 	seed  maphash.Seed
 	slots [1 << 14]atomic.Pointer[cached]
@@ -98,8 +97,8 @@ type cached struct {
 	ids  []int32
 }
 
-// maxCached is the longest word in bytes that is worth keeping: longer ones are
-// rarely met again.
+// maxCached is the maximum length in bytes of a cached word. Longer words rarely
+// repeat.
 const maxCached = 48
 
 func newCache() *cache { return &cache{seed: maphash.MakeSeed()} }
@@ -108,13 +107,13 @@ func (c *cache) slot(word string) *atomic.Pointer[cached] {
 	return &c.slots[maphash.String(c.seed, word)%uint64(len(c.slots))]
 }
 
-// wordpiece takes from the left the longest token each time.
+// wordpiece takes the longest token from the left repeatedly.
 type wordpiece struct {
 	ids      map[string]int32
 	unknown  int32
-	prefix   string // of tokens that begin inside of a word
+	prefix   string // prefix of tokens inside of a word
 	maxChars int    // longer words are unknown
-	most     int    // bytes of the longest token, its prefix included
+	most     int    // bytes of the longest token, including its prefix
 }
 
 func newWordPiece(c *component) (vocab, func(bool) (model, error), error) {
@@ -148,7 +147,7 @@ func newWordPiece(c *component) (vocab, func(bool) (model, error), error) {
 	return vocab{ids: f.Vocab}, build, nil
 }
 
-// spelled is a model whose words are yet to be written in GPT-2's alphabet.
+// spelled is a model whose words must be converted to GPT-2's alphabet.
 type spelled struct{ of model }
 
 func (s spelled) encode(word string, scratch *wordScratch, ids []int32) []int32 {
@@ -171,7 +170,8 @@ func (w *wordpiece) encode(word string, scratch *wordScratch, ids []int32) []int
 	return ids
 }
 
-// longest is the longest token at the beginning of a text, length 0 for none.
+// longest returns the longest token that is a prefix of a text. Its length is 0 if
+// there is none.
 func (w *wordpiece) longest(text string, inside bool, scratch *wordScratch) (id int32, length int) {
 	key := scratch.text[:0]
 	if inside {
@@ -189,7 +189,7 @@ func (w *wordpiece) longest(text string, inside bool, scratch *wordScratch) (id 
 	return 0, 0
 }
 
-// head is a text's first characters, of n bytes at most.
+// head returns the longest prefix of whole characters of at most n bytes.
 func head(text string, n int) string {
 	if n >= len(text) {
 		return text
@@ -200,7 +200,7 @@ func head(text string, n int) string {
 	return text[:max(n, 0)]
 }
 
-// longer is whether a text has more than n characters.
+// longer reports whether a text has more than n characters.
 func longer(text string, n int) bool {
 	return len(text) > n && utf8.RuneCountInString(text) > n
 }

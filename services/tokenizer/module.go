@@ -10,28 +10,28 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Module provides what reads the models' tokenizers.
+// Module provides the reader of the models' tokenizers.
 var Module = fx.Module("tokenizer", fx.Provide(NewFolders))
 
-// Folders reads tokenizers from folders of Hugging Face's layout and keeps them:
+// Folders reads tokenizers from folders in Hugging Face's layout. It caches them, because
 // large ones take a second to read. It may be used concurrently.
 type Folders struct {
 	mu   sync.Mutex
 	read map[string]folder
 }
 
-// folder is what was read, and the time of the file that it was read from.
+// folder is a tokenizer and the modification time of its file.
 type folder struct {
 	tokenizer *Tokenizer
 	modified  time.Time
 }
 
-// NewFolders makes one that has read nothing.
+// NewFolders returns an empty Folders.
 func NewFolders() *Folders { return &Folders{read: map[string]folder{}} }
 
-// Load reads the tokenizer.json in a folder, unless that has been read since it
-// was changed. What tokenizer_config.json says of the tokens around a text holds. Errors may
-// name the folder: they are for the log.
+// Load reads the tokenizer.json in a folder, unless it is cached and the file is unchanged.
+// It applies the settings of tokenizer_config.json about special tokens around a text.
+// Errors may name the folder: they are for the log.
 func (f *Folders) Load(path string) (inference.Tokenizer, error) {
 	info, err := os.Stat(path + "/tokenizer.json")
 	if err != nil {

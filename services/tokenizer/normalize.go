@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer are the changes that a text gets, in order.
+// normalizer is a list of changes of a text, in order.
 type normalizer []func(text string) (string, error)
 
 func (n normalizer) apply(text string) (string, error) {
@@ -23,7 +23,7 @@ func (n normalizer) apply(text string) (string, error) {
 	return text, nil
 }
 
-// plain is a change that can't fail.
+// plain returns a normalizer whose change can't fail.
 func plain(change func(text string) string) normalizer {
 	return normalizer{func(text string) (string, error) { return change(text), nil }}
 }
@@ -150,8 +150,8 @@ func newReplace(c *component) (normalizer, error) {
 	}}, nil
 }
 
-// newBert is BERT's: control characters out, spaces around Chinese characters,
-// accents off, lower case.
+// newBert reads BERT's normalizer: it removes control characters, puts spaces
+// around Chinese characters, strips accents and lowers the case.
 func newBert(c *component, props func() *properties) (normalizer, error) {
 	var f struct {
 		typed
@@ -225,14 +225,15 @@ func spaceChinese(text string) string {
 	return b.String()
 }
 
-// isChinese are BERT's blocks, one of which begins later than Unicode's.
+// isChinese reports whether a character is in BERT's blocks, one of which starts
+// later than Unicode's.
 func isChinese(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x2a6df ||
 		r >= 0x2a700 && r <= 0x2b73f || r >= 0x2b740 && r <= 0x2b81f || r >= 0x2b920 && r <= 0x2ceaf ||
 		r >= 0xf900 && r <= 0xfaff || r >= 0x2f800 && r <= 0x2fa1f
 }
 
-// nmt is the rule of SentencePiece's nmt family.
+// nmt applies the rule of SentencePiece's nmt family.
 func nmt(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -246,9 +247,8 @@ func nmt(text string) string {
 	}, text)
 }
 
-// form is one of Unicode's normal forms. Those characters that are newer than
-// Hugging Face's tables stay as they are, and what is around them is normalized
-// apart.
+// form is one of Unicode's normal forms. Characters that are newer than Hugging
+// Face's tables stay unchanged. The text between them is normalized separately.
 type form struct {
 	form  norm.Form
 	newer string
@@ -277,9 +277,9 @@ func (f form) of() func(text string) string {
 	}
 }
 
-// longRun is how many marks after a character x/text leaves together. Behind them
-// it begins anew with U+034F, as the Stream-Safe Text Format wants it and Hugging
-// Face doesn't.
+// longRun is the maximum number of marks after a character that x/text keeps
+// together. After them x/text inserts U+034F, as the Stream-Safe Text Format
+// requires. Hugging Face's library doesn't.
 const longRun = 30
 
 func (f form) apply(text string) string {
@@ -290,15 +290,15 @@ func (f form) apply(text string) string {
 			continue
 		}
 		run++
-		if run >= longRun/4 { // each may be up to four when decomposed
+		if run >= longRun/4 { // a mark has up to four when decomposed
 			return f.long(text)
 		}
 	}
 	return f.form.String(text)
 }
 
-// long is the same for texts with long runs of marks, by the rules of Unicode's
-// annex 15: decompose, order the marks, compose.
+// long is apply for texts with long runs of marks. It follows Unicode's annex 15:
+// decompose, order the marks, compose.
 func (f form) long(text string) string {
 	decomposed := norm.NFD
 	if f.form == norm.NFKC || f.form == norm.NFKD {
@@ -328,8 +328,9 @@ func (f form) long(text string) string {
 
 func class(r rune) int { return int(norm.NFD.PropertiesString(string(r)).CCC()) }
 
-// compose joins each character with the starter before it, where Unicode has the
-// two as one and no mark between them has the same class or a higher one.
+// compose joins each character with the starter before it if Unicode has a
+// composition of both, and if no mark between them has the same or a higher
+// class.
 func compose(runes []rune) []rune {
 	out := runes[:0]
 	starter, last := -1, 0

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// request is one to test/tokenizer/oracle.py, which says what it means.
+// request is a request to test/tokenizer/oracle.py, which documents the fields.
 type request struct {
 	Train string          `json:"train,omitempty"`
 	Path  string          `json:"path,omitempty"`
@@ -30,7 +30,7 @@ type request struct {
 	Properties []string `json:"properties,omitempty"`
 }
 
-// answer is the oracle's to a request, or Trident's.
+// answer is the oracle's answer to a request, or Trident's.
 type answer struct {
 	Error          string          `json:"error,omitempty"`
 	JSON           json.RawMessage `json:"json,omitempty"`
@@ -79,7 +79,7 @@ type subject struct {
 	json []byte
 }
 
-// ask makes the request of a subject.
+// ask returns the request for a subject.
 func (s subject) ask(tok *tokenizer.Tokenizer, texts []text) request {
 	r := request{Path: s.path, JSON: s.json, IDs: randomIDs(tok)}
 	for _, x := range texts {
@@ -88,8 +88,8 @@ func (s subject) ask(tok *tokenizer.Tokenizer, texts []text) request {
 	return r
 }
 
-// question makes a question of a request. Its key has the digest of the tokenizer.json
-// in the place of its path or content.
+// question converts a request to a golden question. The key has the digest of the
+// tokenizer.json instead of its path or content.
 func (s subject) question(t *testing.T, r request) golden.Question {
 	t.Helper()
 	sum := sha256.Sum256(s.read(t))
@@ -111,8 +111,8 @@ func (s subject) read(t *testing.T) []byte {
 	return data
 }
 
-// compare asserts that each tokenizer.json gives here what it gives there: ids of
-// every text, and texts of these ids and of random ones. The golden file has digests
+// compare checks that Trident and the oracle agree on each tokenizer.json: the ids of
+// every text, and the texts of these ids and of random ids. The golden file has digests
 // of the answers.
 func compare(t *testing.T, subjects []subject, texts []text, file string) {
 	t.Helper()
@@ -141,7 +141,7 @@ func compare(t *testing.T, subjects []subject, texts []text, file string) {
 	}
 }
 
-// compareUnrecorded does so without a golden file.
+// compareUnrecorded is compare without a golden file.
 func compareUnrecorded(t *testing.T, subjects []subject, texts []text) {
 	t.Helper()
 	toks := make([]*tokenizer.Tokenizer, len(subjects))
@@ -158,7 +158,7 @@ func compareUnrecorded(t *testing.T, subjects []subject, texts []text) {
 	}
 }
 
-// answerOf is Trident's answer to a request.
+// answerOf returns Trident's answer to a request.
 func answerOf(t *testing.T, tok *tokenizer.Tokenizer, r request) answer {
 	t.Helper()
 	a := answer{Count: tok.Size()}
@@ -173,8 +173,8 @@ func answerOf(t *testing.T, tok *tokenizer.Tokenizer, r request) answer {
 	return a
 }
 
-// encode returns the ids of a text, whose number must be what Count returns. By default
-// it counts with special tokens only.
+// encode returns the ids of a text, and checks that Count returns their number. By
+// default it counts with special tokens only.
 func encode(t *testing.T, tok *tokenizer.Tokenizer, text string, special bool) []int {
 	t.Helper()
 	ids, err := tok.Encode(t.Context(), text, special, nil)
@@ -201,7 +201,8 @@ func parse(t *testing.T, s subject) *tokenizer.Tokenizer {
 	return tok
 }
 
-// check shows where two answers of the texts, and of random ids behind them, differ.
+// check reports where two answers differ, for the texts and for the random ids after
+// them.
 func check(t *testing.T, tok *tokenizer.Tokenizer, texts []text, got, want answer) {
 	t.Helper()
 	if want.Error != "" {
@@ -231,7 +232,7 @@ func check(t *testing.T, tok *tokenizer.Tokenizer, texts []text, got, want answe
 	}
 }
 
-// randomIDs are lists of ids that no text would give.
+// randomIDs returns lists of random ids, which no text would encode to.
 func randomIDs(tok *tokenizer.Tokenizer) [][]int {
 	random := rand.New(rand.NewPCG(1, 2))
 	lists := make([][]int, 200)
@@ -243,7 +244,7 @@ func randomIDs(tok *tokenizer.Tokenizer) [][]int {
 	return lists
 }
 
-// difference shows where two lists of ids part.
+// difference shows where two lists of ids diverge.
 func difference(tok *tokenizer.Tokenizer, got, want []int) string {
 	i := 0
 	for i < len(got) && i < len(want) && got[i] == want[i] {

@@ -11,39 +11,40 @@ import (
 // Encoding is one input of an encoder model: a text or a pair of texts.
 type Encoding struct {
 	IDs []int
-	// TypeIDs are the type of each id, which tells the texts of a pair apart.
+	// TypeIDs are the type of each id. The type distinguishes the texts of a pair.
 	TypeIDs []int
-	// Attention is 1 for each id. Padding, which is the caller's, has 0.
+	// Attention is 1 for each id. Padding has 0 and is added by the caller.
 	Attention []int
-	// Truncated reports whether tokens of a text were left out.
+	// Truncated reports whether tokens of a text were removed.
 	Truncated bool
 }
 
-// ErrTooShort is returned where Truncation would have to leave out all tokens of the
-// text that its Strategy names, or more.
+// ErrTooShort is returned when Truncation would have to remove all tokens of the text
+// that its Strategy names, or more.
 var ErrTooShort = errors.New("the text to truncate is too short")
 
-// ErrNoSecond is returned where Truncation is of the second text and there is none.
+// ErrNoSecond is returned when Truncation applies to the second text and there is only
+// one.
 var ErrNoSecond = errors.New("only_second truncates the second text of a pair, and there is one text")
 
-// EncodeSingle returns the ids and types of a text, truncated to cut unless that is
-// nil. [Tokenizer.Encode] describes the rest.
+// EncodeSingle returns the ids and types of a text, truncated by cut unless it is nil.
+// [Tokenizer.Encode] describes the other parameters.
 func (t *Tokenizer) EncodeSingle(ctx context.Context, text string, special bool, cut *Truncation, left *inference.TextBudget) (Encoding, error) {
 	return t.arrange(ctx, t.template.single, []string{text}, Arrangement{Special: special, Cut: cut, Left: left})
 }
 
-// Arrangement says how the ids of texts become one input.
+// Arrangement configures how the ids of texts become one input.
 type Arrangement struct {
 	// Special adds the template's special tokens.
 	Special bool
-	// Cut truncates the texts unless it is nil.
+	// Cut truncates the texts. It may be nil.
 	Cut *Truncation
-	// Left is what may still be encoded, as [Tokenizer.Encode] has it.
+	// Left is the remaining text budget: see [Tokenizer.Encode].
 	Left *inference.TextBudget
 }
 
-// EncodePair returns the ids and types of two texts as the tokenizer's template
-// arranges them.
+// EncodePair returns the ids and types of two texts, arranged by the tokenizer's
+// template.
 func (t *Tokenizer) EncodePair(ctx context.Context, first, second string, a Arrangement) (Encoding, error) {
 	parts := t.template.pair
 	if texts(parts, firstText) == 0 || texts(parts, secondText) == 0 {
@@ -53,7 +54,7 @@ func (t *Tokenizer) EncodePair(ctx context.Context, first, second string, a Arra
 }
 
 func (t *Tokenizer) arrange(ctx context.Context, parts []templatePart, all []string, a Arrangement) (Encoding, error) {
-	var ids [3][]int // by templatePart.text
+	var ids [3][]int // indexed by templatePart.text
 	for i, text := range all {
 		var err error
 		if ids[firstText+i], err = t.Encode(ctx, text, false, a.Left); err != nil {
@@ -83,7 +84,7 @@ func (t *Tokenizer) arrange(ctx context.Context, parts []templatePart, all []str
 	return e, nil
 }
 
-// added is the number of special tokens of a template.
+// added returns the number of special tokens of a template.
 func added(parts []templatePart, special bool) (n int) {
 	if !special {
 		return 0
@@ -102,19 +103,19 @@ func (e *Encoding) append(ids []int, kind int) {
 	}
 }
 
-// Strategy is which text is truncated.
+// Strategy selects the text that is truncated.
 type Strategy string
 
 // The strategies of Hugging Face's library.
 const (
-	// LongestFirst leaves out tokens of the longer text, and of both once they are
-	// equally long.
+	// LongestFirst removes tokens of the longer text, and of both once their lengths
+	// are equal.
 	LongestFirst Strategy = "LongestFirst"
 	OnlyFirst    Strategy = "OnlyFirst"
 	OnlySecond   Strategy = "OnlySecond"
 )
 
-// Direction is the side of a text, on which tokens are left out or padding is added.
+// Direction is the side of a text where tokens are removed or padding is added.
 type Direction string
 
 // The directions of Hugging Face's library.
@@ -125,13 +126,13 @@ const (
 
 // Truncation limits the number of ids. It is also the form of tokenizer.json.
 type Truncation struct {
-	Direction Direction `json:"direction"` // "" is Right
-	// MaxLength is the largest number of ids, special tokens among them.
+	Direction Direction `json:"direction"` // "" means Right
+	// MaxLength is the maximum number of ids, including special tokens.
 	MaxLength int      `json:"max_length"`
 	Strategy  Strategy `json:"strategy"`
-	// Stride is by how many tokens the parts of a long text would overlap. Only the
-	// first part is returned, but a stride that leaves no room is an error, as in
-	// Hugging Face's library.
+	// Stride is the number of tokens by which the parts of a long text would overlap.
+	// Only the first part is returned, but a stride that leaves no room is an error,
+	// as in Hugging Face's library.
 	Stride int `json:"stride"`
 }
 
@@ -147,7 +148,8 @@ func (c *Truncation) check() error {
 	return nil
 }
 
-// apply truncates one text or two, to which so many special tokens are added.
+// apply truncates one text or two. special is the number of special tokens that are
+// added to them.
 func (c *Truncation) apply(ids [][]int, special int) (truncated bool, _ error) {
 	if err := c.check(); err != nil {
 		return false, err
@@ -182,9 +184,9 @@ func (c *Truncation) noRoom(special int) error {
 	return fmt.Errorf("truncation: max_length %d has no room for %d special tokens and a stride of %d", c.MaxLength, special, c.Stride)
 }
 
-// lengths are the lengths to which texts are truncated.
+// lengths returns the lengths to which texts are truncated.
 func (c *Truncation) lengths(ids [][]int, room, total int) ([]int, error) {
-	if room == 0 { // whatever the strategy is
+	if room == 0 { // for every strategy
 		return make([]int, len(ids)), nil
 	}
 	lengths := make([]int, len(ids))
@@ -209,8 +211,8 @@ func (c *Truncation) lengths(ids [][]int, room, total int) ([]int, error) {
 	return lengths, nil
 }
 
-// shares divides the room between two texts that need more. The shorter one stays
-// whole if it needs no more than half.
+// shares divides the room between two texts that need more. The shorter text stays
+// whole if it needs at most half.
 func shares(first, second, room int) (int, int) {
 	short, long := min(first, second), room-min(first, second)
 	if long < short {
@@ -223,27 +225,28 @@ func shares(first, second, room int) (int, int) {
 	return short, long
 }
 
-// Padding is what tokenizer.json says of padding, which is the caller's.
+// Padding is the padding of tokenizer.json. The caller applies it.
 type Padding struct {
-	// Fixed is the length to pad to, 0 for that of the longest of a batch.
+	// Fixed is the length to pad to. If it is 0, the length is that of the longest
+	// text of a batch.
 	Fixed     int
 	Direction Direction
-	// Multiple rounds the length up to a multiple of it, 0 for no rounding.
+	// Multiple rounds the length up to a multiple of it. 0 disables rounding.
 	Multiple int
 	ID, Type int
 	Token    string
 }
 
-// Truncation returns what tokenizer.json says of truncation, nil if it says nothing.
-// Encode does not apply it.
+// Truncation returns the truncation of tokenizer.json, or nil if it has none. Encode
+// doesn't apply it.
 func (t *Tokenizer) Truncation() *Truncation { return t.truncation }
 
-// Padding returns what tokenizer.json says of padding, nil if it says nothing.
+// Padding returns the padding of tokenizer.json, or nil if it has none.
 func (t *Tokenizer) Padding() *Padding { return t.padding }
 
 // UnmarshalJSON reads the form of tokenizer.json.
 func (c *Truncation) UnmarshalJSON(data []byte) error {
-	type plainTruncation Truncation // without this method
+	type plainTruncation Truncation // a type without this method
 	if err := strict(data, (*plainTruncation)(c)); err != nil {
 		return fmt.Errorf("truncation: %w", err)
 	}
@@ -273,11 +276,11 @@ func (p *Padding) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// paddingStrategy is a fixed length, or 0 for that of the longest of a batch. The file
-// has {"Fixed":N} or "BatchLongest".
+// paddingStrategy is a fixed length, or 0 for the length of the longest text of a
+// batch. The file has {"Fixed":N} or "BatchLongest".
 type paddingStrategy int
 
-// UnmarshalJSON takes both forms.
+// UnmarshalJSON reads both forms.
 func (s *paddingStrategy) UnmarshalJSON(data []byte) error {
 	if string(data) == `"BatchLongest"` {
 		*s = 0

@@ -11,24 +11,25 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// span is a part of a text, in bytes, and whether a pattern matches it.
+// span is a part of a text, in bytes. match reports whether a pattern matches it.
 type span struct {
 	start, end int
 	match      bool
 }
 
-// pattern cuts a text into what it matches and what lies between.
+// pattern cuts a text into its matches and the parts between them.
 type pattern interface {
-	// spans appends parts of the text from a place on, in order. It stops behind a match
-	// once there are fewSpans, and returns where to go on: the end when there are no more.
+	// spans appends parts of the text from an offset on, in order. It stops after a match
+	// once there are fewSpans parts. It returns the offset at which to continue, which is
+	// the text's length if there are no more parts.
 	spans(text string, at int, to []span) (_ []span, next int, _ error)
 }
 
-// fewSpans is how many parts of a text are found at a time: a long text has as many as
-// characters.
+// fewSpans is the number of parts of a text that are found at a time. A long text may have
+// one part per character.
 const fewSpans = 4096
 
-// patternJSON is how the file writes a pattern.
+// patternJSON is a pattern in the file.
 type patternJSON struct {
 	String *string
 	Regex  *string
@@ -44,7 +45,7 @@ func (p patternJSON) compile() (pattern, error) {
 	return nil, errors.New("the pattern is empty")
 }
 
-// literal matches a text.
+// literal matches a string.
 type literal string
 
 func (l literal) spans(text string, at int, to []span) (_ []span, next int, _ error) {
@@ -91,10 +92,10 @@ func gap(from, until int, to []span) []span {
 
 func rest(text string, from int, to []span) []span { return gap(from, len(text), to) }
 
-// newRegex compiles a regular expression, which the file writes as Oniguruma
-// takes it. Nearly all that real tokenizers have run on a scanner of our own: it is
-// ten times as fast as a general engine and allocates nothing, and in what letters
-// and spaces are it follows Oniguruma. The others run on regexp2.
+// newRegex compiles a regular expression in Oniguruma's syntax. Nearly all expressions of
+// real tokenizers run on this package's scanner. It is ten times as fast as a general
+// engine, allocates nothing, and agrees with Oniguruma on what letters and spaces are.
+// Other expressions run on regexp2.
 func newRegex(expr string) (pattern, error) {
 	if s, ok := newScanner(expr); ok {
 		return s, nil
@@ -106,7 +107,7 @@ func newRegex(expr string) (pattern, error) {
 }
 
 func newGeneral(expr string) (pattern, error) {
-	re, err := regexp2.Compile(translate(expr), regexp2.Multiline) // as Oniguruma's ^ and $
+	re, err := regexp2.Compile(translate(expr), regexp2.Multiline) // like Oniguruma's ^ and $
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q is not supported: %w", expr, err)
 	}
@@ -114,20 +115,20 @@ func newGeneral(expr string) (pattern, error) {
 	return general{re}, nil
 }
 
-// patternLimit bounds the search for one match, and textLimit that for all of a text.
+// patternLimit is the time limit for one match, and textLimit that for a whole text.
 const (
 	patternLimit = time.Second
 	textLimit    = 5 * time.Second
 )
 
-// foreign is what the two dialects take differently.
+// foreign matches syntax that the two dialects interpret differently.
 var foreign = regexp.MustCompile(`\\[hHRXOKNyYGkgMCWBZ]|&&|\[:|\(\?[a-z]*[imx]|[*+?}]\+|\(\?~`)
 
-// translate writes \w and \b of Oniguruma for regexp2, whose own leave out letters
-// in circles and others.
+// translate replaces Oniguruma's \w and \b by expressions for regexp2, whose \w and \b
+// exclude enclosed letters and others.
 func translate(expr string) string {
 	var b strings.Builder
-	inside := false // of brackets
+	inside := false // inside of brackets
 	for i := 0; i < len(expr); i++ {
 		escaped := expr[i] == '\\' && i+1 < len(expr)
 		switch {
@@ -150,7 +151,7 @@ func translate(expr string) string {
 	return b.String()
 }
 
-// members writes ranges, in which nothing is special, for brackets.
+// members returns ranges in the syntax of brackets, without special characters.
 func members(ranges []span32) string {
 	var b strings.Builder
 	for _, r := range ranges {
@@ -161,11 +162,11 @@ func members(ranges []span32) string {
 	return b.String()
 }
 
-// general matches a regular expression that the scanner doesn't take.
+// general matches a regular expression that the scanner doesn't support.
 type general struct{ re *regexp2.Regexp }
 
-// spans finds all matches from left to right, an empty one not where the last ended: the
-// text becomes characters once.
+// spans finds all matches from left to right. An empty match directly after the previous
+// one doesn't apply. The text is converted to runes once.
 func (g general) spans(text string, from int, to []span) (_ []span, next int, _ error) {
 	runes := []rune(text[from:])
 	done, last := from, -1

@@ -10,15 +10,15 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// charsmap is SentencePiece's compiled normalization rules: a trie, which is a double
-// array of the Darts library, and the replacements that it leads to.
+// charsmap is SentencePiece's compiled normalization rules. It has a trie, which is a
+// double array of the Darts library, and the replacements that the trie points to.
 type charsmap struct {
 	units []uint32
-	// replacements end with a zero byte each.
+	// replacements are strings that end with a zero byte.
 	replacements string
-	// lone are characters of which two neighbours are never one grapheme.
+	// lone has characters of which two neighbors never form one grapheme.
 	lone *set
-	// changed are those of lone that have a replacement.
+	// changed has the characters of lone that have a replacement.
 	changed *set
 }
 
@@ -76,8 +76,9 @@ func newCharsmap(data []byte, lone []span32) (*charsmap, error) {
 	return m, nil
 }
 
-// loneRunes are the characters below U+10000 that neither extend a grapheme nor take
-// another such character into theirs. Line ends and the parts of Hangul syllables do.
+// loneRunes returns the characters below U+10000 that neither extend a grapheme nor
+// form one with another such character. Line ends and the parts of Hangul syllables are
+// therefore excluded.
 func loneRunes() []span32 {
 	var all []span32
 	for r := range rune(0x10000) {
@@ -97,16 +98,16 @@ func loneRunes() []span32 {
 	return all
 }
 
-// firstGrapheme is the length of a text's first grapheme in bytes.
+// firstGrapheme returns the length in bytes of a text's first grapheme.
 func firstGrapheme(text string) int {
 	g := graphemes.FromString(text)
 	g.Next()
 	return len(g.Value())
 }
 
-// replacement is what becomes of a grapheme or character: of all rules for its
-// beginnings that of the shortest is taken, as Hugging Face's library does. A rule that
-// leads out of the charsmap is none; that library fails there.
+// replacement returns the replacement of a grapheme or character. Of the rules for its
+// prefixes the shortest applies, as in Hugging Face's library. A rule that points
+// outside of the charsmap is ignored; Hugging Face's library fails in that case.
 func (m *charsmap) replacement(chars string) (string, bool) {
 	unit := m.units[0]
 	node := offsetOf(unit)
@@ -153,7 +154,7 @@ func (m *charsmap) normalize(text string) string {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		end := at + size
 		lone := m.lone.has(r)
-		for lone && end < len(text) { // while the next one is lone too
+		for lone && end < len(text) { // as long as the next one is lone too
 			next, size := utf8.DecodeRuneInString(text[end:])
 			if lone = m.lone.has(next); !lone {
 				break
@@ -181,8 +182,8 @@ func (m *charsmap) replace(w *rewriter, r rune, at, end int) {
 	}
 }
 
-// group is where the characters from a place end that may be graphemes together: before
-// the second of two lone ones.
+// group returns the end of the characters from an offset on that may form graphemes
+// together. The group ends before the second of two lone characters.
 func (m *charsmap) group(text string, at int) int {
 	before := false
 	for i, r := range text[at:] {
@@ -232,7 +233,7 @@ type rewriter struct {
 	out  []byte
 }
 
-// replace replaces a part that lies behind those replaced before.
+// replace replaces a part that is after all parts replaced before.
 func (w *rewriter) replace(start, end int, by string) {
 	if w.out == nil {
 		w.out = make([]byte, 0, len(w.text)+len(by))

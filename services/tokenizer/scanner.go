@@ -2,30 +2,33 @@ package tokenizer
 
 import "unicode/utf8"
 
-// scanner matches the regular expressions of usual tokenizers: alternatives, each
-// a sequence of repeated sets of characters, groups of short words, and looks at
-// the next character. It backtracks as a regular expression does, over the
-// repetitions of a sequence; the usual expressions then take linear time.
+// scanner matches the regular expressions of common tokenizers. They have
+// alternatives. Each alternative is a sequence of repeated character sets, groups
+// of short words, and lookaheads of one character. The scanner backtracks over
+// the repetitions of a sequence, as a regular expression does. Common expressions
+// take linear time.
 type scanner struct {
 	alternatives []alternative
 }
 
 type alternative struct {
 	steps []step
-	// first are the ASCII characters that it may begin with; others always may.
+	// first has the ASCII characters that the alternative may start with. Other
+	// characters are always possible.
 	first [utf8.RuneSelf]bool
 }
 
-// step is one part of a sequence. Exactly one of set and words is there.
+// step is one part of a sequence. It has either set or words.
 type step struct {
 	set      *set
 	min, max int // repetitions of set
-	// possessive repetitions are never given back.
+	// possessive repetitions don't backtrack.
 	possessive bool
-	// look is whether the set only is looked at: 1 that it follows, -1 that not.
+	// look makes the set a lookahead: 1 if it must follow, -1 if it must not
+	// follow.
 	look int
-	// words are alternatives, each a set for each character; optional ones may
-	// be missing.
+	// words are alternatives, each with one set per character. If optional, all
+	// may be missing.
 	words    [][]*set
 	optional bool
 }
@@ -48,7 +51,7 @@ func (s *scanner) spans(text string, from int, to []span) (_ []span, next int, _
 	return rest(text, done, to), len(text), nil
 }
 
-// match is where the match that begins at a place ends, -1 for none.
+// match returns the end of the match that starts at an offset, or -1.
 func (s *scanner) match(text string, at int) int {
 	c := text[at]
 	for i := range s.alternatives {
@@ -63,7 +66,8 @@ func (s *scanner) match(text string, at int) int {
 	return -1
 }
 
-// run is where the steps end that begin at a place, -1 where they don't match.
+// run returns the end of the steps that start at an offset, or -1 if they don't
+// match.
 func run(steps []step, text string, at int) int {
 	for i := range steps {
 		s := &steps[i]
@@ -88,7 +92,8 @@ func run(steps []step, text string, at int) int {
 	return at
 }
 
-// giveBack tries the following steps after n repetitions, then after fewer.
+// giveBack tries the following steps after n repetitions, then after fewer
+// repetitions.
 func (s *step) giveBack(steps []step, text string, end, n int) int {
 	for {
 		if found := run(steps, text, end); found >= 0 || n == s.min {
@@ -100,7 +105,7 @@ func (s *step) giveBack(steps []step, text string, end, n int) int {
 	}
 }
 
-// repeat takes as many characters of the set as there are and may be.
+// repeat matches as many characters of the set as possible, up to max.
 func (s *step) repeat(text string, at int) (end, n int) {
 	for n != s.max {
 		size, ok := next(s.set, text, at)
@@ -138,7 +143,8 @@ func spell(word []*set, text string, at int) int {
 	return at
 }
 
-// next is whether the character at a place is in the set, and its length.
+// next reports whether the character at an offset is in the set, and returns its
+// length.
 func next(s *set, text string, at int) (size int, ok bool) {
 	if at >= len(text) {
 		return 0, false

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// newScanner compiles an expression, or reports that it is beyond a scanner:
-// then a general engine has to run it.
+// newScanner compiles an expression. It returns false if the scanner doesn't
+// support the expression, and a general engine must run it.
 func newScanner(expr string) (*scanner, bool) {
 	p := &parser{text: expr}
 	s := &scanner{}
@@ -27,15 +27,15 @@ func newScanner(expr string) (*scanner, bool) {
 	}
 }
 
-// parser reads an expression from left to right. beyond is set for good at the
-// first thing that a scanner doesn't do.
+// parser reads an expression from left to right. beyond is set at the first
+// unsupported syntax and stays set.
 type parser struct {
 	text   string
 	folded bool
 	beyond bool
 }
 
-// certain is whether a sequence matches at least one character.
+// certain reports whether a sequence matches at least one character.
 func certain(steps []step) bool {
 	for _, s := range steps {
 		if (s.words != nil && !s.optional) || (s.set != nil && s.look == 0 && s.min > 0) {
@@ -45,7 +45,7 @@ func certain(steps []step) bool {
 	return false
 }
 
-// firsts are the ASCII characters that a sequence may begin with.
+// firsts returns the ASCII characters that a sequence may start with.
 func firsts(steps []step) (first [utf8.RuneSelf]bool) {
 	for _, s := range steps {
 		for c := range rune(utf8.RuneSelf) {
@@ -109,7 +109,7 @@ func (p *parser) step() step {
 	return s
 }
 
-// look reads one set after (?! or (?=.
+// look reads a lookahead of one set, after (?! or (?=.
 func (p *parser) look(way int) step {
 	s := step{set: newSet(p.atom()), look: way}
 	if !p.skip(")") {
@@ -118,7 +118,8 @@ func (p *parser) look(way int) step {
 	return s
 }
 
-// group reads words up to the closing parenthesis, and a question mark.
+// group reads words up to the closing parenthesis, and an optional question
+// mark.
 func (p *parser) group() step {
 	var s step
 	for {
@@ -146,7 +147,7 @@ func (p *parser) group() step {
 	return s
 }
 
-// unlimited is max of a repetition without end.
+// unlimited is the max of a repetition without an upper limit.
 const unlimited = -1
 
 func (p *parser) quantifier(s *step) {
@@ -161,7 +162,7 @@ func (p *parser) quantifier(s *step) {
 	case p.skip("{"):
 		p.counts(s)
 		if p.text != "" && strings.ContainsRune("?*+{", rune(p.text[0])) {
-			p.fail() // means something else after counts
+			p.fail() // it has another meaning after counts
 		}
 		return
 	default:
@@ -225,8 +226,8 @@ func (p *parser) cases(ranges []span32) []span32 {
 	return ranges
 }
 
-// class reads the inside of brackets, the closing one too: members, further
-// classes, and && for what is in both sides.
+// class reads a class after its opening bracket, up to the closing one:
+// members, nested classes, and && for intersections.
 func (p *parser) class() []span32 {
 	negated := p.skip("^")
 	both := []span32{{0, unicode.MaxRune}}
@@ -249,7 +250,7 @@ func (p *parser) class() []span32 {
 		return ranges
 	}
 	if p.folded {
-		p.fail() // whether it folds before or after, nobody should have to know
+		p.fail() // unsupported: the order of folding and negation is unclear
 	}
 	return complement(ranges)
 }
@@ -284,7 +285,7 @@ func (p *parser) single() []span32 {
 	return []span32{{r, r}}
 }
 
-// escape reads a backslash and what follows.
+// escape reads a backslash and the rest of the escape.
 func (p *parser) escape(inBrackets bool) []span32 {
 	if len(p.text) < 2 {
 		p.fail()

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// parseScore parses a number of JSON as Rust's serde_json does, by which Hugging Face's
-// library reads scores. The result may be another than the nearest float64, and with it
-// which of two ways to divide a word is the better one. number must be valid.
+// parseScore parses a JSON number as Rust's serde_json does, because Hugging Face's
+// library reads scores with it. The result may differ from the nearest float64. The
+// difference can decide which of two segmentations of a word is better. number must be
+// valid.
 func parseScore(number string) (float64, error) {
 	digits, negative := strings.CutPrefix(number, "-")
 	mantissa, power := digits, 0
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
 		mantissa = digits[:i]
-		power, _ = strconv.Atoi(digits[i+1:]) // of an exponent out of range the nearest int
+		power, _ = strconv.Atoi(digits[i+1:]) // the nearest int if the exponent is out of range
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	significand, taken := takeDigits(0, whole)
@@ -31,10 +32,10 @@ func parseScore(number string) (float64, error) {
 	return f, err
 }
 
-// maxPower is beyond all powers of ten of a float64.
+// maxPower is larger than all powers of ten of a float64.
 const maxPower = 1 << 20
 
-// takeDigits appends digits to a number, up to the first that overflows it.
+// takeDigits appends digits to a number, up to the first digit that overflows it.
 func takeDigits(to uint64, digits string) (_ uint64, taken int) {
 	for i := range len(digits) {
 		digit := uint64(digits[i] - '0')
@@ -46,10 +47,10 @@ func takeDigits(to uint64, digits string) (_ uint64, taken int) {
 	return to, len(digits)
 }
 
-// largestPower is the largest power of ten that a float64 has.
+// largestPower is the largest power of ten in the range of float64.
 const largestPower = 308
 
-// scale multiplies by a power of ten.
+// scale multiplies f by a power of ten.
 func scale(f float64, power int) (float64, error) {
 	for ; power < -largestPower && f != 0; power += largestPower {
 		f /= 1e308
@@ -70,8 +71,8 @@ func scale(f float64, power int) (float64, error) {
 	return f, nil
 }
 
-// exactPower is the float64 nearest to a power of ten.
+// exactPower returns the float64 nearest to a power of ten.
 func exactPower(n int) float64 {
-	f, _ := strconv.ParseFloat("1e"+strconv.Itoa(n), 64) // in range
+	f, _ := strconv.ParseFloat("1e"+strconv.Itoa(n), 64) // n is in range
 	return f
 }

@@ -2,23 +2,23 @@ package tokenizer
 
 import "slices"
 
-// wordScratch is the space in which a word becomes tokens: a list of symbols,
-// linked so that joining two is cheap, and a heap of the pairs that can be joined.
-// A word of n characters takes time n log n.
+// wordScratch is the buffer in which a word becomes tokens. It has a linked list
+// of symbols, so that joining two is cheap, and a heap of the pairs that can be
+// joined. A word of n characters takes time n log n.
 type wordScratch struct {
 	text, char []byte
 	symbols    []symbol
-	// heap is the rank of a pair's merge << 32 | the place of its left symbol, the
-	// smallest first. An entry whose pair is no more is passed over.
+	// heap is a min-heap of rank of a pair's merge << 32 | index of its left
+	// symbol. Entries whose pair no longer exists are skipped.
 	heap  []uint64
-	path  path // of a Unigram model
+	path  path // used by a Unigram model
 	watch watch
 }
 
-// symbol is a token in the word; next and prev are places, -1 at the ends.
+// symbol is a token in the word. next and prev are indices, and -1 at the ends.
 type symbol struct{ id, prev, next int32 }
 
-// gone is the id of a symbol that was joined to the one before.
+// gone is the id of a symbol that was joined to the previous one.
 const gone = -1
 
 func (s *wordScratch) push(id int32) {
@@ -40,7 +40,7 @@ func (s *wordScratch) append(ids []int32) []int32 {
 	return ids
 }
 
-// count is the number of tokens.
+// count returns the number of tokens.
 func (s *wordScratch) count() int {
 	n := 0
 	for i := range s.symbols {
@@ -51,13 +51,13 @@ func (s *wordScratch) count() int {
 	return n
 }
 
-// collect is a slice of the tokens.
+// collect returns the tokens in a new slice.
 func (s *wordScratch) collect() []int32 { return s.append(nil) }
 
-// mergeWork is the work of a merge, in bytes of text about.
+// mergeWork is the work of a merge, in approximate bytes of text.
 const mergeWork = 4
 
-// join applies merges until none is left that applies, or the watch ends.
+// join applies merges until none applies any more, or the watch ends.
 func (s *wordScratch) join(merges map[pair]merge) {
 	s.heap = slices.Grow(s.heap[:0], len(s.symbols))
 	for i := range len(s.symbols) - 1 {
@@ -94,7 +94,7 @@ func (s *wordScratch) join(merges map[pair]merge) {
 	}
 }
 
-// offer puts the pair at a place on the heap, where it can be joined.
+// offer puts the pair at an index on the heap, if it can be joined.
 func (s *wordScratch) offer(at int32, merges map[pair]merge) {
 	left := s.symbols[at]
 	m, ok := merges[pair{left.id, s.symbols[left.next].id}]
@@ -120,7 +120,7 @@ func (s *wordScratch) pop() uint64 {
 	return top
 }
 
-// sink moves an entry below those that are smaller.
+// sink moves an entry below smaller entries.
 func (s *wordScratch) sink(i int) {
 	for {
 		child := 2*i + 1

@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// set is a set of code points, quick to ask.
+// set is a set of code points with fast lookup.
 type set struct {
-	low    [1024]uint64 // a bit for each below 0x10000
-	ranges []span32     // all of it, sorted, apart
+	low    [1024]uint64 // one bit for each code point below 0x10000
+	ranges []span32     // the whole set, sorted and disjoint
 }
 
-// span32 are the code points from lo to hi, both in it.
+// span32 is the range of code points from lo to hi, both included.
 type span32 struct{ lo, hi rune }
 
 func newSet(ranges []span32) *set {
@@ -34,7 +34,7 @@ func (s *set) has(r rune) bool {
 	return i < len(s.ranges) && s.ranges[i].lo <= r
 }
 
-// union sorts ranges and joins those that touch.
+// union sorts ranges and joins adjacent and overlapping ones.
 func union(parts ...[]span32) []span32 {
 	all := slices.Concat(parts...)
 	slices.SortFunc(all, func(a, b span32) int { return cmp.Compare(a.lo, b.lo) })
@@ -49,7 +49,7 @@ func union(parts ...[]span32) []span32 {
 	return out
 }
 
-// complement is every code point outside of the sorted ranges.
+// complement returns the code points outside of the sorted ranges.
 func complement(ranges []span32) []span32 {
 	var out []span32
 	next := rune(0)
@@ -65,12 +65,12 @@ func complement(ranges []span32) []span32 {
 	return out
 }
 
-// without is a and not b, both sorted.
+// without returns the code points in a and not in b, both sorted.
 func without(a, b []span32) []span32 {
 	return complement(union(complement(a), b))
 }
 
-// table is the code points of Go's tables.
+// table returns the code points of Go's tables.
 func table(tables ...*unicode.RangeTable) []span32 {
 	var out []span32
 	add := func(lo, hi, stride rune) {
@@ -93,7 +93,8 @@ func table(tables ...*unicode.RangeTable) []span32 {
 	return union(out)
 }
 
-// fold adds the other cases of each code point, as (?i) does for one character.
+// fold adds the other cases of each code point, as (?i) does for a single
+// character.
 func fold(ranges []span32) []span32 {
 	out := slices.Clone(ranges)
 	for _, r := range ranges {

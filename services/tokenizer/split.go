@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// splitter is a step on the way from a normalized text to the words that the
-// model sees. It hands each of its parts to e.split(t, i+1, part), in order.
+// splitter is a step from a normalized text to the words for the model. It passes
+// each of its parts to e.split(t, i+1, part), in order.
 type splitter interface {
 	split(e *encoder, t *Tokenizer, i int, p piece)
 }
@@ -64,7 +64,7 @@ func newSequence(c *component, props func() *properties) ([]splitter, error) {
 	return all, nil
 }
 
-// cutter splits by a pattern.
+// cutter splits at a pattern.
 type cutter struct {
 	pattern  pattern
 	behavior behavior
@@ -95,7 +95,7 @@ func (c *cutter) split(e *encoder, t *Tokenizer, i int, p piece) {
 	}
 }
 
-// behavior is what becomes of the parts that a pattern matches.
+// behavior states what happens to the parts that a pattern matches.
 type behavior string
 
 const (
@@ -106,7 +106,7 @@ const (
 	contiguous         behavior = "Contiguous"
 )
 
-// UnmarshalJSON takes the five names.
+// UnmarshalJSON reads the five names.
 func (b *behavior) UnmarshalJSON(data []byte) error {
 	switch *b = behavior(strings.Trim(string(data), `"`)); *b {
 	case removed, isolated, mergedWithPrevious, mergedWithNext, contiguous:
@@ -115,15 +115,15 @@ func (b *behavior) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("behavior %s is not supported", data)
 }
 
-// joiner merges neighbours as a behavior says.
+// joiner merges adjacent parts according to a behavior.
 type joiner struct {
 	behavior behavior
-	held     span // may be joined with what comes next
+	held     span // may be joined with the next part
 	holds    bool
-	matched  bool // the part before was a match itself
+	matched  bool // the previous part was itself a match
 }
 
-// next takes a part. It returns the one that is complete by then, if there is one.
+// next processes a part. It returns a part that is now complete, if any.
 func (j *joiner) next(s span) (done span, ok bool) {
 	var joined bool
 	switch j.behavior {
@@ -166,7 +166,7 @@ func newSplit(c *component) ([]splitter, error) {
 	return []splitter{&cutter{p, f.Behavior}}, nil
 }
 
-// inverse matches what a pattern leaves.
+// inverse matches the parts that a pattern doesn't match.
 type inverse struct{ of pattern }
 
 func (p inverse) spans(text string, at int, to []span) (_ []span, next int, _ error) {
@@ -213,8 +213,8 @@ func newDelimiter(c *component) ([]splitter, error) {
 	return []splitter{&cutter{literal(f.Delimiter), removed}}, nil
 }
 
-// words matches what lies between runs of word characters and runs of others
-// that are no space: the spaces.
+// words matches the spaces between runs of word characters and runs of other
+// characters that aren't spaces.
 type words struct{ word *set }
 
 func (w words) spans(text string, at int, to []span) (_ []span, next int, _ error) {
@@ -245,7 +245,7 @@ func (w words) spans(text string, at int, to []span) (_ []span, next int, _ erro
 	return to, len(text), nil
 }
 
-// metaspace writes spaces as another character and splits before it.
+// metaspace replaces spaces by another character and splits before it.
 type metaspace struct {
 	replacement string
 	prepend     prependScheme
@@ -260,11 +260,11 @@ const (
 	never  prependScheme = "never"
 )
 
-// metaspaceJSON is a Metaspace in the file, as splitter and as decoder.
+// metaspaceJSON is a Metaspace in the file. It may be a splitter or a decoder.
 type metaspaceJSON struct {
 	typed
 	Replacement    string        `json:"replacement"`
-	StrRep         string        `json:"str_rep"` // the same again, in old files
+	StrRep         string        `json:"str_rep"` // a copy of replacement in old files
 	AddPrefixSpace *bool         `json:"add_prefix_space"`
 	PrependScheme  prependScheme `json:"prepend_scheme"`
 	Split          *bool         `json:"split"`

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Decode is the text of ids. With skipSpecial the special tokens are left out;
-// ids that the vocabulary lacks always are.
+// Decode returns the text of ids. With skipSpecial it omits special tokens. It
+// always omits ids that aren't in the vocabulary.
 func (t *Tokenizer) Decode(ids []int, skipSpecial bool) string {
 	var b strings.Builder
 	s := t.stream(skipSpecial, true)
@@ -17,11 +17,12 @@ func (t *Tokenizer) Decode(ids []int, skipSpecial bool) string {
 	return b.String()
 }
 
-// Stream is a decoder of ids that come one by one. The texts of Push and End
-// together are what Decode makes of the ids, except where tokens of single bytes
-// (byte_fallback) make a character and then none: Decode takes back the character.
-// It holds back at most an incomplete character, and what the file's decoder
-// needs to see the next token for.
+// Stream returns a decoder for ids that arrive one by one. The texts of Push and
+// End together equal the result of Decode, with one exception: tokens of single
+// bytes (byte_fallback) may form a character that later tokens make invalid.
+// Decode then replaces the character, but the stream has already emitted it. The
+// stream holds back at most an incomplete character and tokens that the file's
+// decoder can only decode with the next token.
 func (t *Tokenizer) Stream(skipSpecial bool) *Stream { return t.stream(skipSpecial, false) }
 
 func (t *Tokenizer) stream(skipSpecial, whole bool) *Stream {
@@ -39,7 +40,7 @@ func (t *Tokenizer) stream(skipSpecial, whole bool) *Stream {
 	return s
 }
 
-// Stream decodes one text. Its methods may not be called concurrently.
+// Stream decodes one text. Its methods must not be called concurrently.
 type Stream struct {
 	t    *Tokenizer
 	skip bool
@@ -48,7 +49,7 @@ type Stream struct {
 	out  []byte
 }
 
-// Push takes the next id and returns the text that is known by then, often "".
+// Push takes the next id and returns the text that is now final, often "".
 func (s *Stream) Push(id int) string {
 	token, ok := s.t.Token(id)
 	if !ok || s.skip && s.t.vocabulary.special[token] {
@@ -58,7 +59,7 @@ func (s *Stream) Push(id int) string {
 	return s.take()
 }
 
-// End returns what was held back. The stream is over then.
+// End returns the text that was held back. The stream must not be used afterwards.
 func (s *Stream) End() string {
 	s.end()
 	return s.take()
@@ -70,8 +71,8 @@ func (s *Stream) take() string {
 	return text
 }
 
-// Bytes is what a token stands for inside of a text, as bytes: a token may be a
-// part of a character. It is nil for an id that the vocabulary lacks.
+// Bytes returns the bytes of a token inside of a text. A token may be a part of a
+// character. Bytes returns nil for an id that isn't in the vocabulary.
 func (t *Tokenizer) Bytes(id int) []byte {
 	token, ok := t.Token(id)
 	if !ok {

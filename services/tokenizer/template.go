@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// template is how a post-processor arranges a text, or two, with special tokens.
+// template is the arrangement of one or two texts with special tokens by a
+// post-processor.
 type template struct{ single, pair []templatePart }
 
 // templatePart is a text or special tokens.
 type templatePart struct {
 	text    int   // firstText, secondText, or noText for special tokens
-	special []int // ids
-	kind    int   // the type id
+	special []int // ids of special tokens
+	kind    int   // type id
 }
 
 const (
@@ -23,13 +24,14 @@ const (
 	secondText
 )
 
-// untouched is the template where no post-processor is.
+// untouched returns the template for a file without a post-processor.
 func untouched() template {
 	first, second := templatePart{text: firstText}, templatePart{text: secondText, kind: 1}
 	return template{[]templatePart{first}, []templatePart{first, second}}
 }
 
-// around are the special tokens before and after the text of the single template.
+// around returns the special tokens before and after the text of the single
+// template.
 func (t template) around() (before, after []int) {
 	to := &before
 	for _, part := range t.single {
@@ -42,8 +44,8 @@ func (t template) around() (before, after []int) {
 	return before, after
 }
 
-// surrounded is the template of special tokens before and after each text, as
-// transformers makes it for Llama's family.
+// surrounded returns a template with special tokens before and after each text, as
+// transformers builds it for Llama's family.
 func surrounded(before, after []int) template {
 	around := func(text, kind int) (parts []templatePart) {
 		for _, part := range []templatePart{{special: before, kind: kind}, {text: text, kind: kind}, {special: after, kind: kind}} {
@@ -57,8 +59,8 @@ func surrounded(before, after []int) template {
 	return template{single, slices.Concat(single, around(secondText, 1))}
 }
 
-// newTemplate is what a post-processor makes of texts. ok is false for one that only
-// changes offsets.
+// newTemplate returns the template of a post-processor. ok is false for a
+// post-processor that only changes offsets.
 func newTemplate(c *component) (t template, ok bool, err error) {
 	if c == nil {
 		return t, false, nil
@@ -100,7 +102,7 @@ func newTemplates(c *component) (t template, ok bool, err error) {
 	return t, ok, nil
 }
 
-// tokenID is a token and its id, written as an array of both.
+// tokenID is the id of a token, written as an array of the token and its id.
 type tokenID struct{ id int }
 
 // UnmarshalJSON reads the id.
@@ -202,7 +204,7 @@ func templateParts(name string, items []templateItem, tokens map[string]specialT
 	return parts, nil
 }
 
-// texts is how often a template has a text.
+// texts returns how often a template contains a text.
 func texts(parts []templatePart, text int) (n int) {
 	for _, part := range parts {
 		if part.text == text {

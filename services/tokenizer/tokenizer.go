@@ -1,10 +1,10 @@
-// Package tokenizer turns text into token ids and back, as Hugging Face's
-// tokenizers library does from the same tokenizer.json: BPE (byte-level, and
-// byte-fallback as in SentencePiece), Unigram and WordPiece. It is for counts, for the
-// room left in a context, and for prompts and answers that are ids.
+// Package tokenizer converts text to token ids and back, like Hugging Face's tokenizers
+// library with the same tokenizer.json. It supports BPE (byte-level, and byte-fallback as in
+// SentencePiece), Unigram and WordPiece. It is used for token counts, for the remaining room
+// in a context, and for prompts and answers that are ids.
 //
-// What a file holds and this package does not know is an error that names it.
-// Encode does not apply the file's truncation and padding, which are the caller's.
+// An unsupported part of a file is an error that names it. Encode doesn't apply the file's
+// truncation and padding, which the caller applies.
 package tokenizer
 
 import (
@@ -19,13 +19,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Tokenizer is one model's vocabulary and rules. All methods may be called
-// concurrently. It holds the vocabulary and a cache of words of up to maxCached
-// bytes with their ids.
+// Tokenizer is one model's vocabulary and rules. All methods may be called concurrently. It
+// holds the vocabulary and a cache of the ids of words of up to maxCached bytes.
 type Tokenizer struct {
 	vocabulary vocabulary
-	// verbatim are the added tokens that are looked for in the text as it came,
-	// normalized those looked for in what the normalizer makes of it.
+	// verbatim matches added tokens in the original text, and normalized matches added
+	// tokens in the normalized text.
 	verbatim, normalized *matcher
 	normalizer           normalizer
 	splitters            []splitter
@@ -39,8 +38,8 @@ type Tokenizer struct {
 	encoders      *sync.Pool
 }
 
-// Load reads tokenizer.json of a model's folder, and tokenizer_config.json where
-// there is one. What the second sets is only told: see With.
+// Load reads tokenizer.json of a model's folder, and tokenizer_config.json if it exists. It
+// returns the settings of the second file but doesn't apply them: see With.
 func Load(folder fs.FS) (*Tokenizer, Config, error) {
 	data, err := fs.ReadFile(folder, "tokenizer.json")
 	if err != nil {
@@ -54,10 +53,10 @@ func Load(folder fs.FS) (*Tokenizer, Config, error) {
 	return t, config, err
 }
 
-// With is the tokenizer with the special tokens around a text that add_bos_token
-// and add_eos_token of a configuration set. Where it has neither, those of
-// tokenizer.json stay. transformers 4 does this for Llama's family of tokenizers;
-// transformers 5 never does where there is a tokenizer.json.
+// With returns the tokenizer with the special tokens around a text that add_bos_token and
+// add_eos_token of a configuration select. A setting that is nil keeps the special tokens of
+// tokenizer.json. transformers 4 does this for Llama's family of tokenizers. transformers 5
+// never does this if there is a tokenizer.json.
 func (t *Tokenizer) With(config Config) (*Tokenizer, error) {
 	if config.AddBOS == nil && config.AddEOS == nil {
 		return t, nil
@@ -91,15 +90,16 @@ func (t *Tokenizer) single(add *bool, token, name string) ([]int, error) {
 	return []int{id}, nil
 }
 
-// Encode is the ids of a text, never nil. Texts of added tokens in it become those tokens.
-// With special, the tokens that the model expects around a text are added, such
-// as a beginning of sequence. Bytes that are no UTF-8 count as U+FFFD, one each.
+// Encode returns the ids of a text, never nil. Strings of added tokens in the text become
+// these tokens. With special, Encode adds the tokens that the model expects around a text,
+// such as a beginning-of-sequence token. Each byte that isn't UTF-8 is read as U+FFFD.
 //
-// A text of n bytes takes time n log n, most of it if it is one word, and up to 50 bytes of
-// memory each, which are let go of. Encode ends with ctx within some milliseconds, with its
-// error, and where left is used up, with [inference.ErrTextTooLong]. A pattern of
-// tokenizer.json that takes more than a second for a match, or five for a text, is an error:
-// none of the usual ones can.
+// A text of n bytes takes time n log n; a text that is one word takes the most time. It
+// takes up to 50 bytes of memory per byte, which are released afterwards. When ctx ends,
+// Encode returns its error within some milliseconds. When left is used up, Encode returns
+// [inference.ErrTextTooLong]. If a pattern of tokenizer.json takes more than a second for a
+// match, or five for a text, Encode returns an error. None of the common patterns can take
+// this long.
 func (t *Tokenizer) Encode(ctx context.Context, text string, special bool, left *inference.TextBudget) ([]int, error) {
 	e := t.encoder(ctx, left)
 	defer t.release(e)
@@ -119,7 +119,7 @@ func (t *Tokenizer) Encode(ctx context.Context, text string, special bool, left 
 	return ids, nil
 }
 
-// Count is the number of ids that Encode would give, and fails where it would. It keeps no
+// Count returns the number of ids that Encode would return, or Encode's error. It stores no
 // ids.
 func (t *Tokenizer) Count(ctx context.Context, text string, special bool, left *inference.TextBudget) (int, error) {
 	e := t.encoder(ctx, left)
@@ -145,11 +145,12 @@ func (t *Tokenizer) encoder(ctx context.Context, left *inference.TextBudget) *en
 	return e
 }
 
-// maxKept is how many ids, or characters of a word, the scratch space of one text may have
-// room for to be kept for the next. Those of a long text would stay as long as the process.
+// maxKept is the maximum capacity of a text's scratch buffers, in ids or characters of a
+// word, that is kept for the next text. Larger buffers would stay allocated until the
+// process ends.
 const maxKept = 64 << 10
 
-// release gives an encoder back for reuse.
+// release returns an encoder to the pool.
 func (t *Tokenizer) release(e *encoder) {
 	e.word.watch = watch{}
 	if cap(e.ids) > maxKept {
@@ -161,16 +162,16 @@ func (t *Tokenizer) release(e *encoder) {
 	t.encoders.Put(e)
 }
 
-// Size is the number of different tokens, the added ones among them.
+// Size returns the number of different tokens, including added tokens.
 func (t *Tokenizer) Size() int { return t.vocabulary.size }
 
-// Token is the token of an id as the vocabulary writes it, not as it reads in a
-// text: see Bytes.
+// Token returns the token of an id as the vocabulary spells it. Bytes returns its spelling
+// in a text.
 func (t *Tokenizer) Token(id int) (token string, ok bool) {
 	return t.vocabulary.token(id)
 }
 
-// ID is the id of a token as the vocabulary writes it.
+// ID returns the id of a token as the vocabulary spells it.
 func (t *Tokenizer) ID(token string) (id int, ok bool) {
 	if i, ok := t.vocabulary.addedIDs[token]; ok {
 		return int(i), true
@@ -179,18 +180,17 @@ func (t *Tokenizer) ID(token string) (id int, ok bool) {
 	return int(i), ok
 }
 
-// Special tells whether Decode leaves the token out when it is to skip special
-// tokens.
+// Special reports whether Decode with skipSpecial omits the token.
 func (t *Tokenizer) Special(id int) bool {
 	token, ok := t.Token(id)
 	return ok && t.vocabulary.special[token]
 }
 
-// vocabulary is the model's tokens and the added ones.
+// vocabulary is the model's tokens and the added tokens.
 type vocabulary struct {
 	ids    map[string]int32
-	tokens []string // by id, "" where none
-	// empty are the ids whose token is the empty string.
+	tokens []string // by id, "" for unused ids
+	// empty has the ids whose token is the empty string.
 	empty    map[int32]bool
 	addedIDs map[string]int32
 	special  map[string]bool
@@ -206,28 +206,28 @@ func (v *vocabulary) token(id int) (string, bool) {
 	return token, token != "" || v.empty[int32(id)]
 }
 
-// encoder is the scratch space of one Encode.
+// encoder is the scratch space of one call of Encode.
 type encoder struct {
 	ids      []int32
-	counting bool     // ids are let go of
-	counted  int      // those that were
-	spans    [][]span // one for each splitter
+	counting bool     // ids are only counted
+	counted  int      // number of ids that were dropped
+	spans    [][]span // a buffer for each splitter
 	word     wordScratch
 }
 
-// watch ends what takes long.
+// watch ends an Encode that takes too long.
 type watch struct {
 	ctx   context.Context       //nolint:containedctx // of one Encode, which all its steps share
-	left  *inference.TextBudget // or nil
-	since int                   // work since the context was looked at
+	left  *inference.TextBudget // may be nil
+	since int                   // work since the last check of the context
 	err   error
 }
 
-// lookEvery is how much work is done, in bytes of text about, between two looks at the
-// context: a millisecond or some.
+// lookEvery is the amount of work between two checks of the context, in approximate bytes of
+// text. It takes about a millisecond.
 const lookEvery = 64 << 10
 
-// goOn takes account of work that is about to be done, and reports whether it should be.
+// goOn records work that is about to be done, and reports whether to do it.
 func (w *watch) goOn(work int) bool {
 	w.since += work
 	if w.since >= lookEvery && w.err == nil {
@@ -239,7 +239,7 @@ func (w *watch) goOn(work int) bool {
 	return w.err == nil
 }
 
-// take takes a normalized text from the budget, and reports whether it was left.
+// take subtracts a normalized text from the budget, and reports whether the budget sufficed.
 func (w *watch) take(text string) bool {
 	if w.left != nil {
 		if w.left.Bytes -= len(text); w.left.Bytes < 0 {
@@ -249,7 +249,7 @@ func (w *watch) take(text string) bool {
 	return w.err == nil
 }
 
-// takeWord is take for a word whose parts are about to be joined.
+// takeWord is take for a word whose parts are about to be merged.
 func (w *watch) takeWord(word string) bool {
 	if w.left != nil && len(word) > budget.LongWord {
 		if w.left.LongWords -= len(word); w.left.LongWords < 0 {
@@ -259,7 +259,7 @@ func (w *watch) takeWord(word string) bool {
 	return w.err == nil
 }
 
-// fail keeps the first error.
+// fail records the first error.
 func (w *watch) fail(err error) {
 	if w.err == nil {
 		w.err = err
@@ -269,7 +269,7 @@ func (w *watch) fail(err error) {
 // piece is a part of a normalized text.
 type piece struct {
 	text string
-	// first is whether it is where the text begins.
+	// first reports whether the piece is at the start of the text.
 	first bool
 }
 
@@ -290,10 +290,10 @@ func (e *encoder) encode(t *Tokenizer, text string) error {
 	return e.word.watch.err
 }
 
-// addedWork is the work of an added token, in bytes of text about.
+// addedWork is the work of an added token, in approximate bytes of text.
 const addedWork = 16
 
-// push adds an added token.
+// push appends an added token.
 func (e *encoder) push(id int32) {
 	if e.word.watch.goOn(addedWork) {
 		e.ids = append(e.ids, id)
@@ -301,7 +301,7 @@ func (e *encoder) push(id int32) {
 	}
 }
 
-// count lets go of ids that are but counted.
+// count drops ids that are only counted.
 func (e *encoder) count() {
 	if e.counting && len(e.ids) >= maxKept {
 		e.counted += len(e.ids)
@@ -331,7 +331,7 @@ func (e *encoder) normalize(t *Tokenizer, p piece) {
 	})
 }
 
-// split hands a piece to the splitter i, or to the model after the last.
+// split passes a piece to the splitter i, or to the model after the last splitter.
 func (e *encoder) split(t *Tokenizer, i int, p piece) {
 	switch {
 	case e.word.watch.err != nil || p.text == "":
@@ -345,7 +345,7 @@ func (e *encoder) split(t *Tokenizer, i int, p piece) {
 	}
 }
 
-// repair replaces each byte that is no UTF-8, as decoding of JSON does.
+// repair replaces each byte that isn't UTF-8 by U+FFFD, as decoding of JSON does.
 func repair(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// parts are fields of a tokenizer.json.
+// parts are the fields of a tokenizer.json.
 type parts map[string]any
 
 func (p parts) json(tb testing.TB) []byte {
@@ -46,8 +46,8 @@ func added(id int, content string, special bool) parts {
 	}
 }
 
-// byteLevel is a tokenizer of all bytes, a few merges and two special tokens: <s>
-// is 0, byte b is b+1.
+// byteLevel returns a tokenizer of all bytes, a few merges and two special tokens.
+// <s> is 0 and byte b is b+1.
 func byteLevel() parts {
 	vocab := map[string]int{"<s>": 0}
 	for b := range 256 {
@@ -71,7 +71,8 @@ func byteLevel() parts {
 	}
 }
 
-// fallback is a tokenizer as SentencePiece's: <unk> is 0, <0xXX> is XX+1.
+// fallback returns a tokenizer like SentencePiece's. <unk> is 0 and <0xXX> is
+// XX+1.
 func fallback() parts {
 	vocab := map[string]int{"<unk>": 0}
 	for b := range 256 {
@@ -105,7 +106,7 @@ func TestEncode(t *testing.T) {
 		text    string
 		special bool
 		want    []int
-		decoded string // without special tokens
+		decoded string // text without special tokens
 	}{
 		{"nothing", byteLevel(), "", false, []int{}, ""},
 		{"merges", byteLevel(), "hello", false, []int{260}, "hello"},
@@ -168,7 +169,7 @@ func TestStream(t *testing.T) {
 		name string
 		file parts
 		ids  []int
-		want []string // of each id, and of the end
+		want []string // output for each id, and for the end
 	}{
 		{"words", byteLevel(), []int{260, 261, 98}, []string{"hello", " w", "a", ""}},
 		{"a character in parts", byteLevel(), []int{0xe2 + 1, 0x82 + 1, 0xac + 1, 98}, []string{"", "", "€", "a", ""}},
@@ -310,7 +311,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestLong encodes what makes naive tokenizers quadratic, which would take hours.
+// TestLong encodes texts for which naive tokenizers take quadratic time, which
+// would be hours.
 func TestLong(t *testing.T) {
 	size := tier.Size(1<<15, 1<<18)
 	for name, text := range map[string]string{
@@ -356,7 +358,7 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// patterns are those of models in use.
+// patterns returns the patterns of models in use.
 func patterns(tb testing.TB) []string {
 	tb.Helper()
 	var all []string
@@ -374,9 +376,9 @@ func patterns(tb testing.TB) []string {
 	)
 }
 
-// FuzzPattern compares the scanner with the general engine. What the two know of
-// Unicode differs, so characters newer than Go's are left out, and those that fold
-// to ASCII.
+// FuzzPattern compares the scanner with the general engine. Their versions of
+// Unicode differ, so the comparison omits characters that are newer than Go's
+// tables or that fold to ASCII.
 func FuzzPattern(f *testing.F) {
 	for _, x := range corpus(f) {
 		f.Add(x.text)
@@ -403,8 +405,8 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// FuzzEncode asserts that bytes come back as they were, however the stream is
-// taken.
+// FuzzEncode checks that decoding restores the encoded bytes, for every way to
+// read the stream.
 func FuzzEncode(f *testing.F) {
 	for _, x := range corpus(f) {
 		f.Add(x.text)
@@ -428,7 +430,7 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// perByte replaces each byte that is no UTF-8.
+// perByte replaces each byte that isn't UTF-8.
 func perByte(text string) string { return string([]rune(text)) }
 
 func checkStream(t *testing.T, tok *tokenizer.Tokenizer, ids []int, whole string) {
@@ -444,8 +446,8 @@ func checkStream(t *testing.T, tok *tokenizer.Tokenizer, ids []int, whole string
 	}
 }
 
-// FuzzDecode asserts that no ids make a tokenizer panic, and that a stream of
-// them is their text.
+// FuzzDecode checks that no ids make a tokenizer panic, and that streaming them
+// yields their text.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\xe3\x83\xadhello\xff\x00\x06\xf1\x80\x80a"), false)
 	bytes, spaces := byteLevel().parse(f), fallback().parse(f)
@@ -462,7 +464,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzParse asserts that no file makes the parser panic, nor what it makes.
+// FuzzParse checks that neither the parser nor the resulting tokenizer panics on
+// any file.
 func FuzzParse(f *testing.F) {
 	small := fallback()
 	small["model"] = parts{"type": "BPE", "vocab": parts{"a": 0, "b": 1, "ab": 2, "▁": 3}, "merges": []string{"a b"}}
@@ -488,8 +491,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkParse is how long a vocabulary of 128,000 tokens takes to load, and
-// what it costs in memory.
+// BenchmarkParse measures the time and the memory to load a vocabulary of 128,000
+// tokens.
 func BenchmarkParse(b *testing.B) {
 	data, err := os.ReadFile(vocabulary(b, "llama3"))
 	if err != nil {
@@ -503,8 +506,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkCount is the speed of counting, by text: of words met before, of words
-// that no one met, and of one run that is a single word.
+// BenchmarkCount measures the speed of counting, by text: cached words, new words,
+// and a text that is a single word.
 func BenchmarkCount(b *testing.B) {
 	data, err := os.ReadFile(vocabulary(b, "llama3"))
 	if err != nil {

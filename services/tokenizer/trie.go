@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// trie is the tokens of a vocabulary as a double array: the child of a node over a
-// byte is the cell at the node's base plus the byte, if that cell names the node as
+// trie is the tokens of a vocabulary as a double array. The child of a node over a
+// byte is the cell at the node's base plus the byte, if that cell has the node as
 // its parent.
 type trie struct{ cells []cell }
 
-// cell is a node of a trie, or a free place.
+// cell is a node of a trie, or a free cell.
 type cell struct {
 	base   int32
-	parent int32 // noCell for a free place
-	id     int32 // of the token that ends here, noToken for none
+	parent int32 // noCell for a free cell
+	id     int32 // id of the token that ends here, or noToken
 }
 
 const (
@@ -39,26 +39,26 @@ func newTrie(ids map[string]int32) *trie {
 }
 
 // trieBuilder places nodes in the cells. Free cells are a list in the order of their
-// places.
+// indices.
 type trieBuilder struct {
 	cells      []cell
-	next, prev []int32 // of free cells; noCell at the ends
-	first      int32   // free cell
-	last       int32   // free cell
+	next, prev []int32 // neighbors of a free cell; noCell at the ends
+	first      int32   // first free cell
+	last       int32   // last free cell
 	tokens     []string
 	ids        map[string]int32
 	todo       []subtree
-	bytes      []byte // that continue a node
+	bytes      []byte // bytes of a node's children
 }
 
-// subtree is a node whose children are to be placed: those of the tokens from..to,
-// which have their first bytes in common.
+// subtree is a node whose children aren't placed yet. They are in the tokens
+// from..to, which share their first depth bytes.
 type subtree struct {
 	node            int32
 	from, to, depth int
 }
 
-// grow appends free cells. A lookup reads up to 255 cells behind a base.
+// grow appends free cells. A lookup reads up to 255 cells after a base.
 func (b *trieBuilder) grow(n int) {
 	if len(b.cells) == 0 {
 		b.first, b.last = noCell, noCell
@@ -121,10 +121,10 @@ func (b *trieBuilder) build(s subtree) {
 	}
 }
 
-// maxTries bounds the search for a base, which then lies behind all cells.
+// maxTries limits the search for a base. After that, the base is after all cells.
 const maxTries = 256
 
-// place returns a base from which the cells of all bytes are free.
+// place returns a base for which the cells of all bytes are free.
 func (b *trieBuilder) place() int32 {
 	tries := 0
 	for i := b.first; i != noCell && tries < maxTries; i = b.next[i] {
@@ -139,8 +139,8 @@ func (b *trieBuilder) place() int32 {
 	return base
 }
 
-// fits reports whether the cells of all bytes behind a base are free. It appends
-// cells until all that a lookup may read exist.
+// fits reports whether the cells of all bytes after a base are free. It appends
+// cells until every cell that a lookup may read exists.
 func (b *trieBuilder) fits(base int32) bool {
 	if missing := int(base) + 1<<8 - len(b.cells); missing > 0 {
 		b.grow(missing)

@@ -6,25 +6,25 @@ import (
 	"unicode"
 )
 
-// Hugging Face's tokenizers takes its knowledge of characters from four places,
-// each of another version of Unicode, none of them Go's. The tables of
-// unicode_tables.go are the differences; their names:
+// Hugging Face's tokenizers library uses four sources of character properties. Each
+// has a different version of Unicode, and none has Go's. The tables of
+// unicode_tables.go are the differences from Go, by the names of the sources:
 //
 //	onig   Oniguruma, which runs the regular expressions of a file
 //	rust   Rust's own char and the regex crate
 //	old    the crate unicode_categories, for BERT's rules
 //	norm   the crate unicode-normalization-alignments, for normal forms and accents
 
-// correct is what the named place takes for ranges of Go's.
+// correct converts ranges of Go's to those of the named source.
 func correct(name string, ranges []span32) []span32 {
 	d := differences[name]
 	return without(union(ranges, d.more), d.less)
 }
 
-// difference is what a set has more, and less, than Go's.
+// difference is the code points that a set has in addition to Go's, and those that it lacks.
 type difference struct{ more, less []span32 }
 
-// categories are the general categories of which \p{...} is made, Cn aside.
+// categories returns the general categories of \p{...}, except Cn.
 func categories() []string {
 	return []string{
 		"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po",
@@ -32,7 +32,7 @@ func categories() []string {
 	}
 }
 
-// scripts are those that \p{...} may name.
+// scripts returns the scripts that \p{...} may name.
 func scripts() []string {
 	return []string{
 		"Arabic", "Armenian", "Bengali", "Cyrillic", "Devanagari", "Georgian", "Greek", "Han", "Hangul", "Hebrew", "Hiragana",
@@ -40,7 +40,8 @@ func scripts() []string {
 	}
 }
 
-// onigClass are the code points of \p{name} in Oniguruma, nil for an unknown name.
+// onigClass returns the code points of \p{name} in Oniguruma, or nil for an unknown
+// name.
 func onigClass(name string) []span32 {
 	if name == "C" {
 		return complement(onigUnion("L", "M", "N", "P", "S", "Z"))
@@ -68,8 +69,8 @@ func onigUnion(names ...string) []span32 {
 	return union(parts...)
 }
 
-// onigWord is \w. Oniguruma takes Latin-1's numbers that are no digits for parts of
-// words, but not in brackets.
+// onigWord returns the code points of \w. Oniguruma includes Latin-1's numbers that
+// aren't digits, but not in brackets.
 func onigWord(inBrackets bool) []span32 {
 	word := union(onigUnion("L", "M", "Nd", "Nl", "Pc"), table(unicode.Other_Alphabetic))
 	if inBrackets {
@@ -78,16 +79,16 @@ func onigWord(inBrackets bool) []span32 {
 	return union(word, []span32{{0xb2, 0xb3}, {0xb9, 0xb9}, {0xbc, 0xbe}})
 }
 
-// onigSpace is \s.
+// onigSpace returns the code points of \s.
 func onigSpace() []span32 { return table(unicode.White_Space) }
 
-// properties are the sets of which the normalizers and splitters of a file are
-// made. They are built once, when the first tokenizer is.
+// properties are the sets that the normalizers and splitters of a file use. They
+// are built once, with the first tokenizer.
 type properties struct {
 	word        *set // \w of the regex crate
 	numeric     *set // char::is_numeric
-	punctuation *set // BERT's: ASCII's and the category P
-	control     *set // BERT's: other than a letter, mark, number, symbol or space
+	punctuation *set // BERT's: ASCII punctuation and the category P
+	control     *set // BERT's: characters other than letters, marks, numbers, symbols or spaces
 	nonspacing  *set // accents that BERT strips
 	mark        *set // accents that StripAccents strips
 }
@@ -101,7 +102,7 @@ func newProperties() *properties {
 	}
 }
 
-// baseOf is what Go's Unicode has for a set of properties.
+// baseOf returns the code points that Go's Unicode tables have for a named set.
 func baseOf(name string) []span32 {
 	switch name {
 	case "rust w":
@@ -120,7 +121,8 @@ func baseOf(name string) []span32 {
 	return nil
 }
 
-// lower is Rust's lower case of a text, character by character.
+// lower returns the lower case of a text as Rust computes it, character by
+// character.
 func lower(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -135,7 +137,7 @@ func lower(text string) string {
 }
 
 func lowerRune(r rune) rune {
-	if r >= 0x1c89 { // where Go's Unicode begins to lack some
+	if r >= 0x1c89 { // the first character whose lower case Go's tables may lack
 		for _, l := range newerLower {
 			if r >= l.lo && r <= l.hi {
 				return r + l.by
@@ -145,5 +147,5 @@ func lowerRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// shift is that each of some code points becomes another, that much further on.
+// shift maps the code points lo..hi to code points that are greater by `by`.
 type shift struct{ lo, hi, by rune }

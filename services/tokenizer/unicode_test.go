@@ -8,8 +8,8 @@ import (
 	"github.com/trident-inference/trident/test/golden"
 )
 
-// TestUnicode asks Hugging Face's tokenizers of every character what it is. With
-// -update it rewrites unicode_tables.go too.
+// TestUnicode compares the properties of every character with Hugging Face's
+// tokenizers. With -update it also rewrites unicode_tables.go.
 func TestUnicode(t *testing.T) {
 	oracle := golden.Oracle{Script: script, File: "testdata/unicode.golden.gz", Form: form}
 	text, _ := oracle.Answers(t, []golden.Question{{Name: "properties", Body: request{Properties: tokenizer.Properties()}}})[0].Text()
@@ -29,7 +29,7 @@ func TestUnicode(t *testing.T) {
 	}
 }
 
-// dropped are the ranges of characters of which nothing is left.
+// dropped returns the ranges of characters that are removed.
 func dropped(changed map[rune]string) [][2]rune {
 	var ranges [][2]rune
 	for r := rune(1); r < 0x33000; r++ {

@@ -11,28 +11,27 @@ import (
 	"unicode/utf8"
 )
 
-// unigram divides a word into the tokens whose scores have the largest sum.
+// unigram splits a word into the tokens with the largest sum of scores.
 type unigram struct {
 	ids    map[string]int32
 	trie   *trie
-	scores []float64 // by id
+	scores []float64 // indexed by id
 	most   int       // bytes of the longest token
-	// unknown is the token of characters that have none, noToken where such a
+	// unknown is the token for characters without a token. It is noToken if such a
 	// character is an error.
 	unknown      int32
 	unknownScore float64
-	// bytes are the tokens <0x00> to <0xFF>, noToken where there is none.
+	// bytes are the tokens <0x00> to <0xFF>. A missing token is noToken.
 	bytes    [256]int32
 	fallback bool // unknown characters become tokens of their bytes
 	cache    *cache
 }
 
-// unknownPenalty is how far the score of an unknown character lies below the lowest
-// score of a token.
+// unknownPenalty is the difference between the lowest score of a token and the score
+// of an unknown character.
 const unknownPenalty = 10
 
-// errNoUnknown is returned for a character that has no token and a file without
-// unk_id.
+// errNoUnknown is returned when a character has no token and the file has no unk_id.
 var errNoUnknown = errors.New("Unigram: a character has no token, and unk_id is missing")
 
 // scored is a token and its score, written as an array of both.
@@ -41,7 +40,7 @@ type scored struct {
 	score float64
 }
 
-// UnmarshalJSON reads both.
+// UnmarshalJSON reads the token and its score.
 func (s *scored) UnmarshalJSON(data []byte) error {
 	var number json.Number
 	parts := []any{&s.token, &number}
@@ -123,21 +122,23 @@ func (u *unigram) encode(word string, scratch *wordScratch, ids []int32) []int32
 	return ids
 }
 
-// pathStep is the best way to a place in a word: the last token on it and where that
-// token starts, which is noStart for a place not reached yet.
+// pathStep is the last token on the best path to a position in a word, and the start
+// of that token. The start is noStart for a position that wasn't reached yet.
 type pathStep struct{ start, id int32 }
 
 const noStart = -1
 
-// path is the best ways to all places of a word. The sums of scores are kept for the
-// places that tokens from the current one can reach, each at its place's lowest bits.
+// path is the best paths to all positions of a word. It keeps the sums of scores of
+// the positions that tokens from the current one can reach, in a ring buffer indexed
+// by a position's lowest bits.
 type path struct {
 	steps []pathStep
 	sums  []float64
 	mask  int
 }
 
-// reset makes room for a word and tokens of so many bytes at most.
+// reset prepares the path for a word of this length and tokens of at most this length,
+// in bytes.
 func (p *path) reset(word, token int) {
 	p.steps = slices.Grow(p.steps[:0], word+1)[:word+1]
 	for i := range p.steps {
@@ -148,8 +149,8 @@ func (p *path) reset(word, token int) {
 	p.sums[0], p.mask = 0, size-1
 }
 
-// offer takes a way to a place if it is better, and reports whether it was. Of equal
-// ones the first stays.
+// offer records a path to a position if it is better, and reports whether it was. Of
+// equal paths the first stays.
 func (p *path) offer(end int, sum float64, start int, id int32) bool {
 	step, known := &p.steps[end], &p.sums[end&p.mask]
 	if step.start != noStart && sum <= *known {
@@ -177,9 +178,9 @@ func (u *unigram) divide(word string, scratch *wordScratch, ids []int32) []int32
 	return u.walk(word, p.steps, ids)
 }
 
-// extend extends the path that ends at a place by each token that starts there, or by
-// an unknown character if no token is that character. It returns the place of the next
-// character, negative if there is no unknown token.
+// extend extends the path that ends at an offset by each token that starts there. If
+// no token is the character there, extend adds an unknown character. It returns the
+// offset of the next character, or a negative number if there is no unknown token.
 func (u *unigram) extend(word string, at int, p *path) int {
 	till := p.sums[at&p.mask]
 	next := at + runeSize(word, at)
@@ -214,8 +215,8 @@ func runeSize(text string, at int) int {
 	return size
 }
 
-// walk appends the tokens of the best path, which is read from its end. Unknown
-// neighbours are one.
+// walk appends the tokens of the best path, which it reads from its end. Adjacent
+// unknown characters become one token.
 func (u *unigram) walk(word string, steps []pathStep, ids []int32) []int32 {
 	before := len(ids)
 	for end := len(word); end > 0; {
@@ -236,7 +237,7 @@ func (u *unigram) walk(word string, steps []pathStep, ids []int32) []int32 {
 }
 
 // appendUnknown appends the tokens of unknown characters, the last one first. As in
-// Hugging Face's library the characters may be a token together.
+// Hugging Face's library, the characters together may be a token.
 func (u *unigram) appendUnknown(ids []int32, chars string) []int32 {
 	if id, ok := u.ids[chars]; ok {
 		return append(ids, id)

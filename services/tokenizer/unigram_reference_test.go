@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// reference is a Unigram model whose token 0 is the unknown one, by the definition.
+// reference is a Unigram model by its definition. Its token 0 is the unknown token.
 type reference struct {
 	tokens []string
 	scores []float64
@@ -32,7 +32,7 @@ func (r reference) file() parts {
 	return parts{"model": parts{"type": "Unigram", "vocab": vocab, "unk_id": 0}}
 }
 
-// best returns the highest sum of scores of all ways to divide a text.
+// best returns the highest sum of scores of all segmentations of a text.
 func (r reference) best(text string) float64 {
 	ids := map[string]int{}
 	for id, token := range r.tokens {
@@ -54,8 +54,8 @@ func (r reference) best(text string) float64 {
 
 func (r reference) unknown() float64 { return slices.Min(r.scores) - 10 }
 
-// sum returns the sum of scores of ids that divide a text, and fails if they don't. What
-// known tokens leave are unknown characters.
+// sum returns the sum of scores of ids that segment a text, and fails if they don't. The rest
+// of the text is unknown characters.
 func (r reference) sum(t *testing.T, text string, ids []int) (sum float64) {
 	t.Helper()
 	var pattern strings.Builder
@@ -75,8 +75,8 @@ func (r reference) sum(t *testing.T, text string, ids []int) (sum float64) {
 	return sum + float64(unknown)*r.unknown()
 }
 
-// FuzzUnigram compares the sum of scores with the highest that is possible, by trying all
-// ways. The vocabulary is made of words, with scores that have no equals.
+// FuzzUnigram compares the sum of scores with the highest possible one, found by trying all
+// segmentations. The vocabulary is built from words, with distinct scores.
 func FuzzUnigram(f *testing.F) {
 	f.Add("a b ab abc bc é éa 中", "abcéa中bx", uint64(1))
 	f.Add("aa aaa aaaaa", "aaaaaaaaaaaaaaaaaaab", uint64(2))
@@ -105,7 +105,7 @@ func FuzzUnigram(f *testing.F) {
 	})
 }
 
-// TestLargeVocabulary looks up each of many tokens.
+// TestLargeVocabulary looks up each token of a large vocabulary.
 func TestLargeVocabulary(t *testing.T) {
 	r := reference{[]string{"?"}, []float64{-20}}
 	for i := range 20_000 {
@@ -124,8 +124,8 @@ func TestLargeVocabulary(t *testing.T) {
 	}
 }
 
-// TestLoneRunes asserts that neighbours of those characters are graphemes of their own, which
-// spares the search for graphemes in most texts.
+// TestLoneRunes checks that adjacent lone characters are separate graphemes. This avoids the
+// search for graphemes in most texts.
 func TestLoneRunes(t *testing.T) {
 	lone := tokenizer.LoneRunes()
 	if len(lone) < 50_000 {
@@ -143,7 +143,7 @@ func TestLoneRunes(t *testing.T) {
 	}
 }
 
-// charsmap is a charsmap with rules for single ASCII characters.
+// charsmap returns a charsmap with rules for single ASCII characters.
 func charsmap(rules map[byte]string) []byte {
 	const base, leaf = 256, 1 << 8
 	units := make([]uint32, 3*base)
@@ -161,8 +161,7 @@ func charsmap(rules map[byte]string) []byte {
 	return append(data, texts...)
 }
 
-// FuzzCharsmap asserts that no charsmap makes the normalizer panic, and that it leaves texts
-// UTF-8.
+// FuzzCharsmap checks that no charsmap makes the normalizer panic, and that texts stay UTF-8.
 func FuzzCharsmap(f *testing.F) {
 	f.Add(charsmap(map[byte]string{'a': "é"}), "banana a\u0301")
 	f.Add([]byte{4, 0, 0, 0, 0, 0, 0, 0}, "x")
@@ -174,7 +173,7 @@ func FuzzCharsmap(f *testing.F) {
 	})
 }
 
-// TestCharsmap has rules for whole graphemes and for characters.
+// TestCharsmap tests rules for whole graphemes and for characters.
 func TestCharsmap(t *testing.T) {
 	normalize := tokenizer.Normalizer()
 	rules := charsmap(map[byte]string{'a': "ALPHA", 'b': "", '\r': " "})
@@ -184,9 +183,9 @@ func TestCharsmap(t *testing.T) {
 		"xaz":                 "xALPHAz",
 		"abba":                "ALPHAALPHA",
 		"é中a👍a":               "é中ALPHA👍ALPHA",
-		"a\u0301x":            "ALPHAx",                  // the rule for a beginning is that for the grapheme
+		"a\u0301x":            "ALPHAx",                  // the rule for a prefix applies to the grapheme
 		"a\u0301\u0301x":      "ALPHAx",                  // five bytes
-		"a\u0301\u0301\u0301": "ALPHA\u0301\u0301\u0301", // seven bytes, which are replaced each
+		"a\u0301\u0301\u0301": "ALPHA\u0301\u0301\u0301", // seven bytes: each character is replaced separately
 		"\r\nx":               " x",
 		"a\x00":               "ALPHA\x00",
 	} {
@@ -196,7 +195,7 @@ func TestCharsmap(t *testing.T) {
 	}
 }
 
-// TestTruncationOfFile returns what a file says of truncation and padding.
+// TestTruncationOfFile reads the truncation and padding of a file.
 func TestTruncationOfFile(t *testing.T) {
 	file := byteLevel()
 	file["truncation"] = parts{"direction": "Left", "max_length": 5, "strategy": "OnlySecond", "stride": 1}
@@ -220,8 +219,8 @@ func TestTruncationOfFile(t *testing.T) {
 	}
 }
 
-// TestPairWithConfig puts the special tokens of tokenizer_config.json around each text, as
-// transformers does.
+// TestPairWithConfig checks that the special tokens of tokenizer_config.json surround each
+// text, as in transformers.
 func TestPairWithConfig(t *testing.T) {
 	yes := true
 	tok, err := byteLevel().parse(t).With(tokenizer.Config{BOS: "<s>", EOS: "<end>", AddBOS: &yes, AddEOS: &yes})
@@ -238,8 +237,8 @@ func TestPairWithConfig(t *testing.T) {
 	}
 }
 
-// TestParseScore has numbers that serde_json doesn't round to the nearest float64. Equal
-// sums of scores depend on it.
+// TestParseScore has numbers that serde_json doesn't round to the nearest float64. Ties
+// between sums of scores depend on it.
 func TestParseScore(t *testing.T) {
 	for number, want := range map[string]float64{
 		"0": 0, "-0.0": 0, "-1": -1, "12.5": 12.5, "-2.5e2": -250, "1E-2": 0.01, "1e-400": 0, "0e999999999999": 0,
@@ -247,7 +246,7 @@ func TestParseScore(t *testing.T) {
 		"18446744073709551616":      18446744073709551610,
 		"0.1234567890123456789999":  1234567890123456789 / 1e19,
 		"123456789012345678901.5e1": 1234567890123456789000,
-		"-3.8633005438261322":       -3.863300543826132, // the nearest is -3.8633005438261323
+		"-3.8633005438261322":       -3.863300543826132, // the nearest float64 is -3.8633005438261323
 	} {
 		if got, err := tokenizer.ParseScore(number); got != want || err != nil {
 			t.Errorf("%s: %v (%v), want %v", number, got, err, want)

@@ -36,8 +36,8 @@ type encoding struct {
 	Types []int `json:"types"`
 }
 
-// xlm are the post-processor and the added tokens of XLM-RoBERTa. Without the special tokens
-// of the bytes the texts of these tokens are texts.
+// xlm has the post-processor and the added tokens of XLM-RoBERTa. The special tokens of
+// bytes are omitted, so that the strings of these tokens are plain text.
 const (
 	xlmTemplate = `"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"</s>","type_id":0}}],
 		"pair":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"</s>","type_id":0}},
@@ -77,7 +77,7 @@ func TestUnigram(t *testing.T) {
 	compare(t, append(trainedUnigrams(t), scoredAtRandom(20)...), texts, "testdata/unigram.golden")
 }
 
-// trainedUnigrams are the variants of the trained vocabulary.
+// trainedUnigrams returns the variants of the trained vocabulary.
 func trainedUnigrams(t *testing.T) []subject {
 	t.Helper()
 	training := unigramTraining(t)
@@ -102,7 +102,7 @@ func unigramTraining(t *testing.T) []golden.Question {
 	return []golden.Question{{Name: "unigram", Body: request{Train: "unigram", Texts: texts}}}
 }
 
-// marked are texts of characters with marks and of others that are graphemes together.
+// marked returns texts of characters with marks and of other multi-character graphemes.
 func marked(n int) []text {
 	random := rand.New(rand.NewPCG(5, 6))
 	bits := []string{
@@ -121,8 +121,8 @@ func marked(n int) []text {
 	return texts
 }
 
-// scoredAtRandom are vocabularies of few characters whose scores are often equal, and
-// positive too: then unknown characters may be better than tokens of them.
+// scoredAtRandom returns vocabularies of few characters. Their scores are often equal and
+// may be positive. Unknown characters may then score better than tokens.
 func scoredAtRandom(n int) []subject {
 	random := rand.New(rand.NewPCG(7, 8))
 	subjects := make([]subject, n)
@@ -151,7 +151,7 @@ func scoredAtRandom(n int) []subject {
 	return subjects
 }
 
-// pairSubjects are the files whose pairs are compared.
+// pairSubjects returns the files whose pairs are compared.
 func pairSubjects(t *testing.T) []subject {
 	t.Helper()
 	var subjects []subject
@@ -172,7 +172,7 @@ func pairSubjects(t *testing.T) []subject {
 	return subjects
 }
 
-// pairInputs are n inputs, each with another truncation.
+// pairInputs returns n inputs, each with a different truncation.
 func pairInputs(n int) []input {
 	random := rand.New(rand.NewPCG(9, 10))
 	words := []string{"the", "model", " and ", "text", "中文", "é", "\U0001F600", "token izer ", "", " ", "</s>"}
@@ -242,7 +242,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// encodings are Trident's results of inputs.
+// encodings returns Trident's results for inputs.
 func encodings(t *testing.T, tok *tokenizer.Tokenizer, inputs []input) []encoding {
 	t.Helper()
 	all := make([]encoding, len(inputs))
@@ -272,8 +272,8 @@ func encodings(t *testing.T, tok *tokenizer.Tokenizer, inputs []input) []encodin
 	return all
 }
 
-// TestManyLines compares 100,000 lines with Hugging Face's tokenizers: generated ones, and
-// lines of the words of a real vocabulary of many languages.
+// TestManyLines compares 100,000 lines with Hugging Face's tokenizers. The lines are
+// generated, or consist of words of a real multilingual vocabulary.
 func TestManyLines(t *testing.T) {
 	t.Parallel()
 	tier.OnlySlow(t)
@@ -289,7 +289,7 @@ func TestManyLines(t *testing.T) {
 	compareUnrecorded(t, append(subjects, wordPieces(t)), texts)
 }
 
-// wordPieces is the trained WordPiece vocabulary.
+// wordPieces returns the trained WordPiece vocabulary.
 func wordPieces(t *testing.T) subject {
 	t.Helper()
 	questions := training(t)
@@ -307,7 +307,8 @@ func wordPieces(t *testing.T) subject {
 	return subject{}
 }
 
-// multilingual are lines of tokens of a real vocabulary, which has words of all languages.
+// multilingual returns lines of tokens of a real vocabulary, which has words of all
+// languages.
 func multilingual(t *testing.T, n int) []text {
 	t.Helper()
 	tok := parse(t, subject{name: "llama3", path: vocabulary(t, "llama3")})

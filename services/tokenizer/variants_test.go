@@ -9,11 +9,11 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// variant is a small tokenizer of the oracle's making, with parts exchanged.
+// variant is a small tokenizer that the oracle trains, with some parts replaced.
 type variant struct {
 	name  string
-	base  string // how the oracle trains it
-	parts string // JSON of the parts that replace the base's; model's fields each
+	base  string // training method of the oracle
+	parts string // JSON of the parts that replace the base's; the fields of model are replaced one by one
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	bytesAfter   = `{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false}`
 )
 
-// splitBytes is a pre-tokenizer: a Split and then bytes.
+// splitBytes returns a pre-tokenizer: a Split followed by ByteLevel.
 func splitBytes(pattern, behavior, invert string) string {
 	return `{"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":` + pattern + `,"behavior":"` + behavior +
 		`","invert":` + invert + `},` + bytesAfter + `]}}`
@@ -119,9 +119,8 @@ var variants = []variant{
 		"post_processor":{"type":"BertProcessing","sep":["[SEP]",2],"cls":["[CLS]",1]}}`},
 }
 
-// TestVariants compares with Hugging Face's tokenizers every kind of part that a
-// file may have, on small vocabularies. In the slow tier it does so on newly trained
-// vocabularies too.
+// TestVariants compares every kind of part of a file with Hugging Face's tokenizers,
+// on small vocabularies. The slow tier also uses newly trained vocabularies.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	tier.Computes(t)
@@ -144,8 +143,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// training asks the oracle for a vocabulary of each kind, trained on the corpus. Its
-// answers differ from run to run.
+// training returns the oracle's questions for a vocabulary of each kind, trained on
+// the corpus. The answers differ from run to run.
 func training(t *testing.T) []golden.Question {
 	t.Helper()
 	var texts []string
@@ -168,7 +167,7 @@ func bodies(questions []golden.Question) (all []any) {
 	return all
 }
 
-// variantsOf builds the variants on the answers to training's questions.
+// variantsOf applies the variants to the answers to training's questions.
 func variantsOf(t *testing.T, training []golden.Question, answers []string) []subject {
 	t.Helper()
 	bases := map[string]json.RawMessage{}

