@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// attr is object.name: an attribute or method of the object, else its item of that name, else undefined.
-// What Python's sandbox hides (names with an underscore, methods that change a list or dict) is undefined
-// too, and so can't be called.
+// attr evaluates object.name: an attribute or method of the object, else its item with that name,
+// else undefined. Names that Python's sandbox hides are undefined too, and so can't be called:
+// names that start with an underscore, and methods that change a list or dict.
 func (rt *runtime) attr(v any, key *fixedKey) (any, error) {
 	name, methods := key.name, &key.methods
 	switch v := v.(type) {
@@ -41,24 +41,25 @@ func (rt *runtime) attr(v any, key *fixedKey) (any, error) {
 	return undefinedIn(v, name), nil
 }
 
-// fixedKey is a name that a template asks for, with what can be known of it before it runs.
+// fixedKey is a constant name in a template, with the lookups that are possible before the template
+// runs.
 type fixedKey struct {
 	name    string
 	methods methodSet
 	mutator bool
-	absent  *undefined // in a dict; templates ask for what most messages lack
+	absent  *undefined // result for a dict without the key; most messages lack keys that templates read
 
-	absentInText *undefined // some go through a message's content as if it were a list of parts
+	absentInText *undefined // result for a string; some templates iterate over a message's content as if it were a list of parts
 }
 
 func newFixedKey(name string) fixedKey {
 	return fixedKey{name, methodsNamed(name), mutators[name], undefinedIn((*Dict)(nil), name), undefinedIn("", name)}
 }
 
-// inNoText is whether no text has anything of that name: all are alike to who asks for it.
+// inNoText reports whether no string has this attribute. All strings then behave alike.
 func (k *fixedKey) inNoText() bool { return k.methods.str == nil }
 
-// field is item for a key that is known.
+// field is item for a constant key.
 func (rt *runtime) field(v any, key *fixedKey) (any, error) {
 	d, ok := v.(*Dict)
 	if !ok {
@@ -73,7 +74,7 @@ func (rt *runtime) field(v any, key *fixedKey) (any, error) {
 	return key.absent, nil
 }
 
-// bound ties a method to its object.
+// bound binds a method to its object.
 func bound(name string, self any, method nativeFunc) *builtin {
 	return &builtin{name, func(c *call) (any, error) {
 		bc := *c
@@ -82,7 +83,7 @@ func bound(name string, self any, method nativeFunc) *builtin {
 	}}
 }
 
-// ownAttr finds attributes that are no methods.
+// ownAttr returns attributes that aren't methods.
 func (rt *runtime) ownAttr(v any, name string) (any, bool, error) {
 	switch v := v.(type) {
 	case *namespace:
@@ -127,7 +128,7 @@ func (rt *runtime) ownAttr(v any, name string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// item is object[key]: an item, else an attribute of that name, else undefined.
+// item evaluates object[key]: an item, else an attribute with that name, else undefined.
 func (rt *runtime) item(v, key any) (any, error) {
 	switch x := v.(type) {
 	case *Dict:
@@ -193,7 +194,7 @@ func textAt(v any, s string, i int64) (any, bool) {
 	return like(v, s[start:start+size]), true
 }
 
-// apply is object[start:stop:step].
+// apply evaluates object[start:stop:step].
 func (e *sliceExpr) apply(f *frame, v any) (any, error) {
 	var parts [3]any
 	for i, p := range []expr{e.start, e.stop, e.step} {
@@ -261,7 +262,7 @@ func slicePart(v any, def int64) (int64, error) {
 	if u, ok := v.(*undefined); ok {
 		return 0, u.err()
 	}
-	if b, ok := v.(*big.Int); ok { // beyond any length
+	if b, ok := v.(*big.Int); ok { // larger than any length
 		if b.Sign() < 0 {
 			return -math.MaxInt64, nil
 		}
@@ -306,7 +307,7 @@ func (rt *runtime) slice(v any, start, step, count int) (any, error) {
 }
 
 func (rt *runtime) sliceItems(items []any, start, step, count int) ([]any, error) {
-	if step == 1 { // lists never change, so that a part can share the memory
+	if step == 1 { // lists are immutable, so a part can share the memory
 		return items[start : start+count : start+count], nil
 	}
 	if err := rt.items(count); err != nil {

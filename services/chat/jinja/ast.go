@@ -6,7 +6,7 @@ type expr interface {
 	children(visit func(expr)) // the direct ones, in source order
 }
 
-// signal says how a statement ended.
+// signal describes how a statement ended.
 type signal uint8
 
 const (
@@ -20,7 +20,7 @@ type stmt interface {
 	exec(f *frame) (signal, error)
 }
 
-// varRef is where a variable lives: a slot of the function hops levels out.
+// varRef is the location of a variable: a slot of the function that is hops levels outward.
 type varRef struct{ hops, slot int }
 
 type (
@@ -29,7 +29,7 @@ type (
 	nameExpr struct {
 		name    string
 		ref     varRef
-		unknown *undefined // its value where nothing set it
+		unknown *undefined // its value if it isn't set
 	}
 
 	tupleExpr struct{ items []expr }
@@ -61,7 +61,7 @@ type (
 	// argList holds the arguments of a call, filter or test.
 	argList struct {
 		args   []expr
-		fixed  []any // the values of args, if all are constants; shared by all calls, which don't change them
+		fixed  []any // values of args if all are constants, otherwise nil; calls share them and don't change them
 		kwargs []kwargExpr
 		star   expr // *sequence
 		stars  expr // **mapping
@@ -72,11 +72,12 @@ type (
 		value expr
 	}
 
-	// filterExpr is input | name(args); input is nil in set and filter blocks, where it is the block's text.
+	// filterExpr is input | name(args). input is nil in set and filter blocks, whose text is the
+	// input.
 	filterExpr struct {
 		input expr
 		name  string
-		fn    filterFunc // nil: unknown, an error once it runs
+		fn    filterFunc // nil for an unknown filter, which is an error when it runs
 		argList
 		line int
 	}
@@ -115,7 +116,7 @@ type (
 	// condExpr is yes if test else no; no may be nil.
 	condExpr struct{ test, yes, no expr }
 
-	// blockText is the text of the enclosing set or filter block, as input of its filter.
+	// blockText is the text of the enclosing set or filter block, the input of its filter.
 	blockText struct{ ref varRef }
 )
 
@@ -149,11 +150,11 @@ type (
 		orElse    []stmt
 
 		usesLoop         bool
-		alike            bool // no pass over a text does anything if the first one does nothing
+		alike            bool // if the pass for the first character of a string has no effect, the other passes have none
 		loopSlot         int
 		scope, testScope scope
 		elseScope        scope
-		fn               *function // of a recursive loop
+		fn               *function // function of a recursive loop
 		testTarget       *target
 	}
 
@@ -194,7 +195,8 @@ type (
 		ref  varRef
 	}
 
-	// callBlockStmt is {% call %}, and {% generation %} when call is nil: its body is then printed in place.
+	// callBlockStmt is {% call %}. If call is nil it is {% generation %}, and its body is printed
+	// in place.
 	callBlockStmt struct {
 		line int
 		def  *macroDef
@@ -207,23 +209,24 @@ type (
 	}
 )
 
-// macroDef is what a macro, a call block or a generation block compiles to.
+// macroDef is a compiled macro, call block or generation block.
 type macroDef struct {
 	name     string
 	line     int
 	params   []*nameExpr
-	defaults []expr // of the last params
+	defaults []expr // defaults of the last params
 	body     []stmt
 
 	fn                                  *function
-	callerSlot, kwargsSlot, varargsSlot int // -1: not used in the body
+	callerSlot, kwargsSlot, varargsSlot int // -1 if the body doesn't use it
 }
 
-// target is what an assignment sets: a name, an attribute of a namespace, or a tuple of targets.
+// target is the left side of an assignment: a name, an attribute of a namespace, or a tuple of
+// targets.
 type target struct {
 	line  int
 	name  string
-	attr  string // when set, name is a namespace
+	attr  string // if set, name is a namespace
 	ref   varRef
 	items []*target
 }

@@ -10,8 +10,8 @@ func (e *callExpr) eval(f *frame) (any, error) {
 	return v, err
 }
 
-// output calls with further keyword arguments and prints what comes of it. The text of a macro is written
-// straight to the output.
+// output calls with further keyword arguments and prints the result. It writes the text of a macro
+// directly to the output.
 func (e *callExpr) output(f *frame, more []keyword) error {
 	fn, c, err := e.prepare(f, more)
 	if err != nil {
@@ -30,7 +30,7 @@ func (e *callExpr) output(f *frame, more []keyword) error {
 	return f.write(v)
 }
 
-// prepare evaluates what is called and its arguments.
+// prepare evaluates the callee and its arguments.
 func (e *callExpr) prepare(f *frame, more []keyword) (any, *call, error) {
 	if err := f.rt.step(1); err != nil {
 		return nil, nil, err
@@ -48,7 +48,7 @@ func (e *callExpr) prepare(f *frame, more []keyword) (any, *call, error) {
 	return fn, c, nil
 }
 
-// function is what is called. Methods of plain values are called without making a bound method first.
+// function returns the callee. It calls methods of plain values without creating a bound method.
 func (e *callExpr) function(f *frame, c *call) (any, error) {
 	a, ok := e.fn.(*attrExpr)
 	if !ok {
@@ -176,7 +176,7 @@ func applyNamed(f *frame, fn filterFunc, input expr, args *argList) (any, error)
 	return v, err
 }
 
-// newCall takes a call that is over, or a new one.
+// newCall returns a finished call for reuse, or a new call.
 func (rt *runtime) newCall(f *frame) *call {
 	n := len(rt.calls)
 	if n == 0 {
@@ -188,7 +188,7 @@ func (rt *runtime) newCall(f *frame) *call {
 	return c
 }
 
-// over keeps a call for the next one, unless its result still needs it: an iterator does.
+// over keeps a finished call for reuse, unless its result still refers to it. An iterator does.
 func (rt *runtime) over(c *call, result any) {
 	if _, ok := result.(*lazy); ok {
 		return

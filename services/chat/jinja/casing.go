@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// upperOf holds the characters whose upper case is several (Unicode, SpecialCasing, without conditions):
-// pairs of a character and its upper case, separated by blanks.
+// upperOf lists the characters whose upper case has several characters (Unicode's SpecialCasing,
+// unconditional rules). It has pairs of a character and its upper case, separated by blanks.
 const upperOf = "" +
 	"\u00dfSS \u0149\u02bcN \u01f0J\u030c \u0390\u0399\u0308\u0301 \u03b0\u03a5\u0308\u0301 " +
 	"\u0587\u0535\u0552 \u1e96H\u0331 \u1e97T\u0308 \u1e98W\u030a \u1e99Y\u030a \u1e9aA\u02be " +
@@ -31,7 +31,7 @@ const upperOf = "" +
 	"\u1ffc\u03a9\u0399 \ufb00FF \ufb01FI \ufb02FL \ufb03FFI \ufb04FFL \ufb05ST \ufb06ST " +
 	"\ufb13\u0544\u0546 \ufb14\u0544\u0535 \ufb15\u0544\u053b \ufb16\u054e\u0546 \ufb17\u0544\u053d"
 
-// titleOf is upperOf for title case, where that differs from the upper case.
+// titleOf is upperOf for title case, if that differs from the upper case.
 const titleOf = "" +
 	"\u00dfSs \u0587\u0535\u0582 \u1f80\u1f88 \u1f81\u1f89 \u1f82\u1f8a \u1f83\u1f8b \u1f84\u1f8c " +
 	"\u1f85\u1f8d \u1f86\u1f8e \u1f87\u1f8f \u1f88\u1f88 \u1f89\u1f89 \u1f8a\u1f8a \u1f8b\u1f8b " +
@@ -96,7 +96,8 @@ func lower(s string) string {
 	return b.String()
 }
 
-// lowerRune writes the lower case of r, which is s[i:]: a sigma that ends a word has a form of its own.
+// lowerRune writes the lower case of r, which is s[i:]. A sigma at the end of a word has a special
+// form.
 func lowerRune(b *strings.Builder, s string, i int, r rune) {
 	switch {
 	case r == 'Σ' && endsWord(s, i):
@@ -112,8 +113,8 @@ func endsWord(s string, i int) bool {
 	return isCased(nearestLetter(s[:i], true)) && !isCased(nearestLetter(s[i+len("Σ"):], false))
 }
 
-// nearestLetter returns the first character, from the end or the start, that is not ignorable for case,
-// or 0.
+// nearestLetter returns the first character from the end or the start that isn't case-ignorable, or
+// 0.
 func nearestLetter(s string, fromEnd bool) rune {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
@@ -134,7 +135,7 @@ func isLower(r rune) bool { return unicode.IsLower(r) || unicode.Is(unicode.Othe
 func isUpper(r rune) bool { return unicode.IsUpper(r) || unicode.Is(unicode.Other_Uppercase, r) }
 func isCased(r rune) bool { return isLower(r) || isUpper(r) || unicode.IsTitle(r) }
 
-// capitalize is Python's: the first character in title case, the rest in lower case.
+// capitalize is Python's str.capitalize: the first character in title case, the rest in lower case.
 func capitalize(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -147,7 +148,7 @@ func capitalize(s string) string {
 	return b.String()
 }
 
-// title is str.title: each run of cased letters begins with title case.
+// title is Python's str.title: each run of cased letters starts with title case.
 func title(s string) string {
 	var b strings.Builder
 	inWord := false
@@ -177,7 +178,7 @@ func swapCase(s string) string {
 	return b.String()
 }
 
-// allCased says whether s has cased letters, and all of them are as want says.
+// allCased reports whether s has cased letters and want is true for all of them.
 func allCased(s string, want func(rune) bool) bool {
 	found := false
 	for _, r := range s {

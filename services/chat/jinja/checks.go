@@ -2,7 +2,8 @@ package jinja
 
 import "math/big"
 
-// testNamed returns one of Jinja's tests, or nil. The package documentation names the few that are left out.
+// testNamed returns one of Jinja's tests, or nil. The package documentation lists the unsupported
+// tests.
 func testNamed(name string) filterFunc { return checks[name] }
 
 var checks = map[string]filterFunc{
@@ -63,7 +64,8 @@ func isInteger(v any) bool {
 	return false
 }
 
-// isSequence is true for all with a length and items by key, which a mapping and undefined have too.
+// isSequence reports whether a value has a length and items by key. Mappings and undefined have
+// both too.
 func isSequence(v any) bool {
 	if _, isView := v.(*dictView); isView {
 		return false
@@ -88,7 +90,7 @@ func isCallable(v any) bool {
 	return false
 }
 
-// remainder says whether self % by is want.
+// remainder reports whether self % by equals want.
 func (c *call) remainder(by any, want int64) (any, error) {
 	r, err := c.f.binary(tokMod, c.self, by)
 	if err != nil {

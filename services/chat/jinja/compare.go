@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// equal is Python's ==.
+// equal implements Python's ==.
 func (rt *runtime) equal(a, b any, depth int) (bool, error) {
 	switch x := a.(type) {
 	case nil:
@@ -52,7 +52,7 @@ func (rt *runtime) equal(a, b any, depth int) (bool, error) {
 	return a == b, nil
 }
 
-// same is the test that containers apply to their elements: identity, then equality.
+// same compares elements as containers do: by identity, then by equality.
 func (rt *runtime) same(a, b any, depth int) (bool, error) {
 	if err := rt.step(1); err != nil {
 		return false, err
@@ -91,7 +91,7 @@ func (rt *runtime) equalDicts(x, y *Dict, depth int) (bool, error) {
 	return true, nil
 }
 
-// equalViews compares keys and items as the sets that they are in Python; values only to themselves.
+// equalViews compares keys and items as sets, as Python does. Values are equal only to themselves.
 func (rt *runtime) equalViews(x *dictView, b any, depth int) (bool, error) {
 	y, ok := b.(*dictView)
 	if !ok || x.kind != y.kind || x.kind == viewValues {
@@ -111,13 +111,13 @@ func (rt *runtime) equalViews(x *dictView, b any, depth int) (bool, error) {
 	return true, rt.step(x.d.Len())
 }
 
-// identical is Python's "is": small values have one identity each.
+// identical implements Python's "is". Small values have one identity each.
 func identical(a, b any) bool {
 	switch x := a.(type) {
 	case nil:
 		return b == nil
 	case float64:
-		return false // equal floats are separate objects; equality decides
+		return false // equal floats are different objects; equality decides
 	case *undefined, *List, *Tuple, *Dict:
 		return a == b
 	case bool:
@@ -127,7 +127,7 @@ func identical(a, b any) bool {
 	return typeName(a) == typeName(b) && a == b
 }
 
-// less is Python's a < b.
+// less implements Python's a < b.
 func (rt *runtime) less(a, b any, depth int) (bool, error) {
 	if x, ok := toNumber(a); ok {
 		if y, ok := toNumber(b); ok {
@@ -192,18 +192,18 @@ func (rt *runtime) compare(op tokenKind, a, b any) (bool, error) {
 		return rt.less(b, a, 0)
 	}
 	x, isNum := toNumber(a)
-	if y, ok := toNumber(b); ok && isNum { // NaN is neither below, nor equal, nor above
+	if y, ok := toNumber(b); ok && isNum { // NaN is neither less than, equal to nor greater than a number
 		c, ordered := compareNumbers(x, y)
 		return ordered && (c <= 0 && op == tokLe || c >= 0 && op == tokGe), nil
 	}
 	if op == tokGe {
 		a, b = b, a
 	}
-	below, err := rt.less(b, a, 0) // a <= b, where the order is total, is not b < a
+	below, err := rt.less(b, a, 0) // for a total order, a <= b is not b < a
 	return !below, err
 }
 
-// contains is Python's "item in container".
+// contains implements Python's "item in container".
 func (rt *runtime) contains(container, item any) (bool, error) {
 	if s, ok := text(container); ok {
 		if u, ok := item.(*undefined); ok {

@@ -7,37 +7,38 @@ import (
 	"strings"
 )
 
-// Dict is Python's dict: keys in the order in which they were first set. The zero value is not ready;
-// use NewDict. Many goroutines may read one at once, while none writes.
+// Dict is Python's dict, with keys in the order in which they were first set. The zero value isn't
+// ready to use; call NewDict. Many goroutines may read a Dict concurrently while none writes.
 type Dict struct {
 	entries []entry
-	index   map[any]int // position by hash key, once the dict outgrows a linear search
+	index   map[any]int // position by hash key; used when the dict is too large for a linear search
 	first   [fewEntries]entry
 }
 
 type entry struct {
 	key, value any
-	hash       any // equal for keys that Python holds equal
+	hash       any // equal for keys that Python considers equal
 }
 
-// smallDict is the size up to which a linear search beats a map.
+// smallDict is the maximum size at which a linear search is faster than a map.
 const smallDict = 8
 
-// fewEntries is what most dicts have at most: a message, a parameter of a tool. They stand in the dict itself.
+// fewEntries is the maximum size of most dicts, such as a message or a tool's parameter. Their
+// entries are stored in the dict itself.
 const fewEntries = 3
 
 // NewDict returns an empty dict.
 func NewDict() *Dict { return &Dict{} }
 
-// Set stores a value under a key; a key that is there keeps its place. Values may be nil, bool, int,
-// int32, int64, uint32, float32, float64, *big.Int, string, []any, []string, *List and *Dict; a render with any
-// other value fails.
+// Set sets the value of a key. An existing key keeps its position. Values may be nil, bool, int,
+// int32, int64, uint32, float32, float64, *big.Int, string, []any, []string, *List and *Dict. A
+// render with any other value fails.
 func (d *Dict) Set(key string, v any) { d.putGo(key, v) }
 
-// putGo lets the compiler put Set in its callers, where a constant key allocates nothing.
+// putGo makes Set small enough for inlining. A constant key then allocates nothing.
 func (d *Dict) putGo(key, v any) { d.put(key, key, fromGo(v)) }
 
-// Get returns the value of a key and whether the key is there.
+// Get returns the value of a key and whether the key exists.
 func (d *Dict) Get(key string) (any, bool) {
 	if i := d.find(key); i >= 0 {
 		return d.entries[i].value, true
@@ -45,10 +46,11 @@ func (d *Dict) Get(key string) (any, bool) {
 	return nil, false
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (d *Dict) Len() int { return len(d.entries) }
 
-// Keys returns the keys in order. Keys of a dict made by a template may be numbers, which are left out.
+// Keys returns the keys in order. It omits keys that aren't strings, which dicts created by
+// templates may have.
 func (d *Dict) Keys() []string {
 	keys := make([]string, 0, len(d.entries))
 	for i := range d.entries {
@@ -139,10 +141,10 @@ func (d *Dict) copy() *Dict {
 	return c
 }
 
-// compositeKey is the hash key of tuples and big integers, kept apart from strings.
+// compositeKey is the hash key of tuples and big integers. Its type distinguishes it from strings.
 type compositeKey string
 
-// hashKey maps a value to a comparable one, such that 1, 1.0 and True fall together.
+// hashKey converts a value to a comparable one. 1, 1.0 and True have the same hash key.
 func hashKey(v any) (any, error) {
 	switch v := v.(type) {
 	case nil:
@@ -170,11 +172,11 @@ func hashKey(v any) (any, error) {
 	case *dictView, *rangeValue:
 		return nil, failf("unhashable type: '%s'", typeName(v))
 	}
-	return v, nil // objects hash by identity
+	return v, nil // objects are hashed by identity
 }
 
-// maxTupleKey bounds a tuple's hash key in bytes, and maxTupleNesting its depth: tuples that hold one
-// another twice over grow exponentially.
+// maxTupleKey limits a tuple's hash key in bytes, and maxTupleNesting its depth. Tuples that
+// contain each other twice grow exponentially.
 const (
 	maxTupleKey     = 1 << 16
 	maxTupleNesting = 32

@@ -68,7 +68,7 @@ func (c *call) each(name, kind string, fn filterFunc, args []any) (func(v any) (
 	}, nil
 }
 
-// pick keeps the items, or those whose attribute, pass a test, or fail it.
+// pick keeps the items that pass or fail a test, or whose attribute does.
 func (c *call) pick(byAttribute, keep bool) (any, error) {
 	if !truth(c.self) {
 		return c.rt.generate(tuple(), (*cursor).next), nil
@@ -97,15 +97,15 @@ func (c *call) pick(byAttribute, keep bool) (any, error) {
 			if truth(verdict) == keep {
 				return v, true, nil
 			}
-			if alike { // a text's other characters lack it too
+			if alike { // the string's other characters lack the attribute too
 				cur.text = ""
 			}
 		}
 	}), nil
 }
 
-// textsLack is whether the first argument names an attribute that no text has, and the others are nothing
-// that a test uses up, as an iterator.
+// textsLack reports whether the first argument names an attribute that no string has, and the other
+// arguments aren't consumed by a test, as iterators are.
 func (c *call) textsLack() bool {
 	if len(c.args) == 0 || len(c.kw) > 0 {
 		return false
@@ -125,7 +125,8 @@ func (c *call) textsLack() bool {
 	return ok && key.inNoText()
 }
 
-// condition is what pick asks of each item: the truth of the item or attribute, or a named test of it.
+// condition returns the check that pick applies to each item: the truth of the item or attribute,
+// or a named test.
 func (c *call) condition(byAttribute bool) (func(v any) (any, error), error) {
 	args := c.args
 	subject := func(v any) (any, error) { return v, nil }

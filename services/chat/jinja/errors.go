@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// SyntaxError says that a template can't be compiled. It is final: the same source fails each time.
+// SyntaxError is returned when a template can't be compiled. The same source fails each time.
 type SyntaxError struct {
-	Name    string // the template's name as given to Parse
-	Line    int    // 1-based line of the source, 0 where none is to blame
+	Name    string // template's name passed to Parse
+	Line    int    // 1-based line of the source, or 0 if no line is at fault
 	Message string
 }
 
@@ -21,23 +21,23 @@ func position(name string, line int) string {
 	return fmt.Sprintf("template %s, line %d: ", name, line)
 }
 
-// RenderError says that a template failed on its input: an undefined value was used, types don't fit
-// an operation, and the like.
+// RenderError is returned when a template fails on its input, for example because it uses an
+// undefined value or an operation on the wrong types.
 type RenderError struct {
 	Name    string
-	Line    int // line of the statement or expression that failed, 0 for a variable that can't be used
+	Line    int // line of the failed statement or expression, or 0 for an unusable input variable
 	Message string
 }
 
 func (e *RenderError) Error() string { return position(e.Name, e.Line) + e.Message }
 
-// RaisedError carries the message that a template passed to raise_exception: the template's author
-// refuses the input, so the message is meant for whoever sent it.
+// RaisedError has the message that a template passed to raise_exception. The template's author
+// rejects the input, so the message is meant for the client.
 type RaisedError struct{ Message string }
 
 func (e *RaisedError) Error() string { return e.Message }
 
-// LimitError says that a render was stopped because it passed one of the Limits.
+// LimitError is returned when a render exceeds one of the Limits.
 type LimitError struct {
 	Limit string // "steps", "depth", "output bytes", "memory bytes" or "integer digits"
 	Max   int64
@@ -47,12 +47,12 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("template needs more than %d %s", e.Max, e.Limit)
 }
 
-// failf reports a failure whose template and line the enclosing statement fills in.
+// failf returns an error without template name and line. The enclosing statement adds both.
 func failf(format string, args ...any) error {
 	return &RenderError{Message: fmt.Sprintf(format, args...)}
 }
 
-// at gives err the position of the innermost statement, unless it has one or needs none.
+// at adds the position of the innermost statement to err, unless err has a position or needs none.
 func at(err error, name string, line int) error {
 	if err == nil {
 		return nil

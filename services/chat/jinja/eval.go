@@ -205,7 +205,7 @@ func (e *binaryExpr) eval(f *frame) (any, error) {
 	return f.binary(e.op, a, b)
 }
 
-// added is the value of a + b + c, whose texts are joined once and not two by two.
+// added returns the value of a + b + c. It joins strings once and not pairwise.
 func (f *frame) added(e *binaryExpr) (any, error) {
 	start := len(f.rt.buf)
 	v, written, err := f.sum(e)
@@ -216,7 +216,8 @@ func (f *frame) added(e *binaryExpr) (any, error) {
 	return text, f.rt.grow(len(text))
 }
 
-// sum evaluates a + b + c. While all of them are texts it writes them to the output and gives no value.
+// sum evaluates a + b + c. As long as all operands are strings it writes them to the output, and
+// returns no value.
 func (f *frame) sum(e expr) (v any, written bool, err error) {
 	add, ok := e.(*binaryExpr)
 	if !ok || add.op != tokAdd {
@@ -281,10 +282,10 @@ func (f *frame) binary(op tokenKind, a, b any) (any, error) {
 	return nil, failf("operator %s is not defined for %s and %s", (&token{kind: op}).describe(), typeName(a), typeName(b))
 }
 
-// add joins two texts, lists or tuples.
+// add joins two strings, lists or tuples.
 func (rt *runtime) add(a, b any) (any, error) {
 	if x, ok := text(a); ok {
-		if y, ok := text(b); ok { // one of them is markup, which escapes the other
+		if y, ok := text(b); ok { // one is markup, so the other is escaped
 			x, y = escapeText(a, x), escapeText(b, y)
 			return markup(x + y), rt.grow(len(x) + len(y))
 		}
@@ -311,7 +312,7 @@ func (rt *runtime) join(a, b []any) ([]any, error) {
 	return append(append(make([]any, 0, len(a)+len(b)), a...), b...), nil
 }
 
-// repeat is sequence * n.
+// repeat implements sequence * n.
 func (rt *runtime) repeat(v any, n int64) (any, error) {
 	n = max(n, 0)
 	size := func(unit int) int {
@@ -380,5 +381,5 @@ func (e *itemExpr) eval(f *frame) (any, error) {
 	return f.rt.item(v, k)
 }
 
-// eval is never asked for: a slice only stands in brackets, where itemExpr applies it.
+// eval is never called: a slice only occurs in brackets, where itemExpr applies it.
 func (e *sliceExpr) eval(*frame) (any, error) { return nil, failf("a slice is no value") }

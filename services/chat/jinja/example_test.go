@@ -8,7 +8,7 @@ import (
 	"github.com/trident-inference/trident/services/chat/jinja"
 )
 
-// A chat template is compiled once and rendered for each chat.
+// Example compiles a chat template once. The template can render every chat.
 func Example() {
 	source := `{% for message in messages %}<|{{ message.role }}|>
 {{ message.content | trim }}
@@ -37,7 +37,8 @@ func Example() {
 	// <|assistant|>
 }
 
-// DecodeJSON makes a template's variables from JSON, such as a request's messages or tools.
+// ExampleDecodeJSON builds a template's variables from JSON, such as a request's messages
+// or tools.
 func ExampleDecodeJSON() {
 	tools, err := jinja.DecodeJSON([]byte(`[{"name":"weather","parameters":{"type":"object"}}]`))
 	if err != nil {
@@ -56,7 +57,8 @@ func ExampleDecodeJSON() {
 	// Output: weather: {"type": "object"} <nil>
 }
 
-// A template may refuse its input; its author's message is for the client.
+// ExampleRaisedError shows a template that rejects its input. The author's message is for
+// the client.
 func ExampleRaisedError() {
 	template, err := jinja.Parse("chat", `{% if not messages %}{{ raise_exception("a chat needs a message") }}{% endif %}`)
 	if err != nil {
@@ -70,7 +72,7 @@ func ExampleRaisedError() {
 	// Output: refused: a chat needs a message
 }
 
-// WithLimits bounds templates from sources that aren't trusted.
+// ExampleWithLimits limits templates from untrusted sources.
 func ExampleWithLimits() {
 	template, err := jinja.Parse("endless", `{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}`,
 		jinja.WithLimits(jinja.Limits{Steps: 1000}))

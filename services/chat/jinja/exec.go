@@ -38,7 +38,8 @@ func (s *printStmt) print(f *frame) error {
 	return f.write(v)
 }
 
-// printParts writes the parts of a concatenation straight to the output: an error discards it.
+// printParts writes the parts of a concatenation directly to the output. On error the output is
+// discarded.
 func (f *frame) printParts(parts []expr) error {
 	for i, part := range parts {
 		if i > 0 {
@@ -108,7 +109,7 @@ func (s *setStmt) assign(f *frame) error {
 	return f.assign(s.target, v)
 }
 
-// checkNamespaces makes sure that attributes are only set on namespaces, before the value is computed.
+// checkNamespaces checks that attributes are set only on namespaces, before the value is computed.
 func (f *frame) checkNamespaces(t *target) error {
 	for _, item := range t.items {
 		if err := f.checkNamespaces(item); err != nil {
@@ -195,7 +196,8 @@ func (s *filterBlockStmt) exec(f *frame) (signal, error) {
 	return how, at(err, f.rt.t.name, s.line)
 }
 
-// block captures the text of body and applies the filter to it. A jump out of the body drops the text.
+// block captures the text of body and applies the filter to it. A jump out of the body discards the
+// text.
 func (f *frame) block(body []stmt, filter expr, slot *blockText) (v any, how signal, err error) {
 	s, err := f.rt.capture(func() error {
 		how, err = f.execAll(body)
@@ -229,7 +231,7 @@ func (s *forStmt) exec(f *frame) (signal, error) {
 	if err != nil {
 		return goOn, at(err, f.rt.t.name, s.line)
 	}
-	if nothing(v) && s.orElse == nil { // messages without calls, mostly
+	if nothing(v) && s.orElse == nil { // mostly messages without calls
 		return goOn, nil
 	}
 	if !s.recursive {
@@ -243,7 +245,7 @@ func (s *forStmt) exec(f *frame) (signal, error) {
 	return goOn, err
 }
 
-// nothing is true for the usual values over which a loop makes no pass.
+// nothing reports whether v is one of the usual values over which a loop makes no pass.
 func nothing(v any) bool {
 	switch v := v.(type) {
 	case *List:
@@ -256,7 +258,7 @@ func nothing(v any) bool {
 	return false
 }
 
-// recurse runs a recursive loop as the function that it is, and returns its text.
+// recurse calls a recursive loop as a function, and returns its text.
 func (s *forStmt) recurse(f *frame, v any, depth int) (string, error) {
 	if err := f.rt.push(); err != nil {
 		return "", err
@@ -286,7 +288,7 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 		return goOn, err
 	}
 	how := goOn
-	done := false // a pass ran to its end; Jinja's else belongs to loops without one, even if they were left
+	done := false // a pass was completed; Jinja runs the else part if none was, even after a break
 	for how != breakLoop {
 		item, ok, err := s.nextItem(f, &cur, state)
 		if err != nil {
@@ -316,21 +318,22 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 	return goOn, nil
 }
 
-// idle is whether no pass over a text's characters does anything, as the first one does nothing and the
-// others do the same. Templates that look for images go over texts so, as if these were lists of parts.
+// idle reports whether no pass over a string's characters has an effect: the first pass has none,
+// and the other passes behave the same. Templates that look for images iterate over strings as if
+// they were lists of parts.
 func (s *forStmt) idle(f *frame, text string) (bool, error) {
 	if !s.alike || text == "" {
 		return false, nil
 	}
 	first := cursor{text: text}
-	letter, _, _ := first.next() // a text's never fails
+	letter, _, _ := first.next() // a string's cursor never fails
 	f.open(&s.scope)
 	defer f.close(&s.scope)
 	if err := f.assign(s.target, letter); err != nil {
 		return false, at(err, f.rt.t.name, s.line)
 	}
 	for _, st := range s.body {
-		for _, b := range st.(*ifStmt).branches { // as alike says
+		for _, b := range st.(*ifStmt).branches { // alike guarantees if statements only
 			if ok, err := f.test(b.test); ok || err != nil {
 				return false, at(err, f.rt.t.name, b.line)
 			}
@@ -349,7 +352,7 @@ func (s *forStmt) nextItem(f *frame, cur *cursor, state *loopState) (any, bool, 
 	return cur.next()
 }
 
-// filtered applies the condition of "for x in y if condition" while the loop runs.
+// filtered applies the condition of "for x in y if condition" lazily while the loop runs.
 func (s *forStmt) filtered(f *frame, cur cursor) *lazy {
 	opened := false
 	return &lazy{rt: f.rt, kind: "generator", next: func() (any, bool, error) {

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// filterFunc is a filter or test: call.self is the value that it is applied to.
+// filterFunc is a filter or test. call.self is the value that it is applied to.
 type filterFunc = nativeFunc
 
-// filterNamed returns one of Jinja's filters, with transformers' tojson, or nil. The package documentation
-// names the few that are left out.
+// filterNamed returns one of Jinja's filters or transformers' tojson, or nil. The package
+// documentation lists the unsupported filters.
 func filterNamed(name string) filterFunc {
 	if fn := textFilters[name]; fn != nil {
 		return fn
@@ -17,7 +17,7 @@ func filterNamed(name string) filterFunc {
 	if fn := sequenceFilters[name]; fn != nil {
 		return fn
 	}
-	switch name { // these look up filters and tests themselves
+	switch name { // these look up filters and tests at run time
 	case "map":
 		return filterMap
 	case "select":
@@ -56,7 +56,7 @@ var textFilters = map[string]filterFunc{
 	"d":          filterDefault,
 }
 
-// plain refuses arguments to filters that take none.
+// plain returns fn with a check that it gets no arguments.
 func plain(name string, fn filterFunc) filterFunc {
 	return func(c *call) (any, error) {
 		if err := c.positional(name, 0, 0); err != nil {
@@ -66,7 +66,7 @@ func plain(name string, fn filterFunc) filterFunc {
 	}
 }
 
-// soft is Jinja's soft_str: text keeps its kind, all else becomes a string.
+// soft implements Jinja's soft_str: strings keep their type, other values become strings.
 func (c *call) soft() (string, error) { return c.rt.str(c.self) }
 
 func textFilter(name string, fn func(string) string) filterFunc {
@@ -83,7 +83,7 @@ func textFilter(name string, fn func(string) string) filterFunc {
 	}
 }
 
-// filterTitle begins words after blanks, hyphens and opening brackets, unlike str.title.
+// filterTitle starts words after blanks, hyphens and opening brackets. str.title differs.
 func filterTitle(s string) string {
 	var b strings.Builder
 	first := true

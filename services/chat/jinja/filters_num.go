@@ -33,7 +33,8 @@ func filterInt(c *call) (any, error) {
 		return nil, u.err()
 	}
 	if s, ok := text(c.self); ok {
-		// Where int(text, base) fails, be it for the base, jinja2 tries float(text).
+		// If int(text, base) fails, even because of the base, jinja2 tries
+		// float(text).
 		base, err := wantInt("base", p[1], 10)
 		if err == nil && (base == 0 || base >= 2 && base <= 36) {
 			if v, ok := parseInt(s, base); ok {

@@ -148,7 +148,8 @@ func filterFirst(c *call) (any, error) {
 	return v, err
 }
 
-// reversible refuses what Python can only walk forwards.
+// reversed returns the items in reverse order. It rejects values that Python
+// can only iterate forwards.
 func (c *call) reversed() ([]any, error) {
 	if _, ok := c.self.(*lazy); ok {
 		return nil, failf("a value of type %s can't be walked backwards", typeName(c.self))
@@ -227,7 +228,7 @@ func filterBatch(c *call) (any, error) {
 	if err := c.bind("batch", 1, p[:], "linecount", "fill_with"); err != nil {
 		return nil, err
 	}
-	size := -1 // any other type is never equal to a length
+	size := -1 // other types are never equal to a length
 	if n, ok := toInt(p[0]); ok {
 		size = int(n)
 	}
@@ -255,7 +256,7 @@ func filterBatch(c *call) (any, error) {
 	}), nil
 }
 
-// fill brings the last batch to its size.
+// fill pads the last batch to its size.
 func (c *call) fill(l *List, size int, with any) error {
 	if !given(with) || len(l.items) == 0 || len(l.items) >= size {
 		return nil

@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// Attributes that are kept: so many, of so many bytes. What is beyond is made up by the template.
+// Limits of the cache of attribute paths: number and bytes of each. Templates that exceed them are
+// artificial.
 const (
 	maxPaths = 64
 	maxPath  = 64
 )
 
-// pathPart is what each name of a path is charged, in elements of a list.
+// pathPart is the charge for each name of a path, in list elements.
 const pathPart = 16
 
-// attrPath is the attribute argument of a filter: names, as *fixedKey, and numbers with dots between.
+// attrPath parses the attribute argument of a filter: dot-separated names, as *fixedKey, and
+// numbers.
 func (rt *runtime) attrPath(v any) ([]any, error) {
 	s, ok := text(v)
 	switch {
@@ -54,7 +56,7 @@ func parsePath(s string) []any {
 	return path
 }
 
-// follow looks up a path in v; def, unless missing or nil, stands for what is not there.
+// follow looks up a path in v. If something is missing it uses def, unless def is missing or nil.
 func (rt *runtime) follow(v any, path []any, def any) (any, error) {
 	for _, key := range path {
 		var err error
@@ -73,7 +75,7 @@ func (rt *runtime) follow(v any, path []any, def any) (any, error) {
 	return v, nil
 }
 
-// keyOf makes the function that filters sort and group by.
+// keyOf returns the key function of filters that sort or group.
 func (c *call) keyOf(attribute, def any, caseSensitive bool) func(v any) (any, error) {
 	path, wrong := c.rt.attrPath(attribute)
 	return func(v any) (any, error) {
@@ -97,7 +99,7 @@ func ignoreCase(v any) any {
 
 func flag(v any) bool { return v != missing && truth(v) }
 
-// sorted sorts items by keys, which it reorders too, in a stable way.
+// sorted sorts items by keys. The sort is stable and reorders keys too.
 func (rt *runtime) sorted(items, keys []any, reversed bool) ([]any, error) {
 	order := make([]int, len(items))
 	for i := range order {

@@ -2,7 +2,8 @@ package jinja
 
 import "math"
 
-// globals are the functions that every template has. The caller's variables come first.
+// globals are the functions that every template has. The caller's variables take
+// precedence.
 var globals = map[string]any{
 	"range":           &builtin{"range", callRange},
 	"dict":            &builtin{"dict", func(c *call) (any, error) { return c.makeDict("dict") }},
@@ -11,7 +12,7 @@ var globals = map[string]any{
 	"strftime_now":    &builtin{"strftime_now", callStrftimeNow},
 }
 
-// maxRange is the longest range that Jinja's sandbox makes.
+// maxRange is the longest range that Jinja's sandbox allows.
 const maxRange = 100_000
 
 func callRange(c *call) (any, error) {
@@ -50,7 +51,7 @@ func callRange(c *call) (any, error) {
 	return r, nil
 }
 
-// makeDict is dict(mapping or pairs, **names).
+// makeDict implements dict(mapping or pairs, **names).
 func (c *call) makeDict(fn string) (*Dict, error) {
 	d := NewDict()
 	if len(c.args) > 1 {
@@ -142,7 +143,7 @@ func callStrftimeNow(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The longest field, %c, makes 24 bytes of two; each field takes a while.
+	// The longest field, %c, expands 2 bytes to 24. Each field takes some time.
 	if err := c.rt.grow(12 * len(layout)); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func decode(tb testing.TB, source string) *jinja.Dict {
 	return v.(*jinja.Dict)
 }
 
-// TestRender holds the core of the semantics without Python at hand; TestOracle has the details.
+// TestRender tests the core of the semantics without Python. TestOracle tests the details.
 func TestRender(t *testing.T) {
 	vars := decode(t, `{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}],
 		"tools": [{"z": 1, "a": [1.0, null, true, "é"]}], "n": null, "s": "añb"}`)
@@ -342,7 +342,7 @@ func TestGoValues(t *testing.T) {
 	}
 }
 
-// FuzzTemplate checks that no template panics, hangs or leaves its limits.
+// FuzzTemplate checks that no template panics, hangs or exceeds its limits.
 func FuzzTemplate(f *testing.F) {
 	for _, r := range append(expressionRows(f), templateRows(f)...) {
 		f.Add(r.template)
@@ -375,7 +375,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// chatTemplate is of the shape of the templates of Llama 3 and its kin.
+// chatTemplate has the structure of Llama 3's and related templates.
 const chatTemplate = `{{- bos_token }}
 {%- if custom_tools is defined %}{%- set tools = custom_tools %}{%- endif %}
 {%- if not date_string is defined %}{%- set date_string = "26 Jul 2024" %}{%- endif %}
@@ -420,8 +420,8 @@ func chat(tb testing.TB, n int) *jinja.Dict {
 	return vars
 }
 
-// BenchmarkRender asks what the prompt of a 20-message chat costs: it should stay below 100 µs. Compare
-// two commits with benchstat.
+// BenchmarkRender measures the cost of the prompt of a 20-message chat. It should stay below 100
+// µs. Compare two commits with benchstat.
 func BenchmarkRender(b *testing.B) {
 	tmpl := mustParse(b, chatTemplate)
 	vars := chat(b, 20)
@@ -433,7 +433,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkParse asks what loading a template costs, which happens once per model.
+// BenchmarkParse measures the cost of compiling a template, which happens once per model.
 func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
 		if _, err := jinja.Parse("chat", chatTemplate); err != nil {
@@ -442,7 +442,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeJSON asks what reading the messages of a request costs.
+// BenchmarkDecodeJSON measures the cost of reading the messages of a request.
 func BenchmarkDecodeJSON(b *testing.B) {
 	one := `{"role": "user", "content": "Tell me more about lanterns, candles and the long nights of the north. "}`
 	data := []byte(`{"messages": [` + strings.Repeat(one+",", 19) + one + `]}`)

@@ -10,13 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxJSONDepth is how deep DecodeJSON follows arrays and objects.
+// maxJSONDepth is the maximum nesting of arrays and objects for DecodeJSON.
 const maxJSONDepth = 500
 
-// DecodeJSON reads one JSON value, keeping what templates can see of it: the order of keys, and whether a
-// number is an integer. It returns nil, bool, int64, *big.Int, float64, string, *List or *Dict. Of equal
-// keys the last value counts, at the place of the first. Escaped surrogates without their partner become
-// U+FFFD. Errors: invalid JSON, anything after the value, more than 500 levels, integers of over 4300 digits.
+// DecodeJSON reads one JSON value. It keeps what templates can observe: the order of keys, and
+// whether a number is an integer. It returns nil, bool, int64, *big.Int, float64, string, *List or
+// *Dict. Of duplicate keys the last value applies, at the position of the first. Lone escaped
+// surrogates become U+FFFD. It returns an error for invalid JSON, data after the value, more than
+// 500 levels, and integers of more than 4300 digits.
 func DecodeJSON(data []byte) (any, error) {
 	if !json.Valid(data) {
 		return nil, fmt.Errorf("decode JSON: %w", json.Unmarshal(data, new(any)))
@@ -29,13 +30,14 @@ func DecodeJSON(data []byte) (any, error) {
 	return v, nil
 }
 
-// jsonReader reads a text that is known to be valid JSON. Its strings share the text's memory.
+// jsonReader reads a text that is valid JSON. Its strings share the text's memory.
 type jsonReader struct {
 	text string
 	i    int
 }
 
-// next skips blanks, commas and colons, which stand where they must, and looks at what follows.
+// next skips blanks, commas and colons, and returns the next byte. The text is valid, so their
+// positions need no check.
 func (r *jsonReader) next() byte {
 	for strings.IndexByte(" \t\r\n,:", r.text[r.i]) >= 0 {
 		r.i++
@@ -97,7 +99,7 @@ func (r *jsonReader) object(depth int) (any, error) {
 	return d, nil
 }
 
-// string reads the string that begins here.
+// string reads the string that starts here.
 func (r *jsonReader) string() string {
 	start, escaped := r.i, false
 	for r.i++; r.text[r.i] != '"'; r.i++ {
@@ -111,7 +113,7 @@ func (r *jsonReader) string() string {
 		return s
 	}
 	var s string
-	_ = json.Unmarshal([]byte(r.text[start:r.i]), &s) // valid, as the whole is
+	_ = json.Unmarshal([]byte(r.text[start:r.i]), &s) // valid, because the whole text is
 	return s
 }
 
@@ -133,7 +135,7 @@ func decodeNumber(s string) (any, error) {
 	return v, nil
 }
 
-// jsonWriter is the tojson filter of transformers: Python's json.dumps.
+// jsonWriter implements the tojson filter of transformers: Python's json.dumps.
 type jsonWriter struct {
 	rt          *runtime
 	ascii, sort bool
@@ -141,7 +143,7 @@ type jsonWriter struct {
 	indent      string
 	comma       string
 	colon       string
-	b           []byte // the render's output, and behind start the JSON, which is cut off in the end
+	b           []byte // the render's output; the JSON after start is cut off at the end
 	start       int
 }
 
@@ -250,7 +252,7 @@ func (w *jsonWriter) open(c byte, n, depth int) error {
 	return w.rt.step(1 + n)
 }
 
-// newline begins a line and checks the size before it takes the memory.
+// newline starts a line. It checks the size before it allocates memory.
 func (w *jsonWriter) newline(depth int) error {
 	limit := w.rt.t.limits.Output
 	if int64(len(w.b)-w.start) > limit || int64(depth*len(w.indent)) > limit {
@@ -325,7 +327,7 @@ func (w *jsonWriter) object(d *Dict, depth int) error {
 	return nil
 }
 
-// key writes a key, which JSON wants to be a string.
+// key writes a key as a string, as JSON requires.
 func (w *jsonWriter) key(k any) error {
 	switch k.(type) {
 	case string, markup:

@@ -45,11 +45,11 @@ const (
 	tokRBracket
 	tokLBrace
 	tokRBrace
-	tokIn    // only as operator of a comparison
-	tokNotIn // only as operator of a comparison
+	tokIn    // only as an operator of a comparison
+	tokNotIn // only as an operator of a comparison
 )
 
-// operators, the longer ones first where one begins another.
+// operators lists an operator before its prefixes.
 var operators = []struct {
 	text string
 	kind tokenKind
@@ -85,8 +85,8 @@ var operators = []struct {
 type token struct {
 	kind  tokenKind
 	line  int
-	text  string // of data, names and strings
-	value any    // of numbers
+	text  string // text of data, names and strings
+	value any    // value of numbers
 }
 
 func (t *token) describe() string {
@@ -118,15 +118,16 @@ func (t *token) describe() string {
 	return "?"
 }
 
-// lexer cuts a template into tokens, with the whitespace rules of trim_blocks and lstrip_blocks: a
-// newline right after a block or comment goes, and so do blanks between the start of a line and a block.
+// lexer splits a template into tokens, with the whitespace rules of trim_blocks and lstrip_blocks.
+// It removes a newline directly after a block or comment, and blanks between the start of a line
+// and a block.
 type lexer struct {
 	name  string
 	src   string
 	pos   int
 	line  int
 	toks  []token
-	fresh bool // the text before pos ended a line, or pos is the start
+	fresh bool // pos is at the start of a line
 }
 
 func lex(name, source string) ([]token, error) {
@@ -151,7 +152,7 @@ func (l *lexer) fail(format string, args ...any) error {
 	return &SyntaxError{Name: l.name, Line: l.line, Message: fmt.Sprintf(format, args...)}
 }
 
-// advance moves to end, counting lines.
+// advance moves to end and counts lines.
 func (l *lexer) advance(end int) {
 	chunk := l.src[l.pos:end]
 	l.line += strings.Count(chunk, "\n")
@@ -159,7 +160,7 @@ func (l *lexer) advance(end int) {
 	l.pos = end
 }
 
-// text takes the text up to the next tag, and that tag.
+// text reads the text up to the next tag, and that tag.
 func (l *lexer) text() error {
 	begin := l.nextTag()
 	if begin < 0 {
@@ -210,7 +211,8 @@ func (l *lexer) nextTag() int {
 	}
 }
 
-// before returns the text from pos to the tag at begin, less what the tag's sign or lstrip_blocks takes away.
+// before returns the text from pos to the tag at begin, without the white space that the tag's sign
+// or lstrip_blocks removes.
 func (l *lexer) before(begin int, sign byte, strips bool) string {
 	s := l.src[l.pos:begin]
 	if sign == '-' {
@@ -226,7 +228,8 @@ func (l *lexer) before(begin int, sign byte, strips bool) string {
 	return s
 }
 
-// tagEnd returns where a tag that closes with c and '}' at i ends with its trimmed whitespace, or -1.
+// tagEnd returns the end of a tag that closes with c and '}' at i, including the white space that
+// it trims. It returns -1 if no tag ends at i.
 func (l *lexer) tagEnd(i int, c byte, plus bool) int {
 	if i >= len(l.src) {
 		return -1
@@ -269,7 +272,7 @@ func (l *lexer) comment() error {
 	}
 }
 
-// rawBegin returns the end of a raw tag whose inside starts at i, or -1 when it is another tag.
+// rawBegin returns the end of a raw tag whose content starts at i, or -1 for another tag.
 func (l *lexer) rawBegin(i int) int {
 	i = l.skipSpace(i)
 	if !strings.HasPrefix(l.src[i:], "raw") {
@@ -310,8 +313,8 @@ func (l *lexer) raw() error {
 	}
 }
 
-// code takes the tokens of an expression or statement up to and with its end tag, which counts only
-// outside of brackets.
+// code reads the tokens of an expression or statement up to and including its end tag. An end tag
+// inside of brackets doesn't apply.
 func (l *lexer) code(endKind tokenKind, endChar byte) error {
 	var open []byte
 	for l.pos < len(l.src) {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// digits returns the end of a run of digits of the base that may hold single underscores between them.
+// digits returns the end of a run of digits of the base. Single underscores may separate digits.
 func (l *lexer) digits(i int, base string) int {
 	for i < len(l.src) {
 		j := i
@@ -47,7 +47,7 @@ func (l *lexer) number() error {
 		l.advance(end)
 		return nil
 	}
-	if l.src[l.pos] == '0' { // a leading zero stands alone
+	if l.src[l.pos] == '0' { // no digits except zeros may follow a leading zero
 		whole = l.digits(l.pos, "0")
 	}
 	return l.integer(whole)
@@ -74,7 +74,7 @@ func (l *lexer) integer(end int) error {
 	}
 	b, ok := new(big.Int).SetString(digits, 0)
 	if !ok {
-		b, _ = new(big.Int).SetString(digits, 10) // zeros only
+		b, _ = new(big.Int).SetString(digits, 10) // only zeros
 	}
 	v, err := fromBig(b)
 	if err != nil {
@@ -107,8 +107,8 @@ var simpleEscapes = map[byte]byte{
 	'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v',
 }
 
-// unescape resolves Python's escapes; an unknown one stays as it is. A problem that is not empty says
-// what is wrong.
+// unescape resolves Python's escapes and keeps unknown ones. A non-empty problem describes the
+// error.
 func unescape(s string) (value, problem string) {
 	if !strings.Contains(s, `\`) {
 		return s, ""
@@ -121,7 +121,7 @@ func unescape(s string) (value, problem string) {
 			continue
 		}
 		i++
-		c := s[i] // a string's last backslash never ends it
+		c := s[i] // a string never ends with an unescaped backslash
 		switch plain, ok := simpleEscapes[c]; {
 		case ok:
 			b = append(b, plain)

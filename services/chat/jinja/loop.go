@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// cursor walks over the items of any iterable.
+// cursor iterates over the items of any iterable.
 type cursor struct {
 	items []any
 	i     int
-	text  string // whose characters come one by one
+	text  string // string that yields its characters
 	lazy  *lazy
 }
 
@@ -30,7 +30,7 @@ func (c *cursor) next() (any, bool, error) {
 	return c.items[c.i-1], true, nil
 }
 
-// iterate is Python's iter().
+// iterate implements Python's iter().
 func (rt *runtime) iterate(v any) (cursor, error) {
 	switch v := v.(type) {
 	case *List:
@@ -68,7 +68,7 @@ func (rt *runtime) indexed(n int, at func(int) any) (cursor, error) {
 	return cursor{items: items}, nil
 }
 
-// letters are the texts of one ASCII character each, which then cost no memory.
+// letters are the one-character ASCII strings, preallocated.
 var letters = func() (all [utf8.RuneSelf]any) {
 	for i := range all {
 		all[i] = string(rune(i))
@@ -83,7 +83,8 @@ func boxed(s string) any {
 	return s
 }
 
-// collect is Python's list() of an iterable. The result may share v's memory and must not be changed.
+// collect implements Python's list() of an iterable. The result may share v's memory and must not
+// be changed.
 func (rt *runtime) collect(v any) ([]any, error) {
 	cur, err := rt.iterate(v)
 	if err != nil {
@@ -111,7 +112,7 @@ func (rt *runtime) collect(v any) ([]any, error) {
 	}
 }
 
-// characters are those of a text.
+// characters returns the characters of a string.
 func (rt *runtime) characters(cur *cursor) ([]any, error) {
 	n := runeLen(cur.text)
 	if err := rt.items(n); err != nil {
@@ -119,12 +120,12 @@ func (rt *runtime) characters(cur *cursor) ([]any, error) {
 	}
 	items := make([]any, n)
 	for i := range items {
-		items[i], _, _ = cur.next() // a text's never fails
+		items[i], _, _ = cur.next() // a string's cursor never fails
 	}
 	return items, nil
 }
 
-// generate makes a one-pass iterator that asks for v's items when the first one is wanted.
+// generate returns a one-pass iterator. It iterates over v only when its first item is requested.
 func (rt *runtime) generate(v any, step func(cur *cursor) (any, bool, error)) *lazy {
 	var cur *cursor
 	done := false
@@ -154,13 +155,13 @@ type loopState struct {
 	cur     cursor
 	index0  int
 	depth0  int
-	recurse func(v any, depth int) (string, error) // nil: the loop is not recursive
+	recurse func(v any, depth int) (string, error) // nil if the loop isn't recursive
 
-	known           bool // size is
+	known           bool // size is known
 	size            int
-	after           any // an item read ahead, else missing
+	after           any // an item read ahead, or missing
 	before, current any
-	last            any // the tuple last given to changed, else missing
+	last            any // the tuple last passed to changed, or missing
 }
 
 func (l *loopState) advance() (any, bool, error) {
@@ -179,7 +180,7 @@ func (l *loopState) advance() (any, bool, error) {
 	return v, true, nil
 }
 
-// pair is what iterating over the loop variable itself yields.
+// pair returns the next item for an iteration over the loop variable itself.
 func (l *loopState) pair() (any, bool, error) {
 	v, ok, err := l.advance()
 	return tuple(v, l), ok, err
@@ -216,7 +217,7 @@ func (l *loopState) length(rt *runtime) (int, error) {
 	return l.size, nil
 }
 
-// attr returns an attribute; false means that there is none of that name.
+// attr returns an attribute, or false if it doesn't exist.
 func (l *loopState) attr(rt *runtime, name string) (any, bool, error) {
 	switch name {
 	case "index":

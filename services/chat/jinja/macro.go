@@ -17,7 +17,8 @@ func (m *macro) invoke(rt *runtime, args []any, kw []keyword) (any, error) {
 	return rt.cut(start), nil
 }
 
-// write calls a macro, whose text goes to the output. It costs what the making of the text would.
+// write calls a macro and writes its text to the output. The charge is the same as for a separate
+// string.
 func (m *macro) write(rt *runtime, args []any, kw []keyword) error {
 	if err := rt.push(); err != nil {
 		return err
@@ -36,7 +37,7 @@ func (m *macro) write(rt *runtime, args []any, kw []keyword) error {
 	}), rt.t.name, m.def.line)
 }
 
-// assign fills the parameters and returns the keyword arguments that none of them took.
+// assign sets the parameters and returns the unused keyword arguments.
 func (m *macro) assign(f *frame, args []any, kw []keyword) []keyword {
 	used := 0
 	for i, p := range m.def.params {
@@ -70,7 +71,7 @@ func (m *macro) assign(f *frame, args []any, kw []keyword) []keyword {
 	return rest
 }
 
-// special fills caller, kwargs and varargs, and refuses arguments for which the macro has no place.
+// special sets caller, kwargs and varargs. It rejects arguments that the macro doesn't accept.
 func (m *macro) special(f *frame, args []any, kw []keyword) error {
 	def := m.def
 	if def.callerSlot >= 0 {

@@ -3,7 +3,7 @@ package jinja
 // nativeFunc is the body of a method.
 type nativeFunc func(c *call) (any, error)
 
-// methodSet holds the methods of one name, by the type that has them.
+// methodSet is the methods with one name, by the type that has them.
 type methodSet struct{ str, list, tuple, dict nativeFunc }
 
 func methodsNamed(name string) methodSet {
@@ -11,7 +11,7 @@ func methodsNamed(name string) methodSet {
 }
 
 func strMethod(name string) nativeFunc {
-	if name == "format" { // it looks up methods itself
+	if name == "format" { // it looks up methods at run time
 		return func(c *call) (any, error) { return c.format(c.args, c.kw) }
 	}
 	return strMethods[name]
@@ -31,7 +31,7 @@ func (m *methodSet) of(v any) nativeFunc {
 	return nil
 }
 
-// mutators are the dict methods that the sandbox takes away; a key of such a name hides behind them.
+// mutators are the dict methods that the sandbox removes. A key with such a name is hidden by them.
 var mutators = map[string]bool{"clear": true, "pop": true, "popitem": true, "setdefault": true, "update": true}
 
 var dictMethods = map[string]nativeFunc{

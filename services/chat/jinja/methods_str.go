@@ -62,7 +62,8 @@ func allRunes(name string, fn func(rune) bool) nativeFunc {
 	})
 }
 
-// isDigit is wider than decimal digits: superscripts, and digits in circles, are digits too.
+// isDigit is Python's str.isdigit for one character. Beyond decimal digits it includes superscripts
+// and circled digits.
 func isDigit(r rune) bool {
 	switch {
 	case unicode.IsDigit(r), r == 0xb2, r == 0xb3, r == 0xb9, r == 0x2070, r >= 0x2074 && r <= 0x2079,
@@ -108,8 +109,8 @@ func (c *call) trim(chars any, left, right bool) (any, error) {
 	return like(c.self, s), c.rt.step(len(s) >> 6)
 }
 
-// window applies the optional start and end arguments, counted in code points, and returns that part with
-// the number of code points before it; ok is false when start lies behind the end.
+// window applies the optional start and end arguments, counted in code points. It returns that part
+// and the number of code points before it. ok is false if start is after the end.
 func (c *call) window(from int) (part string, before int, ok bool, err error) {
 	s := c.text()
 	if err := c.rt.step(len(s) >> 6); err != nil {
@@ -213,7 +214,7 @@ func (c *call) split(name string, bySpace func(string, int) []string, bySep func
 	return c.texts(bySep(s, sep, limit)), nil
 }
 
-// texts makes a list of strings, of the kind that the method's object is.
+// texts returns a list of strings of the type of the method's object.
 func (c *call) texts(parts []string) *List {
 	l := &List{items: make([]any, len(parts))}
 	for i, s := range parts {

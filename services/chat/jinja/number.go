@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// maxBits bounds integers, so that no arithmetic on them is slow.
+// maxBits limits integers, so that no arithmetic on them is slow.
 const maxBits = 1 << 16
 
-// number is an operand: exactly one of big or float64, or a small integer.
+// number is an operand: a big integer, a float64 or a small integer.
 type number struct {
 	i       int64
 	f       float64
@@ -40,7 +40,7 @@ func (n number) bigInt() *big.Int {
 	return big.NewInt(n.i)
 }
 
-// float converts to float64; ok is false when an integer is too large for it.
+// float converts to float64. ok is false if an integer is too large.
 func (n number) float() (f float64, ok bool) {
 	switch {
 	case n.isFloat:
@@ -59,7 +59,7 @@ func (n number) isZero() bool {
 	return n.b == nil && n.i == 0
 }
 
-// fromBig returns b as the template value that it is.
+// fromBig returns b as a template value.
 func fromBig(b *big.Int) (any, error) {
 	if b.IsInt64() {
 		return b.Int64(), nil
@@ -93,7 +93,7 @@ func arith(op tokenKind, x, y number) (any, error) {
 	return bigArith(op, x, y)
 }
 
-// smallArith answers what fits in 64 bits.
+// smallArith computes results that fit in 64 bits.
 func smallArith(op tokenKind, a, b int64) (any, bool) {
 	switch op {
 	case tokAdd:
@@ -153,7 +153,7 @@ func bigArith(op tokenKind, x, y number) (any, error) {
 		return f, nil
 	case tokFloorDiv, tokMod:
 		m := new(big.Int)
-		z.DivMod(a, b, m) // Euclidean: the remainder is never negative
+		z.DivMod(a, b, m) // Euclidean division: the remainder is never negative
 		if m.Sign() != 0 && b.Sign() < 0 {
 			m.Add(m, b)
 			z.Sub(z, big.NewInt(1))
@@ -179,7 +179,7 @@ func bigPow(a, b *big.Int, x, y number) (any, error) {
 	if a.BitLen() > 1 && (!b.IsInt64() || b.Int64() > maxBits || int64(a.BitLen()-1)*b.Int64() > maxBits) {
 		return nil, &LimitError{"integer bits", maxBits}
 	}
-	if a.BitLen() <= 1 { // 0, 1 and -1, whose powers only depend on zero and on parity
+	if a.BitLen() <= 1 { // powers of 0, 1 and -1 depend only on whether the exponent is zero, and on its parity
 		b = new(big.Int).SetInt64(min(1, int64(b.Sign())) * int64(2-b.Bit(0)))
 	}
 	return fromBig(new(big.Int).Exp(a, b, nil))
@@ -215,7 +215,7 @@ func floatArith(op tokenKind, a, b float64) (any, error) {
 	return r, nil
 }
 
-// floatDivMod is Python's divmod: the remainder has the divisor's sign.
+// floatDivMod implements Python's divmod: the remainder has the divisor's sign.
 func floatDivMod(a, b float64) (q, m float64) {
 	m = math.Mod(a, b)
 	q = (a - m) / b
@@ -271,7 +271,8 @@ func compareOrdered[T int64 | float64 | string](a, b T) int {
 	return 0
 }
 
-// roundFloat is Python's round(f, digits): to the nearest, ties by the exact binary value.
+// roundFloat implements Python's round(f, digits): to nearest, with ties decided by the
+// exact binary value.
 func roundFloat(f float64, digits int) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) || digits > 323 {
 		return f
@@ -301,7 +302,7 @@ func bigFromText(s string, base int) (any, bool) {
 
 func isRangeError(err error) bool { return errors.Is(err, strconv.ErrRange) }
 
-// floatToInt drops the fraction.
+// floatToInt truncates the fraction.
 func floatToInt(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, failf("an integer can't hold %s", floatRepr(f))

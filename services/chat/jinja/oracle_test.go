@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/test/golden"
 )
 
-// row is one template that must give what Python's jinja2 gives.
+// row is one template whose output must equal that of Python's jinja2.
 type row struct{ name, template string }
 
 // expressionRows reads testdata/expressions.txt: each line is an expression.
@@ -58,7 +58,7 @@ func readFile(tb testing.TB, name string) string {
 // oracle is jinja2 as transformers configures it.
 var oracle = golden.Oracle{Script: "test/jinja/oracle.py", File: "testdata/oracle.golden", Form: form}
 
-// form converts an answer of the oracle to what [outcome] returns.
+// form converts the oracle's answer to the format of [outcome].
 func form(data json.RawMessage) (string, error) {
 	var answer struct {
 		Output *string
@@ -75,8 +75,8 @@ func form(data json.RawMessage) (string, error) {
 	return "error", err
 }
 
-// outcome describes the result of a render. Errors have words of their own, except
-// those of raise_exception.
+// outcome describes the result of a render. Error texts differ from Python's, except those of
+// raise_exception.
 func outcome(got string, err error) string {
 	var raised *jinja.RaisedError
 	switch {
@@ -88,8 +88,8 @@ func outcome(got string, err error) string {
 	return "error"
 }
 
-// TestOracle compares every row byte for byte with jinja2 as transformers configures it. Where Python fails
-// we must fail, and pass on the message of raise_exception.
+// TestOracle compares every row byte for byte with jinja2 as transformers configures it. If Python
+// fails, this package must fail, and must pass on the message of raise_exception.
 func TestOracle(t *testing.T) {
 	const now = "2024-07-26T09:05:03.000120"
 	rows := append(expressionRows(t), templateRows(t)...)

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// maxNesting bounds how deep statements and expressions may stand inside one another.
+// maxNesting limits the nesting of statements and expressions.
 const maxNesting = 150
 
-// parser turns tokens into the tree. Statements are in this file, expressions in parser_expr.go.
+// parser builds the tree from tokens. Statements are in this file, expressions in parser_expr.go.
 type parser struct {
 	name  string
 	toks  []token
 	pos   int
 	depth int
-	open  []string // tags that wait for their end
+	open  []string // open tags without an end tag so far
 
-	loops int  // for loops around, within the innermost function
-	inFor bool // inside any for statement, where 'loop' can't be assigned
+	loops int  // enclosing for loops within the innermost function
+	inFor bool // inside of a for statement, where 'loop' can't be assigned
 }
 
-// word is a name token that the grammar asks for, as in "name:endfor".
+// word is a name token that the grammar expects, as in "name:endfor".
 type word string
 
 func (p *parser) parse() ([]stmt, error) {
@@ -91,7 +91,7 @@ func (p *parser) failAt(line int, format string, args ...any) error {
 	return &SyntaxError{Name: p.name, Line: line, Message: fmt.Sprintf(format, args...)}
 }
 
-// enter counts one level of nesting; leave takes it back.
+// enter increments the nesting level, and leave decrements it.
 func (p *parser) enter() error {
 	p.depth++
 	if p.depth > maxNesting {
@@ -102,7 +102,7 @@ func (p *parser) enter() error {
 
 func (p *parser) leave() { p.depth-- }
 
-// statements parses up to a tag that begins with one of ends, which is left to the caller. Without ends
+// statements parses up to a tag that starts with one of ends, which the caller reads. Without ends
 // it parses to the end of the template.
 func (p *parser) statements(ends []word) ([]stmt, error) {
 	if err := p.enter(); err != nil {
@@ -162,7 +162,8 @@ func oneOf(ends []word) string {
 	return s.String()
 }
 
-// body parses the inside of a block whose opening tag is read but for its end, with the end tag's name.
+// body parses a block after the name and arguments of its opening tag, up to the end tag. It
+// returns the end tag's name.
 func (p *parser) body(ends ...word) ([]stmt, word, error) {
 	p.skip(tokColon)
 	if _, err := p.expect(tokBlockEnd); err != nil {
@@ -175,7 +176,8 @@ func (p *parser) body(ends ...word) ([]stmt, word, error) {
 	return body, word(p.next().text), nil
 }
 
-// functionBody is body for what compiles to a function of its own, which loops can't be left from.
+// functionBody is body for a block that compiles to a separate function. break and continue can't
+// leave it.
 func (p *parser) functionBody(end word) ([]stmt, error) {
 	loops := p.loops
 	p.loops = 0

@@ -32,7 +32,7 @@ func (p *parser) arguments(a *argList) error {
 	return err
 }
 
-// constants are the values of expressions, if all of them are constants, else nil.
+// constants returns the values of expressions if all are constants, otherwise nil.
 func constants(list []expr) []any {
 	if len(list) == 0 {
 		return nil

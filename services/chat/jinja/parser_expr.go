@@ -2,9 +2,9 @@ package jinja
 
 import "strings"
 
-// tupleRules say where a tuple without parentheses ends.
+// tupleRules describe where a tuple without parentheses ends.
 type tupleRules struct {
-	noCond bool // no "a if b else c": an if that follows belongs to the statement
+	noCond bool // no "a if b else c": a following if belongs to the statement
 	end    word
 	parens bool // between parentheses, where () is the empty tuple
 }
@@ -17,7 +17,7 @@ func (p *parser) tupleEnds(end word) bool {
 	return end != "" && p.atWord(end)
 }
 
-// tuple parses one expression, or several with commas as a tuple.
+// tuple parses one expression, or a tuple of comma-separated expressions.
 func (p *parser) tuple(rules tupleRules) (expr, error) {
 	var items []expr
 	for !p.tupleEnds(rules.end) {
@@ -146,7 +146,8 @@ func (p *parser) comparison() (expr, error) {
 	return c, nil
 }
 
-// folded makes a tuple or list of constants one, where nobody can tell that it is the same one each time.
+// folded converts a tuple or list of constants to a constant, if templates can't observe that it is
+// the same object each time.
 func folded(e expr) expr {
 	switch e := e.(type) {
 	case *tupleExpr:
@@ -203,7 +204,7 @@ func (p *parser) product() (expr, error) {
 	return p.binary(p.power, tokMul, tokDiv, tokFloorDiv, tokMod)
 }
 
-// power is left-associative in Jinja and binds weaker than a sign.
+// power is left-associative in Jinja and binds more weakly than a sign.
 func (p *parser) power() (expr, error) { return p.binary(p.unary, tokPow) }
 
 func (p *parser) unary() (expr, error) {
@@ -228,7 +229,7 @@ func (p *parser) unary() (expr, error) {
 	}
 }
 
-// signed is an operand with its signs and postfixes; filters apply to all of it.
+// signed parses an operand with its signs and postfixes. Filters apply to all of it.
 func (p *parser) signed() (expr, error) {
 	var e expr
 	var err error
@@ -300,7 +301,8 @@ func (p *parser) primary() (expr, error) {
 	}
 }
 
-// list parses expressions with commas up to and with the end token; a comma may stand last.
+// list parses comma-separated expressions up to and including the end token. A trailing comma is
+// allowed.
 func (p *parser) list(end tokenKind) ([]expr, error) {
 	var items []expr
 	for !p.at(end) {
@@ -388,7 +390,7 @@ func (p *parser) subscript(object expr) (expr, error) {
 	return &itemExpr{object, &tupleExpr{keys}}, nil
 }
 
-// slice parses what stands in brackets: an expression, or start:stop:step with each part optional.
+// slice parses the content of brackets: an expression, or start:stop:step with optional parts.
 func (p *parser) slice() (expr, error) {
 	var parts [3]expr
 	for i := range parts {

@@ -22,7 +22,7 @@ func (p *parser) parseFor(line int) (stmt, error) {
 	}
 	s.recursive = p.skipWord("recursive")
 	outer := p.loops
-	if s.recursive { // its body, with the else part, is a function
+	if s.recursive { // its body and its else part are a function
 		outer = 0
 	}
 	p.loops, outer = outer+1, p.loops
@@ -206,13 +206,13 @@ func (p *parser) signature(def *macroDef) error {
 	return nil
 }
 
-// targetRules say what an assignment target may be.
+// targetRules describe the allowed assignment targets.
 type targetRules struct {
-	end        word // ends a tuple without parentheses
+	end        word // end of a tuple without parentheses
 	namespaces bool // name.attribute is allowed
 }
 
-// targetName is a single name that can be assigned.
+// targetName parses a single assignable name.
 func (p *parser) targetName() (*token, error) {
 	t, err := p.expect(tokName)
 	if err == nil && isConstant(t.text) {

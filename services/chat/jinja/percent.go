@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// percent is format % values, Python's printf-style formatting.
+// percent implements format % values, Python's printf-style formatting.
 func (f *frame) percent(self any, format string, values any) (any, error) {
 	p := &percentFormat{rt: f.rt, format: format, values: []any{values}}
 	if t, ok := values.(*Tuple); ok {
@@ -19,7 +19,7 @@ func (f *frame) percent(self any, format string, values any) (any, error) {
 	switch v := values.(type) {
 	case *Dict:
 		p.mapping = v
-	case *List, *undefined: // Python takes whatever has items for a mapping, so nothing is left over
+	case *List, *undefined: // Python accepts any value with items as a mapping, so unused values are no error
 		p.loose = true
 	}
 	if err := p.run(); err != nil {
@@ -45,10 +45,10 @@ type percentFormat struct {
 // spec is one conversion: %[flags][width][.precision]kind, or a format specification of str.format.
 type spec struct {
 	minus, plus, blank, zero, alt bool
-	width, precision              int // precision -1: not given
+	width, precision              int // a precision of -1 means none
 	kind                          byte
 
-	// of str.format only
+	// Fields of str.format only.
 	fill     string
 	align    byte
 	grouping byte
@@ -84,7 +84,7 @@ func (p *percentFormat) take() (any, error) {
 	return p.values[p.next-1], nil
 }
 
-// conversion handles what follows a percent sign and returns the rest.
+// conversion formats the conversion after a percent sign and returns the rest of s.
 func (p *percentFormat) conversion(s string) (string, error) {
 	keyed := missing
 	if strings.HasPrefix(s, "(") {
@@ -320,7 +320,8 @@ func (p *percentFormat) convertInt(sp spec, v any) (string, error) {
 	return p.rt.signed(sp, sign, prefix, digits)
 }
 
-// signed puts sign and prefix before digits, and zeros between up to the width where the flags say so.
+// signed puts sign and prefix before digits, and pads with zeros up to the width if the flags
+// require it.
 func (rt *runtime) signed(sp spec, sign, prefix, digits string) (string, error) {
 	if sign == "" && sp.plus {
 		sign = "+"
@@ -352,7 +353,7 @@ func toFloat(v any) (float64, error) {
 	return f, nil
 }
 
-// maxPrecision is far above the digits that a float64 has.
+// maxPrecision is far above the number of digits of a float64.
 const maxPrecision = 2000
 
 func (rt *runtime) formatFloat(sp spec, f float64) (string, error) {
@@ -367,7 +368,7 @@ func (rt *runtime) formatFloat(sp spec, f float64) (string, error) {
 	return rt.signed(sp, sign, "", digits)
 }
 
-// floatDigits writes f without padding.
+// floatDigits formats f without padding.
 func floatDigits(sp spec, f float64) (string, error) {
 	precision := sp.precision
 	if precision < 0 {
@@ -397,7 +398,7 @@ func floatDigits(sp spec, f float64) (string, error) {
 	return s, nil
 }
 
-// generalFloat is C's %g, with an exponent from 10**limit on.
+// generalFloat implements C's %g, with an exponent from 10**limit on.
 func generalFloat(f float64, precision, limit int, keepZeros bool) string {
 	exp := strconv.FormatFloat(f, 'e', precision-1, 64)
 	mantissa, power, _ := strings.Cut(exp, "e")

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// str is Python's str().
+// str implements Python's str().
 func (rt *runtime) str(v any) (string, error) {
 	if s, ok := text(v); ok {
 		return s, nil
@@ -42,7 +42,7 @@ func (rt *runtime) appendStr(b []byte, v any) ([]byte, error) {
 	return rt.appendRepr(b, v, 0)
 }
 
-// appendRepr is Python's repr(). Functions and iterators print without the address that Python adds.
+// appendRepr implements Python's repr(). Functions and iterators print without Python's address.
 func (rt *runtime) appendRepr(b []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -100,7 +100,7 @@ func (rt *runtime) appendReprOf(b []byte, v any, depth int) ([]byte, error) {
 		}
 		return append(b, ')'), nil
 	case *loopState:
-		rt.buf = slices.Clip(rt.buf) // b may stand behind it, and to count the items can run parts of the template
+		rt.buf = slices.Clip(rt.buf) // b may share the buffer's memory, and counting the items can run parts of the template
 		n, err := v.length(rt)
 		b = strconv.AppendInt(append(b, "<LoopContext "...), int64(v.index0+1), 10)
 		b = strconv.AppendInt(append(b, '/'), int64(n), 10)
@@ -116,7 +116,7 @@ func (rt *runtime) appendReprOf(b []byte, v any, depth int) ([]byte, error) {
 	return append(b, "<"+typeName(v)+" object>"...), nil
 }
 
-// appendItems appends n items, separated by commas. On error there is no text.
+// appendItems appends n comma-separated items. On error it returns no text.
 func (rt *runtime) appendItems(b []byte, n int, at func(int) any, depth int) ([]byte, error) {
 	if err := rt.step(n); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (rt *runtime) appendDict(b []byte, d *Dict, depth int) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// maxDigits is how long an integer Python turns into text, or back.
+// maxDigits is the maximum length of an integer that Python converts to or from a string.
 const maxDigits = 4300
 
 func appendBig(b []byte, v *big.Int) ([]byte, error) {
@@ -170,7 +170,7 @@ func appendBig(b []byte, v *big.Int) ([]byte, error) {
 	return append(b, s...), nil
 }
 
-// floatRepr writes the shortest digits that read back as f, in Python's choice of notation.
+// floatRepr formats f with the fewest digits that read back as f, in Python's notation.
 func floatRepr(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -190,7 +190,7 @@ func floatRepr(f float64) string {
 	return s
 }
 
-// appendQuoted is the repr of a string.
+// appendQuoted implements repr of a string.
 func appendQuoted(b []byte, s string) []byte {
 	quote := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -216,7 +216,7 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, quote)
 }
 
-// appendHex writes a code point the way Python escapes it: \x1f, \u200b or \U000e0001.
+// appendHex writes a code point with Python's escapes: \x1f, \u200b or \U000e0001.
 func appendHex(b []byte, r rune) []byte {
 	kind, width := byte('x'), 2
 	if r > 0xffff {
@@ -228,7 +228,7 @@ func appendHex(b []byte, r rune) []byte {
 	return append(append(b, '\\', kind), strings.Repeat("0", width-len(hex))+hex...)
 }
 
-// briefRepr shows a key in an error message.
+// briefRepr formats a key for an error message.
 func briefRepr(v any) string {
 	switch v := v.(type) {
 	case string:

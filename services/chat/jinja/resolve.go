@@ -1,7 +1,7 @@
 package jinja
 
-// bind gives the names in body their slots. soft says that body runs under a condition of its own
-// scope, where an unknown filter or test is an error only once it runs.
+// bind assigns slots to the names in body. soft states that body is under a condition within its
+// scope: an unknown filter or test is then an error only when it runs.
 func (r *resolver) bind(body []stmt, s *symbols, soft bool) {
 	for _, st := range body {
 		if r.err != nil {
@@ -75,7 +75,7 @@ func (r *resolver) bindFor(st *forStmt, s *symbols, soft bool) {
 	orElse.declare(st.orElse)
 	if st.test != nil {
 		test := s.inner(fn)
-		test.level = -test.level // a generator of its own in Jinja, so with slots of its own
+		test.level = -test.level // Jinja compiles it to a separate generator, so it needs separate slots
 		test.paramTarget(st.target)
 		test.loadAll(st.test, 0)
 		st.testTarget = st.target.copy()
@@ -90,8 +90,8 @@ func (r *resolver) bindFor(st *forStmt, s *symbols, soft bool) {
 	st.alike = alike(st)
 }
 
-// alike is whether a loop does nothing but under conditions that are the same for all characters of a
-// text: constants, and attributes that texts don't have.
+// alike reports whether all effects of a loop are under conditions that are the same for all
+// characters of a string: constants, and attributes that strings don't have.
 func alike(st *forStmt) bool {
 	if st.usesLoop || st.test != nil || st.target.isTuple() || st.target.attr != "" {
 		return false
@@ -110,7 +110,7 @@ func alike(st *forStmt) bool {
 	return true
 }
 
-// sameOfAll is whether an expression has the same value whatever character stands in a variable.
+// sameOfAll reports whether an expression has the same value for every character in a variable.
 func sameOfAll(e expr, letter varRef) bool {
 	switch e := e.(type) {
 	case *constExpr:
@@ -121,7 +121,7 @@ func sameOfAll(e expr, letter varRef) bool {
 		return lacks(e.object, &e.key, letter)
 	case *compareExpr:
 		for _, op := range e.ops {
-			if op != tokEq && op != tokNe { // others fail, or use an iterator up
+			if op != tokEq && op != tokNe { // other operators fail, or consume an iterator
 				return false
 			}
 		}
@@ -134,7 +134,7 @@ func sameOfAll(e expr, letter varRef) bool {
 	return same
 }
 
-// lacks is whether object is that variable, and the key names nothing that a text has.
+// lacks reports whether object is that variable and no string has the attribute key.
 func lacks(object expr, key *fixedKey, letter varRef) bool {
 	name, ok := object.(*nameExpr)
 	return ok && name.ref == letter && key.inNoText()
@@ -237,7 +237,7 @@ func (r *resolver) expr(e expr, s *symbols, soft bool) {
 	e.children(func(c expr) { r.expr(c, s, soft) })
 }
 
-// finder looks for names that are read before anything in the same text sets them.
+// finder finds names that are read before the same body sets them.
 type finder struct{ wanted, found map[string]bool }
 
 func undeclared(body []stmt, names ...string) map[string]bool {

@@ -5,12 +5,13 @@ import (
 	"maps"
 )
 
-// Names are resolved when a template is parsed. Jinja compiles each template, macro and recursive loop to
-// a function, and each block inside to a scope of that function. A scope decides for every name that it
-// uses, as a whole and not line by line, where the name starts from: unknown, a parameter, the variables of
-// the caller, or a copy of the enclosing scope's variable. That is why a set inside of a for ends with the pass.
+// Names are resolved when a template is parsed. Jinja compiles each template, macro and recursive
+// loop to a function, and each block inside to a scope of that function. For every name that it
+// uses, a scope decides the initial value: unknown, a parameter, the caller's variable, or a copy
+// of the enclosing scope's variable. The decision applies to the whole scope and not line by line.
+// A set inside of a for loop therefore ends with the pass.
 
-// maxTree bounds the height of an expression's tree, and with it the stack that evaluation needs.
+// maxTree limits the height of an expression's tree, and so the stack that evaluation needs.
 const maxTree = 1000
 
 // function is the layout of a frame.
@@ -22,7 +23,7 @@ type function struct {
 	scope scope
 }
 
-// slotKey: equal names at one depth of scopes share a slot, as they do in Jinja.
+// slotKey identifies a slot. Equal names at one depth of scopes share a slot, as in Jinja.
 type slotKey struct {
 	level int
 	name  string
@@ -47,7 +48,7 @@ func (fn *function) slot(level int, name string) int {
 	return i
 }
 
-// scope lists the first values of a scope's variables.
+// scope lists the initial values of a scope's variables.
 type scope struct{ loads []load }
 
 type loadKind uint8
@@ -66,7 +67,7 @@ type load struct {
 	from varRef
 }
 
-// symbols is a scope while it is analysed.
+// symbols is a scope during its analysis.
 type symbols struct {
 	r      *resolver
 	parent *symbols
@@ -164,8 +165,8 @@ func (s *symbols) load(name string) {
 	}
 }
 
-// merge takes over what the branches of an if did: a name that only some of them set keeps its outer value
-// in the others.
+// merge combines the results of the branches of an if. A name that only some branches set keeps its
+// outer value in the others.
 func (s *symbols) merge(branches ...*symbols) {
 	stored := map[string]bool{}
 	for _, b := range branches {
@@ -227,7 +228,7 @@ func (s *symbols) paramTarget(t *target) {
 	}
 }
 
-// declare collects the names that statements use in this scope, without those of scopes inside.
+// declare collects the names that statements use in this scope, without those of inner scopes.
 func (s *symbols) declare(body []stmt) {
 	for _, st := range body {
 		s.declareOne(st)
@@ -311,7 +312,7 @@ func (r *resolver) failf(line int, format string, args ...any) {
 
 func (s *symbols) ref(name string) varRef {
 	ref, ok := s.find(name)
-	if !ok { // a filter of a set block may use a name that nothing else does
+	if !ok { // a filter of a set block may use a name that occurs nowhere else
 		s.load(name)
 		ref = s.refs[name]
 	}

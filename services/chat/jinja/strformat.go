@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// format is str.format, with attributes looked up by the rules of the sandbox.
+// format implements str.format. Attributes are looked up by the rules of the sandbox.
 func (c *call) format(args []any, kw []keyword) (any, error) {
 	p := &braceFormat{rt: c.rt, args: args, kw: kw}
 	_, p.escapes = c.self.(markup)
@@ -28,7 +28,7 @@ type braceFormat struct {
 	escapes bool
 }
 
-// run formats s; depth counts how many levels of fields inside of fields may follow.
+// run formats s. depth is the number of levels of nested fields that are still allowed.
 func (p *braceFormat) run(s string, depth int) (string, error) {
 	if depth == 0 {
 		return "", failf("the format nests fields too deep")
@@ -66,8 +66,8 @@ func (p *braceFormat) run(s string, depth int) (string, error) {
 	return string(out), p.rt.step(1 + len(out)>>6)
 }
 
-// fieldEnd returns the position of the brace that closes the one at the start of s. A bracketed key may
-// hold braces.
+// fieldEnd returns the position of the brace that closes the brace at the start of s. A bracketed
+// key may contain braces.
 func fieldEnd(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -123,7 +123,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// splitField cuts name!conversion:format.
+// splitField splits name!conversion:format.
 func splitField(s string) (name, conversion, format string) {
 	inBrackets := false
 	for i := range len(s) {
@@ -145,7 +145,7 @@ func splitField(s string) (name, conversion, format string) {
 	return s, "", ""
 }
 
-// value finds what a field names: an argument, then its attributes and items.
+// value returns the value of a field: an argument, then its attributes and items.
 func (p *braceFormat) value(name string) (any, error) {
 	end := strings.IndexAny(name, ".[")
 	if end < 0 {
@@ -207,7 +207,7 @@ func (p *braceFormat) argument(name string) (any, error) {
 	return p.args[i], nil
 }
 
-// formatValue is Python's format(v, spec).
+// formatValue implements Python's format(v, spec).
 func (rt *runtime) formatValue(v any, format string) (string, error) {
 	if format == "" {
 		return rt.str(v)
@@ -411,7 +411,7 @@ func integerParts(sp spec, n number) (sign, prefix, digits string, err error) {
 	return sign, prefix, digits, nil
 }
 
-// group puts separators into the whole part of a number.
+// group inserts separators into the integer part of a number.
 func group(s string, sp spec) string {
 	end := 0
 	for end < len(s) && (isDigitAt(s, end) || sp.kind|0x20 == 'x' && strings.IndexByte("abcdefABCDEF", s[end]) >= 0) {
@@ -431,7 +431,7 @@ func group(s string, sp spec) string {
 	return b.String() + s[end:]
 }
 
-// groupedZeros fills a grouped number with zeros, which are grouped as well.
+// groupedZeros pads a grouped number with zeros, which are grouped too.
 func (rt *runtime) groupedZeros(head, digits string, sp spec) (string, error) {
 	width := sp.width - len(head)
 	plain := strings.ReplaceAll(digits, string(sp.grouping), "")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// strftime formats t by C's directives in the C locale, as Python does for a time without a zone: %z and %Z
-// are empty.
+// strftime formats t with C's directives in the C locale. As in Python for a time without a zone,
+// %z and %Z are empty.
 func strftime(t time.Time, layout string) string {
 	var b strings.Builder
 	for i := 0; i < len(layout); i++ {
@@ -27,7 +27,7 @@ func strftime(t time.Time, layout string) string {
 		if i < len(layout) {
 			s, ok = directive(t, layout[i])
 		}
-		if !ok { // C leaves as it is what it does not know
+		if !ok { // C keeps unknown directives unchanged
 			b.WriteString(layout[start:min(i+1, len(layout))])
 			continue
 		}
@@ -36,7 +36,7 @@ func strftime(t time.Time, layout string) string {
 	return b.String()
 }
 
-// applyFlag changes the padding or the case, as the C library does.
+// applyFlag changes the padding or the case as the C library does.
 func applyFlag(s string, flag byte) string {
 	switch flag {
 	case '-', '_':
@@ -58,7 +58,7 @@ func applyFlag(s string, flag byte) string {
 	return s
 }
 
-// layouts are the directives that Go's own time layouts express.
+// layouts are the directives that Go's time layouts can express.
 var layouts = map[byte]string{
 	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006",
 	'd': "02", 'D': "01/02/06", 'e': "_2", 'F': "2006-01-02", 'H': "15", 'I': "03", 'j': "002",

@@ -18,7 +18,7 @@ func isASCII(s string) bool {
 
 func runeLen(s string) int { return utf8.RuneCountInString(s) }
 
-// runeOffset returns the byte offset of code point n, or the length when there are fewer.
+// runeOffset returns the byte offset of code point n, or the length of s if it has fewer.
 func runeOffset(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -36,7 +36,7 @@ func repeatText(s string, n int) string {
 	return strings.Repeat(s, n)
 }
 
-// isSpace is Python's str.isspace for one character.
+// isSpace implements Python's str.isspace for one character.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
 func isLineEnd(r rune) bool {
@@ -47,7 +47,7 @@ func isLineEnd(r rune) bool {
 	return false
 }
 
-// splitLines is Python's str.splitlines.
+// splitLines implements Python's str.splitlines.
 func splitLines(s string, keepEnds bool) []string {
 	var lines []string
 	for s != "" {
@@ -69,7 +69,8 @@ func splitLines(s string, keepEnds bool) []string {
 	return lines
 }
 
-// splitSpace is str.split without a separator: at most limit cuts, unless limit is negative.
+// splitSpace implements str.split without a separator: at most limit cuts, or all if limit is
+// negative.
 func splitSpace(s string, limit int) []string {
 	var parts []string
 	s = strings.TrimLeftFunc(s, isSpace)
@@ -84,7 +85,7 @@ func splitSpace(s string, limit int) []string {
 	return parts
 }
 
-// rsplitSpace is str.rsplit without a separator.
+// rsplitSpace implements str.rsplit without a separator.
 func rsplitSpace(s string, limit int) []string {
 	var parts []string
 	s = strings.TrimRightFunc(s, isSpace)
@@ -108,7 +109,7 @@ func reverse[T any](list []T) {
 	}
 }
 
-// rsplit is str.rsplit at a separator that is not empty.
+// rsplit implements str.rsplit with a separator that isn't empty.
 func rsplit(s, sep string, limit int) []string {
 	var parts []string
 	for limit < 0 || len(parts) < limit {
@@ -136,7 +137,7 @@ func (rt *runtime) pad(s, fill string, left, right int) (string, error) {
 	return repeatText(fill, left) + s + repeatText(fill, right), nil
 }
 
-// replace is str.replace; limit is negative for all.
+// replace implements str.replace. A negative limit replaces all.
 func (rt *runtime) replace(s, old, to string, limit int) (string, error) {
 	n := strings.Count(s, old)
 	if limit >= 0 {
@@ -156,7 +157,7 @@ func (rt *runtime) replace(s, old, to string, limit int) (string, error) {
 
 var htmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;")
 
-// escapeText returns s escaped for HTML, unless v, whose text it is, is markup.
+// escapeText returns s escaped for HTML, unless v, the value of s, is markup.
 func escapeText(v any, s string) string {
 	if _, ok := v.(markup); ok {
 		return s
@@ -164,7 +165,7 @@ func escapeText(v any, s string) string {
 	return htmlEscaper.Replace(s)
 }
 
-// parseInt is Python's int(text, base).
+// parseInt implements Python's int(text, base).
 func parseInt(s string, base int) (any, bool) {
 	s = normalDigits(strings.TrimFunc(s, isSpace))
 	sign := ""
@@ -203,7 +204,8 @@ func normalDigits(s string) string {
 	}, s)
 }
 
-// digitValue is a decimal digit's value, or -1. Unicode lists each script's ten digits in order.
+// digitValue returns a decimal digit's value, or -1. Unicode lists each script's ten digits in
+// order.
 func digitValue(r rune) int {
 	if !unicode.IsDigit(r) {
 		return -1
@@ -211,7 +213,7 @@ func digitValue(r rune) int {
 	d := 0
 	for ; d < 9 && unicode.IsDigit(r-1); d++ {
 		switch r {
-		case 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6: // mathematical zeros follow the nines of another style
+		case 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6: // mathematical zeros directly follow the nines of another style
 			return d
 		}
 		r--
@@ -219,7 +221,7 @@ func digitValue(r rune) int {
 	return d
 }
 
-// parseFloat is Python's float(text); too large a number is infinite.
+// parseFloat implements Python's float(text). A number that is too large becomes infinite.
 func parseFloat(s string) (float64, bool) {
 	s = normalDigits(strings.TrimFunc(s, isSpace))
 	if strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__") {

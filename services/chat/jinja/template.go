@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// Limits bound what one Parse or Render may use, so that no template can hang or kill the process.
-// Zero fields take the value of DefaultLimits.
+// Limits limit the resources of one Parse or Render, so that no template can hang or kill the
+// process. Zero fields get the value of DefaultLimits.
 type Limits struct {
 	// Steps counts executed statements, calls and loop passes, plus the work inside built-ins
 	// (one step per item, one per 64 bytes of text).
 	Steps int64
 	// Depth counts nested macro calls, recursive loops and nested values when printing.
 	Depth int
-	// Output is the largest text in bytes that a render, or any single value inside it, may reach.
+	// Output is the maximum size in bytes of a render's output, and of any single value inside of
+	// it.
 	Output int64
-	// Memory is the sum in bytes of all values that a render creates, garbage included.
+	// Memory is the maximum sum in bytes of all values that a render creates, including garbage.
 	Memory int64
 }
 
-// DefaultLimits suit chats of several megabytes.
+// DefaultLimits returns limits that suit chats of several megabytes.
 func DefaultLimits() Limits {
 	return Limits{Steps: 10_000_000, Depth: 150, Output: 64 << 20, Memory: 1 << 30}
 }
@@ -29,7 +30,7 @@ func DefaultLimits() Limits {
 // Option changes how a template renders.
 type Option func(*Template)
 
-// WithLimits replaces DefaultLimits. Fields that are zero or less keep their default.
+// WithLimits replaces DefaultLimits. Zero or negative fields keep their default.
 func WithLimits(l Limits) Option {
 	return func(t *Template) {
 		if l.Steps > 0 {
@@ -52,18 +53,19 @@ func WithClock(now func() time.Time) Option {
 	return func(t *Template) { t.now = now }
 }
 
-// Template is a compiled template. It is immutable: any number of goroutines may render it at once.
+// Template is a compiled template. It is immutable. Any number of goroutines may render it
+// concurrently.
 type Template struct {
 	name   string
 	body   []stmt
 	root   *function
-	names  []string // names looked up in the variables and globals, by their number in the tree
+	names  []string // names to look up in the variables and globals, by their number in the tree
 	limits Limits
 	now    func() time.Time
-	idle   sync.Pool // of *runtime, for their memory
+	idle   sync.Pool // *runtime values, for the reuse of their memory
 }
 
-// Parse compiles source. The name stands in error messages only. Every error is a *SyntaxError.
+// Parse compiles source. The name only appears in error messages. Every error is a *SyntaxError.
 func Parse(name, source string, opts ...Option) (*Template, error) {
 	t := &Template{name: name, limits: DefaultLimits(), now: time.Now} //nolint:forbidigo // strftime_now's clock, unless WithClock gives another
 	for _, o := range opts {
@@ -85,9 +87,10 @@ func Parse(name, source string, opts ...Option) (*Template, error) {
 	return t, nil
 }
 
-// Render executes the template with the variables of vars, which it reads and never changes; vars and
-// all that it holds must not change meanwhile. A nil vars is an empty one. Errors are a *RaisedError
-// (the template called raise_exception), a *RenderError, a *LimitError, or wrap ctx's error.
+// Render executes the template with the variables in vars. It reads vars and never changes it. The
+// caller must not change vars, or any value in it, during the render. A nil vars is empty. Errors
+// are a *RaisedError (the template called raise_exception), a *RenderError or a *LimitError, or
+// wrap ctx's error.
 func (t *Template) Render(ctx context.Context, vars *Dict) (string, error) {
 	if vars == nil {
 		vars = NewDict()
@@ -115,10 +118,10 @@ func (t *Template) runtime() *runtime {
 	return rt
 }
 
-// maxKept is the largest output in bytes whose memory is kept for the next render.
+// maxKept is the maximum size in bytes of an output buffer that is kept for the next render.
 const maxKept = 1 << 20
 
-// release keeps the memory of a render that is over, and nothing of what it knew.
+// release keeps the memory of a finished render for reuse, without its content.
 func (t *Template) release(rt *runtime) {
 	if cap(rt.buf) > maxKept {
 		return
@@ -136,20 +139,20 @@ type runtime struct {
 	t        *Template
 	ctx      context.Context //nolint:containedctx // lives for one Render call, as the struct does
 	vars     *Dict
-	values   []any // values of t.names, nil until first looked up
+	values   []any // values of t.names; nil before the first lookup
 	buf      []byte
-	captured int              // where in buf the block begins that is captured at the moment
-	calls    []*call          // to be used again
-	paths    map[string][]any // attributes that filters were given, parsed
-	steps    int64            // left
-	nextPoll int64            // when steps falls below it, the context is asked again
-	memory   int64            // left
+	captured int              // start in buf of the block that is being captured
+	calls    []*call          // finished calls, for reuse
+	paths    map[string][]any // attribute arguments of filters, parsed
+	steps    int64            // remaining steps
+	nextPoll int64            // the context is checked when steps falls below nextPoll
+	memory   int64            // remaining bytes
 	depth    int
 }
 
 const pollEvery = 1024
 
-// step charges n units of work and notices cancellation.
+// step charges n units of work and checks for cancellation.
 func (rt *runtime) step(n int) error {
 	rt.steps -= int64(n)
 	if rt.steps > rt.nextPoll {
@@ -165,7 +168,7 @@ func (rt *runtime) step(n int) error {
 	return nil
 }
 
-// grow charges the making of a value of n bytes. It is called before the memory is taken.
+// grow charges the creation of a value of n bytes. It must be called before the allocation.
 func (rt *runtime) grow(n int) error {
 	if n < 0 || int64(n) > rt.t.limits.Output {
 		return &LimitError{"output bytes", rt.t.limits.Output}
@@ -176,7 +179,7 @@ func (rt *runtime) grow(n int) error {
 	return rt.step(n >> 6)
 }
 
-// items charges the making of a list of n elements.
+// items charges the creation of a list of n elements.
 func (rt *runtime) items(n int) error {
 	if n < 0 || int64(n) > rt.t.limits.Output/16 {
 		return &LimitError{"output bytes", rt.t.limits.Output}
@@ -187,7 +190,7 @@ func (rt *runtime) items(n int) error {
 	return rt.step(n)
 }
 
-// checkBuf stops a render whose output, or the block captured at the moment, is too long.
+// checkBuf returns an error if the output, or the block that is being captured, is too long.
 func (rt *runtime) checkBuf() error {
 	if int64(len(rt.buf)-rt.captured) > rt.t.limits.Output {
 		return &LimitError{"output bytes", rt.t.limits.Output}
@@ -205,7 +208,7 @@ func (rt *runtime) push() error {
 
 func (rt *runtime) pop() { rt.depth-- }
 
-// capture runs fn and returns what fn wrote, which it takes from the output.
+// capture runs fn, removes from the output what fn wrote, and returns it.
 func (rt *runtime) capture(fn func() error) (string, error) {
 	start := len(rt.buf)
 	if err := rt.block(fn); err != nil {
@@ -214,7 +217,7 @@ func (rt *runtime) capture(fn func() error) (string, error) {
 	return rt.cut(start), nil
 }
 
-// block runs fn, whose text is bounded and charged for like a value, and leaves it in the output.
+// block runs fn and leaves its text in the output. The text is limited and charged like a value.
 func (rt *runtime) block(fn func() error) error {
 	outer := rt.captured
 	rt.captured = len(rt.buf)
@@ -227,7 +230,7 @@ func (rt *runtime) block(fn func() error) error {
 	return rt.grow(n)
 }
 
-// cut takes what was written since start from the output.
+// cut removes from the output what was written since start, and returns it.
 func (rt *runtime) cut(start int) string {
 	text := string(rt.buf[start:])
 	rt.buf = rt.buf[:start]
@@ -237,9 +240,9 @@ func (rt *runtime) cut(start int) string {
 // frame holds the variables of one running function: the template, a macro, a recursive loop.
 type frame struct {
 	rt    *runtime
-	outer *frame // of the function in whose source this one stands
+	outer *frame // frame of the function that encloses this one in the source
 	slots []any
-	few   [6]any // the slots, if there are no more
+	few   [6]any // storage for up to six slots
 }
 
 func (rt *runtime) enter(fn *function, outer *frame) *frame {
@@ -263,7 +266,7 @@ func (f *frame) up(hops int) *frame {
 	return f
 }
 
-// open gives the variables of a scope their first values.
+// open sets the variables of a scope to their initial values.
 func (f *frame) open(s *scope) {
 	for i := range s.loads {
 		switch l := &s.loads[i]; l.kind {
@@ -273,19 +276,20 @@ func (f *frame) open(s *scope) {
 			f.slots[l.slot] = f.up(l.from.hops).slots[l.from.slot]
 		case loadMissing:
 			f.slots[l.slot] = missing
-		case loadParam: // set by whoever opens the scope
+		case loadParam: // the function that opens the scope sets it
 		}
 	}
 }
 
-// close makes the variables of a scope unknown again, also to macros that still refer to them.
+// close makes the variables of a scope unknown again, for macros that still refer to them too.
 func (f *frame) close(s *scope) {
 	for i := range s.loads {
 		f.slots[s.loads[i].slot] = missing
 	}
 }
 
-// lookup finds a name in the caller's variables, then among the globals. Neither changes during a render.
+// lookup returns a name's value from the caller's variables, else from the globals. Neither changes
+// during a render.
 func (rt *runtime) lookup(name int) any {
 	if v := rt.values[name]; v != nil {
 		if v == none {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A template value is one of: nil (None), bool, int64, *big.Int (outside int64's range), float64, string,
-// markup, *List, *Tuple, *Dict, *undefined, *lazy, *rangeValue, *dictView, *namespace, *loopState, *macro,
-// *builtin.
+// A template value is one of: nil (None), bool, int64, *big.Int (outside of int64's range),
+// float64, string, markup, *List, *Tuple, *Dict, *undefined, *lazy, *rangeValue, *dictView,
+// *namespace, *loopState, *macro, *builtin.
 
-// sentinel marks states of a slot that are no value.
+// sentinel marks states of a slot that aren't values.
 type sentinel struct{ _ byte }
 
 var (
@@ -18,14 +18,15 @@ var (
 	none    any = &sentinel{} // None, in caches where nil means "not yet looked up"
 )
 
-// markup is text that is safe in HTML: joined with plain text by +, % or a method, it escapes that text.
+// markup is a string that is safe in HTML. Plain strings that are joined with it by +, % or a
+// method are escaped.
 type markup string
 
-// undefined is what an unknown name, key or attribute gives. It prints as nothing, is false and empty;
-// any other use is an error that says what was not there.
+// undefined is the value of an unknown name, key or attribute. It prints as an empty string, is
+// false and is empty. Any other use is an error that names the missing element.
 type undefined struct {
-	hint string // the whole message, when set
-	of   string // the type of the object that lacks the element, empty for a name
+	hint string // the whole message, if set
+	of   string // type of the object that lacks the element; "" for a name
 	key  any
 }
 
@@ -53,10 +54,10 @@ func undefinedName(name string) *undefined   { return &undefined{key: name} }
 func undefinedHint(hint string) *undefined   { return &undefined{hint: hint} }
 func undefinedIn(object, key any) *undefined { return &undefined{of: typeName(object), key: key} }
 
-// List is Python's list. Templates can't change one.
+// List is Python's list. Templates can't change it.
 type List struct{ items []any }
 
-// NewList makes a list of the given values, which follow the rules of Dict.Set.
+// NewList returns a list of the given values. Dict.Set lists the allowed types.
 func NewList(values ...any) *List {
 	l := &List{items: make([]any, len(values))}
 	for i, v := range values {
@@ -65,13 +66,13 @@ func NewList(values ...any) *List {
 	return l
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (l *List) Len() int { return len(l.items) }
 
 // At returns element i, which must be in range.
 func (l *List) At(i int) any { return l.items[i] }
 
-// Append adds a value at the end; it follows the rules of Dict.Set.
+// Append appends a value. Dict.Set lists the allowed types.
 func (l *List) Append(v any) { l.items = append(l.items, fromGo(v)) }
 
 // Tuple is Python's tuple. The pairs of the groupby filter also name their fields.
@@ -87,7 +88,7 @@ type rangeValue struct{ start, stop, step, n int64 }
 
 func (r *rangeValue) at(i int64) any { return r.start + i*r.step }
 
-// dictView is what a dict's keys, values and items methods return.
+// dictView is the result of a dict's methods keys, values and items.
 type dictView struct {
 	d    *Dict
 	kind viewKind
@@ -115,14 +116,14 @@ func (v *dictView) at(i int) any {
 	}
 }
 
-// lazy is a one-pass iterator: what Python's generators and reversed() are.
+// lazy is a one-pass iterator, like Python's generators and reversed().
 type lazy struct {
 	rt   *runtime
 	kind string // Python's name of the type
 	next func() (v any, ok bool, err error)
 }
 
-// pull takes the next item. Iterators over iterators count as depth.
+// pull returns the next item. An iterator over an iterator adds one level of depth.
 func (l *lazy) pull() (v any, ok bool, err error) {
 	if err := l.rt.push(); err != nil {
 		return nil, false, err
@@ -131,7 +132,7 @@ func (l *lazy) pull() (v any, ok bool, err error) {
 	return l.next()
 }
 
-// namespace is the one object whose attributes templates may set.
+// namespace is the only object whose attributes templates may set.
 type namespace struct{ attrs *Dict }
 
 // builtin is a function or a bound method that templates can call.
@@ -140,13 +141,13 @@ type builtin struct {
 	call func(c *call) (any, error)
 }
 
-// call is one call of a built-in function, method, filter or test. Only a lazy that it returns may hold on
-// to it: other calls use its memory again.
+// call is one call of a built-in function, method, filter or test. Only a lazy that it returns may
+// keep a reference: later calls reuse its memory.
 type call struct {
 	f    *frame
 	rt   *runtime
-	self any   // the value before the bar of a filter or test, or the object of a method
-	args []any // may stand in few: what outlives the call copies them
+	self any   // the value before the bar of a filter or test, or a method's object
+	args []any // may be stored in few, so values that outlive the call must be copied
 	kw   []keyword
 	few  [2]any
 }
@@ -156,8 +157,8 @@ type keyword struct {
 	value any
 }
 
-// bind puts positional and keyword arguments where names says; absent ones become missing. The first
-// required ones must be given.
+// bind assigns positional and keyword arguments to out in the order of names. Absent arguments
+// become missing. The first `required` arguments must be given.
 func (c *call) bind(fn string, required int, out []any, names ...string) error {
 	if len(c.args) > len(names) {
 		return failf("%s() takes at most %d arguments, got %d", fn, len(names), len(c.args))
@@ -202,7 +203,7 @@ func indexOf(names []string, name string) int {
 	return -1
 }
 
-// text returns the text of a str, which markup is too.
+// text returns the string of a str. markup is a str too.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -213,7 +214,7 @@ func text(v any) (string, bool) {
 	return "", false
 }
 
-// like gives s the kind of text that v is.
+// like converts s to the string type of v.
 func like(v any, s string) any {
 	if _, ok := v.(markup); ok {
 		return markup(s)
@@ -260,7 +261,7 @@ func typeName(v any) string {
 	}
 }
 
-// truth is Python's bool().
+// truth implements Python's bool().
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil, *undefined:
@@ -278,7 +279,7 @@ func truth(v any) bool {
 	return !ok || n > 0
 }
 
-// length is Python's len() for the types that have one and need no work for it.
+// length implements Python's len() for types whose length needs no computation.
 func length(v any) (int, bool) {
 	switch v := v.(type) {
 	case string:
@@ -315,7 +316,7 @@ func toInt(v any) (int64, bool) {
 	return 0, false
 }
 
-// wantInt is toInt for arguments; def stands for one that was not given.
+// wantInt is toInt for arguments. It returns def for an absent argument.
 func wantInt(what string, v any, def int64) (int, error) {
 	if v == missing {
 		return int(def), nil
@@ -343,10 +344,10 @@ func wantText(what string, v any, def string) (string, error) {
 
 func given(v any) bool { return v != missing && v != nil }
 
-// unsupported stands for a Go value that templates don't know; checkInput refuses it.
+// unsupported represents a Go value of a type that templates don't support. checkInput rejects it.
 type unsupported struct{ goType string }
 
-// fromGo turns the Go values that Dict.Set accepts into template values.
+// fromGo converts the Go values that Dict.Set accepts to template values.
 func fromGo(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, string, *big.Int, *List, *Dict:
@@ -372,7 +373,7 @@ func fromGo(v any) any {
 	}
 }
 
-// checkInput refuses values that no template can use, and nesting (or a cycle) deeper than limit.
+// checkInput rejects unsupported values, and nesting (or a cycle) deeper than limit.
 func checkInput(v any, limit int) error {
 	if limit < 0 {
 		return &LimitError{"depth", int64(-limit)}
