@@ -12,21 +12,21 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// arranged renders chats by a template that may have one slot for a system message, or
-// none. Messages are rendered as the client wrote them where the template shows them in
-// their order. Otherwise:
+// arranged renders chats with a template that may have one slot for a system message, or
+// none. It renders the messages unchanged if the template shows them in their order.
+// Otherwise:
 //
 //   - leading system and developer messages are merged into one;
-//   - system and developer messages elsewhere, or all where the template has no slot for
-//     them, become a marked part of the user or tool message beside them. Their position
-//     stays, so that the prompt of one turn is a prefix of the prompt of the next, which
-//     prefix caches need.
+//   - system and developer messages elsewhere, or all if the template has no slot for
+//     them, become a marked part of the adjacent user or tool message. Their position
+//     stays, so that the prompt of one turn is a prefix of the prompt of the next turn.
+//     Prefix caches need this.
 type arranged struct {
 	template inference.Template
 	shown    shown
 }
 
-// shown are the messages that a template shows in their order, measured by probes.
+// shown describes the messages that a template shows in their order. Probes measure it.
 type shown struct {
 	system  bool // one system message at the start
 	leading bool // several system messages at the start
@@ -34,8 +34,8 @@ type shown struct {
 	tools   bool // tool messages
 }
 
-// arrange measures which messages a template shows. A template that can't render one user
-// message isn't probed further.
+// arrange measures which messages a template shows. It stops at a template that can't
+// render one user message.
 func arrange(t inference.Template) *arranged {
 	user := inference.Message{Role: "user", Text: "probe-user"}
 	answer := inference.Message{Role: "assistant", Text: "probe-assistant"}
@@ -70,8 +70,8 @@ func shows(t inference.Template, messages ...inference.Message) bool {
 	return true
 }
 
-// Render renders the messages as they are, or in the first arrangement that the template
-// takes.
+// Render renders the messages unchanged, or in the first arrangement that the template
+// accepts.
 func (a *arranged) Render(ctx context.Context, req *inference.Request) (string, error) {
 	leading := slices.IndexFunc(req.Messages, func(m inference.Message) bool { return !isSystem(&m) })
 	if leading < 0 {
@@ -96,7 +96,7 @@ func (a *arranged) Render(ctx context.Context, req *inference.Request) (string, 
 	return "", first
 }
 
-// start is what becomes of the leading system messages.
+// start is the handling of the leading system messages.
 type start int
 
 const (
@@ -105,8 +105,8 @@ const (
 	foldedStart
 )
 
-// starts are the arrangements of so many leading messages, in the order in which they are
-// tried.
+// starts returns the arrangements for this number of leading messages, in the order of
+// the attempts.
 func (a *arranged) starts(leading int) []start {
 	switch {
 	case leading == 0:
@@ -121,7 +121,7 @@ func (a *arranged) starts(leading int) []start {
 	return []start{asWritten, mergedStart, foldedStart}
 }
 
-// folds reports for each attempt whether system messages after the start are folded.
+// folds returns for each attempt whether system messages after the start are folded.
 func (a *arranged) folds(middle bool) []bool {
 	switch {
 	case !middle:
@@ -180,7 +180,7 @@ type sequence struct {
 	tools    bool   // the template shows tool messages
 }
 
-// push appends a message, with the pending text at its start. It copies what it changes.
+// push appends a message, with the pending text at its start. It changes copies only.
 func (s *sequence) push(m inference.Message, origin int) {
 	if s.pending != "" {
 		m = prefixed(m, s.pending)
@@ -190,8 +190,9 @@ func (s *sequence) push(m inference.Message, origin int) {
 }
 
 // fold moves the system message at index i into the next message, if that is a user or
-// tool message. Otherwise it moves into the message before it, or becomes a user message.
-// The next message decides alone, because it is the same in all later turns of the chat.
+// tool message. Otherwise fold moves it into the previous message, or converts it to a
+// user message. Only the next message decides, because it stays the same in all later
+// turns of the chat.
 func (s *sequence) fold(messages []inference.Message, i int) {
 	content, _ := textOf(&messages[i]).(string)
 	text := "<system>\n" + content + "\n</system>"
@@ -235,7 +236,7 @@ func suffixed(m inference.Message, text string) inference.Message {
 
 var messageIndex = regexp.MustCompile(`^messages\[(\d+)\]`)
 
-// atOrigin gives the index of an error's parameter as it is in the request.
+// atOrigin changes the index in an error's parameter to the index in the request.
 func (s *sequence) atOrigin(err error) error {
 	if err == nil {
 		return nil

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// oneSystem has one slot for a system message and refuses others.
+	// oneSystem has one slot for a system message and rejects others.
 	oneSystem = `{% if messages[0].role == 'system' %}S:{{ messages[0].content }};{% set messages = messages[1:] %}{% endif %}` +
 		`{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('system must be first') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
 	// firstSystem shows the first system message and drops others without an error.
 	firstSystem = `{% for m in messages %}{% if m.role != 'system' or loop.first %}{{ m.role[0] }}:{{ m.content }};{% endif %}{% endfor %}`
 	// topSystem shows all system messages at the start.
 	topSystem = `{% for m in messages %}{% if m.role == 'system' %}{{ m.content }};{% endif %}{% endfor %}{% for m in messages %}{% if m.role != 'system' %}{{ m.role[0] }}:{{ m.content }};{% endif %}{% endfor %}`
-	// pairs refuses all system messages, and messages of one role in a row.
+	// pairsOnly rejects all system messages, and consecutive messages of one role.
 	pairsOnly = `{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
-	// noSystem refuses all system messages.
+	// noSystem rejects all system messages.
 	noSystem = `{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
 )
 
-// chatOf makes messages of lines such as "user: hi".
+// chatOf builds messages from lines such as "user: hi".
 func chatOf(lines ...string) []inference.Message {
 	messages := make([]inference.Message, len(lines))
 	for i, line := range lines {
@@ -79,8 +79,8 @@ func TestArrangeParts(t *testing.T) {
 	}
 }
 
-// TestArrangeErrors checks that a refusal of all arrangements is the template's own, and
-// that the parameter of an error is an index of the request.
+// TestArrangeErrors checks that the error is the template's own if it rejects all
+// arrangements, and that the parameter of an error has an index of the request.
 func TestArrangeErrors(t *testing.T) {
 	_, err := render(t, pairsOnly, &inference.Request{Messages: chatOf("system: a", "user: c", "user: d")})
 	if e := inference.AsError(err); err == nil || e.Param != "messages" || !strings.Contains(e.Message, "roles must alternate") {
@@ -94,7 +94,8 @@ func TestArrangeErrors(t *testing.T) {
 	}
 }
 
-// TestMalformedCalls shows what a model wrote as the arguments of a call.
+// TestMalformedCalls checks that malformed arguments of a call are rendered as the model
+// wrote them.
 func TestMalformedCalls(t *testing.T) {
 	const (
 		asText   = `{% for m in messages %}{% for c in m.tool_calls %}{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}{% endif %}{% endfor %}{% endfor %}`

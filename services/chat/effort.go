@@ -7,21 +7,22 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Variables by which templates tell their models how much to think.
+// Variables with which templates instruct their models how much to think.
 const (
-	effortVariable   = "reasoning_effort" // a word, as gpt-oss takes it
-	thinkingVariable = "enable_thinking"  // true or false, as Qwen 3 takes it
+	effortVariable   = "reasoning_effort" // a word, as in gpt-oss
+	thinkingVariable = "enable_thinking"  // true or false, as in Qwen 3
 )
 
-// efforts says which of them a template reads.
+// efforts reports which of the variables a template reads.
 type efforts struct{ word, thinking bool }
 
 func effortsOf(source string) efforts {
 	return efforts{word: strings.Contains(source, effortVariable), thinking: strings.Contains(source, thinkingVariable)}
 }
 
-// set gives the template the request's effort, or refuses one that it has no way
-// to tell its model of. OpenAI's default changes nothing.
+// set sets the template's variable for the request's effort. It rejects an
+// effort that the template can't express. OpenAI's default effort changes
+// nothing.
 func (e efforts) set(vars *jinja.Dict, effort string) error {
 	switch {
 	case effort == "":

@@ -12,20 +12,20 @@ const (
 	FirstSystem = firstSystem
 )
 
-// CompileAt compiles a Jinja template that reads a given time from the clock, and that renders
-// messages as they are written.
+// CompileAt compiles a Jinja template with a fixed clock. The template renders messages
+// without rearranging them.
 func CompileAt(now time.Time, model string, source inference.TemplateSource) (inference.Template, error) {
 	return compiler{now: func() time.Time { return now }}.parse(model, source.Source, source)
 }
 
-// Traits are what a Jinja template was found to do with its messages.
+// Traits describes how a Jinja template handles its messages.
 type Traits struct {
-	None   bool // knows content that is none
+	None   bool // handles None as content
 	Parts  bool // reads lists of parts
 	Images bool // shows images
 }
 
-// TraitsOf returns those of a compiled template.
+// TraitsOf returns the traits of a compiled template.
 func TraitsOf(t inference.Template) Traits {
 	jinja, ok := t.(*template)
 	if !ok {

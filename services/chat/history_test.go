@@ -20,8 +20,8 @@ func renderHistory(t *testing.T, source string, req *inference.Request) (string,
 	return template.Render(t.Context(), req)
 }
 
-// TestHistoryGoldens renders testdata/history/*.liquid: each shows one way in which
-// such templates are written.
+// TestHistoryGoldens renders testdata/history/*.liquid. Each file shows one common way to write
+// such templates.
 func TestHistoryGoldens(t *testing.T) {
 	chat := &inference.Request{Messages: []inference.Message{
 		{Role: "developer", Text: "Answer in verse."},
@@ -111,8 +111,8 @@ func TestHistorySyntax(t *testing.T) {
 	}
 }
 
-// TestHistoryBounds: no history template hangs or kills the process. The limits are a part of the real
-// ones, to be reached sooner.
+// TestHistoryBounds checks that no history template hangs or kills the process. The limits are a
+// fraction of the real ones, so that they are reached sooner.
 func TestHistoryBounds(t *testing.T) {
 	tier.Computes(t)
 	many := make([]inference.Message, 2000)

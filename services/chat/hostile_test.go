@@ -9,10 +9,10 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestHostile: no template hangs the process or fills its memory, neither while it is
-// compiled, when it is tried on a message, nor when it is rendered. What all of it
-// allocates is bounded, garbage included. They get a part of the limits, but for one that
-// takes time and one that takes memory.
+// TestHostile checks that no template hangs the process or fills its memory when it is
+// compiled, probed or rendered. It limits the total allocations, including garbage. The
+// templates get a fraction of the limits, except one that takes time and one that takes
+// memory.
 func TestHostile(t *testing.T) {
 	tier.Computes(t)
 	if testing.Short() {
@@ -68,7 +68,8 @@ func TestHostile(t *testing.T) {
 			if e := inference.AsError(err); err == nil || e.Param != "messages" || !strings.Contains(e.Err.Error(), "template needs more than") {
 				t.Fatalf("got %v", err)
 			}
-			// Three times, as two probes went before; buffers that grow are copied.
+			// Two probes precede the render, so the factor is three. Growing buffers are
+			// copied.
 			if taken := after.TotalAlloc - before.TotalAlloc; taken > 4*3*maxMemory/uint64(part) {
 				t.Errorf("it took %d MB", taken>>20)
 			} else {

@@ -9,14 +9,14 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// imagePlaces is how the images of a chat get into its prompt.
+// imagePlaces describes how the images of a chat get into its prompt.
 type imagePlaces struct {
-	shown bool   // by the template, in the places where they are
-	token string // as in [inference.TemplateSource], where they aren't
+	shown bool   // by the template, at their positions
+	token string // as in [inference.TemplateSource], for templates that don't show images
 }
 
-// showsImages tries the template on a list with an image: one that passes over it
-// renders the same as without.
+// showsImages probes the template with a list that has an image. A template that
+// ignores images renders the same with and without the image.
 func (t *template) showsImages() bool {
 	text := inference.Part{Kind: inference.PartText, Text: probeText}
 	without, err := t.probe(text)
@@ -40,8 +40,8 @@ type placer struct {
 	placed int
 }
 
-// text is the content of a message as one text. As in vLLM, the tokens of its images
-// stand before it, a line each, but for those that it has already.
+// text returns the content of a message as one string. As in vLLM, each image's
+// token is on a line before the text, unless the text has the token already.
 func (p *placer) text(index int, m *inference.Message) (any, error) {
 	content := textOf(m)
 	if !hasImages(m) || p.token == inference.NoImageToken {
@@ -51,7 +51,7 @@ func (p *placer) text(index int, m *inference.Message) (any, error) {
 		part := fmt.Sprintf("messages[%d].content[%d]", index, slices.IndexFunc(m.Parts, isImage))
 		return nil, inference.Unsupported(part, "this model takes no image_url content: its chat template shows no images, and no trident.image_token says what stands for one in a prompt")
 	}
-	text, _ := content.(string) // a message with parts has one
+	text, _ := content.(string) // a message with parts has a string
 	rest, lines := text, []string{}
 	for _, part := range m.Parts {
 		if !isImage(part) {

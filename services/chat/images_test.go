@@ -7,7 +7,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Templates that show images: as Qwen's, as Mistral's, by a count, and in texts alone.
+// Templates that show images: in Qwen's way, in Mistral's way and by a count. The last
+// shows text parts only.
 const (
 	visionTemplate  = `{% for m in messages %}[{{ m.role }}]{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'image' %}<img>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}`
 	presentTemplate = `{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if 'image' in p or 'image_url' in p or p['type'] in ['image', 'image_url'] %}[IMG]{% else %}{{ p['text'] }}{% endif %}{% endfor %}{% endif %}{% endfor %}`

@@ -1,5 +1,5 @@
-// Package chat turns messages into prompts by a model's own chat template. It is
-// pure: no network, clock or logger.
+// Package chat converts messages to prompts with a model's own chat template. It is pure: no
+// network, clock or logger.
 package chat
 
 import (
@@ -16,28 +16,28 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// What one render may use: some seconds of one core, and a part of the memory
-// that as many requests as are served at once must share.
+// Limits of one render: a few seconds of one core, and a share of the memory for all
+// concurrent requests.
 const (
 	maxSteps  = 5_000_000
 	maxMemory = 256 << 20 // bytes
 )
 
-// Compile compiles the chat template of a model: Hugging Face's, or a Liquid one for a model
-// that has none. Errors name the line.
+// Compile compiles the chat template of a model: a Hugging Face template, or a Liquid
+// template for a model without one. Errors name the line.
 func Compile(model string, source inference.TemplateSource) (inference.Template, error) {
 	return compiler{}.compile(model, source)
 }
 
-// compiler compiles chat templates. The zero value has the real clock and the full limits.
+// compiler compiles chat templates. The zero value uses the real clock and the full limits.
 type compiler struct {
-	now  func() time.Time // what templates see of the clock; nil for time.Now
-	part int              // of the limits, one in so many, for tests that come to all of them
+	now  func() time.Time // clock of templates; nil for time.Now
+	part int              // divisor of the limits, for tests that reach all limits
 }
 
 func (c compiler) limited(limit int) int { return limit / max(c.part, 1) }
 
-// compile parses a template and finds out how it wants its messages.
+// compile parses a template and probes which messages it shows.
 func (c compiler) compile(model string, source inference.TemplateSource) (inference.Template, error) {
 	if source.Liquid {
 		return c.compileHistory(source.Source, source.ImageToken)
@@ -57,10 +57,10 @@ func (c compiler) compile(model string, source inference.TemplateSource) (infere
 	return &byTools{plain: arrange(plain), tools: arrange(tools)}, nil
 }
 
-// byTools are two templates of a model, of which one is for chats with tools.
+// byTools is a model's two templates, one of them for chats with tools.
 type byTools struct{ plain, tools *arranged }
 
-// Render gives the prompt that asks for the next assistant message.
+// Render returns the prompt for the next assistant message.
 func (t *byTools) Render(ctx context.Context, req *inference.Request) (string, error) {
 	if len(req.Tools) > 0 {
 		return t.tools.Render(ctx, req)
@@ -79,7 +79,7 @@ func (c compiler) parse(model, source string, of inference.TemplateSource) (*tem
 	}
 	t := &template{
 		parsed: parsed, tokens: of.Tokens, images: imagePlaces{token: of.ImageToken},
-		// A template that doesn't know OpenAI's newer names gets the older ones.
+		// A template without OpenAI's newer names gets the older names.
 		developer: strings.Contains(source, "developer"),
 		efforts:   effortsOf(source),
 		none:      asksForNone.MatchString(source),
@@ -90,9 +90,9 @@ func (c compiler) parse(model, source string, of inference.TemplateSource) (*tem
 	return t, nil
 }
 
-// asksForNone finds templates that compare with none: they expect none as the content
-// of messages without one. Others print "None", or fail on it or on a missing content,
-// and get the empty string.
+// asksForNone matches templates that compare a value with none. They expect none as the
+// content of messages without content. Other templates print "None", or fail on none or a
+// missing content, and so get the empty string.
 var asksForNone = regexp.MustCompile(`(?i)(\bis|[!=]=)\s+(not\s+)?none\b`)
 
 // template renders one model's chats.
@@ -103,12 +103,12 @@ type template struct {
 	efforts   efforts
 	parts     bool // reads content that is a list of parts
 	images    imagePlaces
-	none      bool // knows content that is none
+	none      bool // handles None as content
 	rawCalls  bool // shows arguments of tool calls that are strings
 }
 
-// takesParts tries the template on a content list: one that can't read lists
-// fails on it, or prints it as a list.
+// takesParts probes the template with a content list. A template that can't read lists
+// fails, or prints the list itself.
 func (t *template) takesParts() bool {
 	out, err := t.probe(inference.Part{Kind: inference.PartText, Text: probeText})
 	return err == nil && strings.Contains(out, probeText) && !strings.Contains(out, "'"+probeText) && !strings.Contains(out, `"`+probeText)
@@ -132,7 +132,7 @@ func (t *template) takesRawCalls() bool {
 	return err == nil && strings.Contains(out, probeText)
 }
 
-// probe renders a message that is a list.
+// probe renders a message whose content is a list.
 func (t *template) probe(parts ...inference.Part) (string, error) {
 	probing := *t
 	probing.parts, probing.images.shown = true, true
@@ -143,8 +143,8 @@ func (t *template) probe(parts ...inference.Part) (string, error) {
 	return t.parsed.Render(context.Background(), vars)
 }
 
-// Render gives the prompt that asks for the next assistant message, unless the
-// request leaves that out or the last message open.
+// Render returns the prompt for the next assistant message, unless the request omits the
+// generation prompt or leaves the last message open.
 func (t *template) Render(ctx context.Context, req *inference.Request) (string, error) {
 	vars, err := t.vars(req)
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *template) Render(ctx context.Context, req *inference.Request) (string, 
 	}
 }
 
-// open ends a prompt with the text of its last message, where transformers'
+// open ends a prompt after the text of its last message, as transformers'
 // continue_final_message does.
 func open(prompt string, last *inference.Message) (string, error) {
 	text := last.Text
@@ -189,8 +189,8 @@ func open(prompt string, last *inference.Message) (string, error) {
 	return prompt, nil
 }
 
-// vars are the variables that transformers' apply_chat_template gives a
-// template; the request's own may add to them and win.
+// vars returns the variables that transformers' apply_chat_template passes to a template.
+// The request's own variables are added and take precedence.
 func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	messages := make([]any, len(req.Messages))
 	places := placer{imagePlaces: t.images}
@@ -226,8 +226,8 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	return vars, merge(vars, req.TemplateArgs)
 }
 
-// merge adds the request's own variables. Those that its fields decide, and have
-// checked, can't be set in this way; saying what holds anyway does no harm.
+// merge adds the request's own variables. It rejects variables that request fields set and
+// validate, unless the value is the neutral one.
 func merge(vars *jinja.Dict, args json.RawMessage) error {
 	if len(args) == 0 {
 		return nil
@@ -269,7 +269,7 @@ func decodeAll(raw []json.RawMessage) ([]any, error) {
 func (t *template) message(m *inference.Message, content any) (*jinja.Dict, error) {
 	d := jinja.NewDict()
 	if m.Reasoning != "" {
-		d.Set("thinking", m.Reasoning) // the name that harmony's templates have
+		d.Set("thinking", m.Reasoning) // name in harmony's templates
 	}
 	d.Set("role", t.role(m.Role))
 	if content == nil && !t.none {
@@ -295,7 +295,7 @@ func (t *template) message(m *inference.Message, content any) (*jinja.Dict, erro
 	return d, nil
 }
 
-// role maps OpenAI's roles to those that templates know. Constants cost no memory.
+// role converts OpenAI's roles to the template's roles. Constants don't allocate.
 func (t *template) role(role string) any {
 	switch {
 	case role == "user":
@@ -310,8 +310,8 @@ func (t *template) role(role string) any {
 	return role
 }
 
-// content keeps a list for templates that read lists, but for one with images that the
-// template doesn't show.
+// content returns a list for templates that read lists, except for a list with images that
+// the template doesn't show.
 func (t *template) content(places *placer, index int, m *inference.Message) (any, error) {
 	if m.Parts != nil && !m.NoContent && t.parts && (t.images.shown || !hasImages(m)) {
 		return partList(m.Parts), nil
@@ -319,8 +319,8 @@ func (t *template) content(places *placer, index int, m *inference.Message) (any
 	return places.text(index, m)
 }
 
-// textOf is the content as one text, or nil: lists become their texts, a line each,
-// as vLLM joins them.
+// textOf returns the content as one string, or nil. The texts of a list are joined with line
+// breaks, as in vLLM.
 func textOf(m *inference.Message) any {
 	switch {
 	case m.NoContent && m.Refusal != "":
@@ -344,7 +344,7 @@ func partList(parts []inference.Part) []any {
 	for i, p := range parts {
 		d := jinja.NewDict()
 		if p.Kind == inference.PartImage {
-			d.Set("type", "image") // what templates call it
+			d.Set("type", "image") // name in chat templates
 		} else {
 			d.Set("type", "text")
 			d.Set("text", p.Text)
@@ -354,7 +354,8 @@ func partList(parts []inference.Part) []any {
 	return list
 }
 
-// toolCalls gives templates the arguments as objects, not as OpenAI's strings.
+// toolCalls returns calls for the template. Arguments are objects and not strings as in
+// OpenAI's API.
 func (t *template) toolCalls(calls []inference.ToolCall) ([]any, error) {
 	list := make([]any, len(calls))
 	for i := range calls {
@@ -374,9 +375,9 @@ func (t *template) toolCalls(calls []inference.ToolCall) ([]any, error) {
 	return list, nil
 }
 
-// arguments returns the arguments of a call for the template. What the model wrote as
-// malformed arguments is shown as a string. A template that shows objects only gets one:
-// the last value of each repeated key, or the string as the value of one key.
+// arguments returns the arguments of a call for the template. Malformed arguments are shown
+// as the string that the model wrote. A template that only shows objects gets an object with
+// the last value of each repeated key, or with the string as the value of one key.
 func (t *template) arguments(call *inference.ToolCall) (any, error) {
 	if call.Malformed && t.rawCalls {
 		return string(call.Arguments), nil

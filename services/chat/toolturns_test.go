@@ -11,7 +11,7 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// toolTurns is a chat of so many tool calls, with a system message after each result.
+// toolTurns returns a chat of n tool calls, with a system message after each result.
 func toolTurns(n int) []inference.Message {
 	messages := []inference.Message{
 		{Role: "system", Text: "You are an agent."}, {Role: "developer", Text: "Use the tools."}, {Role: "user", Text: "Begin."},
@@ -41,20 +41,22 @@ func prefixes(t *testing.T, template inference.Template, turns func(n int) []inf
 	return true, nil
 }
 
-// TestToolTurns holds the prompts of 20 tool turns to what prefix caches need, with a
-// system message after each result: by templates that show those, and by ones that don't.
+// TestToolTurns checks that the prompts of 20 tool turns suit prefix caches, with a system
+// message after each result. It covers templates that show these system messages and
+// templates that don't.
 func TestToolTurns(t *testing.T) {
 	checkToolTurns(t, append(ourFamilies(t), family{"one system", chat.OneSystem}, family{"first system", chat.FirstSystem}), 6)
 }
 
-// TestRealToolTurns does so by the templates of real models.
+// TestRealToolTurns is TestToolTurns with the templates of real models.
 func TestRealToolTurns(t *testing.T) {
 	tier.Computes(t)
 	checkToolTurns(t, realFamilies(t), 40)
 }
 
-// checkToolTurns demands that chats with system messages are rendered with stable
-// prefixes by each template that renders chats without them so, at least the given number.
+// checkToolTurns compares chats with and without system messages. A template with stable
+// prefixes for chats without them must have stable prefixes for chats with them. At least
+// the given number of templates must qualify.
 func checkToolTurns(t *testing.T, families []family, least int) {
 	t.Helper()
 	checked := 0
@@ -74,7 +76,7 @@ func checkToolTurns(t *testing.T, families []family, least int) {
 			return kept
 		}
 		if stable, _ := prefixes(t, template, without); !stable {
-			continue // by its own rules: it drops what earlier turns had, or refuses tools
+			continue // the template itself breaks the prefix: it drops earlier turns' text, or rejects tools
 		}
 		stable, err := prefixes(t, template, toolTurns)
 		if !stable {
