@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// file is one of an archive's.
+// file is a file of an archive.
 type file struct {
 	from, to string
 	mode     int64
 }
 
-// archive writes a tar.gz whose bytes follow from the files' and the time alone.
+// archive writes a tar.gz whose bytes depend only on the files and the time.
 func archive(path string, files []file, at time.Time) (err error) {
 	out, err := os.Create(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func add(tape *tar.Writer, f file, at time.Time) error {
 	return err
 }
 
-// sums writes SHA256SUMS of a folder's archives, as sha256sum -c reads it.
+// sums writes SHA256SUMS of a folder's archives, in the format of sha256sum -c.
 func sums(folder string) (err error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.tar.gz"))
 	if err != nil {

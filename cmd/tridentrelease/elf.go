@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// check reads a binary's ELF: it must be for the architecture, and need no glibc
-// that is newer. It gives the one that it needs.
+// check reads a binary's ELF. The binary must be for the architecture and must not
+// need a newer glibc than newest. check returns the glibc version that it needs.
 func check(path, goarch, newest string) (glibc string, err error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -45,8 +45,8 @@ func check(path, goarch, newest string) (glibc string, err error) {
 	return glibc, nil
 }
 
-// compare orders versions: numbers with dots between them. The empty one is the
-// oldest; what is no number is older than any.
+// compare orders versions of dot-separated numbers. The empty version is the oldest.
+// A part that isn't a number is older than every number.
 func compare(a, b string) int {
 	for a != "" || b != "" {
 		var x, y string
@@ -67,14 +67,14 @@ func number(text string) int {
 	return n
 }
 
-// stamp asks the binary for its version, where this machine can run it: natively, or
-// by qemu's emulation of a user's programs. Elsewhere the version must be in it.
+// stamp runs the binary to get its version if this machine can run it, natively or
+// with qemu's user-mode emulation. Otherwise the binary must contain the version.
 func stamp(ctx context.Context, path, goarch, version string) (said string, err error) {
 	if goarch == runtime.GOARCH {
 		return runs(exec.CommandContext(ctx, path, "version"), version)
 	}
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[goarch]
-	sysroot := "/usr/" + machine + "-linux-gnu" // where Debian has the libraries of other architectures
+	sysroot := "/usr/" + machine + "-linux-gnu" // Debian's folder for libraries of other architectures
 	emulator, err := exec.LookPath("qemu-" + machine)
 	if _, missing := os.Stat(sysroot); err == nil && missing == nil {
 		return runs(exec.CommandContext(ctx, emulator, "-L", sysroot, path, "version"), version) //nolint:gosec // what was just built

@@ -1,5 +1,5 @@
-// Command tridentrelease makes the archives of a release: one for each platform,
-// the same bytes from the same source, and their checksums.
+// Command tridentrelease builds the archives of a release, one for each
+// platform, and their checksums. The same source yields the same bytes.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// options of a release.
+// options are the options of a release.
 type options struct {
 	Version string `required:"" help:"What trident version prints, and archives are named by."`
 	Zig     string `default:".venv-release/bin/python -m ziglang" help:"The Zig whose C compiler links against an old glibc for any architecture."`
@@ -42,8 +42,8 @@ type target struct{ goarch, zig string }
 
 func targets() []target { return []target{{"amd64", "x86_64"}, {"arm64", "aarch64"}} }
 
-// newestGLIBC is the glibc that the binaries may need: what Triton's containers
-// have, from 24.07 (Ubuntu 22.04) on.
+// newestGLIBC is the newest glibc that the binaries may need. Triton's
+// containers have it from 24.07 (Ubuntu 22.04) on.
 const newestGLIBC = "2.34"
 
 func command(ctx context.Context, args []string, out io.Writer) error {
@@ -80,15 +80,15 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return sums(o.Out)
 }
 
-// release is what all archives have in common.
+// release is the common data of all archives.
 type release struct {
 	*options
 
 	compiler string
-	files    []string // that are in each archive, besides the program
+	files    []string // files in each archive besides the program
 }
 
-// make makes one archive.
+// make builds one archive.
 func (r *release) make(ctx context.Context, t target, out io.Writer) error {
 	o, compiler := r.options, r.compiler
 	binary := filepath.Join(o.Out, "trident")
@@ -131,7 +131,7 @@ func build(ctx context.Context, o *options, t target, compiler, binary string) e
 	if err != nil {
 		return err
 	}
-	// The compiler is called in other folders.
+	// cgo runs the compiler in other folders, so its path must be absolute.
 	cc = zig + strings.TrimPrefix(cc, strings.Fields(o.Zig)[0])
 	cmd.Env = append(environment(compiler), "CGO_ENABLED=1", "GOOS=linux", "GOARCH="+t.goarch, "GOFLAGS=", "CC="+cc, "CXX=false", "ZIG_GLOBAL_CACHE_DIR="+cache)
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -140,7 +140,7 @@ func build(ctx context.Context, o *options, t target, compiler, binary string) e
 	return nil
 }
 
-// shipped are the files beside the binary, in order.
+// shipped returns the files in an archive besides the binary, in order.
 func shipped(ctx context.Context) ([]string, error) {
 	text, err := exec.CommandContext(ctx, "git", "ls-files", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "THIRD_PARTY_NOTICES", "deploy", "docs").Output()
 	if err != nil {

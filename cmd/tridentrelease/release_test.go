@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestArchive wants the same bytes from the same files, whatever their order and
-// their own times.
+// TestArchive checks that the same files yield the same bytes, whatever their order
+// and modification times.
 func TestArchive(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	folder := t.TempDir()
@@ -71,7 +71,7 @@ func list(t *testing.T, all []byte) string {
 	}
 }
 
-// TestCheck reads a program of this system's.
+// TestCheck reads a program of this system.
 func TestCheck(t *testing.T) {
 	const program = "/bin/sh"
 	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
@@ -106,7 +106,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestStamp asks programs that stand in for Trident.
+// TestStamp uses programs that stand in for Trident.
 func TestStamp(t *testing.T) {
 	for _, row := range []struct{ name, says, want string }{
 		{"as it must", "trident v1.2.3\nengines: remote, local (Triton in this process)", ""},
@@ -135,7 +135,7 @@ func TestChoose(t *testing.T) {
 		{"go1.26.12", "go1.26.12"},
 		{"go1.26.12-vendor", "go1.26.12-vendor"},
 		{"go1.25.99", pinned},
-		{"go1.27.0", pinned}, // newer, but from before the fixes
+		{"go1.27.0", pinned}, // newer, but without the fixes
 		{"go1.27.3", pinned},
 		{"go1.27.4", "go1.27.4"},
 		{"go1.28rc1", "go1.28rc1"},
@@ -150,7 +150,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestToolchain puts a script in the go command's place: the tests need no network.
+// TestToolchain replaces the go command by a script, so that the tests need no
+// network.
 func TestToolchain(t *testing.T) {
 	for _, row := range []struct{ name, script, want, fails string }{
 		{"fetched", `case "$GOTOOLCHAIN" in ` + pinned + `) echo ` + pinned + `;; *) echo go1.26.8;; esac`, pinned, ""},

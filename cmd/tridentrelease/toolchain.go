@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// pinned is the Go that releases are built with, whichever one runs: their standard
-// library must have the fixes that are published, those of HTTP/2 in net/http (1.26.9)
-// and of trusted certificates in crypto/x509 (1.26.10) among them. docs/security.md has
-// the list. The same compiler also makes the same bytes on every machine.
+// pinned is the Go version that releases are built with, whichever Go runs. Its
+// standard library must have all published fixes, including those of HTTP/2 in net/http
+// (1.26.9) and of trusted certificates in crypto/x509 (1.26.10). docs/security.md has
+// the list. The same compiler also produces the same bytes on every machine.
 const pinned = "go1.26.11"
 
-// pinnedNext is the pinned one's counterpart of the next line: 1.27.1 is newer than
-// the pinned one, and lacks its fixes.
+// pinnedNext is the pinned version's counterpart in the next release line. For example,
+// 1.27.1 is newer than the pinned version but lacks its fixes.
 const pinnedNext = "go1.27.4"
 
-// toolchain gives the Go to build with, and sees to it that it is there: the go command
-// fetches it, and checks it against the checksum database.
+// toolchain returns the Go version to build with, and makes sure that it is installed.
+// The go command downloads it and verifies it with the checksum database.
 func toolchain(ctx context.Context) (string, error) {
 	running, err := goversion(exec.CommandContext(ctx, "go", "env", "GOVERSION"))
 	if err != nil {
@@ -44,8 +44,8 @@ func toolchain(ctx context.Context) (string, error) {
 	return chosen, nil
 }
 
-// choose takes the running Go if it has all fixes of the pinned one. One of an
-// unknown version, such as a development tree's, is older than all.
+// choose returns the running Go version if it has all fixes of the pinned one. A Go of
+// an unknown version, such as a development build, counts as older.
 func choose(running string) string {
 	if version.Lang(running) == version.Lang(pinned) && version.Compare(running, pinned) >= 0 || version.Compare(running, pinnedNext) >= 0 {
 		return running
@@ -53,7 +53,8 @@ func choose(running string) string {
 	return pinned
 }
 
-// environment is this process's, with a toolchain that go may not exchange.
+// environment returns this process's environment, with a toolchain that go must not
+// replace.
 func environment(compiler string) []string {
 	return append(os.Environ(), "GOTOOLCHAIN="+compiler)
 }
@@ -68,7 +69,7 @@ func goversion(cmd *exec.Cmd) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// builtBy reads a binary's build information: it must name the compiler.
+// builtBy checks that a binary's build information names the compiler.
 func builtBy(path, compiler string) error {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
