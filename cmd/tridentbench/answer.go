@@ -8,28 +8,28 @@ import (
 	"strconv"
 )
 
-// answer reads one answer of HTTP/1.1 after another, fed with pieces of any
-// size, and counts what is in it. It allocates nothing for a token, so that the
-// driver costs the machine little and its counts are exact. It knows what
-// servers of the OpenAI API send: a head, then a body of known length or in
-// chunks, which is one JSON object or server-sent events.
+// answer parses one HTTP/1.1 response after another from pieces of any size,
+// and counts its content. It allocates nothing per token, so that the driver
+// uses little CPU and its counts are exact. It supports the responses of OpenAI
+// API servers: a head, then a body of known length or in chunks. The body is
+// one JSON object or server-sent events.
 type answer struct {
 	sampling bool // keep the text of the events
 
 	stage   stage
-	line    partial // of the head, and of the chunks' sizes
-	event   partial // of the events
+	line    partial // line of the head, or of a chunk's size
+	event   partial // line of the events
 	status  int
 	chunked bool
 	stream  bool // the body is events
-	left    int  // bytes of the body, or of the chunk
+	left    int  // remaining bytes of the body, or of the chunk
 
 	tokens   int // events with content
-	writes   int // chunks, which are the server's writes
+	writes   int // number of chunks, which are the server's writes
 	finished bool
-	done     bool   // [DONE] has come
-	body     []byte // of an answer that isn't events
-	text     []byte // of the events, when sampling
+	done     bool   // [DONE] was received
+	body     []byte // body of a response without events
+	text     []byte // text of the events, if sampling
 }
 
 type stage uint8
@@ -45,14 +45,15 @@ const (
 	stageComplete
 )
 
-// reset makes ready for the next answer on the connection.
+// reset prepares for the next response on the connection.
 func (a *answer) reset(sampling bool) {
 	*a = answer{sampling: sampling, line: a.line[:0], event: a.event[:0], body: a.body[:0], text: a.text[:0]}
 }
 
 func (a *answer) complete() bool { return a.stage == stageComplete }
 
-// feed takes the next piece and gives how many tokens it completed.
+// feed parses the next piece. It returns the number of tokens that the piece
+// completed.
 func (a *answer) feed(data []byte) (tokens int, err error) {
 	before := a.tokens
 	for len(data) > 0 && err == nil && a.stage != stageComplete {
@@ -83,7 +84,7 @@ func (a *answer) endOfPart() {
 	a.stage = stageComplete
 }
 
-// control takes a line of the protocol.
+// control parses a line of the protocol.
 func (a *answer) control(line []byte) error {
 	switch a.stage {
 	case stageStatus:
@@ -154,7 +155,7 @@ func (a *answer) size(line []byte) error {
 	return nil
 }
 
-// take reads a piece of the body.
+// take parses a piece of the body.
 func (a *answer) take(data []byte) error {
 	if !a.stream {
 		a.body = append(a.body, data...)
@@ -174,7 +175,7 @@ func (a *answer) take(data []byte) error {
 	}
 }
 
-// payload looks into an event as far as its kind needs.
+// payload parses an event as far as its kind requires.
 func (a *answer) payload(data []byte) error {
 	switch {
 	case hasText(data, `"content":`):
@@ -195,7 +196,7 @@ func (a *answer) payload(data []byte) error {
 	return nil
 }
 
-// hasText tells whether the object has the key with a string that isn't empty.
+// hasText reports whether the object has the key with a non-empty string.
 func hasText(object []byte, key string) bool {
 	i := bytes.Index(object, []byte(key))
 	if i < 0 {
@@ -225,7 +226,8 @@ func (a *answer) keep(data []byte) error {
 	return nil
 }
 
-// check tells whether a complete answer is the whole one with so many tokens.
+// check returns an error unless the response is complete and valid, with this
+// number of tokens.
 func (a *answer) check(tokens int) error {
 	switch {
 	case a.status != 200:
@@ -264,11 +266,11 @@ func (a *answer) checkBody(tokens int) error {
 	return nil
 }
 
-// partial is a line that has come in part.
+// partial is an incomplete line.
 type partial []byte
 
-// next gives the next line without its end, and what follows it. A line that
-// isn't whole is kept. The line is valid until the next call.
+// next returns the next line without its line end, and the rest of data. It
+// stores an incomplete line. The line is valid until the next call.
 func (p *partial) next(data []byte) (line, rest []byte, whole bool) {
 	line, rest, whole = bytes.Cut(data, []byte("\n"))
 	if !whole {

@@ -14,8 +14,8 @@ func event(delta, finish string) string {
 	return `data: {"id":"x","choices":[{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + "}]}\n\n"
 }
 
-// three is an answer of three tokens in two writes; the second token comes with
-// spaces and in two chunks, as of another server.
+// three is a response of three tokens in two writes. The second token has
+// spaces and is in two chunks, as from another server.
 func three() string {
 	role := event(`"role":"assistant","content":"","refusal":null`, "null")
 	second := `data: {"choices": [{"delta": {"content": "\n\"b"}, "finish_reason": null}]}` + "\n\n"
@@ -74,7 +74,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswerAllocatesNothing in a stream, but for what a connection keeps.
+// TestAnswerAllocatesNothing checks that a stream allocates nothing beyond the
+// connection's buffers.
 func TestAnswerAllocatesNothing(t *testing.T) {
 	a, wire := new(answer), []byte(three())
 	if n := testing.AllocsPerRun(100, func() {
@@ -90,7 +91,8 @@ func TestAnswerAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkAnswer: what does a token cost the driver, one token a write?
+// BenchmarkAnswer measures the driver's cost per token, with one token per
+// write.
 func BenchmarkAnswer(b *testing.B) {
 	a := new(answer)
 	a.reset(false)

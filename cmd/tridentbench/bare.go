@@ -18,9 +18,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// bareClient is the least that a client of tritonserver in Go can be: one
-// grpc-go stream a request, whose responses are looked into no further than to
-// count them. What is slower than it is slower by its own doing.
+// bareClient is a minimal tritonserver client in Go. It opens one grpc-go
+// stream per request and only parses responses as far as counting requires. It
+// is the lower bound for the cost of other clients.
 type bareClient struct{ conn *grpc.ClientConn }
 
 func newBareClient(endpoint string) (*bareClient, error) {
@@ -49,7 +49,7 @@ func connected(ctx context.Context, conn *grpc.ClientConn) error {
 	return nil
 }
 
-// encodeRequest makes the message of a job, for [bareClient.stream].
+// encodeRequest returns the message of a job for [bareClient.stream].
 func encodeRequest(j *job) ([]byte, error) {
 	req, err := inferRequest(j)
 	if err != nil {
@@ -61,7 +61,8 @@ func encodeRequest(j *job) ([]byte, error) {
 	return proto.Marshal(req)
 }
 
-// stream calls each for every response with text, and ends with the request.
+// stream calls each for every response with text. It returns at the end of the
+// request.
 func (c *bareClient) stream(ctx context.Context, request []byte, each func(text []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,7 +133,7 @@ func (s *bareSession) run(ctx context.Context, rec *recorder) error {
 
 func (*bareSession) close() {}
 
-// leanCodec sends encoded requests and reads each response into a [reply].
+// leanCodec sends encoded requests and decodes each response into a [reply].
 type leanCodec struct{}
 
 func (leanCodec) Name() string { return "proto" }
@@ -155,10 +156,10 @@ func (leanCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return r.decode(buffer.ReadOnlyData())
 }
 
-// reply is what the bare client reads of a ModelStreamInferResponse.
+// reply is the part of a ModelStreamInferResponse that the bare client reads.
 type reply struct {
 	failure string
-	text    []byte // valid until the next one
+	text    []byte // valid until the next response
 }
 
 func (r *reply) decode(message []byte) error {
@@ -172,8 +173,8 @@ func (r *reply) decode(message []byte) error {
 	})
 }
 
-// response finds the text among the raw contents, which are in the outputs'
-// order.
+// response finds the text among the raw contents, which have the order of the
+// outputs.
 func (r *reply) response(response []byte) error {
 	outputs, raws, at := 0, 0, -1
 	return fields(response, func(number protowire.Number, value []byte) error {
@@ -193,7 +194,7 @@ func (r *reply) response(response []byte) error {
 	})
 }
 
-// fields calls each for the message's fields that have a length.
+// fields calls each for the message's length-delimited fields.
 func fields(message []byte, each func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestLeanCodec: what it reads is what the generated code would.
+// TestLeanCodec compares the codec with the generated code.
 func TestLeanCodec(t *testing.T) {
 	output := func(name string) *kserve.ModelInferResponse_InferOutputTensor {
 		return &kserve.ModelInferResponse_InferOutputTensor{Name: name, Datatype: "BYTES", Shape: []int64{1}}
@@ -50,8 +50,8 @@ func TestLeanCodec(t *testing.T) {
 	}
 }
 
-// TestRequest: the bare client asks for what Trident asks for, and for the final
-// flag.
+// TestRequest checks that the bare client sends the same request as Trident,
+// plus the request for the final flag.
 func TestRequest(t *testing.T) {
 	wire, err := encodeRequest(&job{Model: "m", Tokens: 7})
 	if err != nil {

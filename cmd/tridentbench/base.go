@@ -20,7 +20,7 @@ type commit struct {
 
 func (c commit) String() string { return fmt.Sprintf("%.10s (%s)", c.Hash, c.Subject) }
 
-// resolveCommit finds the commit that a name stands for.
+// resolveCommit returns the commit that a name refers to.
 func resolveCommit(ctx context.Context, name string) (commit, error) {
 	if name == "" {
 		return commit{}, errors.New("the base is missing: make bench-compare BASE=COMMIT")
@@ -33,15 +33,15 @@ func resolveCommit(ctx context.Context, name string) (commit, error) {
 	return commit{Hash: hash, Subject: subject}, nil
 }
 
-// build checks the commit out into a temporary worktree below the folder, runs its own
-// make build there, and copies the binary. The worktree is removed again, as Go's build
-// cache makes another build quick.
+// build checks the commit out into a temporary worktree in the folder, runs `make
+// build` there, and copies the binary. It removes the worktree afterwards, because Go's
+// build cache makes a second build fast.
 func (c commit) build(ctx context.Context, folder, binary string) (err error) {
 	tree := filepath.Join(folder, "base")
-	if err := os.RemoveAll(tree); err != nil { // of a run that was killed
+	if err := os.RemoveAll(tree); err != nil { // left by a killed run
 		return err
 	}
-	// The second --force takes the place of a worktree that is recorded, but is gone.
+	// The second --force replaces a worktree that is registered but missing.
 	if _, err := output(ctx, ".", "git", "worktree", "add", "--quiet", "--force", "--force", "--detach", tree, c.Hash); err != nil {
 		return err
 	}
@@ -58,16 +58,16 @@ func (c commit) build(ctx context.Context, folder, binary string) (err error) {
 	return nil
 }
 
-// commandStop is the time that a command has to end after a cancellation.
+// commandStop is the time limit for a command to end after a cancellation.
 const commandStop = 5 * time.Second
 
 // output runs a command in a folder and returns its standard output. An error has the
-// last lines of its standard error. The end of the context ends the command and its
-// children.
+// last lines of standard error. When the context ends, the command and its children
+// end.
 func output(ctx context.Context, folder string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // git, make and our own program
 	cmd.Dir, cmd.SysProcAttr = folder, attributes()
-	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MFLAGS=") // those of a make that runs the bench are not for another tree
+	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MFLAGS=") // the flags of a make that runs the bench don't apply to another tree
 	cmd.Cancel = func() error { return interruptGroup(cmd.Process.Pid) }
 	cmd.WaitDelay = commandStop
 	var out, errs strings.Builder

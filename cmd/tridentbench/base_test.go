@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// repositoryOf makes the working directory a git repository with a commit for each
+// repositoryOf makes the working directory a git repository with one commit per
 // Makefile, and returns the commits.
 func repositoryOf(t *testing.T, makefiles ...string) []commit {
 	t.Helper()
@@ -47,7 +47,7 @@ func git(t *testing.T, args ...string) string {
 	return out
 }
 
-// expectNoWorktree fails if the build of a base has left something.
+// expectNoWorktree fails if the build of a base has left a worktree.
 func expectNoWorktree(t *testing.T, folder string) {
 	t.Helper()
 	if list := git(t, "worktree", "list"); strings.Count(list, "\n") != 1 {
@@ -77,8 +77,8 @@ func TestResolveCommit(t *testing.T) {
 	}
 }
 
-// TestBuildBase builds the commit and not the working tree, and leaves no worktree, even
-// after a run that was killed.
+// TestBuildBase checks that the commit is built and not the working tree, and that no
+// worktree remains, even after a killed run.
 func TestBuildBase(t *testing.T) {
 	commits := repositoryOf(t,
 		"build:\n\tmkdir bin && echo 'echo the first' >bin/trident\n",
@@ -88,7 +88,7 @@ func TestBuildBase(t *testing.T) {
 	)
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "trident-base")
-	git(t, "worktree", "add", "--quiet", "--lock", filepath.Join(folder, "base"), "HEAD") // as a killed run leaves it
+	git(t, "worktree", "add", "--quiet", "--lock", filepath.Join(folder, "base"), "HEAD") // as left by a killed run
 	if err := os.WriteFile(binary, []byte("an old one"), 0o600); err != nil {
 		t.Fatal(err)
 	}

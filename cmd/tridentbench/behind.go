@@ -17,7 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/kserve"
 )
 
-// serveRPC serves ModelInfer by grpc-go's server as Trident has it.
+// serveRPC serves ModelInfer with grpc-go's server, configured as in Trident.
 func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.BufferSlice) (mem.BufferSlice, error)) (*grpc.Server, net.Addr, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,11 +37,11 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 			},
 		}},
 	}, s)
-	go func() { _ = s.Serve(listener) }() // the driver sees that nobody answers
+	go func() { _ = s.Serve(listener) }() // the driver notices a failure
 	return s, listener.Addr(), nil
 }
 
-// passCodec leaves messages as they are.
+// passCodec passes messages on unchanged.
 type passCodec struct{}
 
 func (passCodec) Name() string { return "proto" }
@@ -64,9 +64,9 @@ func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// serveBehind serves the engine behind grpc-go until the input ends, and nothing else:
-// no admission, metrics, logs, limits, or answers beyond the tensor. It says where by
-// [announce].
+// serveBehind serves the engine behind grpc-go until the input ends. It has nothing
+// else: no admission, metrics, logs or limits, and responses only have the tensor. It
+// prints its address with [announce].
 func serveBehind(ctx context.Context, engine inference.Forwarder, in io.Reader, out io.Writer) error {
 	s, address, err := serveRPC(ctx, func(ctx context.Context, request mem.BufferSlice) (mem.BufferSlice, error) {
 		m, err := inference.NewInferRequest(request)
@@ -87,7 +87,8 @@ func serveBehind(ctx context.Context, engine inference.Forwarder, in io.Reader, 
 	return err
 }
 
-// tensorOf is a ModelInferResponse that has but the raw contents of the first output.
+// tensorOf returns a ModelInferResponse that only has the raw contents of the first
+// output.
 func tensorOf(responses iter.Seq2[*inference.Response, error]) (answer mem.BufferSlice, err error) {
 	for resp, failure := range responses {
 		switch {

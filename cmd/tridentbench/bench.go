@@ -61,8 +61,8 @@ func (o *options) validatePeers() error {
 	return nil
 }
 
-// run measures and writes what was asked for. What it has started has ended when
-// it returns.
+// run measures and writes the requested outputs. All processes that it started have
+// ended when it returns.
 func (b *bench) run(ctx context.Context) (err error) {
 	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the rest; their logs are in .cache/bench.")
 	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context's end
@@ -93,7 +93,7 @@ func (b *bench) write() error {
 	return err
 }
 
-// restart begins with processes that have done little yet.
+// restart starts new processes for a round.
 func (b *bench) restart(ctx context.Context) (err error) {
 	if err := b.stop(); err != nil { //nolint:contextcheck // nothing may be left when it fails
 		return err
@@ -113,9 +113,9 @@ func (b *bench) stop() error {
 	return fleet.stop()
 }
 
-// rounds lets the columns have their turns: within a round each scenario, within
-// a scenario each column. Each round has processes of its own: what one leaves behind
-// in them is no matter of the next. A round that wouldn't end in time isn't begun.
+// rounds measures the columns in turn: each column within a scenario, and each
+// scenario within a round. Each round has new processes, so that rounds don't affect
+// each other. No round is started that wouldn't end within the time limit.
 func (b *bench) rounds(ctx context.Context) error {
 	if err := b.round(ctx, 0, true); err != nil {
 		return err
@@ -134,12 +134,12 @@ func (b *bench) rounds(ctx context.Context) error {
 	return nil
 }
 
-// warmUp brings every column to what a server in use is: its first requests meet
-// memory that the kernel has yet to give, and say nothing of the later ones.
+// warmUp brings every column to the state of a server in use. The first requests are
+// slow because the kernel still has to provide memory, and aren't representative.
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
 		j := job{Address: c.address, Path: c.path, Model: "burst", Streams: 8, Requests: 512, Tokens: 32}
-		if c.name == colCannedRPC || c.name == colEngineRPC { // have unary calls only
+		if c.name == colCannedRPC || c.name == colEngineRPC { // they only support unary calls
 			j.Model, j.Bytes = echoModel, 1<<10
 		}
 		_, err := c.measure(ctx, &j)
@@ -157,7 +157,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	latest := map[string]float64{} // tokens a write, by column
+	latest := map[string]float64{} // tokens per write, by column
 	for i := range b.scenarios {
 		s := &b.scenarios[i]
 		if s.once != once {
@@ -183,8 +183,8 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 	return nil
 }
 
-// failed makes an error the bench's end, except where a peer can't do what the
-// bench's own columns can: it is told, and the peer's place stays empty.
+// failed returns an error that ends the bench, except for a peer that doesn't support
+// a scenario. In that case it prints the error, and the peer has no result.
 func (b *bench) failed(ctx context.Context, c *column, where string, err error) error {
 	if err == nil {
 		return nil
@@ -197,7 +197,8 @@ func (b *bench) failed(ctx context.Context, c *column, where string, err error) 
 	return nil
 }
 
-// includes tells whether a column takes part; peers do in all that has rounds.
+// includes reports whether a column takes part. Peers take part in all scenarios with
+// rounds.
 func (s *scenario) includes(c *column, o *options) bool {
 	return slices.Contains(s.columns, c.name) || o.Peer[c.name] != nil && !s.once
 }
@@ -218,7 +219,7 @@ func (s *scenario) jobFor(c *column, latest map[string]float64) *job {
 	return &j
 }
 
-// versionOf is that of a trident, with the first line that it prints.
+// versionOf returns the first line that trident version prints.
 func versionOf(ctx context.Context, trident string) (string, error) {
 	text, err := exec.CommandContext(ctx, trident, "version").Output()
 	if err != nil {
@@ -228,10 +229,10 @@ func versionOf(ctx context.Context, trident string) (string, error) {
 	return strings.TrimPrefix(line, "trident "), nil
 }
 
-// profileTime is how long a CPU profile lasts.
+// profileTime is the duration of a CPU profile.
 const profileTime = 3 * time.Second
 
-// profiles saves CPU profiles of Trident at work.
+// profiles saves CPU profiles of Trident under load.
 func (b *bench) profiles(ctx context.Context) error {
 	if b.options.Profile == "" {
 		return nil
@@ -254,7 +255,7 @@ func (b *bench) profiles(ctx context.Context) error {
 	return nil
 }
 
-// profile lets a column work while its CPU profile is taken.
+// profile runs the job on a column while its CPU profile is taken.
 func (c *column) profile(ctx context.Context, j *job, path string) error {
 	taken := make(chan error, 1)
 	go func() { taken <- saveProfile(ctx, c.profiles, path) }()

@@ -29,7 +29,7 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// asked is what the bench's own servers read of a request.
+// asked is the part of a request that the bench's own servers read.
 type asked struct {
 	Model  string `json:"model"`
 	Tokens int    `json:"max_tokens"`
@@ -59,14 +59,14 @@ func readAsked(r *http.Request) (asked, error) {
 	return a, err
 }
 
-// waits tells whether token i, from 0, waits for the next one, so that a write
-// holds so many tokens on average.
+// waits reports whether token i, counted from 0, is held back for the write of a
+// later token. A write then has perWrite tokens on average.
 func waits(i int, perWrite float64) bool {
 	return int(float64(i+1)/perWrite) == int(float64(i)/perWrite)
 }
 
-// canned is the ceiling of streaming: Trident's own HTTP server, listener and
-// writer of events, with a handler that takes its Deltas from a slice.
+// canned is the upper bound for streaming: Trident's own HTTP server, listener and
+// event writer, with a handler that takes its Deltas from a slice.
 type canned struct{ texts [][]byte }
 
 func newCanned() *canned {
@@ -91,7 +91,7 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// deltas are those that the core makes of a model's answer.
+// deltas returns the Deltas that the core would produce for a model's answer.
 func (c *canned) deltas(ctx context.Context, a asked) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		var beat <-chan time.Time
@@ -121,15 +121,15 @@ func (c *canned) deltas(ctx context.Context, a asked) iter.Seq2[inference.Delta,
 	}
 }
 
-// noWork is what the canned server waits for at its end.
+// noWork is the pending work of the canned server: none.
 type noWork struct{}
 
 func (noWork) Drain(context.Context) {}
 
 func (noWork) Arrive(context.Context) *admission.Arrival { return nil }
 
-// serveCanned serves until the input ends. It says where by [announce], first by
-// HTTP, then by gRPC.
+// serveCanned serves until the input ends. It prints its addresses with [announce]:
+// first HTTP, then gRPC.
 func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) error {
 	cfg := server.Default()
 	cfg.Host, cfg.Port, cfg.ShutdownTimeout = "127.0.0.1", 0, time.Second
@@ -156,13 +156,13 @@ func serveCanned(ctx context.Context, in io.Reader, out io.Writer, log *slog.Log
 	return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 }
 
-// cannedRPC is the ceiling of KServe's unary calls: grpc-go's server as Trident has
-// it, with answers that are ready.
+// cannedRPC is the upper bound for KServe's unary calls: grpc-go's server,
+// configured as in Trident, with prepared responses.
 type cannedRPC struct {
-	answers sync.Map // mem.BufferSlice by the length of the request
+	answers sync.Map // mem.BufferSlice, keyed by the length of the request
 }
 
-// infer gives back the one tensor of a request.
+// infer returns the one tensor of a request.
 func (c *cannedRPC) infer(_ context.Context, request mem.BufferSlice) (mem.BufferSlice, error) {
 	defer request.Free()
 	if answer, ok := c.answers.Load(request.Len()); ok {
@@ -181,18 +181,18 @@ func (c *cannedRPC) infer(_ context.Context, request mem.BufferSlice) (mem.Buffe
 	return answer, nil
 }
 
-// announce tells the bench where a server of its own listens.
+// announce prints the address of one of the bench's own servers for the bench.
 func announce(out io.Writer, address net.Addr) error {
 	_, err := fmt.Fprintf(out, "%s\n", address)
 	return err
 }
 
-// relay is the least that can be between the driver and tritonserver: the bare
-// client, which passes every token on as an event that it needn't encode.
+// relay is a minimal proxy between the driver and tritonserver: the bare client,
+// which passes each token on as an event without encoding it.
 type relay struct{ client *bareClient }
 
-// relayHead and what follows it are Trident's own events, so that the driver has
-// the same to read. The words need no escape.
+// relayHead and the following constants are Trident's own events, so that the
+// driver parses the same data. The words need no escape.
 const (
 	relayHead = `data: {"id":"chatcmpl-AAAAAAAAAAAAAAAAAAAAAAAAAA","object":"chat.completion.chunk","created":1700000000,"model":"burst","choices":[{"index":0,"delta":{`
 	relayText = relayHead + `"content":"`
@@ -212,7 +212,7 @@ func (r relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	if err := r.pass(req.Context(), w, a, request); err != nil {
-		_, _ = fmt.Fprintf(w, "data: {\"error\":%q}\n\n", err) // the driver takes it for the failure that it is
+		_, _ = fmt.Fprintf(w, "data: {\"error\":%q}\n\n", err) // the driver reports it as a failure
 	}
 }
 
@@ -238,7 +238,7 @@ func (r relay) pass(ctx context.Context, w http.ResponseWriter, a asked, request
 	return errors.Join(err, control.Flush())
 }
 
-// serveRelay serves until the input ends. It says where by [announce].
+// serveRelay serves until the input ends. It prints its address with [announce].
 func serveRelay(ctx context.Context, endpoint string, in io.Reader, out io.Writer) error {
 	client, err := newBareClient(endpoint)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// trial is the work by which both binaries are measured, on one of their engines.
+// trial is the work that measures both binaries, on one of their engines.
 type trial struct {
 	scenario string
 	engine   string // "in process" or "remote"
@@ -14,8 +14,8 @@ type trial struct {
 	figures  []comparedFigure
 }
 
-// trials returns everything that a comparison measures. A turn of a trial takes about half
-// a second on two cores of 2024.
+// trials returns all measurements of a comparison. A turn of a trial takes about half a
+// second on two cores of 2024.
 func trials() []trial {
 	tokens := comparedFigures("token", tokenRate, tokenGrain)
 	calls := comparedFigures("call", requestRate, callGrain)
@@ -34,7 +34,7 @@ func trials() []trial {
 		{infer(64, 1<<10), calls, unary, [2]int{6400, 3200}},
 		{infer(1, 1<<20), calls, unary, [2]int{300, 150}},
 		{infer(64, 1<<20), calls, unary, [2]int{192, 128}},
-		{slow, tokens[1:], chats, [2]int{64, 64}}, // the pace sets the rate
+		{slow, tokens[1:], chats, [2]int{64, 64}}, // the pace determines the rate
 	} {
 		for i, engine := range []string{"in process", "remote"} {
 			t := trial{scenario: row.scenario.name, engine: engine, column: row.columns[i], job: row.scenario.job, figures: row.figures}
@@ -45,7 +45,7 @@ func trials() []trial {
 	return list
 }
 
-// comparedScenarios are the names of the trials' scenarios.
+// comparedScenarios returns the names of the trials' scenarios.
 func comparedScenarios() []string {
 	var names []string
 	for _, t := range trials() {
@@ -59,10 +59,10 @@ type comparedFigure struct {
 	name   string
 	metric string
 	rule   rule
-	grain  float64 // of a count, see [judge]
+	grain  float64 // minimum change of a count, see [judge]
 }
 
-// rule is how a verdict is reached.
+// rule is the rule for a verdict.
 type rule int
 
 const (
@@ -84,21 +84,22 @@ type interval struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	// Coverage is the probability that an interval made like this has the median of the
-	// distribution in it. It is at least [confidence] where there are 6 values or more.
+	// Coverage is the probability that an interval computed this way contains the median of
+	// the distribution. It is at least [confidence] for 6 or more values.
 	Coverage float64 `json:"coverage"`
 }
 
-// confidence is the least coverage of an interval that a verdict is reached by.
+// confidence is the minimum coverage of an interval for a verdict.
 const confidence = 0.95
 
-// medianInterval returns the distribution-free confidence interval of the median: the
-// k-th smallest to the k-th largest of n independent values, with the largest k for which
-// the coverage 1 - 2 P(B < k), B ~ Binomial(n, 1/2), is at least 95%. For 6 to 8 values k
-// is 1: the interval is the least and the most. For 9 to 11 it is 2. For fewer than 6 the
-// coverage is lower than 95%, whatever k.
-// Source: W. J. Conover, Practical Nonparametric Statistics, 3rd edition (1999), 3.2;
-// H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition (2003), 7.1.
+// medianInterval returns the distribution-free confidence interval of the median. The
+// interval is the k-th smallest to the k-th largest of n independent values. k is the
+// largest value for which the coverage 1 - 2 P(B < k), B ~ Binomial(n, 1/2), is at least
+// 95%. For 6 to 8 values k is 1: the interval is the minimum to the maximum. For 9 to 11
+// values k is 2. For fewer than 6 values the coverage is lower than 95% for every k.
+//
+// Sources: W. J. Conover, Practical Nonparametric Statistics, 3rd edition (1999), 3.2; H. A.
+// David and H. N. Nagaraja, Order Statistics, 3rd edition (2003), 7.1.
 func medianInterval(values []float64) interval {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -118,18 +119,19 @@ func medianInterval(values []float64) interval {
 	return interval{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[k-1], High: sorted[n-k], Coverage: 1 - 2*tail}
 }
 
-// The verdict rule.
+// The limits of the verdict rule.
 const (
-	tolerance = 0.03 // of a ratio, in both directions
-	widest    = 0.06 // interval of a ratio that shows that nothing has changed
+	tolerance = 0.03 // tolerance of a ratio, in both directions
+	widest    = 0.06 // maximum width of a ratio's interval for the verdict "same"
 
-	// Counts of allocations have no tolerance, but noise below these: what the pools lose to
-	// a garbage collection and how tokens share a write differ from run to run.
+	// Counts of allocations have no tolerance, but differences below these grains are noise.
+	// Losses of pools in a garbage collection and the number of tokens per write differ from
+	// run to run.
 	tokenGrain = 0.01
 	callGrain  = 0.5
 )
 
-// verdict is what an interval shows.
+// verdict is the conclusion from an interval.
 type verdict string
 
 const (
@@ -139,7 +141,7 @@ const (
 	same    verdict = "same"
 )
 
-// change is a figure of both binaries.
+// change is a metric of both binaries.
 type change struct {
 	Scenario string `json:"scenario"`
 	Engine   string `json:"engine"`
@@ -147,13 +149,13 @@ type change struct {
 	// Base and Tree are the medians of the rounds.
 	Base float64 `json:"base"`
 	Tree float64 `json:"tree"`
-	// Ratio is that of the tree to the base, paired by round.
+	// Ratio is tree to base, paired by round.
 	Ratio   interval `json:"ratio"`
 	Verdict verdict  `json:"verdict"`
 	Rounds  []pair   `json:"rounds"`
 }
 
-// pair is a figure of both binaries in one round.
+// pair is a metric of both binaries in one round.
 type pair struct {
 	Base float64 `json:"base"`
 	Tree float64 `json:"tree"`
@@ -186,8 +188,8 @@ func changeOf(t *trial, f *comparedFigure, rounds []pair) change {
 	return c
 }
 
-// judge applies the verdict rule. A count is judged by its differences: one that is larger
-// in every round, by more than the grain, has changed, however little.
+// judge applies the verdict rule. A count is judged by its differences: if it is larger in
+// every round by more than the grain, it has changed, even if the change is small.
 func (f *comparedFigure) judge(ratio interval, rounds []pair) verdict {
 	above, below := ratio.Low > 1+tolerance, ratio.High < 1-tolerance
 	unclear := ratio.High-ratio.Low > widest

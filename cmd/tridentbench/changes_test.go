@@ -24,7 +24,7 @@ func TestMedianInterval(t *testing.T) {
 		{15, 4, 12, 8, 0.96484375},
 		{25, 8, 18, 13, 0.9567147493362427},
 	} {
-		var values []float64 // their own ranks
+		var values []float64 // the values are their own ranks
 		for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(tt.n) {
 			values = append(values, float64(i+1))
 		}
@@ -38,8 +38,8 @@ func TestMedianInterval(t *testing.T) {
 	}
 }
 
-// TestMedianIntervalCovers draws samples of a skewed distribution, whose median is known,
-// and counts how often the interval has it.
+// TestMedianIntervalCovers draws samples of a skewed distribution with a known median,
+// and counts how often the interval contains the median.
 func TestMedianIntervalCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const samples = 20_000
@@ -62,7 +62,7 @@ func TestMedianIntervalCovers(t *testing.T) {
 	}
 }
 
-// paired makes rounds whose base is 100 and whose tree is that times the ratios.
+// paired returns rounds with base 100 and tree 100 times each ratio.
 func paired(ratios ...float64) []pair {
 	var rounds []pair
 	for _, r := range ratios {
@@ -119,12 +119,12 @@ func TestVerdictsOfNoise(t *testing.T) {
 		name   string
 		rule   rule
 		rounds int
-		change float64 // of the tree
+		change float64 // true change of the tree
 		noise  float64 // standard deviation of a round's ratio
 		want   verdict
-		least  float64 // share of the wanted verdict
+		least  float64 // minimum share of the expected verdict
 		wrong  verdict
-		most   float64 // share of the wrong verdict
+		most   float64 // maximum share of the opposite verdict
 	}{
 		{name: "5% slower on a calm machine", rule: less, rounds: 9, change: 1.05, noise: 0.01, want: worse, least: 0.9, wrong: better},
 		{name: "10% slower on a busy machine", rule: less, rounds: 9, change: 1.10, noise: 0.04, want: worse, least: 0.8, wrong: better},
@@ -149,8 +149,8 @@ func TestVerdictsOfNoise(t *testing.T) {
 	}
 }
 
-// TestTrials checks that each trial's work is one that the models can do, and that no
-// figure is measured twice.
+// TestTrials checks that the models support each trial's work, and that no metric is
+// measured twice.
 func TestTrials(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tr := range trials() {

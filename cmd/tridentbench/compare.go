@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// compareCommand compares the trident of a commit with the one of the working tree.
+// compareCommand compares the trident of a commit with that of the working tree.
 type compareCommand struct {
 	Base     string   `arg:"" help:"Commit to compare with, such as HEAD, a branch or a hash."`
 	Rounds   int      `default:"9" help:"Number of rounds. Fewer than 6 have no 95% interval: every verdict is unknown then."`
@@ -38,7 +38,8 @@ func (c *compareCommand) Run(ctx context.Context) error {
 	return cmp.write(os.Stdout)
 }
 
-// compareFolder holds everything of a comparison, below the working directory.
+// compareFolder is the folder of all files of a comparison, relative to the working
+// directory.
 const compareFolder = ".cache/bench-compare"
 
 // The two sides of a comparison.
@@ -48,7 +49,7 @@ const (
 	sides
 )
 
-// comparison measures two binaries by the same driver and the same models.
+// comparison measures two binaries with the same driver and the same models.
 type comparison struct {
 	options  *compareCommand
 	progress io.Writer
@@ -60,7 +61,7 @@ type comparison struct {
 	fleets [sides]*fleet
 
 	began       time.Time
-	done, steps int // trials and starts, of all rounds
+	done, steps int // trials and starts of all rounds
 }
 
 func newComparison(c *compareCommand, progress io.Writer) (*comparison, error) {
@@ -85,8 +86,8 @@ func newComparison(c *compareCommand, progress io.Writer) (*comparison, error) {
 	return b, nil
 }
 
-// prepare puts both binaries into the folder of the comparison. The working tree's is a
-// copy, so that a later build does not change what is measured.
+// prepare puts both binaries into the comparison's folder. It copies the working tree's
+// binary, so that a later build doesn't change the measured one.
 func (b *comparison) prepare(ctx context.Context) error {
 	base, err := resolveCommit(ctx, b.options.Base)
 	if err != nil {
@@ -146,11 +147,11 @@ func (b *comparison) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// pairs is how many turns each side has in a round.
+// pairs is the number of turns of each side in a round.
 const pairs = 3
 
 // turnsOf returns the sides in the order of a round's turns: AB BA AB in even rounds, BA AB
-// BA in odd ones. A drift of the machine then meets both sides alike.
+// BA in odd rounds. A drift of the machine then affects both sides equally.
 func turnsOf(round int) []int {
 	var turns []int
 	for i := range pairs {
@@ -163,8 +164,7 @@ func turnsOf(round int) []int {
 	return turns
 }
 
-// round starts all processes anew, so that rounds are independent, and measures each
-// trial.
+// round restarts all processes, so that rounds are independent, and measures each trial.
 func (b *comparison) round(ctx context.Context, number int) error {
 	if err := b.stop(); err != nil { //nolint:contextcheck // nothing may be left when it fails
 		return err
@@ -188,8 +188,8 @@ func (b *comparison) round(ctx context.Context, number int) error {
 
 func sideName(side int) string { return [sides]string{"base", "tree"}[side] }
 
-// turns measures a trial by each side's turns. Before that, each side does the work once:
-// the first requests of a process are slower than later ones.
+// turns measures a trial in each side's turns. Each side does the work once before that,
+// because the first requests of a process are slower.
 func (b *comparison) turns(ctx context.Context, t *trial, turns []int) (got [sides][]sample, err error) {
 	for i, side := range slices.Concat(turns[:sides], turns) {
 		c := b.fleets[side].column(t.column)
@@ -206,7 +206,7 @@ func (b *comparison) turns(ctx context.Context, t *trial, turns []int) (got [sid
 	return got, nil
 }
 
-// step reports what was done, and estimates when all will be.
+// step prints the finished step and an estimate of the remaining time.
 func (b *comparison) step(round int, what string) {
 	b.done++
 	left := remaining(time.Since(b.began), b.done, b.steps)
@@ -219,11 +219,11 @@ func remaining(took time.Duration, done, steps int) time.Duration {
 }
 
 func (b *comparison) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(b.progress, format, args...) // progress alone
+	_, _ = fmt.Fprintf(b.progress, format, args...) // progress output only
 }
 
-// launch starts all processes and waits until they are ready. It must be called on a
-// thread that lives as long as the comparison.
+// launch starts all processes and waits until they are ready. It must be called on a thread
+// that lives as long as the comparison.
 func (b *comparison) launch(ctx context.Context, first []int) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -253,7 +253,7 @@ func (b *comparison) launch(ctx context.Context, first []int) error {
 	return nil
 }
 
-// callers are the processes that call a server: by the APIs, and by bare gRPC.
+// callers are the processes that call a server: the HTTP driver and the bare gRPC client.
 type callers struct{ driver, bare *worker }
 
 // startPair starts a binary with both engines.
@@ -274,7 +274,7 @@ func (f *fleet) startPair(ctx context.Context, c callers, binary, repository, tr
 	return nil
 }
 
-// stop ends all processes, tritonserver after its clients.
+// stop ends all processes, and tritonserver after its clients.
 func (b *comparison) stop() error {
 	var err error
 	for _, f := range append(b.fleets[:], b.shared) {

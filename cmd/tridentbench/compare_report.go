@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// comparisonReport is what a comparison has found.
+// comparisonReport is the result of a comparison.
 type comparisonReport struct {
 	Machine  string        `json:"machine"`
 	Cores    int           `json:"cores"`
-	Load     string        `json:"load"` // average before the first round
+	Load     string        `json:"load"` // load average before the first round
 	Date     string        `json:"date"`
 	Base     commit        `json:"base"`
 	Versions [sides]string `json:"versions"`
@@ -46,13 +46,13 @@ token or %v per call; unknown are also those whose median differs by more, but n
 `, 100*tolerance, 100*widest, tokenGrain, callGrain)
 }
 
-// add takes a round of a trial: the samples of each side's turns, whose medians stand for
-// the round.
+// add records a round of a trial. The round's values are the medians of each side's
+// turns.
 func (r *comparisonReport) add(trial int, turns [sides][]sample) {
 	r.samples[trial] = append(r.samples[trial], [sides]sample{medianOf(turns[sideBase]), medianOf(turns[sideTree])})
 }
 
-// medianOf is the median of each metric of the samples.
+// medianOf returns the median of each metric of the samples.
 func medianOf(samples []sample) sample {
 	median := sample{}
 	for metric := range samples[0] {
@@ -67,7 +67,7 @@ func medianOf(samples []sample) sample {
 	return median
 }
 
-// finish makes the changes of the samples.
+// finish computes the changes from the samples.
 func (r *comparisonReport) finish(took time.Duration) {
 	r.Seconds = took.Seconds()
 	for i := range r.trials {
@@ -96,7 +96,7 @@ func (b *comparison) write(out io.Writer) error {
 	return b.report.failure()
 }
 
-// failure is the error for figures that are worse.
+// failure returns an error for metrics that are worse, or nil.
 func (r *comparisonReport) failure() error {
 	var list []string
 	for _, c := range r.Changes {

@@ -34,8 +34,8 @@ func TestNewComparison(t *testing.T) {
 	}
 }
 
-// TestTurns checks that each side has as many turns, in pairs, and is the first one as
-// often as the second one over two rounds.
+// TestTurns checks that each side has equally many turns, in pairs, and is first equally
+// often over two rounds.
 func TestTurns(t *testing.T) {
 	first := [sides]int{}
 	for round := range 2 {
@@ -71,8 +71,8 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// compared is a report of seven rounds, in which the tree takes so many times the base's
-// CPU.
+// compared returns a report of seven rounds in which the tree uses cpu times the base's
+// CPU time.
 func compared(cpu float64) *comparisonReport {
 	all := trials()
 	b := &comparison{options: &compareCommand{Rounds: 7}, trials: all[:2], began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -91,7 +91,7 @@ func compared(cpu float64) *comparisonReport {
 				add(sideBase, 1)
 				add(sideTree, cpu)
 			}
-			turns[sideTree][0][cpuTrident] *= 5 // a turn that another program has disturbed
+			turns[sideTree][0][cpuTrident] *= 5 // a turn that another program disturbed
 			r.add(trial, turns)
 		}
 	}
@@ -126,8 +126,8 @@ func TestComparisonReport(t *testing.T) {
 	}
 }
 
-// TestComparisonWrites checks that both forms are written before a worse figure fails the
-// command, and that the JSON has each round.
+// TestComparisonWrites checks that both formats are written before a worse metric fails
+// the command, and that the JSON has each round.
 func TestComparisonWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")
 	b := &comparison{options: &compareCommand{JSON: path}, report: *compared(1.05)}

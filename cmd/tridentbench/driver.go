@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// driver is the source of tokens over HTTP: it speaks HTTP/1.1 on plain
-// connections, one a stream, which it keeps over the requests.
+// driver is an HTTP client that receives tokens. It speaks HTTP/1.1 on plain
+// connections, one per stream, which it reuses for all requests.
 type driver struct{}
 
-// Headers by which the driver tells the bench's own servers how to write.
+// Headers with which the driver controls the writes of the bench's own servers.
 const (
 	perWriteHeader = "Bench-Tokens-Per-Write"
 	paceHeader     = "Bench-Pace"
 )
 
-// prompt is that of every request.
+// prompt is the prompt of every request.
 const prompt = "Tell me about quick brown foxes and lazy dogs."
 
 func (driver) open(ctx context.Context, j *job) ([]session, error) {
@@ -38,7 +38,8 @@ func (driver) open(ctx context.Context, j *job) ([]session, error) {
 	return sessions, nil
 }
 
-// httpRequest is the whole request of a job, which is the same each time.
+// httpRequest returns the encoded request of a job, which is the same each
+// time.
 func httpRequest(j *job) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{
 		"model": j.Model, "stream": !j.Whole, "max_tokens": j.Tokens,
@@ -58,7 +59,7 @@ func httpRequest(j *job) ([]byte, error) {
 		j.Path, j.Address, len(body), own, body), nil
 }
 
-// connection is one client.
+// connection is one client connection.
 type connection struct {
 	conn    net.Conn
 	request []byte
@@ -68,7 +69,7 @@ type connection struct {
 	answer  answer
 }
 
-// run reads what has come in one piece: its tokens came together.
+// run treats all tokens of one read as arriving together.
 func (c *connection) run(ctx context.Context, rec *recorder) error {
 	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })()
 	a := &c.answer

@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// figure is a number that the project has set itself, with what it must reach.
+// figure is a metric with a target of the project.
 type figure struct {
 	Name    string  `json:"name"`
 	Unit    string  `json:"unit,omitempty"`
 	AtMost  float64 `json:"at_most,omitempty"`
-	AtLeast float64 `json:"at_least,omitempty"` // neither is for information
+	AtLeast float64 `json:"at_least,omitempty"` // without either, the figure is informational
 	Value   spread  `json:"value"`
 
-	of func(round) float64 // of one round; not a number where that lacks what it needs
+	of func(round) float64 // value for one round; NaN if the round lacks data
 }
 
-// met tells whether the median reaches the mark, true where there is none.
+// met reports whether the median reaches the target. Without a target it is true.
 func (f *figure) met() bool {
 	return (f.AtLeast == 0 || f.Value.Median >= f.AtLeast) && (f.AtMost == 0 || f.Value.Median <= f.AtMost)
 }
 
-// round gives a metric of a scenario and column in one round; not a number when
-// it wasn't measured.
+// round returns a metric of a scenario and column in one round, or NaN if it wasn't
+// measured.
 type round func(scenario, column, metric string) float64
 
 const (
@@ -31,8 +31,8 @@ const (
 	micros     = "µs"
 )
 
-// figures are those of the project's plan, in its order, each with what explains
-// it.
+// figures returns the figures of the project's plan, in its order, each followed by
+// related figures.
 func figures() []figure {
 	return []figure{
 		{
@@ -89,7 +89,7 @@ func figures() []figure {
 	}
 }
 
-// inferFigure compares unary calls with those to tritonserver itself.
+// inferFigure compares unary calls with direct calls of tritonserver.
 func inferFigure(size, clients int, column string, least float64) figure {
 	where := "in process"
 	if column == colRemoteRPC {
@@ -101,7 +101,8 @@ func inferFigure(size, clients int, column string, least float64) figure {
 	}
 }
 
-// inferFloor is what grpc-go and the engine make with nothing of Trident's between.
+// inferFloor compares grpc-go and the engine, without Trident's service, with
+// tritonserver.
 func inferFloor(size, clients int) figure {
 	return figure{
 		Name: "the same of the engine behind grpc-go, without Trident's service ÷ tritonserver's own gRPC",
@@ -117,14 +118,16 @@ func ratio(scenario, column, to, metric string) func(round) float64 {
 	return func(r round) float64 { return r(scenario, column, metric) / r(scenario, to, metric) }
 }
 
-// beyond is how much more CPU a token Trident takes before a remote Triton.
+// beyond returns the additional CPU time per token of Trident with a remote Triton,
+// compared with a column.
 func beyond(column string) func(round) float64 {
 	return func(r round) float64 {
 		return r(flat64, colRemote, cpuTrident) - r(flat64, column, cpuTrident)
 	}
 }
 
-// twoHops is the time to first chunk of a proxy that takes none itself.
+// twoHops returns the relative time to the first chunk for a proxy without any own
+// delay.
 func twoHops(r round) float64 {
 	return 1 + r(firstToken, colCanned, first50)/r(firstToken, colBare, first50)
 }
@@ -135,7 +138,7 @@ func streaming(column string) func(round) float64 {
 	}
 }
 
-// evaluate gives the figures that the rounds have what it takes for.
+// evaluate returns the figures for which the rounds have data.
 func evaluate(rounds []round) []figure {
 	var known []figure
 	for _, f := range figures() {

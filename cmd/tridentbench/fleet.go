@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// Columns of the bench: what gives the tokens.
+// Columns of the bench: the sources of tokens.
 const (
 	colEngine    = "engine loop"
 	colLocal     = "Trident in process"
@@ -37,38 +37,39 @@ const (
 	colCannedRPC = "grpc-go, ready answers"
 	cannedMany   = 64
 	chatPath     = "/v1/chat/completions"
-	roleTrident  = "Trident" // or what stands in its place
+	roleTrident  = "Trident" // Trident, or the process in its role
 	roleTriton   = "tritonserver"
 	roleStubs    = "Python models"
 	roleDriver   = "driver"
 	readyTimeout = time.Minute
 )
 
-// column is one of them.
+// column is a source of tokens.
 type column struct {
 	name    string
-	worker  *worker // the driver, or a worker that is the column itself
-	address string  // of an HTTP server
+	worker  *worker // the driver, or a worker that is itself the column
+	address string  // address of an HTTP server
 	path    string
-	// native is the address by gRPC, where it has one.
+	// native is the gRPC address, if any.
 	native string
 	roles  []role
-	// even is the column whose tokens per write this one takes; many fixes them.
+	// even is the column whose tokens per write this column copies. many sets a fixed
+	// number.
 	even string
 	many float64
-	// paces tells that the server makes the pace itself, for want of a model.
+	// paces is set if the server generates the pace itself, because it has no model.
 	paces bool
-	// profiles is the URL of Go's profiles, empty where there are none.
+	// profiles is the URL of Go's profiles, or "".
 	profiles string
 }
 
-// role is a process whose CPU counts.
+// role is a process whose CPU time is measured.
 type role struct {
 	name string
 	pid  int
 }
 
-// processes are those of the column with their children, and its driver.
+// processes returns the column's processes with their children, and its driver.
 func (c *column) processes() []role {
 	all := slices.Clone(c.roles)
 	for _, r := range c.roles {
@@ -82,12 +83,12 @@ func (c *column) processes() []role {
 	return all
 }
 
-// worker is the bench's end of a process that runs jobs.
+// worker is the bench's side of a process that runs jobs.
 type worker struct{ *child }
 
 func (w *worker) pid() int { return w.cmd.Process.Pid }
 
-// begin hands a job over and returns when the worker is connected.
+// begin sends a job. It returns when the worker is connected.
 func (w *worker) begin(ctx context.Context, j *job) error {
 	if err := w.tell(order{Job: j}); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (w *worker) begin(ctx context.Context, j *job) error {
 	return err
 }
 
-// proceed lets the job go on until the next state.
+// proceed continues the job until the next state.
 func (w *worker) proceed(ctx context.Context, until state) (*result, error) {
 	if err := w.tell(order{}); err != nil {
 		return nil, err
@@ -129,9 +130,9 @@ func (w *worker) news(ctx context.Context, want state) (*result, error) {
 	return n.Result, nil
 }
 
-// fleet is everything that the bench runs, and the columns that it makes.
+// fleet is all processes of the bench, and its columns.
 type fleet struct {
-	folder   string // of the models and the logs
+	folder   string // folder of the models and the logs
 	children []*child
 	triton   *tritonserver.Server
 	tritonIO *os.File
@@ -139,12 +140,12 @@ type fleet struct {
 }
 
 const (
-	idleModel = "burst_idle" // makes a token every five seconds
-	echoModel = "echo"       // gives a tensor back
+	idleModel = "burst_idle" // generates a token every five seconds
+	echoModel = "echo"       // returns its input tensor
 )
 
-// launch starts all and waits until it is ready. It must be called on a thread
-// that lives as long as the bench. On an error everything has ended.
+// launch starts all processes and waits until they are ready. It must be called on a
+// thread that lives as long as the bench. On an error all processes have ended.
 func launch(ctx context.Context, o *options) (*fleet, error) {
 	f := &fleet{folder: filepath.Join(".cache", "bench")}
 	if err := f.start(ctx, o); err != nil {
@@ -173,7 +174,7 @@ func (f *fleet) start(ctx context.Context, o *options) error {
 	return nil
 }
 
-// repository makes the models anew.
+// repository creates the models again.
 func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
 	if err := os.RemoveAll(f.folder); err != nil {
 		return "", err
@@ -185,7 +186,7 @@ func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
 	return path, burst.Repository(ctx, path, models(python)...)
 }
 
-// models are those of all scenarios.
+// models returns the models of all scenarios.
 func models(python bool) []burst.Model {
 	list := []burst.Model{{Name: idleModel, Pace: idlePace}, {Name: echoModel, Echo: true}}
 	for _, m := range burst.Models() {
@@ -239,7 +240,7 @@ func (f *fleet) child(name string, args ...string) (*child, error) {
 	return c, nil
 }
 
-// startServers starts the driver and what it drives.
+// startServers starts the driver and the servers that it calls.
 func (f *fleet) startServers(ctx context.Context, trident, repository string) error {
 	driver, err := f.self("driver", "driver")
 	if err != nil {
@@ -278,13 +279,13 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	many.name, many.many = colCanned64, cannedMany
 	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
 	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
-	// In a round each comes after the one whose tokens per write it takes.
+	// Within a round, each column follows the column whose tokens per write it copies.
 	f.columns = append(f.columns, inProcess, remote, relay, canned, &as, &many, behind)
 	f.columns = append(f.columns, f.native()...)
 	return nil
 }
 
-// native are the columns of KServe v2, which the bare client drives.
+// native returns the columns of KServe v2, which the bare client calls.
 func (f *fleet) native() []*column {
 	client := f.column(colBare).worker
 	triton := &column{name: colTriton, worker: client, address: f.triton.GRPC(), roles: []role{{roleTriton, f.triton.Pid()}}}
@@ -295,14 +296,14 @@ func (f *fleet) native() []*column {
 	return list
 }
 
-// calledBy returns the same server as a column of KServe v2, which the client drives.
+// calledBy returns the same server as a column of KServe v2 that client calls.
 func (c *column) calledBy(client *worker, name string) *column {
 	called := *c
 	called.name, called.worker, called.address, called.path = name, client, c.native, ""
 	return &called
 }
 
-// ownServer starts one of the bench's own servers, whose first line is its
+// ownServer starts one of the bench's own servers. The first line of its output is its
 // address.
 func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*column, error) {
 	c, err := f.self(args[0], args...)
@@ -316,8 +317,8 @@ func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*
 	return &column{worker: drive, address: address, path: chatPath, roles: []role{{roleTrident, c.cmd.Process.Pid}}}, nil
 }
 
-// serverFlags configure the trident under test: the defaults, without the limit on
-// concurrent requests, and with every port at a given address.
+// serverFlags returns the flags of the trident under test: the defaults, without the
+// limit on concurrent requests, and with a given address for every port.
 func serverFlags(a *addresses) []string {
 	return []string{
 		"--host=127.0.0.1", "--openai-port=" + port(a.openAI), "--log-format=json", "--max-in-flight=0", "--profile-address=" + a.profiles,
@@ -325,18 +326,18 @@ func serverFlags(a *addresses) []string {
 	}
 }
 
-// addresses are those that a trident listens on. The bench chooses them, because flags
-// stay the same for longer than the log lines that report the address of a free port:
-// a comparison runs binaries of other commits.
+// addresses are the addresses that a trident listens on. The bench chooses them,
+// because a comparison runs binaries of other commits: flags are more stable than the
+// log lines that report the address of a free port.
 type addresses struct{ openAI, native, profiles string }
 
 // freeAddresses returns loopback addresses that nothing listens on.
 func freeAddresses(ctx context.Context) (*addresses, error) {
 	a := &addresses{}
-	var open []net.Listener // until each address has a port of its own
+	var open []net.Listener // open until each address has its port
 	defer func() {
 		for _, l := range open {
-			_ = l.Close() // it has accepted nothing
+			_ = l.Close() // it has accepted no connections
 		}
 	}()
 	for _, to := range []*string{&a.openAI, &a.native, &a.profiles} {
@@ -392,7 +393,7 @@ func (c *child) awaitReady(ctx context.Context, address string) error {
 	}
 }
 
-// get gives the body of an answer with status 200.
+// get returns the body of a response with status 200.
 func get(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -435,7 +436,7 @@ func (f *fleet) column(name string) *column {
 	return nil
 }
 
-// stop ends all, the clients of tritonserver before it.
+// stop ends all processes. The clients of tritonserver end before it.
 func (f *fleet) stop() error {
 	failed := make([]error, len(f.children))
 	var stopping sync.WaitGroup

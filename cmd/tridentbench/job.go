@@ -4,39 +4,39 @@ import (
 	"time"
 )
 
-// job is the fixed work of one measurement. A worker gets it as a line of JSON.
+// job is the fixed work of one measurement. A worker receives it as a line of JSON.
 type job struct {
-	// Address of the server, host:port, and the path of its chat completions. For
-	// the driver, and for the bare client where it is to speak to another server than
-	// tritonserver; the engine loop is the client of one engine.
+	// Address is the server's host:port, and Path that of its chat completions. The
+	// driver needs both. The bare client needs Address for a server other than
+	// tritonserver. The engine loop needs neither, because it calls its own engine.
 	Address string `json:"address,omitempty"`
 	Path    string `json:"path,omitempty"`
 
 	Model    string `json:"model"`
-	Streams  int    `json:"streams"`  // at once
-	Requests int    `json:"requests"` // in all, which the streams share
-	Tokens   int    `json:"tokens"`   // of each answer
-	// Bytes is the size of a tensor that comes back as it was sent, by a unary call;
-	// 0 for jobs of tokens. Such an answer counts as one token.
+	Streams  int    `json:"streams"`  // number of concurrent streams
+	Requests int    `json:"requests"` // total number of requests, shared by the streams
+	Tokens   int    `json:"tokens"`   // tokens per response
+	// Bytes is the size of a tensor that a unary call echoes, or 0 for jobs of
+	// tokens. Such a response counts as one token.
 	Bytes int `json:"bytes,omitempty"`
-	// Whole asks for answers in one piece.
+	// Whole requests non-streaming responses.
 	Whole bool `json:"whole,omitempty"`
-	// Pause before each request, so that all is idle.
+	// Pause is the wait before each request, so that all processes are idle.
 	Pause time.Duration `json:"pause,omitempty"`
-	// Hold keeps the streams open once each has had a token, until the bench says
-	// that it has seen enough, and leaves them then.
+	// Hold keeps the streams open after each has received a token. When the bench
+	// orders the worker to continue, the worker cancels them.
 	Hold bool `json:"hold,omitempty"`
-	// PerWrite is how many tokens a server of the bench's own puts in one write, on
-	// average; Pace is the time between the tokens of the canned one.
+	// PerWrite is the average number of tokens per write of the bench's own servers.
+	// Pace is the time between the tokens of the canned server.
 	PerWrite float64       `json:"per_write,omitempty"`
 	Pace     time.Duration `json:"pace,omitempty"`
 }
 
-// result is what a worker saw of a job. Durations are in seconds.
+// result is a worker's result of a job. Durations are in seconds.
 type result struct {
 	Requests int     `json:"requests"`
 	Tokens   int     `json:"tokens"`
-	Writes   int     `json:"writes"` // of the server, 0 where that can't be seen
+	Writes   int     `json:"writes"` // writes of the server, or 0 if they can't be observed
 	Seconds  float64 `json:"seconds"`
 
 	First50 float64 `json:"first_50"` // from the request to the first token
@@ -44,22 +44,23 @@ type result struct {
 	Gap50   float64 `json:"gap_50"` // between a stream's tokens
 	Gap99   float64 `json:"gap_99"`
 
-	// Text of one answer.
+	// Text is the text of one response.
 	Text string `json:"text"`
 }
 
-// order is what the bench tells a worker: a job, or to go on with the one at hand.
+// order is the bench's message to a worker: a job, or the order to continue the
+// current one.
 type order struct {
 	Job *job `json:"job,omitempty"`
 }
 
-// state is what a worker tells the bench of its job, in this order. The bench
-// answers the first two with an order to go on.
+// state is a worker's message to the bench about its job, in this order. The bench
+// answers the first two with an order to continue.
 type state string
 
 const (
 	stateReady state = "ready" // connected, nothing sent
-	stateHeld  state = "held"  // all streams have had a token; only under Hold
+	stateHeld  state = "held"  // all streams have received a token; only with Hold
 	stateDone  state = "done"
 )
 
@@ -69,19 +70,19 @@ type news struct {
 	Result *result `json:"result,omitempty"`
 }
 
-// recorder is what one stream sees over its requests.
+// recorder is the observations of one stream over its requests.
 type recorder struct {
-	sampling bool   // the text of the next answer is wanted
-	text     []byte // of that answer
+	sampling bool   // the text of the next response is needed
+	text     []byte // text of that response
 
 	began, last time.Time
 	requests    int
-	tokens      int // of all answers
-	inAnswer    int // of this one
+	tokens      int // tokens of all responses
+	inAnswer    int // tokens of this response
 	writes      int
 	first       []time.Duration
 	gaps        histogram
-	onFirst     func() // when the answer's first token has come
+	onFirst     func() // called when the response's first token has arrived
 }
 
 // begin is called before the request is sent.
@@ -90,7 +91,7 @@ func (r *recorder) begin() {
 	r.last, r.inAnswer = r.began, 0
 }
 
-// arrived counts tokens that came together, now.
+// arrived counts tokens that arrived together, now.
 func (r *recorder) arrived(tokens int) {
 	if tokens == 0 {
 		return
@@ -110,7 +111,7 @@ func (r *recorder) arrived(tokens int) {
 	r.last = now
 }
 
-// summary of all streams, over the time that they took together.
+// summary combines all streams, over their common duration.
 func summary(streams []*recorder, took time.Duration) *result {
 	sum := &result{Seconds: took.Seconds(), Text: string(streams[0].text)}
 	var first []time.Duration

@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// openKServe prepares clients of a KServe v2 server by gRPC, each with a connection
-// of its own, as clients on different machines have.
+// openKServe prepares gRPC clients of a KServe v2 server. Each has a separate
+// connection, like clients on different machines.
 func openKServe(ctx context.Context, j *job) ([]session, error) {
 	request, err := kserveRequest(j)
 	if err != nil {
@@ -39,7 +39,7 @@ func openKServe(ctx context.Context, j *job) ([]session, error) {
 	return sessions, nil
 }
 
-// kserveRequest is the message of each of a job's requests.
+// kserveRequest returns the message of each of a job's requests.
 func kserveRequest(j *job) ([]byte, error) {
 	if j.Bytes == 0 {
 		return encodeRequest(j)
@@ -47,7 +47,7 @@ func kserveRequest(j *job) ([]byte, error) {
 	return proto.Marshal(echoRequest(j))
 }
 
-// echoRequest is for the model that gives tensors back.
+// echoRequest returns a request for the model that returns its input tensor.
 func echoRequest(j *job) *kserve.ModelInferRequest {
 	return &kserve.ModelInferRequest{
 		ModelName:        j.Model,
@@ -56,7 +56,7 @@ func echoRequest(j *job) *kserve.ModelInferRequest {
 	}
 }
 
-// tensor is what is sent, of a size of at least a byte.
+// tensor returns the tensor to send, of at least one byte.
 func tensor(size int) []byte {
 	return bytes.Repeat([]byte("tensors "), size/8+1)[:size]
 }
@@ -66,7 +66,7 @@ type streamSession struct{ bareSession }
 
 func (s *streamSession) close() { _ = s.client.conn.Close() }
 
-// echoSession is a client of the model that gives tensors back.
+// echoSession is a client of the model that returns its input tensor.
 type echoSession struct {
 	client  *bareClient
 	request []byte
@@ -84,7 +84,8 @@ func (s *echoSession) run(ctx context.Context, rec *recorder) error {
 	return checkEcho(rec, s.bytes, s.reply.bytes, s.reply.content)
 }
 
-// checkEcho looks at how many bytes came back, and at which where that is asked for.
+// checkEcho compares the number of returned bytes, and the bytes themselves if
+// sampling.
 func checkEcho(rec *recorder, want, got int, content []byte) error {
 	switch {
 	case got != want:
@@ -100,8 +101,8 @@ func (s *echoSession) close() { _ = s.client.conn.Close() }
 // fieldRawContents is raw_output_contents.
 const fieldRawContents protowire.Number = 6
 
-// echo is what is read of a ModelInferResponse: how many raw bytes it has, and which
-// where that is asked for.
+// echo is the part of a ModelInferResponse that the client reads: the number of raw
+// bytes, and the bytes themselves if sampling.
 type echo struct {
 	sampling bool
 	bytes    int

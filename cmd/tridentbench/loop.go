@@ -13,11 +13,11 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// engineLoop is the source of tokens in this very process: Trident's engine and
-// nothing else. What a server does beyond it is what a client pays for the API.
+// engineLoop receives tokens from Trident's in-process engine, and has nothing
+// else. The cost of a server beyond it is the cost of the API.
 type engineLoop struct{ engine *local.Engine }
 
-// startEngine gives the function that stops the engine, too.
+// startEngine starts an engine. It also returns the function that stops it.
 func startEngine(ctx context.Context, repository string, log *slog.Logger) (*local.Engine, func() error, error) {
 	cfg := local.Default()
 	cfg.Repositories = []string{repository}
@@ -53,8 +53,8 @@ type engineSession struct {
 	tokens  int
 }
 
-// run counts responses that the engine hands out without a wait as one arrival,
-// as the driver counts those of one read.
+// run counts responses that the engine yields without a wait as one arrival. The
+// driver counts the responses of one read as one arrival, too.
 func (s *engineSession) run(ctx context.Context, rec *recorder) error {
 	waiting, before := 0, rec.tokens
 	rec.begin()
@@ -89,13 +89,15 @@ func complete(tokens, want int) error {
 	return nil
 }
 
-// textOutput is the tensor of the text in the contract of Triton's vLLM backend.
+// textOutput is the text tensor in the contract of Triton's vLLM backend.
 const textOutput = "text_output"
 
-// textOf is a BYTES tensor's one element: after a length of four bytes.
+// textOf returns the only element of a BYTES tensor, which follows a length of
+// four bytes.
 func textOf(raw []byte) []byte { return raw[min(4, len(raw)):] }
 
-// inferRequest asks for what Trident's own request of a chat asks for.
+// inferRequest returns a request with the content of Trident's own request for a
+// chat.
 func inferRequest(j *job) (*kserve.ModelInferRequest, error) {
 	sampling, err := json.Marshal(map[string]int{"max_tokens": j.Tokens})
 	if err != nil {

@@ -1,6 +1,7 @@
-// Command tridentbench measures what Trident adds to Triton: it runs the same
-// work through Triton's core, Trident in process and remote, a bare client of
-// tritonserver and a server without a model, in turns, and compares.
+// Command tridentbench measures the overhead of Trident over Triton. It
+// alternates the same work between Triton's core, Trident in process and
+// remote, a bare client of tritonserver and a server without a model, and
+// compares the results.
 package main
 
 import (
@@ -34,7 +35,8 @@ func main() {
 	}
 }
 
-// commandLine is the bench, and the processes that it starts of itself.
+// commandLine is the bench, and the hidden commands that it starts as child
+// processes.
 type commandLine struct {
 	Run runCommand `cmd:"" default:"withargs" help:"Measure (what happens without a command)."`
 
@@ -51,7 +53,7 @@ type commandLine struct {
 	Relay  relayCommand  `cmd:"" hidden:""`
 }
 
-// options of a run.
+// options are the options of a run.
 type options struct {
 	Quick    bool                `help:"A few seconds of the main scenarios, to see that all works; the figures mean little."`
 	Rounds   int                 `default:"5" help:"How often each column has its turn."`
@@ -67,7 +69,7 @@ type options struct {
 
 type runCommand struct{ options }
 
-// Run starts all, measures, and prints.
+// Run starts all processes, measures, and prints the results.
 func (r *runCommand) Run(ctx context.Context) error {
 	runtime.LockOSThread() // the kernel ends the children with the thread that started them
 	b, err := newBench(&r.options)
@@ -88,14 +90,14 @@ func (c *modelsCommand) Run(ctx context.Context) error {
 
 type driverCommand struct{}
 
-// Run is the load driver.
+// Run runs the load driver.
 func (driverCommand) Run(ctx context.Context) error { return work(ctx, driver{}, os.Stdin, os.Stdout) }
 
 type engineCommand struct {
 	Repository string `arg:""`
 }
 
-// Run is the engine loop.
+// Run runs the engine loop.
 func (c *engineCommand) Run(ctx context.Context) error {
 	engine, stop, err := startEngine(ctx, c.Repository, logger())
 	if err != nil {
@@ -108,7 +110,7 @@ type behindCommand struct {
 	Repository string `arg:""`
 }
 
-// Run is the engine behind grpc-go.
+// Run runs the engine behind grpc-go.
 func (c *behindCommand) Run(ctx context.Context) error {
 	server.SetGCPercent()
 	engine, stop, err := startEngine(ctx, c.Repository, logger())
@@ -122,7 +124,7 @@ type bareCommand struct {
 	Endpoint string `arg:""`
 }
 
-// Run is the bare client of tritonserver, and its own driver.
+// Run runs the bare client of tritonserver, which is its own driver.
 func (c *bareCommand) Run(ctx context.Context) error {
 	client, err := newBareClient(c.Endpoint)
 	if err != nil {
@@ -133,7 +135,7 @@ func (c *bareCommand) Run(ctx context.Context) error {
 
 type cannedCommand struct{}
 
-// Run is the server without a model.
+// Run runs the server without a model.
 func (cannedCommand) Run(ctx context.Context) error {
 	server.SetGCPercent()
 	return serveCanned(ctx, os.Stdin, os.Stdout, logger())
@@ -143,12 +145,13 @@ type relayCommand struct {
 	Endpoint string `arg:""`
 }
 
-// Run is the bare client behind a socket.
+// Run runs the bare client behind a socket.
 func (c *relayCommand) Run(ctx context.Context) error {
 	return serveRelay(ctx, c.Endpoint, os.Stdin, os.Stdout)
 }
 
-// logger writes what trident would, so that a line a request costs the same.
+// logger writes log lines as trident does, so that a line per request costs the
+// same.
 func logger() *slog.Logger { return slog.New(slog.NewJSONHandler(os.Stderr, nil)) }
 
 func run(ctx context.Context, args []string) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// sample is what one measurement gave, by metric. What can't be measured is
-// absent.
+// sample is the result of one measurement, by metric. Metrics that can't be
+// measured are absent.
 type sample map[string]float64
 
 // Metrics of a sample.
@@ -28,16 +28,16 @@ const (
 	allocations = "allocations a token"
 	allocBytes  = "bytes a token"
 	growth      = "KiB a stream"
-	// cpuOf and memoryOf go before a role.
+	// cpuOf and memoryOf are prefixes of a role.
 	cpuOf    = "CPU µs a token: "
 	memoryOf = "RSS MiB: "
 )
 
-// jobTimeout bounds one measurement.
+// jobTimeout is the time limit of one measurement.
 const jobTimeout = 2 * time.Minute
 
-// measure runs a job on a column. The processes' clocks are read when all is
-// connected, and when the last answer has come.
+// measure runs a job on a column. It reads the processes' CPU clocks when all
+// streams are connected, and after the last response.
 func (c *column) measure(ctx context.Context, j *job) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
@@ -63,7 +63,7 @@ func (c *column) measure(ctx context.Context, j *job) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := burst.Text(j.Tokens); j.Bytes == 0 && sum.Text != want { // bytes are compared where they come
+	if want := burst.Text(j.Tokens); j.Bytes == 0 && sum.Text != want { // echoed bytes are compared when they arrive
 		return nil, fmt.Errorf("the answer is %.100q, not %.100q", sum.Text, want)
 	}
 	s := sampleOf(sum)
@@ -71,7 +71,7 @@ func (c *column) measure(ctx context.Context, j *job) (sample, error) {
 	return s, s.allocate(ctx, c, allocated, float64(sum.Tokens))
 }
 
-// hold measures the memory of streams that wait.
+// hold measures the memory of waiting streams.
 func (c *column) hold(ctx context.Context, j *job) (sample, error) {
 	before, err := c.usage()
 	if err != nil {
@@ -104,13 +104,13 @@ func sampleOf(r *result) sample {
 	return s
 }
 
-// used is what the processes of a role have used.
+// used is the resource usage of the processes of a role.
 type used struct {
 	cpu    time.Duration
 	memory int64 // bytes
 }
 
-// usage of the column's processes, by role.
+// usage returns the usage of the column's processes, by role.
 func (c *column) usage() (map[string]used, error) {
 	all := map[string]used{}
 	for _, r := range c.processes() {
@@ -128,7 +128,7 @@ func (c *column) usage() (map[string]used, error) {
 	return all, nil
 }
 
-// use adds what so many tokens took.
+// use adds the usage per token to the sample.
 func (s sample) use(before, after map[string]used, tokens float64) {
 	const mib = 1 << 20
 	for role, now := range after {
@@ -137,8 +137,8 @@ func (s sample) use(before, after map[string]used, tokens float64) {
 	}
 }
 
-// allocations gives two readings in a row: what lies between them is what a
-// reading itself allocates. None where Go's profiles aren't served.
+// allocations returns two consecutive readings. Their difference is what a
+// reading itself allocates. It returns nil if Go's profiles aren't served.
 func (c *column) allocations(ctx context.Context) (list []allocs, err error) {
 	if c.profiles == "" {
 		return nil, nil
@@ -153,7 +153,7 @@ func (c *column) allocations(ctx context.Context) (list []allocs, err error) {
 	return list, nil
 }
 
-// allocate adds what so many tokens allocated.
+// allocate adds the allocations per token to the sample.
 func (s sample) allocate(ctx context.Context, c *column, before []allocs, tokens float64) error {
 	if before == nil {
 		return nil
@@ -171,10 +171,10 @@ func (s sample) allocate(ctx context.Context, c *column, before []allocs, tokens
 	return nil
 }
 
-// allocs is what a Go process has ever allocated.
+// allocs is the total allocations of a Go process.
 type allocs struct{ count, bytes float64 }
 
-// readAllocs finds the numbers of runtime.MemStats at the end of the profile.
+// readAllocs reads the numbers of runtime.MemStats at the end of the profile.
 func readAllocs(ctx context.Context, profiles string) (allocs, error) {
 	profile, err := get(ctx, profiles+"allocs?debug=1")
 	if err != nil {

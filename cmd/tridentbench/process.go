@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// child is a process that the bench has started. It ends with the bench: its
-// input ends, and the kernel tells it.
+// child is a process that the bench has started. It ends with the bench, because
+// its input ends and the kernel sends it a signal.
 type child struct {
 	name   string
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	log    string // path of what it wrote to standard error
+	log    string // path of its standard error output
 	lines  chan string
 	exited chan struct{}
 }
@@ -53,17 +53,19 @@ func startChild(folder, name string, args ...string) (*child, error) {
 	return c, nil
 }
 
-// wait ends what the child leaves behind.
+// wait waits for the child and kills its remaining process group.
 func (c *child) wait() {
 	_ = c.cmd.Wait()
 	killGroup(c.cmd.Process.Pid)
 	close(c.exited)
 }
 
-// maxLine bounds a line of a child: the text of an answer is in it.
+// maxLine is the maximum length of a child's line, which may contain the text of
+// a response.
 const maxLine = 16 << 20
 
-// read takes the lines of the child, and of its own children, until all end.
+// read reads the lines of the child and of the child's children, until all of
+// them end.
 func (c *child) read(out io.ReadCloser) {
 	defer close(c.lines)
 	defer out.Close() //nolint:errcheck // it has been read
@@ -93,7 +95,7 @@ func (c *child) failed(err error) error {
 	return fmt.Errorf("%s: %w; its log, %s, ends with:\n%s", c.name, err, c.log, tail(c.log))
 }
 
-// tail is the end of a file.
+// tail returns the end of a file.
 func tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -109,14 +111,14 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-enough):], "\n")
 }
 
-// stopTime is what a child gets to end by itself.
+// stopTime is the time limit for a child to end by itself.
 const stopTime = 20 * time.Second
 
-// stop ends the child: its input ends, which its own workers take for the end,
-// and it is told to. What is left of it after a while is killed.
+// stop ends the child. It closes the child's input, which ends the child's own
+// workers, and sends SIGTERM. After stopTime it kills what is left.
 func (c *child) stop() error {
 	_ = c.in.Close()
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails when it has ended
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails if the child has ended
 	late := time.NewTimer(stopTime)
 	defer late.Stop()
 	var err error
@@ -126,7 +128,7 @@ func (c *child) stop() error {
 		err = c.failed(fmt.Errorf("it didn't end in %s and was killed", stopTime))
 		killGroup(c.cmd.Process.Pid)
 	}
-	for range c.lines { // what it has still said is nobody's
+	for range c.lines { // discards the remaining output
 	}
 	<-c.exited
 	return err

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes give a child a process group, so that the terminal's Ctrl-C reaches
-// only the bench, and end it with the thread that started it.
+// attributes puts a child into its own process group, so that the terminal's
+// Ctrl-C only reaches the bench. The child ends with the thread that started it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
@@ -23,9 +23,9 @@ func interruptGroup(group int) error { return syscall.Kill(-group, syscall.SIGIN
 
 func killGroup(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }
 
-// cpuTime is what all threads of a process have used, those that have ended too.
-// It is the process's own CPU clock, which counts nanoseconds where /proc's stat
-// has ticks of 10 ms; see clock_getcpuclockid(3).
+// cpuTime returns the CPU time of all threads of a process, including ended
+// threads. It reads the process's CPU clock, which has nanoseconds; /proc's stat
+// has ticks of 10 ms. See clock_getcpuclockid(3).
 func cpuTime(pid int) (time.Duration, error) {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
@@ -35,14 +35,14 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// descendants are the children of a process, and theirs.
+// descendants returns the children of a process, recursively.
 func descendants(pid int) []int {
 	children := map[int][]int{}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		id, parent := parentIn(string(text))
 		children[parent] = append(children[parent], id)
@@ -54,7 +54,7 @@ func descendants(pid int) []int {
 	return all
 }
 
-// parentIn reads "1 (a name) S 2 ...": a process and its parent.
+// parentIn parses "1 (a name) S 2 ...". It returns a process and its parent.
 func parentIn(stat string) (pid, parent int) {
 	id, _, _ := strings.Cut(stat, " ")
 	rest := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
@@ -65,7 +65,7 @@ func parentIn(stat string) (pid, parent int) {
 	return pid, parent
 }
 
-// residentBytes is the memory of a process that is in RAM.
+// residentBytes returns the resident memory of a process.
 func residentBytes(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -80,16 +80,17 @@ func residentBytes(pid int) (int64, error) {
 	return kib << 10, nil
 }
 
-// loadAverage is the number of runnable threads, over the last minute.
+// loadAverage returns the average number of runnable threads over the last
+// minute.
 func loadAverage() string {
-	text, _ := os.ReadFile("/proc/loadavg") // absent is empty
+	text, _ := os.ReadFile("/proc/loadavg") // empty if absent
 	load, _, _ := strings.Cut(string(text), " ")
 	return load
 }
 
-// machine describes where the figures come from.
+// machine describes the hardware and system of the measurement.
 func machine() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // absent is unknown
+	text, _ := os.ReadFile("/proc/cpuinfo") // unknown if absent
 	model := "unknown CPU"
 	if _, rest, ok := bytes.Cut(text, []byte("model name")); ok {
 		line, _, _ := bytes.Cut(rest, []byte("\n"))

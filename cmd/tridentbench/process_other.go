@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// The bench reads Linux's clocks of other processes; elsewhere it says so.
+// errNotLinux is returned on other systems, because the bench reads Linux's CPU
+// clocks of other processes.
 var errNotLinux = errors.New("the bench needs Linux")
 
 func attributes() *syscall.SysProcAttr { return nil }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestCPUTime: the clock of another process counts what it works, and goes on
-// counting a thread that has ended.
+// TestCPUTime checks that the clock of another process counts its work, and
+// includes threads that have ended.
 func TestCPUTime(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; read -r _")
 	in, err := cmd.StdinPipe()
@@ -43,15 +43,15 @@ func TestCPUTime(t *testing.T) {
 	}
 	_ = in.Close()
 	if err := cmd.Wait(); err == nil {
-		t.Log("read ended well") // as the shell likes
+		t.Log("read ended well") // the shell decides
 	}
 	if _, err := cpuTime(cmd.Process.Pid); err == nil {
 		t.Error("a process that has ended has a clock")
 	}
 }
 
-// TestChild: one that ends early says why, one that doesn't end is killed with
-// its children, and both in bounded time.
+// TestChild checks that a child that ends early reports why, and that a child
+// that doesn't end is killed with its children. Both must take bounded time.
 func TestChild(t *testing.T) {
 	folder := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -72,7 +72,8 @@ func TestChild(t *testing.T) {
 	if err := failing.stop(); err != nil {
 		t.Error(err)
 	}
-	// The sleeper has the shell's pipes: the shell's end alone isn't the end.
+	// The sleeper inherits the shell's pipes, so they stay open after the shell
+	// ends.
 	parent, err := startChild(folder, "parent", "sh", "-c", "sleep 1000 & echo; wait")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// report is all that a run has found.
+// report is the result of a run.
 type report struct {
 	Machine string        `json:"machine"`
 	Cores   int           `json:"cores"`
@@ -36,7 +36,8 @@ type measured struct {
 	Columns []*samples `json:"columns"`
 }
 
-// samples are a column's, by round; those taken before the rounds are of round 0.
+// samples are a column's samples by round. Samples from before the rounds have
+// round 0.
 type samples struct {
 	Column string         `json:"column"`
 	Rounds map[int]sample `json:"rounds"`
@@ -79,7 +80,7 @@ func (m *measured) column(name string) *samples {
 	return nil
 }
 
-// finish makes the figures of the samples.
+// finish computes the figures from the samples.
 func (r *report) finish(took time.Duration) {
 	r.Took = took.Round(time.Second)
 	var rounds []round
@@ -98,7 +99,7 @@ func (r *report) finish(took time.Duration) {
 	r.Figures = evaluate(rounds)
 }
 
-// of gives what the rounds gave for a metric; false when they lack it.
+// of returns the values of the rounds for a metric, or false if no round has it.
 func (s *samples) of(metric string) (spread, bool) {
 	var values []float64
 	for _, got := range s.Rounds {
@@ -109,10 +110,10 @@ func (s *samples) of(metric string) (spread, bool) {
 	return spreadOf(values)
 }
 
-// table is rows of cells, the first one its head.
+// table is rows of cells. The first row is the head.
 type table [][]string
 
-// figureTable is the figures with their marks.
+// figureTable returns a table of the figures with their targets.
 func (r *report) figureTable() table {
 	t := table{{"figure", "reach", "median", "min..max", ""}}
 	for i := range r.Figures {
@@ -139,8 +140,8 @@ func (r *report) figureTable() table {
 	return t
 }
 
-// shown are the metrics of the tables, in order. Those that no column of a
-// scenario has are left out.
+// shown returns the metrics of the tables, in order. Metrics that no column of a
+// scenario has are omitted.
 func shown() []string {
 	return []string{
 		tokenRate, requestRate, first50, first99, gap50, gap99,
@@ -149,8 +150,8 @@ func shown() []string {
 	}
 }
 
-// table of a scenario: the medians, with the spread of the rate and of Trident's
-// CPU, and these two as multiples of the calibration.
+// table returns the table of a scenario. It has the medians, the spread of the
+// rate and of Trident's CPU time, and these two as multiples of the calibration.
 func (m *measured) table(unit *samples) table {
 	var metrics []string
 	for _, metric := range shown() {
@@ -189,7 +190,8 @@ func (s *samples) cell(metric string, unit *samples) string {
 	return text
 }
 
-// unit is the calibration: the canned server at 64 streams, one token a write.
+// unit returns the calibration: the canned server with 64 streams and one token
+// per write.
 func (r *report) unit() *samples {
 	if m := r.scenario(flat64); m != nil {
 		return m.column(colCanned)
@@ -197,7 +199,7 @@ func (r *report) unit() *samples {
 	return nil
 }
 
-// number has three digits that count.
+// number formats v with three significant digits.
 func number(v float64) string {
 	switch size := math.Abs(v); {
 	case size >= 1000:
@@ -238,17 +240,18 @@ func (r *report) text() string {
 	return b.String()
 }
 
-// text is for the terminal.
+// text formats the table for the terminal.
 func (t table) text(b *bytes.Buffer) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, row := range t {
 		_, _ = fmt.Fprintf(w, "%s\n", strings.Join(row, "\t"))
 	}
-	_ = w.Flush() // a buffer takes all
+	_ = w.Flush() // writing to a buffer never fails
 	b.WriteByte('\n')
 }
 
-// transposed has a row for each metric, of which there are more than columns.
+// transposed returns the table with a row per metric, because there are more
+// metrics than columns.
 func (t table) transposed() table {
 	turned := make(table, len(t[0]))
 	for _, row := range t {
@@ -269,13 +272,13 @@ func (t table) markdown(b *bytes.Buffer) {
 	b.WriteByte('\n')
 }
 
-// Markers in the Markdown file: what is between them is the bench's.
+// Markers in the Markdown file. The bench writes the text between them.
 const (
 	reportBegin = "<!-- make bench writes from here -->\n"
 	reportEnd   = "<!-- to here -->\n"
 )
 
-// writeMarkdown replaces what is between the markers of a file.
+// writeMarkdown replaces the text between the markers of a file.
 func (r *report) writeMarkdown(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

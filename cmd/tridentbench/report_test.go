@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reported is a small run of two rounds.
+// reported returns a small report of two rounds.
 func reported() *report {
 	r := &report{Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: 2}
 	s := scenario{name: flat64, title: "64 streams flat out"}
@@ -53,8 +53,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresKnowTheScenarios: a figure of a scenario or column that isn't run
-// would be left out in silence.
+// TestFiguresKnowTheScenarios checks that figures refer to existing scenarios
+// and columns. Otherwise they would be omitted without an error.
 func TestFiguresKnowTheScenarios(t *testing.T) {
 	all := scenarios()
 	for _, f := range figures() {
@@ -84,7 +84,7 @@ func TestReports(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "report.md")
-	for range 2 { // a second run replaces the first
+	for range 2 { // a second run replaces the first run's text
 		if _, err := os.Stat(path); err != nil {
 			if err := os.WriteFile(path, []byte("before\n"+reportBegin+"old\n"+reportEnd+"after\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -165,7 +165,8 @@ func TestNewBench(t *testing.T) {
 	}
 }
 
-// TestJobs: the columns that take another's tokens per write get them.
+// TestJobs checks that columns get the tokens per write of the column that they
+// copy.
 func TestJobs(t *testing.T) {
 	s := scenario{job: job{Model: "m", Pace: time.Second}}
 	latest := map[string]float64{colLocal: 7}

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// scenario is a row of measurements: one job for several columns.
+// scenario is one job for several columns.
 type scenario struct {
 	name    string // key
 	title   string
 	job     job
-	columns []string // peers aside, which take part in all that streams
-	quick   bool     // part of a short run too
-	once    bool     // before the rounds
+	columns []string // without peers, which take part in all streaming scenarios
+	quick   bool     // included in a quick run
+	once    bool     // measured once, before the rounds
 }
 
-// Names of the scenarios that figures are made of.
+// Names of the scenarios that figures use.
 const (
 	idleStreams  = "idle-1024"
 	firstToken   = "first-token"
@@ -29,17 +29,17 @@ const (
 	decoupled64  = "decoupled-64"
 )
 
-// Paces of the models, from a token of a stream to its next.
+// Paces of the models: the time between two tokens of a stream.
 const (
 	fastPace = 10 * time.Millisecond
 	slowPace = 50 * time.Millisecond
 	idlePace = 5 * time.Second
 )
 
-// scenarios are the work of a whole run. On two cores of 2024 each measurement
-// takes a second or two: long enough to count, short enough to come round often.
-// Those of many streams come last: Triton's memory stays in pieces after them, and
-// what comes next costs more.
+// scenarios returns the work of a whole run. On two cores of 2024 each measurement
+// takes one or two seconds: long enough to be meaningful, and short enough for
+// many repetitions. Scenarios with many streams are last, because they fragment
+// Triton's memory and make later measurements slower.
 func scenarios() []scenario {
 	trident := []string{colLocal, colRemote}
 	latency := []string{colEngine, colLocal, colBare, colRemote, colCanned}
@@ -82,7 +82,8 @@ func scenarios() []scenario {
 	)
 }
 
-// flat out: the model is as fast as Triton takes its tokens.
+// flat returns a scenario in which the model is as fast as Triton accepts its
+// tokens.
 func flat(streams int) scenario {
 	const tokens, all = 500, 256_000
 	s := scenario{
@@ -102,7 +103,8 @@ func flat(streams int) scenario {
 	return s
 }
 
-// paced: each stream gets a token at the pace of a fast engine, for 1.5 s.
+// paced returns a scenario in which each stream gets a token at the pace of a fast
+// engine, for 1.5 s.
 func paced(streams int) scenario {
 	return scenario{
 		name: fmt.Sprintf("paced-%d", streams), title: fmt.Sprintf("%s, a token each 10 ms", count(streams)), quick: streams == 64,
@@ -113,8 +115,8 @@ func paced(streams int) scenario {
 
 func kserveColumns() []string { return []string{colTriton, colLocalRPC, colRemoteRPC} }
 
-// infer: clients that send tensors of so many bytes and get them back, by unary
-// calls of KServe v2.
+// infer returns a scenario in which clients send tensors of size bytes and receive
+// them back, with unary calls of KServe v2.
 func infer(clients, size int) scenario {
 	s := scenario{
 		name: inferName(clients, size), title: fmt.Sprintf("%d KiB by unary calls of KServe v2, clients: %d", size>>10, clients),
@@ -136,7 +138,7 @@ func count(streams int) string {
 	return fmt.Sprintf("%d streams", streams)
 }
 
-// short makes the job one of a fraction of a second.
+// short reduces the job to a fraction of a second.
 func (s *scenario) short() {
 	s.job.Requests = max(s.job.Requests/8, s.job.Streams)
 	s.job.Tokens = max(s.job.Tokens/4, 8)

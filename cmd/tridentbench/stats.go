@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// histogram counts durations in bins that are at most 1/64 wide of what they
-// hold, up to hours.
+// histogram counts durations in bins, up to hours. The width of a bin is at
+// most 1/64 of its durations.
 type histogram struct {
 	bins  [(42 - binBits + 1) << binBits]uint32
 	count uint64
@@ -23,13 +23,14 @@ func (h *histogram) add(d time.Duration, times int) {
 	h.count += uint64(times)
 }
 
-// bin numbers are a float's: the exponent above the leading bits.
+// bin returns the bin of a duration. Bin numbers are like floats: the exponent
+// is above the leading bits.
 func bin(v uint64) int {
 	shift := max(bits.Len64(v)-binBits-1, 0)
 	return shift<<binBits + int(v>>shift)
 }
 
-// lower is the smallest duration of a bin.
+// lower returns the smallest duration of a bin.
 func lower(bin int) float64 {
 	shift := max(bin>>binBits-1, 0)
 	return float64(uint64(bin-shift<<binBits) << shift)
@@ -42,7 +43,7 @@ func (h *histogram) merge(other *histogram) {
 	h.count += other.count
 }
 
-// quantile is exact to a bin; 0 without data.
+// quantile returns a quantile with the precision of a bin, or 0 without data.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := q * float64(h.count)
 	var below float64
@@ -55,7 +56,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// quantile of a list that is sorted by it; 0 without data.
+// quantile sorts list and returns a quantile of it, or 0 without data.
 func quantile(list []time.Duration, q float64) time.Duration {
 	if len(list) == 0 {
 		return 0
@@ -64,7 +65,7 @@ func quantile(list []time.Duration, q float64) time.Duration {
 	return list[min(int(q*float64(len(list))), len(list)-1)]
 }
 
-// spread is what the rounds gave.
+// spread is the distribution of the rounds' values.
 type spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
@@ -72,7 +73,7 @@ type spread struct {
 	Rounds int     `json:"rounds"`
 }
 
-// spreadOf is false without data.
+// spreadOf returns false without data.
 func spreadOf(values []float64) (spread, bool) {
 	if len(values) == 0 {
 		return spread{}, false

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestHistogram: quantiles are those of the sorted list, to a bin's width.
+// TestHistogram compares quantiles with those of the sorted list, to the width
+// of a bin.
 func TestHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []time.Duration

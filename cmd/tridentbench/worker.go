@@ -14,22 +14,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// source is what a worker gets its tokens from.
+// source is the source of a worker's tokens.
 type source interface {
-	// open prepares the streams of a job, which are connected when it returns.
+	// open prepares the streams of a job. They are connected when it returns.
 	open(ctx context.Context, j *job) ([]session, error)
 }
 
-// session runs one stream's requests, one after the other. It is for one
+// session runs one stream's requests one after another. It must be used by one
 // goroutine.
 type session interface {
-	// run sends a request and records its answer, which it checks. The end of the
-	// context ends it.
+	// run sends a request, and records and checks its response. It ends when the
+	// context ends.
 	run(ctx context.Context, rec *recorder) error
 	close()
 }
 
-// work takes jobs until its input ends, which is how the bench ends it.
+// work runs jobs until its input ends. The bench closes the input to end the
+// worker.
 func work(ctx context.Context, from source, in io.Reader, out io.Writer) error {
 	w := &runner{source: from, in: json.NewDecoder(in), out: json.NewEncoder(out)}
 	for {
@@ -59,7 +60,7 @@ type runner struct {
 	out    *json.Encoder
 }
 
-// tell says where the job is, and waits for the order to go on.
+// tell sends the state of the job, and waits for the order to continue.
 func (w *runner) tell(s state) error {
 	if err := w.out.Encode(news{State: s}); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (w *runner) do(ctx context.Context, j *job) (*result, error) {
 	for i := range streams {
 		streams[i] = &recorder{sampling: i == 0}
 	}
-	runtime.GC() // of what earlier jobs left
+	runtime.GC() // garbage of earlier jobs
 	if err := w.tell(stateReady); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (w *runner) do(ctx context.Context, j *job) (*result, error) {
 	return summary(streams, time.Since(began)), err
 }
 
-// share lets the streams take the requests until none is left.
+// share distributes the requests over the streams until none is left.
 func share(ctx context.Context, j *job, sessions []session, streams []*recorder) error {
 	var taken atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
@@ -129,7 +130,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hold opens a stream each, and leaves them all when the bench has seen enough.
+// hold opens one stream per session, and cancels all when the bench orders to
+// continue.
 func (w *runner) hold(ctx context.Context, sessions []session, streams []*recorder) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -140,7 +142,7 @@ func (w *runner) hold(ctx context.Context, sessions []session, streams []*record
 		told := sync.OnceFunc(waiting.Done)
 		streams[i].onFirst = told
 		running.Go(func() {
-			defer told() // a stream that fails lets nobody wait
+			defer told() // a failed stream must not block the others
 			if err := s.run(ctx, streams[i]); ctx.Err() == nil {
 				err = fmt.Errorf("a stream that was to wait has ended: %w", err)
 				failed.Store(&err)

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// conversation is the bench's end of a worker in this process.
+// conversation is the bench's side of a worker in the test's process.
 type conversation struct {
 	t     *testing.T
 	in    *json.Encoder
@@ -64,7 +64,7 @@ func (c *conversation) expect(want state) news {
 	return got
 }
 
-// end closes the worker's input, which must end it.
+// end closes the worker's input, which must end the worker.
 func (c *conversation) end() {
 	c.t.Helper()
 	_ = c.input.Close()
@@ -73,7 +73,8 @@ func (c *conversation) end() {
 	}
 }
 
-// startCanned serves without a model until the test's end, by HTTP and by gRPC.
+// startCanned starts the server without a model, over HTTP and gRPC, until the
+// test ends.
 func startCanned(t *testing.T) (address, native string) {
 	t.Helper()
 	in, end := io.Pipe()
@@ -97,7 +98,8 @@ func startCanned(t *testing.T) (address, native string) {
 	return address, lines.Text()
 }
 
-// TestCannedRPC: what a client sends comes back, though nothing has to make it.
+// TestCannedRPC checks that a client receives the tensor that it sent, without
+// a model.
 func TestCannedRPC(t *testing.T) {
 	_, native := startCanned(t)
 	c := converse(t, &bareClient{})
@@ -112,8 +114,8 @@ func TestCannedRPC(t *testing.T) {
 	}
 }
 
-// TestDriverAndCannedServer: the driver's counts are those of the work, and the
-// server writes as it is told.
+// TestDriverAndCannedServer checks that the driver's counts match the work, and
+// that the server's writes follow the headers.
 func TestDriverAndCannedServer(t *testing.T) {
 	address, _ := startCanned(t)
 	c := converse(t, driver{})
@@ -122,7 +124,7 @@ func TestDriverAndCannedServer(t *testing.T) {
 		name     string
 		perWrite float64
 		pace     time.Duration
-		least    float64 // tokens a write
+		least    float64 // minimum tokens per write
 		most     float64
 	}{
 		{"one a write", 0, 0, 0.9, 1.01},
@@ -152,7 +154,8 @@ func TestDriverAndCannedServer(t *testing.T) {
 	}
 }
 
-// TestHold: streams that wait are held until the bench has seen them, and left.
+// TestHold checks that waiting streams stay open until the bench orders to
+// continue, and are then canceled.
 func TestHold(t *testing.T) {
 	left := make(chan struct{}, 3)
 	mux := http.NewServeMux()
@@ -181,7 +184,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestFailures end the job with the reason, and not the worker.
+// TestFailures checks that a failure ends the job with its reason, and doesn't
+// end the worker.
 func TestFailures(t *testing.T) {
 	short := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
