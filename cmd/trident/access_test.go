@@ -41,7 +41,7 @@ type deployment struct {
 
 var addresses = regexp.MustCompile(`msg="?(listening[^"]*?)"? address=(\S+)`)
 
-// deploy starts the program with these flags until the test ends.
+// deploy starts the program with these flags. It runs until the test ends.
 func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 	t.Helper()
 	cfg, err := parse(append([]string{
@@ -77,7 +77,8 @@ func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 	return d
 }
 
-// awaitModels waits for the first look at the engines' models, by probes, which need no key.
+// awaitModels waits until the engines' models are known. It uses health probes, which need
+// no key.
 func (d *deployment) awaitModels(t *testing.T) {
 	t.Helper()
 	for {
@@ -90,7 +91,8 @@ func (d *deployment) awaitModels(t *testing.T) {
 	}
 }
 
-// send gives the status and the body of an answer by HTTP.
+// send sends an HTTP request. It returns the status, the body and the header of the
+// response.
 func (d *deployment) send(t *testing.T, method, target, body string, header ...string) (int, string, http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+target, strings.NewReader(body))
@@ -115,7 +117,7 @@ func (d *deployment) send(t *testing.T, method, target, body string, header ...s
 	return resp.StatusCode, string(answer), resp.Header
 }
 
-// dial connects to a port by grpc-go.
+// dial connects to a port with grpc-go.
 func dial(t *testing.T, address string) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -126,7 +128,8 @@ func dial(t *testing.T, address string) *grpc.ClientConn {
 	return conn
 }
 
-// textModels are those of the engine beside the tritonserver's echo and stream.
+// textModels returns an engine with text models. The tritonserver has the models echo and
+// stream.
 func textModels() *inferencetest.Engine {
 	engine := inferencetest.New()
 	for _, name := range []string{"chat", "other"} {
@@ -135,14 +138,14 @@ func textModels() *inferencetest.Engine {
 	return engine
 }
 
-// way is one to reach a model; its error is that of HTTP's or of gRPC's status.
+// way is a way to call a model. Its error is that of the HTTP or gRPC status.
 type way struct {
 	name string
-	// ask gives the code of the answer, in gRPC's words, and what it says.
+	// ask returns the response's code, as a gRPC code, and its text.
 	ask func(t *testing.T, key, model string) (codes.Code, string)
 }
 
-// codeOf is the code of an HTTP status.
+// codeOf returns the gRPC code of an HTTP status.
 func codeOf(status int) codes.Code {
 	switch status {
 	case http.StatusOK:
@@ -157,7 +160,7 @@ func codeOf(status int) codes.Code {
 	return codes.Unknown
 }
 
-// ways are all surfaces, with models of both engines.
+// ways returns the calls of all surfaces, with models of both engines.
 func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 	t.Helper()
 	over := func(method, address, path, body string) func(*testing.T, string, string) (codes.Code, string) {
@@ -234,7 +237,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 				}
 				answer, err := stream.Recv()
 				if text := answer.GetErrorMessage(); strings.Contains(text, "this key may not use it") {
-					return grpcstatus.Error(codes.NotFound, text) // of a request, in the stream
+					return grpcstatus.Error(codes.NotFound, text) // error of one request, in the stream
 				}
 				return err
 			})})
@@ -242,7 +245,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 	return ofText, ofTensors
 }
 
-// keyOfCall sends the key that stands in the context.
+// keyOfCall sends the key in the context.
 type keyOfCall struct{ connect.Interceptor }
 
 func (keyOfCall) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
@@ -262,7 +265,8 @@ const accessKeys = `
 - {name: some, key: sk-some, models: [chat, echo, alias-of-other]}
 `
 
-// TestAccess holds every surface to the keys, and to the models that a key is for.
+// TestAccess checks that every surface requires a key, and allows only the models of the
+// key.
 func TestAccess(t *testing.T) {
 	d := deploy(t, textModels(), "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
 	ofText, ofTensors := d.ways(t)
@@ -287,7 +291,7 @@ func TestAccess(t *testing.T) {
 		for _, way := range test.ways {
 			code, said := way.ask(t, test.key, test.model)
 			if test.want == codes.OK && (code == codes.Unimplemented || code == codes.Unknown) {
-				continue // it has come to the engine, which takes no such request
+				continue // the request reached the engine, which doesn't support it
 			}
 			if code != test.want || test.words != "" && !strings.Contains(said, test.words) {
 				t.Errorf("%s of %s with %q: %s %s", way.name, test.model, test.key, code, said)
@@ -305,20 +309,20 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessToLists: lists have the client's models alone, and what is the whole
-// server's is for clients of all models.
+// TestAccessToLists checks that lists have only the client's models, and that server-wide
+// operations need a key for all models.
 func TestAccessToLists(t *testing.T) {
 	d := deploy(t, textModels(), "--allow-shared-memory", "--allow-model-upload", "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
 	for _, test := range []struct {
 		method, target, body string
 		all, some            int
-		absent               []string // from the answer to who may use some
+		absent               []string // strings that must be absent from the response to a client of some models
 		present              string
 	}{
 		{http.MethodGet, d.openai + "/v1/models", "", 200, 200, []string{`"other"`, `"alias-of-chat"`}, `"alias-of-other"`},
 		{http.MethodPost, d.openai + "/trident.v1.ModelService/List", `{"all":true}`, 200, 200, []string{`"other"`, `"alias-of-chat"`, `"stream"`}, `"echo"`},
 		{http.MethodPost, d.rest + "/v2/repository/index", `{}`, 200, 200, []string{`"other"`, `"stream"`}, `"echo"`},
-		{http.MethodGet, d.rest + "/v2/models/stats", "", 501, 501, []string{`"stream"`}, ""}, // the engine of texts has none
+		{http.MethodGet, d.rest + "/v2/models/stats", "", 501, 501, []string{`"stream"`}, ""}, // the engine of text models doesn't support it
 		{http.MethodGet, d.rest + "/v2/logging", "", 501, 403, nil, "this key is for its models only"},
 		{http.MethodGet, d.rest + "/v2/trace/setting", "", 501, 403, nil, "this key is for its models only"},
 		{http.MethodPost, d.rest + "/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`, 0, 403, nil, "this key is for its models only"},
@@ -345,7 +349,8 @@ func TestAccessToLists(t *testing.T) {
 	}
 }
 
-// TestAccessWithoutKey: probes need none, by any protocol; what tells of the service does.
+// TestAccessWithoutKey checks that health probes need no key on any protocol, and that
+// information about the service does.
 func TestAccessWithoutKey(t *testing.T) {
 	d := deploy(t, textModels(), "--api-key=sk-one")
 	for _, target := range []string{d.openai + "/health/live", d.openai + "/health/ready", d.openai + "/v2/health/live", d.rest + "/v2/health/ready", d.openai + "/openapi.json"} {
@@ -374,7 +379,8 @@ func TestAccessWithoutKey(t *testing.T) {
 	}
 }
 
-// TestRestrictedAPI closes a group on every surface and port.
+// TestRestrictedAPI checks that a restriction closes a group of APIs on every surface and
+// port.
 func TestRestrictedAPI(t *testing.T) {
 	d := deploy(t, textModels(), "--openai-restricted-api", "inference", "infer-key", "sk-infer", "--openai-restricted-api=model-repository:admin-key=sk-admin")
 	ofText, ofTensors := d.ways(t)
@@ -384,7 +390,7 @@ func TestRestrictedAPI(t *testing.T) {
 			model = "echo"
 		}
 		if way.name == "readiness" {
-			continue // of health, which is open
+			continue // part of the health group, which is open
 		}
 		if code, said := way.ask(t, "", model); code != codes.Unauthenticated || !strings.Contains(said, "is restricted") {
 			t.Errorf("%s: %s %s", way.name, code, said)
@@ -460,7 +466,8 @@ func TestAccessFlags(t *testing.T) {
 	}
 }
 
-// TestEmptyKeys: a key that is empty, by whatever setting, is no server without keys.
+// TestEmptyKeys checks that an empty key in any setting is an error, and doesn't disable
+// authentication.
 func TestEmptyKeys(t *testing.T) {
 	const key, file = "--api-key: the key is empty", "--api-keys-file: the name of the file is empty"
 	for _, test := range []struct {
@@ -509,7 +516,7 @@ func TestEmptyKeys(t *testing.T) {
 	}
 }
 
-// TestKeyCommands: what they print serves as a key.
+// TestKeyCommands checks that the printed hashes and keys work.
 func TestKeyCommands(t *testing.T) {
 	var out bytes.Buffer
 	if err := hashKey(strings.NewReader("sk-one\n"), &out); err != nil {

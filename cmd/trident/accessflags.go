@@ -14,25 +14,25 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// accessFlags say who may call.
+// accessFlags control who may call the server.
 type accessFlags struct {
 	APIKey              apiKeyFlag     `name:"api-key" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
 	APIKeysFile         string         `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
 	OpenAIRestrictedAPI restrictedFlag `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
 }
 
-// apiKeyFlag are keys, in the environment one a line. An empty value is an empty key, which
-// is refused later: taken for no key it would open the server to everyone.
+// apiKeyFlag is a list of keys, one per line in the environment. An empty value is an empty
+// key, which is rejected later. Ignoring it would disable authentication.
 type apiKeyFlag []auth.Secret
 
-// Decode implements [kong.MapperValue]. It has no errors about values, as kong would quote
-// the environment variable in them.
+// Decode implements [kong.MapperValue]. Its errors don't contain values, because kong would
+// quote the environment variable.
 func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
 	token := ctx.Scan.Pop()
 	if token.IsEOL() {
 		return errors.New("missing value")
 	}
-	if list, ok := token.Value.([]any); ok { // of a file
+	if list, ok := token.Value.([]any); ok { // list from a file
 		for _, item := range list {
 			*f = append(*f, auth.Secret(fmt.Sprint(item)))
 		}
@@ -47,7 +47,7 @@ func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// errNoKeysFile refuses an empty name, which would open the server to everyone.
+// errNoKeysFile rejects an empty file name, which would disable authentication.
 func (f *flags) errNoKeysFile() error {
 	for _, s := range f.settings {
 		if s.flag.Name == "api-keys-file" && s.origin != originDefault && f.APIKeysFile == "" {
@@ -61,7 +61,7 @@ func (f *flags) errNoKeysFile() error {
 // "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
 type restrictedFlag []auth.OpenAIRestriction
 
-// Decode implements [kong.MapperValue]. A file of settings has a list.
+// Decode implements [kong.MapperValue]. In a settings file the value is a list.
 func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
 	if list, ok := ctx.Scan.Peek().Value.([]any); ok {
 		ctx.Scan.Pop()
@@ -82,7 +82,7 @@ func (f *restrictedFlag) Decode(ctx *kong.DecodeContext) error {
 	})
 }
 
-// take reads restrictions, one a line, whose missing parts are the next arguments.
+// take reads restrictions, one per line. Missing parts of a line are the next arguments.
 func (f *restrictedFlag) take(value string, next func() (string, bool)) error {
 	for line := range strings.Lines(value) {
 		parts := restrictionParts(strings.TrimSpace(line))
@@ -102,7 +102,7 @@ func (f *restrictedFlag) take(value string, next func() (string, bool)) error {
 	return nil
 }
 
-// restrictionParts are all three, or the first alone.
+// restrictionParts returns all three parts, or only the first.
 func restrictionParts(text string) []string {
 	if parts := strings.SplitN(text, " ", 3); len(parts) == 3 {
 		return parts
@@ -115,7 +115,7 @@ func restrictionParts(text string) []string {
 	return []string{text}
 }
 
-// keyCommand makes keys.
+// keyCommand creates keys and hashes.
 type keyCommand struct {
 	New  newKeyCommand  `cmd:"" help:"Print a new key, and on a second line its hash for a file of keys."`
 	Hash hashKeyCommand `cmd:"" help:"Print the hash, for a file of keys, of the key on standard input."`
@@ -136,7 +136,7 @@ func (newKeyCommand) Run() error {
 
 type hashKeyCommand struct{}
 
-// Run reads one line, so that the key stands in no command line.
+// Run reads the key from standard input, so that it isn't on a command line.
 func (hashKeyCommand) Run() error { return hashKey(os.Stdin, os.Stdout) }
 
 func hashKey(in io.Reader, out io.Writer) error {

@@ -18,20 +18,21 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// announcement prints, once the models are known, what is served and where. With
-// a log of JSON the models are lines of it, as the address is.
+// announcement prints the served models and addresses once the models are known.
+// With a JSON log, the models are log lines, as the address is.
 func announcement(cfg config) fx.Option {
 	if cfg.Table == nil {
 		return fx.Options()
 	}
 	return fx.Invoke(func(models *catalog.Catalog, listener *server.Listener, native *kserve.Listener) {
 		models.Announce(func(cards []*catalog.Card) {
-			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native, cfg.Server.Playground)) // nobody could be told
+			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native, cfg.Server.Playground)) // a failed write can't be reported
 		})
 	})
 }
 
-// modelTable has a line for each model that is loaded, or was to be.
+// modelTable returns a table with a line for each model that is loaded or should
+// have been loaded.
 func modelTable(cards []*catalog.Card) string {
 	rows := [][]string{{"MODEL", "VERSION", "STATUS", "KIND", "TEMPLATE", "PARSERS", "TOKENIZER", "CONTEXT"}}
 	idle := 0
@@ -55,10 +56,10 @@ func modelTable(cards []*catalog.Card) string {
 	return "\n" + cmp.Or(text, "no models\n") + "\n"
 }
 
-// maxReason bounds Triton's text on a model, in bytes.
+// maxReason is the maximum length in bytes of Triton's text about a model.
 const maxReason = 160
 
-// status is the model's state and Triton's reason for it, on one line.
+// status returns the model's state and Triton's reason for it, on one line.
 func status(card *catalog.Card) string {
 	reason, _, _ := strings.Cut(card.Reason, "\n")
 	reason = strings.Map(func(r rune) rune {
@@ -76,7 +77,7 @@ func status(card *catalog.Card) string {
 	return string(card.State) + ": " + reason
 }
 
-// template tells where the chat template came from.
+// template returns the origin of the chat template.
 func template(card *catalog.Card) string {
 	for _, s := range card.Settings {
 		if s.Name == inference.SettingChatTemplate || s.Name == inference.SettingHistoryTemplate {
@@ -96,7 +97,7 @@ func tokenizerOf(card *catalog.Card) string {
 	return fmt.Sprintf("%d tokens", card.Tokenizer.Size())
 }
 
-// parsers are those of chats, which need a template.
+// parsers returns the parsers of chats, which need a template.
 func parsers(card *catalog.Card) string {
 	if card.Template == nil {
 		return "-"
@@ -132,18 +133,18 @@ func addressTable(url string, native ports, playground bool) string {
 	return align(rows) + "\n"
 }
 
-// ports are those of KServe v2 alone; none before they are open.
+// ports are KServe v2's own ports. They have no address before they are open.
 type ports interface {
 	Addr() net.Addr
 	URL() string
 }
 
-// align puts cells below each other.
+// align aligns cells in columns.
 func align(rows [][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // a Builder takes all
+		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // writing to a strings.Builder never fails
 	}
 	_ = w.Flush()
 	return b.String()

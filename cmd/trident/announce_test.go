@@ -79,7 +79,7 @@ KServe v2 by gRPC        127.0.0.1:8001
 	}
 }
 
-// nativePorts are open or not.
+// nativePorts are open if true.
 type nativePorts bool
 
 func (p nativePorts) Addr() net.Addr {

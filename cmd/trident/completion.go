@@ -8,8 +8,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCommand prints what makes a shell complete our command lines. The flags
-// stand in the script, so that a key press starts no process.
+// completionCommand prints a shell script that completes command lines. The script contains the
+// flags, so that a key press starts no process.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
@@ -30,7 +30,7 @@ func completion(shell string, app *kong.Application) string {
 	return bashCompletion(app)
 }
 
-// choices are what may follow a flag: words, or files.
+// choices returns the possible values of a flag: words, or files.
 func choices(v *kong.Value) (words []string, files bool) {
 	switch {
 	case v.Enum != "":
@@ -50,7 +50,7 @@ func choices(v *kong.Value) (words []string, files bool) {
 	return nil, false
 }
 
-// written is how a flag may be written: --name, -n, and --no-name where it can be turned off.
+// written returns the spellings of a flag: --name, -n, and --no-name if it is negatable.
 func written(flag *kong.Flag) []string {
 	names := []string{"--" + flag.Name}
 	if flag.Short != 0 {
@@ -62,17 +62,17 @@ func written(flag *kong.Flag) []string {
 	return names
 }
 
-// level is the words after a command: commands, or what it takes.
+// level is the possible words after a command: subcommands or arguments.
 type level struct {
-	path  string // of the commands so far, each followed by a blank
+	path  string // commands so far, each followed by a blank
 	words []string
 	help  []string
 	files bool
-	leaf  bool // has no commands below it
+	leaf  bool // it has no subcommands
 	flags []*kong.Flag
 }
 
-// levels are those of the program and of all its commands.
+// levels returns the levels of the program and of all its commands.
 func levels(node *kong.Node, path string) []level {
 	l := level{path: path, leaf: len(node.Children) == 0, flags: node.Flags}
 	var below []level
@@ -87,7 +87,8 @@ func levels(node *kong.Node, path string) []level {
 	return append([]level{l}, below...)
 }
 
-// takers are the written of all flags that a word follows: it is no command.
+// takers returns the spellings of all flags that take a value. The word after such a flag isn't a
+// command.
 func takers(all []level) []string {
 	var names []string
 	for _, l := range all {
@@ -100,7 +101,7 @@ func takers(all []level) []string {
 	return names
 }
 
-// bashCompletion heeds that bash parts words at = and : as well.
+// bashCompletion returns the script for bash, which splits words at = and : too.
 func bashCompletion(app *kong.Application) string {
 	var values, words, flags strings.Builder
 	all := levels(app.Node, "")
@@ -163,7 +164,7 @@ complete -o filenames -F _trident trident
 `
 }
 
-// zshText is a help text inside of brackets and single quotes.
+// zshText escapes a help text for use inside of brackets and single quotes.
 var zshText = strings.NewReplacer("'", `'\''`, "[", `\[`, "]", `\]`, ":", `\:`) //nolint:gochecknoglobals // a constant table
 
 func zshCompletion(app *kong.Application) string {
@@ -178,7 +179,8 @@ func zshCompletion(app *kong.Application) string {
 	return b.String()
 }
 
-// zshLevel writes what may follow a command. In the state rest zsh's words begin with the next command.
+// zshLevel writes the completions after a command. In the state rest, zsh's words start with the
+// next command.
 func zshLevel(b *strings.Builder, node *kong.Node, indent string) {
 	arguments := "_arguments"
 	if len(node.Children) > 0 {
@@ -217,7 +219,7 @@ func zshLevel(b *strings.Builder, node *kong.Node, indent string) {
 	b.WriteString(indent + "    esac ;;\n" + indent + "esac\n")
 }
 
-// zshFlag is a line for each spelling of a flag.
+// zshFlag returns a line for each spelling of a flag.
 func zshFlag(flag *kong.Flag, indent string) string {
 	words, files := choices(flag.Value)
 	names := written(flag)
@@ -245,7 +247,7 @@ func zshFlag(flag *kong.Flag, indent string) string {
 		case flag.IsBool() && name != "--"+flag.Name:
 			value = ""
 		case flag.IsBool():
-			name += "=-" // a value is in the same word
+			name += "=-" // the value is in the same word
 		case strings.HasPrefix(name, "--"):
 			name += "="
 		}
@@ -307,12 +309,12 @@ complete -c trident -f
 	return b.String()
 }
 
-// fishValue says what follows a flag.
+// fishValue returns fish's options for the value of a flag.
 func fishValue(flag *kong.Flag) string {
 	words, files := choices(flag.Value)
 	switch {
 	case flag.IsBool():
-		return "" // fish would offer --flag= beside --flag
+		return "" // fish would offer both --flag= and --flag
 	case files:
 		return " -r -F"
 	case len(words) > 0:

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// completions are lines up to where Tab is pressed, and all that shells offer then.
+// completions are lines up to the cursor, and the complete offers of the shells.
 var completions = []struct{ line, want string }{
 	{"trident ", "serve models template key config health completion version"},
 	{"trident con", "config"},
@@ -39,12 +39,12 @@ var completions = []struct{ line, want string }{
 	{"trident --enable-kserve-fro", "--enable-kserve-frontends"},
 	{"trident --enable-kserve-frontends=t", "true"},
 	{"trident --no-playg", "--no-playground"},
-	{"trident --load-model x --load-m", "--load-model"}, // once more, as it may be repeated
+	{"trident --load-model x --load-m", "--load-model"}, // offered again, because it is repeatable
 	{"trident --config sett", "settings.yaml"},
 	{"trident --tls-cert=sett", "settings.yaml"},
 }
 
-// TestCompletion asks the real shells what they offer.
+// TestCompletion runs the real shells and compares their offers.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&commandLine{})
@@ -64,7 +64,7 @@ func TestCompletion(t *testing.T) {
 			for i, test := range completions {
 				want := strings.Fields(test.want)
 				if shell == "fish" && strings.HasSuffix(test.line, "=t") {
-					want = nil // offers no values of switches
+					want = nil // it offers no values for switches
 				}
 				slices.Sort(want)
 				slices.Sort(got[i])
@@ -76,7 +76,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// shellIn runs a shell in a folder of its own, where there is a file settings.yaml.
+// shellIn runs a shell in a temporary folder with a file settings.yaml.
 func shellIn(t *testing.T, dir string, command ...string) string {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "settings.yaml"), nil, 0o600); err != nil {
@@ -91,7 +91,8 @@ func shellIn(t *testing.T, dir string, command ...string) string {
 	return string(out)
 }
 
-// bashWord is a word to bash, which parts words at = and : too. The last one may be empty.
+// bashWord matches a word in bash, which splits words at = and : too. The last word may be
+// empty.
 var bashWord = regexp.MustCompile(`[^\s=:]+|[=:]|\s$`)
 
 func askBash(t *testing.T, script string) [][]string {
@@ -112,7 +113,8 @@ func askBash(t *testing.T, script string) [][]string {
 	return got
 }
 
-// askZsh needs a terminal, as zsh completes nothing without one; zsh makes it.
+// askZsh runs zsh in a terminal, because zsh completes nothing without one. zsh creates the
+// terminal.
 func askZsh(t *testing.T, script string) [][]string {
 	t.Helper()
 	driver, err := filepath.Abs("testdata/completion.zsh")
@@ -144,7 +146,7 @@ func askZsh(t *testing.T, script string) [][]string {
 		}
 		got = append(got, words)
 	}
-	return got[1 : len(got)-1] // the first end is the start's, and nothing follows the last one
+	return got[1 : len(got)-1] // the first end marker is the start's, and nothing follows the last one
 }
 
 func askFish(t *testing.T, script string) [][]string {

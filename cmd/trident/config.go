@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// configCommand is what there is to do with settings.
+// configCommand has the subcommands for settings.
 type configCommand struct {
 	Check  configCheck  `cmd:"" help:"Check a file of settings, together with the flags and the environment."`
 	Print  configPrint  `cmd:"" help:"Print all settings and where each comes from, as a file for --config. Secrets are left out."`
@@ -23,7 +23,7 @@ type configCheck struct {
 	File string `arg:"" optional:"" help:"File to check, instead of that of --config."`
 }
 
-// Run tells of all that is wrong, a line each.
+// Run reports all errors of a settings file, one per line.
 func (c configCheck) Run(f *flags) error { return c.check(f, os.Stdout) }
 
 func (c configCheck) check(f *flags, w io.Writer) error {
@@ -54,7 +54,7 @@ type configPrint struct {
 	Given bool `help:"Leave the defaults out."`
 }
 
-// Run prints the settings that serve would have.
+// Run prints the settings that serve would use.
 func (c configPrint) Run(f *flags) error { return c.show(f, os.Stdout) }
 
 func (c configPrint) show(f *flags, w io.Writer) error {
@@ -94,7 +94,7 @@ func (c configPrint) show(f *flags, w io.Writer) error {
 	return errors.Join(encoder.Encode(root), encoder.Close())
 }
 
-// node is the value in YAML, with its origin as a comment.
+// node returns the value in YAML, with its origin as a comment.
 func (s setting) node(texts []string) *yaml.Node {
 	t := s.flag.Target.Type()
 	if !isList(t) {
@@ -109,7 +109,7 @@ func (s setting) node(texts []string) *yaml.Node {
 	return list
 }
 
-// scalar is a text in YAML such that it is read as its kind again.
+// scalar returns a YAML scalar that is read back as the same kind.
 func scalar(kind valueKind, text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	if kind == kindText || kind == kindDuration {

@@ -20,23 +20,23 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// configFlags are the file of settings, and what was read of it.
+// configFlags is the flag for the settings file, and the content that was read from it.
 type configFlags struct {
 	Config configPath `placeholder:"FILE" help:"Settings in YAML: a key for each flag by its name, and sections models and keys. See trident config."`
 
-	args     []string // of the command line
+	args     []string // arguments of the command line
 	app      *kong.Application
-	file     *settingsFile  // nil without one
-	settings []setting      // of all flags, once they have been read
-	level    slog.LevelVar  // of the log, which may change while Trident runs
-	hangups  chan os.Signal // SIGHUP since the process began
+	file     *settingsFile  // nil without a settings file
+	settings []setting      // settings of all flags, set when they have been read
+	level    slog.LevelVar  // log level, which may change at run time
+	hangups  chan os.Signal // SIGHUP since the process started
 }
 
-// configPath is the flag's value; kong has the file read before it asks for values.
+// configPath is the flag's value. kong reads the file before it resolves other flags.
 type configPath string
 
-// BeforeResolve reads the file, which then answers for flags that the command line
-// doesn't have.
+// BeforeResolve reads the file. The file then provides the values of flags that aren't
+// on the command line.
 func (configPath) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, f *flags) error {
 	path, ok := ctx.FlagValue(trace.Flag).(configPath)
 	if !ok || path == "" {
@@ -51,18 +51,18 @@ func (configPath) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.P
 	return nil
 }
 
-// settingsFile is a file that has been checked: a key for each flag, which has the
-// flag's name, and the sections.
+// settingsFile is a validated settings file. It has a key for each flag, with the
+// flag's name, and sections.
 type settingsFile struct {
 	path      string
 	data      []byte
-	values    map[string]entry // by flag
+	values    map[string]entry // keyed by flag
 	overrides []inference.Override
 	keys      auth.KeySection
-	sections  *yaml.Node // the keys that no flag has, as they may be printed
+	sections  *yaml.Node // keys that aren't flags, in a form that may be printed
 }
 
-// modelSettings are those of the section models; none without a file.
+// modelSettings returns the settings of the section models, or nil without a file.
 func (f *settingsFile) modelSettings() []inference.Override {
 	if f == nil {
 		return nil
@@ -70,7 +70,7 @@ func (f *settingsFile) modelSettings() []inference.Override {
 	return f.overrides
 }
 
-// clientKeys are those of the section keys; none without a file.
+// clientKeys returns the keys of the section keys, or none without a file.
 func (f *settingsFile) clientKeys() auth.KeySection {
 	if f == nil {
 		return auth.KeySection{}
@@ -78,16 +78,16 @@ func (f *settingsFile) clientKeys() auth.KeySection {
 	return f.keys
 }
 
-// entry is what the file has for a flag: a text, or a list of them.
+// entry is the file's value of a flag: a string or a list of strings.
 type entry struct {
 	value any
 	line  int
 }
 
-// Validate is for [kong.Resolver]: the file was checked when it was read.
+// Validate implements [kong.Resolver]. The file was validated when it was read.
 func (*settingsFile) Validate(*kong.Application) error { return nil }
 
-// Resolve gives the file's value of a flag, unless the environment has one.
+// Resolve returns the file's value of a flag, unless an environment variable sets it.
 func (f *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	e, found := f.values[flag.Name]
 	if !found || variableSet(flag) != "" {
@@ -96,7 +96,7 @@ func (f *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	return e.value, nil
 }
 
-// variableSet names the environment variable that a flag's value comes from.
+// variableSet returns the name of the environment variable that sets a flag, or "".
 func variableSet(flag *kong.Flag) string {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {
@@ -106,13 +106,13 @@ func variableSet(flag *kong.Flag) string {
 	return ""
 }
 
-// origin is where something stands in the file.
+// origin returns the position of a line in the file.
 func (f *settingsFile) origin(line int) string { return fmt.Sprintf("%s:%d", f.path, line) }
 
-// maxSettings bounds the file, in bytes.
+// maxSettings is the maximum size of the file in bytes.
 const maxSettings = 8 << 20
 
-// readSettings reads and checks a file. Its error has a line for each problem.
+// readSettings reads and validates a file. Its error has a line for each problem.
 func readSettings(path string, app *kong.Application) (*settingsFile, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -126,10 +126,10 @@ func readSettings(path string, app *kong.Application) (*settingsFile, error) {
 	return r.file, nil
 }
 
-// fileErrors are all that is wrong with a file, each with its line.
+// fileErrors are all problems of a file, each with its line number.
 type fileErrors []error
 
-// Error has a line for each.
+// Error returns one line per problem.
 func (p fileErrors) Error() string { return errors.Join(p...).Error() }
 
 func readBounded(path string) ([]byte, error) {
@@ -145,7 +145,7 @@ func readBounded(path string) ([]byte, error) {
 	return data, err
 }
 
-// settingsReader gathers a file's values and all that is wrong with it.
+// settingsReader collects a file's values and all its problems.
 type settingsReader struct {
 	file     *settingsFile
 	app      *kong.Application
@@ -163,10 +163,11 @@ func (r *settingsReader) read() {
 	decoder := yaml.NewDecoder(strings.NewReader(string(r.file.data)))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF): // nothing but comments
+	case errors.Is(err, io.EOF): // only comments
 		return
 	case err != nil:
-		// A text that begins with * is taken for such a name, and may be a secret.
+		// YAML reads a string with the prefix * as an alias name. It may be a secret,
+		// so the error must not contain it.
 		text := yamlAnchor.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "unknown anchor (texts that begin with * need quotes)")
 		r.problems = append(r.problems, fmt.Errorf("%s: %s", r.file.path, text))
 		return
@@ -180,7 +181,7 @@ func (r *settingsReader) read() {
 			if s.name == key.Value {
 				wrong := len(r.problems)
 				s.read(r, value)
-				if len(r.problems) == wrong { // only then it can be told what is a secret
+				if len(r.problems) == wrong { // only then it is known which values are secret
 					r.file.sections.Content = append(r.file.sections.Content, bare(key), s.printable(value))
 				}
 				return
@@ -190,7 +191,7 @@ func (r *settingsReader) read() {
 	})
 }
 
-// eachKey calls visit for the keys of a mapping, each of which must be there once.
+// eachKey calls visit for the keys of a mapping. Duplicate keys are a problem.
 func (r *settingsReader) eachKey(node *yaml.Node, what string, visit func(key, value *yaml.Node)) {
 	node = resolved(node)
 	if node.Kind != yaml.MappingNode {
@@ -212,7 +213,7 @@ func (r *settingsReader) eachKey(node *yaml.Node, what string, visit func(key, v
 	}
 }
 
-// resolved follows an alias of YAML.
+// resolved follows a YAML alias.
 func resolved(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
@@ -220,7 +221,7 @@ func resolved(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// flag takes the value of a flag.
+// flag reads the value of a flag.
 func (r *settingsReader) flag(key, node *yaml.Node) {
 	i := slices.IndexFunc(r.app.Flags, func(f *kong.Flag) bool { return f.Name == key.Value })
 	if i < 0 || !inFile(r.app.Flags[i]) {
@@ -239,10 +240,12 @@ func (r *settingsReader) flag(key, node *yaml.Node) {
 	r.file.values[flag.Name] = entry{value: resolvable(flag, texts), line: key.Line}
 }
 
-// inFile tells whether a file may have a flag: not the one that names the file.
+// inFile reports whether a settings file may contain a flag. The flag that names the
+// file is excluded.
 func inFile(flag *kong.Flag) bool { return flag.Name != "help" && flag.Name != "config" }
 
-// resolvable is what kong takes from a resolver: a list is not split anew.
+// resolvable returns a value in the form that kong accepts from a resolver. kong
+// doesn't split a list again.
 func resolvable(flag *kong.Flag, texts []string) any {
 	if !isList(flag.Target.Type()) {
 		return texts[0]
@@ -256,8 +259,8 @@ func resolvable(flag *kong.Flag, texts []string) any {
 
 func isList(t reflect.Type) bool { return t.Kind() == reflect.Slice }
 
-// textsOf are the texts that a flag of this type would have on the command line. A list
-// of one may be written without its being one.
+// textsOf returns the strings that a flag of this type would have on the command line.
+// A list with one item may be written as the item alone.
 func textsOf(t reflect.Type, node *yaml.Node) ([]string, error) {
 	if !isList(t) {
 		text, err := textOf(kindOfType(t), node)
@@ -278,10 +281,10 @@ func textsOf(t reflect.Type, node *yaml.Node) ([]string, error) {
 	return texts, nil
 }
 
-// valueKind is what a value must be in YAML.
+// valueKind is the required type of a value in YAML.
 type valueKind string
 
-// The kinds of values, by their names for people.
+// The kinds of values, in words for error messages.
 const (
 	kindText     valueKind = "a text"
 	kindBool     valueKind = "true or false"
@@ -312,7 +315,8 @@ func kindOfType(t reflect.Type) valueKind {
 	}
 }
 
-// textOf is the text of a scalar that is of a kind.
+// textOf returns the string of a scalar. It returns an error if the scalar isn't of the
+// kind.
 func textOf(kind valueKind, node *yaml.Node) (string, error) {
 	tags := map[valueKind][]string{
 		kindText: {"!!str"}, kindDuration: {"!!str"}, kindBool: {"!!bool"}, kindInt: {"!!int"}, kindNumber: {"!!int", "!!float"},
@@ -327,8 +331,8 @@ func textOf(kind valueKind, node *yaml.Node) (string, error) {
 	return "", fmt.Errorf("must be %s%s", kind, hint)
 }
 
-// trial reads values as the command line would, without the environment: so that an
-// error is one of the file, and can say its line.
+// trial parses values as the command line does, without the environment. An error is
+// then one of the file and can name its line.
 type trial struct{ parser *kong.Kong } // nil before the first value
 
 func (t *trial) take(flag string, texts []string) (err error) {
@@ -345,7 +349,7 @@ func (t *trial) take(flag string, texts []string) (err error) {
 	return nil
 }
 
-// suggest names the key that was meant, perhaps.
+// suggest returns a hint with the key that was probably meant, or "".
 func (r *settingsReader) suggest(name string) string {
 	var names []string
 	for _, flag := range r.app.Flags {
@@ -370,7 +374,7 @@ func didYouMean(name string) string {
 	return ": did you mean " + name + "?"
 }
 
-// nearest is the name that is a slip of the pen away, or empty.
+// nearest returns the name within a small edit distance, or "".
 func nearest(name string, names []string) string {
 	best, least := "", 1+max(1, len(name)/4)
 	for _, candidate := range names {

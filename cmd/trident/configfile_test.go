@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the committed files anew")
 
-// settingsOf writes a file of settings.
+// settingsOf writes a settings file and returns its path.
 func settingsOf(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trident.yaml")
@@ -32,7 +32,7 @@ func settingsOf(t *testing.T, text string) string {
 	return path
 }
 
-// readLine reads a command line with all that main does.
+// readLine reads a command line as main does.
 func readLine(t *testing.T, args ...string) *flags {
 	t.Helper()
 	cli, _, err := read(args)
@@ -97,8 +97,8 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// TestPrecedence: a flag beats the environment, which beats the file, which beats the
-// default; in lists too, which aren't joined.
+// TestPrecedence checks that a flag overrides the environment, the environment the
+// file, and the file the default. Lists are overridden too and not joined.
 func TestPrecedence(t *testing.T) {
 	path := settingsOf(t, "openai-port: 1\nhost: file\nmax-in-flight: 3\nmodel-repository: [a, b]\nload-model: [x]\nmodel-control-mode: explicit\nimage-max-count: 5\n")
 	t.Setenv("TRIDENT_CONFIG", path)
@@ -187,7 +187,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestWhence: what the modules refuse is told with its place, too.
+// TestWhence checks that errors of the modules name the origin of the value too.
 func TestWhence(t *testing.T) {
 	path := settingsOf(t, "\nopenai-port: 70000\n")
 	t.Setenv("TRIDENT_MAX_IN_FLIGHT", "-1")
@@ -200,16 +200,16 @@ func TestWhence(t *testing.T) {
 
 func TestConfigCheck(t *testing.T) {
 	good, bad := settingsOf(t, "host: a\n"), settingsOf(t, "openai-port: 70000\n")
-	for _, variable := range os.Environ() { // of the test runs, such as TRIDENT_TEST_SLOW
+	for _, variable := range os.Environ() { // variables of the test run, such as TRIDENT_TEST_SLOW
 		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "TRIDENT_") {
-			t.Setenv(name, value) // restores it
+			t.Setenv(name, value) // restores the variable after the test
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	t.Setenv("TRIDENT_OPENAI_PROT", "1")
-	t.Setenv("TRIDENT_SERVICE_HOST", "10.0.0.1") // Kubernetes sets these
+	t.Setenv("TRIDENT_SERVICE_HOST", "10.0.0.1") // Kubernetes sets such variables
 	t.Setenv("TRIDENT_PORT_9000_TCP_ADDR", "10.0.0.1")
 	var out strings.Builder
 	if err := (configCheck{File: good}).check(readLine(t, "--strict"), &out); err != nil {
@@ -226,7 +226,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// TestConfigPrint prints settings that, read again, are the same.
+// TestConfigPrint checks that printed settings, read again, are the same.
 func TestConfigPrint(t *testing.T) {
 	path := settingsOf(t, strings.Replace(wholeFile, "{{LORAS}}", "none", 1))
 	t.Setenv("TRIDENT_MAX_IN_FLIGHT", "4")
@@ -250,7 +250,7 @@ func TestConfigPrint(t *testing.T) {
 	if strings.Contains(out.String(), "sesame") || strings.Contains(out.String(), "Key=1") {
 		t.Errorf("secrets in\n%s", &out)
 	}
-	// As the secrets are lost, the file is read with them given anew.
+	// Printed settings have no secrets, so the secrets are passed again.
 	again := readLine(t, "--config="+settingsOf(t, out.String()), "--http-restricted-api=health,logging:Key=1", "--http-restricted-api=trace:other=2,3", "--cache-config=redis,password=sesame", "--cache-config=local,size=1")
 	for i, s := range f.settings {
 		if other := again.settings[i]; s.flag.Name != "config" && !slices.Equal(s.texts(), other.texts()) {
@@ -271,7 +271,7 @@ func TestConfigPrint(t *testing.T) {
 
 const schemaFile = "../../docs/config.schema.json"
 
-// TestConfigSchema holds the committed schema to the flags; -update writes it.
+// TestConfigSchema compares the committed schema with the flags. -update writes it.
 func TestConfigSchema(t *testing.T) {
 	text, err := readLine(t).schema()
 	if err != nil {
@@ -324,13 +324,13 @@ func TestConfigSchema(t *testing.T) {
 			t.Errorf("%s\nis valid: %v", text, err)
 		}
 	}
-	// What isn't of the schema the program refuses as well.
+	// The program also rejects what the schema rejects.
 	if f := readLine(t, "--config=../../examples/trident.yaml"); len(f.file.overrides) == 0 {
 		t.Error("the example says nothing of models")
 	}
 }
 
-// plain is YAML as JSON has it.
+// plain converts YAML to JSON's types.
 func plain(t *testing.T, text string) any {
 	t.Helper()
 	var v any
@@ -348,7 +348,7 @@ func plain(t *testing.T, text string) any {
 	return document
 }
 
-// TestModelKeys: each setting of a card has a key, and each key a setting.
+// TestModelKeys checks that each setting of a card has a key, and each key a setting.
 func TestModelKeys(t *testing.T) {
 	settings := map[string]bool{}
 	for _, k := range modelKeys() {

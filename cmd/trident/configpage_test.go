@@ -14,8 +14,8 @@ import (
 
 const configurationPage = "../../docs/configuration.md"
 
-// TestConfigurationPage holds the page's tables to the flags and the keys of models;
-// -update writes them.
+// TestConfigurationPage compares the page's tables with the flags and the keys of
+// models. -update writes them.
 func TestConfigurationPage(t *testing.T) {
 	data, err := os.ReadFile(configurationPage)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestConfigurationPage(t *testing.T) {
 	}
 }
 
-// replaced has another text between a page's marks.
+// replaced returns the page with another text between its marks.
 func replaced(t *testing.T, page, mark, text string) string {
 	t.Helper()
 	begin, end := "<!-- "+mark+" -->\n", "<!-- end -->"
@@ -61,7 +61,7 @@ func modelTablePage() string {
 	return b.String()
 }
 
-// cell is a text in a table of Markdown.
+// cell escapes a text for a Markdown table.
 var cell = strings.NewReplacer("|", `\|`, "<", "&lt;")
 
 func flagTablePage(f *flags, reloads []string) string {
@@ -95,7 +95,8 @@ func flagTablePage(f *flags, reloads []string) string {
 	return b.String() + "\n"
 }
 
-// reloadable are the flags that the parts of the application take while it runs.
+// reloadable returns the flags that the parts of the application can change at run
+// time.
 func reloadable(t *testing.T) (names []string) {
 	t.Helper()
 	f := readLine(t, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=1s")

@@ -13,10 +13,10 @@ import (
 // schema is a JSON schema, or part of one.
 type schema map[string]any
 
-// duration matches what a flag takes for a time.
+// duration matches a flag's duration.
 const duration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 
-// schema of the files that --config takes, made of the flags.
+// schema returns the JSON schema of settings files, generated from the flags.
 func (f *flags) schema() ([]byte, error) {
 	properties := schema{}
 	for _, s := range f.settings {
@@ -34,7 +34,7 @@ func (f *flags) schema() ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(schema{
-		"$schema": "http://json-schema.org/draft-07/schema#", // which editors know
+		"$schema": "http://json-schema.org/draft-07/schema#", // the version that editors support
 		"title":   "Settings of Trident (--config)",
 		"type":    "object", "additionalProperties": false, "properties": properties,
 	})
@@ -61,7 +61,7 @@ func flagSchema(flag *kong.Flag) schema {
 	return s
 }
 
-// listOf a kind; one alone needs no list.
+// listOf returns the schema of a list. A single item needs no list.
 func listOf(item schema, help string) schema {
 	return schema{"description": help, "anyOf": []schema{item, {"type": "array", "items": item}}}
 }
@@ -81,7 +81,7 @@ func kindSchema(kind valueKind) schema {
 	return schema{"type": "string"}
 }
 
-// typed is a default as JSON has it.
+// typed converts a default to a JSON value.
 func typed(kind valueKind, text string) any {
 	switch kind {
 	case kindBool:
@@ -95,7 +95,7 @@ func typed(kind valueKind, text string) any {
 	return text
 }
 
-// modelsSchema is that of the section models.
+// modelsSchema returns the schema of the section models.
 func modelsSchema() schema {
 	properties := schema{}
 	for _, k := range modelKeys() {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// templateOfWeights is the chat template of the demo's weights (GGUF: tokenizer.chat_template),
-// which knows no tools.
+// templateOfWeights is the chat template of the demo's weights (GGUF: tokenizer.chat_template).
+// It doesn't support tools.
 const templateOfWeights = `{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system
 You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
 ' }}{% endif %}{{'<|im_start|>' + message['role'] + '
@@ -17,7 +17,7 @@ You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
 '}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant
 ' }}{% endif %}`
 
-// demoPrompt is what the demo's chat model reads of a chat.
+// demoPrompt returns the prompt of the demo's chat model for a chat.
 func demoPrompt(t *testing.T, command templateCommand, chat string) string {
 	t.Helper()
 	var out strings.Builder
@@ -27,7 +27,8 @@ func demoPrompt(t *testing.T, command templateCommand, chat string) string {
 	return out.String()
 }
 
-// TestDemoTemplateWithoutTools: such chats are rendered as by the template of the weights.
+// TestDemoTemplateWithoutTools checks that chats without tools are rendered as with the
+// template of the weights.
 func TestDemoTemplateWithoutTools(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "weights.jinja")
 	if err := os.WriteFile(file, []byte(templateOfWeights), 0o600); err != nil {
@@ -54,7 +55,7 @@ func TestDemoTemplateWithoutTools(t *testing.T) {
 
 const demoTools = `[{"type": "function", "function": {"name": "clock", "description": "The time <now>.", "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}}}}]`
 
-// TestDemoTemplateTools: tools, calls and results as Hermes models write them.
+// TestDemoTemplateTools checks that tools, calls and results have the format of Hermes models.
 func TestDemoTemplateTools(t *testing.T) {
 	const (
 		system = "<|im_start|>system\n"
@@ -91,8 +92,8 @@ func TestDemoTemplateTools(t *testing.T) {
 	}
 }
 
-// TestDemoTemplatePrefix: the prompt of a turn, without the words that open the answer, is a
-// prefix of the next one's, as caches of prefixes need it.
+// TestDemoTemplatePrefix checks that the prompt of a turn, without the generation prompt, is a
+// prefix of the next turn's. Prefix caches need this.
 func TestDemoTemplatePrefix(t *testing.T) {
 	messages, before := `{"role": "user", "content": "go"}`, ""
 	const turns = 20

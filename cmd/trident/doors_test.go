@@ -16,7 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
-// asHost gives the status and the body of an answer to a request that names a host.
+// asHost sends a request with a Host header. It returns the status and the body of the
+// response.
 func (d *deployment) asHost(t *testing.T, host, method, target, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+target, strings.NewReader(body))
@@ -37,7 +38,7 @@ func (d *deployment) asHost(t *testing.T, host, method, target, body string) (in
 	return resp.StatusCode, string(answer)
 }
 
-// asAuthority is what the port of gRPC says to a call that names a host.
+// asAuthority calls the gRPC port with an authority and returns the error.
 func (d *deployment) asAuthority(t *testing.T, host string) error {
 	t.Helper()
 	conn, err := grpc.NewClient(d.native, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority(host))
@@ -49,8 +50,9 @@ func (d *deployment) asAuthority(t *testing.T, host string) error {
 	return err
 }
 
-// TestDoors: no port of a loopback server without keys serves a name that a page can have
-// resolve to this machine; a name that was allowed, it does.
+// TestDoors checks the host names that a loopback server without keys accepts. No port
+// serves a name that a web page can make resolve to this machine. All ports serve an
+// allowed name.
 func TestDoors(t *testing.T) {
 	t.Setenv("AIP_PREDICT_ROUTE", "/predict")
 	t.Setenv("AIP_HEALTH_ROUTE", "/healthy")
@@ -94,7 +96,8 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestDoorsOfKeyedServers: with keys every name is served, to clients that have one.
+// TestDoorsOfKeyedServers checks that a server with keys accepts every host name, for
+// clients with a key.
 func TestDoorsOfKeyedServers(t *testing.T) {
 	d := deploy(t, textModels(), "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte("sk-one\n")))
 	if status, body := d.asHost(t, "models.example", http.MethodGet, d.openai+"/v1/models", ""); status != http.StatusUnauthorized {
@@ -105,8 +108,8 @@ func TestDoorsOfKeyedServers(t *testing.T) {
 	}
 }
 
-// TestSharedMemoryIsAllowed: no port registers shared memory without the flag, which the
-// refusal names; what isn't a registration goes on without it.
+// TestSharedMemoryIsAllowed checks that no port registers shared memory without the flag,
+// and that the error names the flag. Requests other than registrations work without it.
 func TestSharedMemoryIsAllowed(t *testing.T) {
 	refused, allowed := deploy(t, textModels()), deploy(t, textModels(), "--allow-shared-memory")
 	for _, test := range []struct{ path, body string }{
@@ -117,7 +120,7 @@ func TestSharedMemoryIsAllowed(t *testing.T) {
 	} {
 		for _, address := range []string{refused.openai, refused.rest} {
 			if status, body, _ := refused.send(t, http.MethodPost, address+test.path, test.body); strings.HasPrefix(test.path, "/inference.") && address == refused.rest {
-				continue // RPCs aren't served there
+				continue // RPCs aren't served on that port
 			} else if status != http.StatusNotImplemented || !strings.Contains(body, "--allow-shared-memory") {
 				t.Errorf("%s: %d %s", test.path, status, body)
 			}

@@ -6,8 +6,8 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// fieldFlags are the flags that set the fields of the services' configurations, by the
-// fields' names in errors. --no-NAME is what sets a field that is off by NAME.
+// fieldFlags returns the flags that set the fields of the services' configurations, keyed by
+// the fields' names in errors. --no-NAME sets a field that NAME turns off.
 func fieldFlags() map[configfield.Field]string {
 	return map[configfield.Field]string{
 		"admission.BodyBytes":              "max-body-bytes-in-flight",
@@ -92,7 +92,7 @@ func fieldFlags() map[configfield.Field]string {
 	}
 }
 
-// flagOf is a field's flag as it stands on the command line. A field that no flag sets keeps
+// flagOf returns a field's flag as written on the command line. A field without a flag keeps
 // its name.
 func flagOf(field configfield.Field) string {
 	if name, found := fieldFlags()[field]; found {
@@ -101,7 +101,7 @@ func flagOf(field configfield.Field) string {
 	return string(field)
 }
 
-// flagged returns an error that names flags where err names fields.
+// flagged returns an error that names flags instead of err's fields.
 func flagged(err error) error {
 	if err == nil {
 		return nil
@@ -109,20 +109,20 @@ func flagged(err error) error {
 	return flaggedError{err, configfield.Text(err, flagOf)}
 }
 
-// flaggedError is an error with flags in its text.
+// flaggedError is an error whose text names flags.
 type flaggedError struct {
 	error
 
 	text string
 }
 
-// Error is the text with flags.
+// Error returns the text with flags.
 func (e flaggedError) Error() string { return e.text }
 
-// Unwrap is the error with fields.
+// Unwrap returns the error with fields.
 func (e flaggedError) Unwrap() error { return e.error }
 
-// flaggedAttr has the log name flags in errors that name fields.
+// flaggedAttr makes the log name flags in errors that name fields.
 func flaggedAttr(_ []string, attr slog.Attr) slog.Attr {
 	if err, ok := attr.Value.Any().(error); ok {
 		attr.Value = slog.AnyValue(flagged(err))

@@ -21,7 +21,7 @@ import (
 
 var fieldName = regexp.MustCompile(`^[a-z]+(\.[A-Z]\w+)+$`)
 
-// eachString visits the string literals of services' sources, tests aside.
+// eachString visits the string literals of the sources of services, except tests.
 func eachString(t *testing.T, visit func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir("../../services", func(path string, entry fs.DirEntry, err error) error {
@@ -47,8 +47,9 @@ func eachString(t *testing.T, visit func(path, text string)) {
 	}
 }
 
-// TestFields holds the table of fields and flags to the services' errors and to the command
-// line: each field that an error names has a flag, and each flag of the table is there.
+// TestFields compares the table of fields and flags with the services' errors and with the
+// command line. Each field in an error must have a flag, and each flag of the table must
+// exist.
 func TestFields(t *testing.T) {
 	named := map[string]bool{}
 	eachString(t, func(_, text string) {
@@ -60,7 +61,7 @@ func TestFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []configfield.Field{"triton.ConnectTimeout", "triton.CallTimeout", "triton.LoadTimeout"} // no flag sets them
+	own := []configfield.Field{"triton.ConnectTimeout", "triton.CallTimeout", "triton.LoadTimeout"} // these fields have no flag
 	packages := map[string]bool{}
 	for field, flag := range fieldFlags() {
 		pkg, _, _ := strings.Cut(string(field), ".")
@@ -82,7 +83,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestFlagged names flags for fields, at any depth of an error.
+// TestFlagged checks that flags replace fields at any depth of an error.
 func TestFlagged(t *testing.T) {
 	err := flagged(errors.Join(errors.New("start"), configfield.Errorf("server.Port", "%d is no port", 70000)))
 	if got, want := err.Error(), "start\n--openai-port: 70000 is no port"; got != want {

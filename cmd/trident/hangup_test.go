@@ -13,11 +13,11 @@ import (
 	"github.com/trident-inference/trident/test/logbuffer"
 )
 
-// asMain is an environment variable with which the tests' binary is Trident.
+// asMain is an environment variable that makes the test binary run as Trident.
 const asMain = "TEST_AS_TRIDENT"
 
-// TestEarlyHangup sends SIGHUP while a Trident that has just begun reads its settings,
-// from a pipe. It serves, and reads them again; another command ends by it.
+// TestEarlyHangup sends SIGHUP to a Trident that has just started and reads its settings
+// from a pipe. Trident serves and reads the settings again. Another command ends.
 func TestEarlyHangup(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -45,7 +45,7 @@ func TestEarlyHangup(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			write(t, path, "log-level: info\n") // for the next time
+			write(t, path, "log-level: info\n") // for the second read
 			_, err := pipe.WriteString("log-level: info\n")
 			if err := errors.Join(err, pipe.Close()); err != nil {
 				t.Error(err)
@@ -64,10 +64,10 @@ func TestEarlyHangup(t *testing.T) {
 	}
 }
 
-// TestHangupIsCaughtFirst wants Go to set the package that catches SIGHUP up before what
-// takes its time.
+// TestHangupIsCaughtFirst checks that Go initializes the package that catches SIGHUP
+// before the packages that take long.
 func TestHangupIsCaughtFirst(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "trident") // the tests' own binary has other packages in another order
+	binary := filepath.Join(t.TempDir(), "trident") // the test binary initializes packages in another order
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -90,7 +90,7 @@ func TestHangupIsCaughtFirst(t *testing.T) {
 	}
 }
 
-// openedPipe is a pipe's end to write to, once somebody reads the other one.
+// openedPipe opens the write end of a pipe once a reader has opened it.
 func openedPipe(t *testing.T, path string) *os.File {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

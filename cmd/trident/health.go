@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// healthCommand asks a running Trident how it is, for probes of containers whose image
-// has no other client.
+// healthCommand probes a running Trident. It is for container images that contain no
+// other client.
 type healthCommand struct {
 	Probe   string        `arg:"" optional:"" default:"ready" enum:"live,ready,startup" help:"live, ready or startup; ready unless named."`
 	Address string        `env:"-" placeholder:"URL" help:"Where it is, such as https://localhost:9000, instead of where the flags have it."`
@@ -29,7 +29,7 @@ type healthCommand struct {
 	Timeout time.Duration `env:"-" default:"2s" help:"Time that the answer may take."`
 }
 
-// Run ends without an error when the answer is yes.
+// Run returns nil if the probe succeeds.
 func (c healthCommand) Run(f *flags) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (c healthCommand) Run(f *flags) error {
 		base = "http://" + base
 	}
 	status, err := ask(ctx, client, base+"/health/"+c.Probe)
-	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // one that has no such probe
+	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // an older server without the startup probe
 		status, err = ask(ctx, client, base+"/health/ready")
 	}
 	switch {
@@ -67,7 +67,7 @@ func ask(ctx context.Context, client *http.Client, url string) (status int, err 
 	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }
 
-// ownURL is where a Trident of these flags listens, on this machine.
+// ownURL returns the local URL of a Trident with these flags.
 func (f *flags) ownURL() string {
 	scheme, host := "http", f.Host
 	if f.TLSCert != "" {
@@ -79,8 +79,9 @@ func (f *flags) ownURL() string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(f.OpenAIPort))
 }
 
-// client trusts the authorities of --ca, or the very certificate of --tls-cert, which is
-// seldom made out to localhost, or else the system's authorities.
+// client returns an HTTP client. It trusts the CA certificates of --ca, or exactly the
+// certificate of --tls-cert, which is rarely issued for localhost, or else the system's
+// CA certificates.
 func (c healthCommand) client(f *flags) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
@@ -98,7 +99,7 @@ func (c healthCommand) client(f *flags) (*http.Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--tls-cert: %w", err)
 		}
-		config.InsecureSkipVerify = true // the certificate itself is compared instead
+		config.InsecureSkipVerify = true // VerifyConnection compares the certificate itself instead
 		config.VerifyConnection = func(state tls.ConnectionState) error {
 			if !bytes.Equal(state.PeerCertificates[0].Raw, own) {
 				return errors.New("the server has another certificate than --tls-cert")
@@ -116,7 +117,7 @@ func (c healthCommand) client(f *flags) (*http.Client, error) {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}, nil
 }
 
-// certificate is the first one in a file, in DER.
+// certificate returns the first certificate of a file, in DER.
 func certificate(file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

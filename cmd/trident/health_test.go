@@ -48,7 +48,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthByTLS: the certificate of --tls-cert is known by itself, others by --ca.
+// TestHealthByTLS checks that the certificate of --tls-cert is accepted by itself,
+// and other certificates with --ca.
 func TestHealthByTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	own, other := authority.Issue(t, "trident.example"), authority.Issue(t, "other.example")

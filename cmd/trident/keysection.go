@@ -12,17 +12,17 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// keyField is a key of an entry of the section keys, or of its limits.
+// keyField is a key of an entry in the section keys, or of the entry's limits.
 type keyField struct {
 	name, help, kind string
 	schema           schema
 	into             func(e *auth.KeyEntry) any
-	fields           []keyField // of a mapping
+	fields           []keyField // keys of a mapping
 }
 
 const wholeNumber = string(kindInt)
 
-// keyFields are those of a file of keys.
+// keyFields returns the keys of an entry in a keys file.
 func keyFields() []keyField {
 	text, natural := schema{"type": "string"}, schema{"type": "integer", "minimum": 0}
 	texts := schema{"type": "array", "items": text}
@@ -40,8 +40,8 @@ func keyFields() []keyField {
 	}
 }
 
-// keys takes the section of clients' keys. What is wrong with it is told by its place:
-// no problem quotes what may be a key.
+// keys reads the section of client keys. Problems only name the position, because a
+// value may be a key.
 func (r *settingsReader) keys(node *yaml.Node) {
 	r.file.keys.File = r.file.path
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
@@ -86,7 +86,8 @@ func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyFi
 	}
 }
 
-// decode takes a value; nothing at all is none, as it could be taken for no limit.
+// decode reads a value. A null value is an error, because it could be misread as "no
+// limit".
 func (f keyField) decode(value *yaml.Node, entry *auth.KeyEntry) error {
 	if tag := value.ShortTag(); tag == "!!null" || f.kind == wholeNumber && tag != "!!int" || value.Decode(f.into(entry)) != nil {
 		return errors.New("must be " + f.kind)
@@ -102,7 +103,7 @@ func namesOf(fields []keyField) string {
 	return strings.Join(names, ", ")
 }
 
-// keysSchema is that of the section keys.
+// keysSchema returns the schema of the section keys.
 func keysSchema() schema {
 	entry := fieldsSchema(keyFields())
 	entry["required"] = []string{"key"}
@@ -123,7 +124,7 @@ func fieldsSchema(fields []keyField) schema {
 	return schema{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-// hideKeys leaves of the section what is no secret.
+// hideKeys masks the secrets of the section.
 func hideKeys(section *yaml.Node) {
 	for _, entry := range section.Content {
 		for i := 0; i+1 < len(entry.Content); i += 2 {
@@ -141,8 +142,8 @@ func hideKeys(section *yaml.Node) {
 	}
 }
 
-// bare is a copy of what stands in a file without its comments, which may be secrets
-// that are commented out, and without names that it is referred to by.
+// bare returns a copy of a node without comments, which may contain commented-out
+// secrets, and without anchors.
 func bare(node *yaml.Node) *yaml.Node {
 	node = resolved(node)
 	clone := &yaml.Node{Kind: node.Kind, Style: node.Style, Tag: node.Tag, Value: node.Value}

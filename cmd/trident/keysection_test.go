@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// wholeKeys has each key of an entry, a hash, a list, and what somebody has left in
-// comments. All that is secret has SECRET, or is the hash.
+// wholeKeys has each key of an entry, a hash, a list, and leftovers in comments. Every
+// secret contains SECRET or is the hash.
 const wholeKeys = `
 keys:                     # SECRET-0
   # - key: SECRET-1
@@ -74,7 +74,7 @@ func TestKeysOfTheFile(t *testing.T) {
 	}
 }
 
-// TestBadKeysOfTheFile: each problem is told with its line, and quotes no key.
+// TestBadKeysOfTheFile checks that each problem has its line number and quotes no key.
 func TestBadKeysOfTheFile(t *testing.T) {
 	app := readLine(t).app
 	for text, want := range map[string]string{
@@ -111,8 +111,8 @@ func TestBadKeysOfTheFile(t *testing.T) {
 	}
 }
 
-// TestKeysArePrivate: no command prints a key, a hash or a comment, and what is printed
-// can't be taken for keys.
+// TestKeysArePrivate checks that no command prints a key, a hash or a comment, and that
+// the output can't be read as keys.
 func TestKeysArePrivate(t *testing.T) {
 	path := settingsOf(t, wholeKeys)
 	f := readLine(t, "--config="+path)

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// kserveFlags are those of Triton's own frontend and of tritonserver, and what only
-// operators may allow.
+// kserveFlags are the flags of KServe v2, as in Triton's own frontend and
+// tritonserver, and the permissions that only operators may give.
 type kserveFlags struct {
 	EnableKServeFrontends bool                     `name:"enable-kserve-frontends" help:"Open the ports of KServe v2, and take changes of models, shared memory and settings by it."`
 	KServeGRPCPort        int                      `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"Port of KServe v2 by gRPC; 0 takes a free one."`
@@ -28,13 +28,14 @@ type kserveFlags struct {
 	AllowSharedMemory     bool                     `help:"Let clients register shared memory of this machine, which they can then read and write by inferences."`
 }
 
-// kserveDefaults are the defaults of the flags, by the names in their tags.
+// kserveDefaults returns the default values that the struct tags refer to by name.
 func kserveDefaults() kong.Vars {
 	k := kserve.Default()
 	return kong.Vars{"kserve_grpc_port": strconv.Itoa(k.GRPCPort), "kserve_http_port": strconv.Itoa(k.HTTPPort)}
 }
 
-// config makes the frontend's configuration: a message has at most so many bytes.
+// config returns the frontend's configuration. maxMessage is the maximum size of a
+// message in bytes.
 func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Config {
 	return kserve.Config{
 		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
@@ -44,8 +45,8 @@ func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Conf
 	}
 }
 
-// errOwnPort refuses to listen where the tritonserver is that is to be called: the
-// defaults of both are the same port.
+// errOwnPort rejects a port that is the tritonserver's own. Both have the same
+// default port.
 func (f *kserveFlags) errOwnPort(cfg config) error {
 	if !f.EnableKServeFrontends || cfg.Triton.Endpoint == "" {
 		return nil
@@ -62,7 +63,7 @@ func (f *kserveFlags) errOwnPort(cfg config) error {
 	return nil
 }
 
-// endpointOf takes an endpoint apart that has been checked.
+// endpointOf splits a validated endpoint.
 func endpointOf(endpoint string) (host, port string) {
 	if _, rest, found := strings.Cut(endpoint, "://"); found {
 		endpoint = strings.TrimPrefix(rest, "/")
@@ -72,7 +73,7 @@ func endpointOf(endpoint string) (host, port string) {
 		return "", ""
 	}
 	if u.Port() == "" {
-		return u.Hostname(), strconv.Itoa(kserve.Default().GRPCPort) // tritonserver's too
+		return u.Hostname(), strconv.Itoa(kserve.Default().GRPCPort) // tritonserver's default too
 	}
 	return u.Hostname(), u.Port()
 }

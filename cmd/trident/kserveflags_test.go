@@ -27,10 +27,11 @@ func TestKServeFlags(t *testing.T) {
 	}
 }
 
-// TestRestrictionSyntax takes what tritonserver takes, and what its --help says.
+// TestRestrictionSyntax checks the syntax that tritonserver accepts, and the
+// syntax in its --help.
 func TestRestrictionSyntax(t *testing.T) {
 	for _, test := range []struct {
-		value, groups, key, expected string // no key for what is refused
+		value, groups, key, expected string // key is "" if the value is rejected
 	}{
 		{"health:a=b", "health", "a", "b"},
 		{"health,a=b", "health", "a", "b"},
@@ -64,7 +65,8 @@ func TestRestrictionSyntax(t *testing.T) {
 	}
 }
 
-// TestRestrictedTwice names the flag that can't be followed.
+// TestRestrictedTwice checks that the error names the flag with the
+// contradiction.
 func TestRestrictedTwice(t *testing.T) {
 	for _, flag := range []string{"--http-restricted-api", "--grpc-restricted-protocol"} {
 		_, err := parse(flag+"=health,logging,a=b", flag+"=trace,logging,c=d")
@@ -74,7 +76,8 @@ func TestRestrictedTwice(t *testing.T) {
 	}
 }
 
-// TestForwardPatterns names the flag whose expression can't be read.
+// TestForwardPatterns checks that the error names the flag with the invalid
+// expression.
 func TestForwardPatterns(t *testing.T) {
 	for _, flag := range []string{"--http-header-forward-pattern", "--grpc-header-forward-pattern"} {
 		if _, err := parse(flag + "=x-(a"); err == nil || !strings.Contains(err.Error(), flag+": ") {
@@ -87,7 +90,8 @@ func TestForwardPatterns(t *testing.T) {
 	}
 }
 
-// TestOwnPort refuses to be the tritonserver that it is to call.
+// TestOwnPort checks that Trident doesn't listen on the address of its own
+// tritonserver.
 func TestOwnPort(t *testing.T) {
 	for _, test := range []struct {
 		args  string

@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// limitFlags bound what is served at once.
+// limitFlags limit the load of the server.
 type limitFlags struct {
 	MaxInFlight          int           `default:"${max_in_flight}" help:"Requests served at once, 0 for no bound; more wait for their turn."`
 	MaxQueued            int           `default:"${max_queued}" help:"Requests that wait for their turn, clients by turns; more get 503. 0 has none wait."`
@@ -28,7 +28,8 @@ type limitFlags struct {
 	RequestTimeout       time.Duration `default:"${request_timeout}" help:"End a request after this long, its waiting included; 0 for never. Clients may ask for less by the header x-request-timeout."`
 }
 
-// limitDefaults are the defaults of the flags, by the names in their tags.
+// limitDefaults returns the default values that the struct tags refer to by
+// name.
 func limitDefaults() kong.Vars {
 	b := serving.Default().Bounds
 	return kong.Vars{
@@ -41,7 +42,7 @@ func limitDefaults() kong.Vars {
 	}
 }
 
-// bounds are what the flags say, and what is wrong with them.
+// bounds returns the limits of the flags, or an error for invalid flags.
 func (f *limitFlags) bounds() (admission.Bounds, error) {
 	b := admission.Bounds{
 		Server:    inference.Limits{InFlight: f.MaxInFlight, Queued: queued(f.MaxQueued), Rate: f.RequestsPerSecond, Burst: f.Burst},
@@ -68,7 +69,7 @@ func (f *limitFlags) bounds() (admission.Bounds, error) {
 	return b, nil
 }
 
-// queued is a number of requests that may wait, as the core has it.
+// queued converts a maximum queue length to the core's value.
 func queued(n int) int {
 	if n == 0 {
 		return inference.NoQueue
@@ -76,7 +77,7 @@ func queued(n int) int {
 	return n
 }
 
-// of is the number for a model, or for all, or none.
+// of returns the number for a model, or for all models, or none.
 func of(given map[string]int, model string, none int) int {
 	if n, ok := given[model]; ok {
 		return n
@@ -87,7 +88,7 @@ func of(given map[string]int, model string, none int) int {
 	return none
 }
 
-// numbers reads those of a flag that may be given for one model.
+// numbers reads the numbers of a flag with an optional model.
 func numbers(flag string, values []perModel) (map[string]int, error) {
 	given := map[string]int{}
 	for _, v := range values {

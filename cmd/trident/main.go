@@ -25,7 +25,7 @@ import (
 func main() {
 	err := run(os.Args[1:])
 	if forced, ok := errors.AsType[secondSignalError](err); ok {
-		syscall.Exit(forced.exitCode()) // at once, whatever Triton's threads do; the log has the reason
+		syscall.Exit(forced.exitCode()) // exit at once, even if Triton's threads block; the log has the reason
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, message(err))
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// message is an error on a line, or on one for each problem of the file of settings.
+// message formats an error on one line, or on one line per problem of the settings file.
 func message(err error) string {
 	if problems, ok := errors.AsType[fileErrors](err); ok {
 		return problems.Error()
@@ -41,8 +41,8 @@ func message(err error) string {
 	return "trident: " + strings.ReplaceAll(flagged(err).Error(), "\n", " ")
 }
 
-// commandLine is the flags and the commands; serve may be left out, as Triton's
-// own frontend has no commands.
+// commandLine is the flags and the commands. The command serve may be omitted, because
+// Triton's own frontend has no commands.
 type commandLine struct {
 	flags
 
@@ -56,7 +56,7 @@ type commandLine struct {
 	Version    versionCommand    `cmd:"" help:"Print the version and the engines built in."`
 }
 
-// run does what the command line says. Hangups are for serve: other commands end by them.
+// run executes a command line. Only serve handles SIGHUP; it ends other commands.
 func run(args []string) error {
 	cli, kctx, err := read(args)
 	if err != nil {
@@ -69,7 +69,7 @@ func run(args []string) error {
 	return kctx.Run(&cli.flags)
 }
 
-// read takes a command line, the environment and the file of settings that they name.
+// read parses a command line, the environment and the settings file that they name.
 func read(args []string) (*commandLine, *kong.Context, error) {
 	cli := &commandLine{}
 	parser, err := newParser(cli)
@@ -92,7 +92,7 @@ func newParser(cli *commandLine) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("trident"),
 		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton. A flag such as --openai-port may stand as TRIDENT_OPENAI_PORT in the environment, and as openai-port in the file of --config: the flag wins, then the environment."),
-		kong.ValueFormatter(func(value *kong.Value) string { return value.Help }), // the variables have one rule
+		kong.ValueFormatter(func(value *kong.Value) string { return value.Help }), // one rule documents all variables
 		kong.Bind(&cli.flags),
 		kong.DefaultEnvars(ownVariables),
 		otherSpellings(),
@@ -103,7 +103,7 @@ func newParser(cli *commandLine) (*kong.Kong, error) {
 
 type serveCommand struct{}
 
-// Run serves until SIGINT, SIGTERM or a failure. A second signal ends it at once.
+// Run serves until SIGINT, SIGTERM or a failure. A second signal ends it immediately.
 func (serveCommand) Run(f *flags) error {
 	cfg, err := f.config()
 	if err != nil {
@@ -138,12 +138,12 @@ type versionCommand struct {
 	JSON bool `name:"json" env:"-" help:"Print JSON."`
 }
 
-// version is the version of Trident, and the only place to change it: the Makefile reads this
-// line, and TestVersion compares all files that repeat it. The linker may set another one, as
-// `make build` does for commits without a tag.
+// version is the version of Trident. It is changed here only: the Makefile reads this line,
+// and TestVersion compares all files that repeat it. The linker may replace it, as `make
+// build` does for commits without a tag.
 var version = "0.1.0"
 
-// Run prints what this binary is.
+// Run prints the version and build of this binary.
 func (c versionCommand) Run() error {
 	revision := ""
 	if info, ok := debug.ReadBuildInfo(); ok {

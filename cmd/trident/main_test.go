@@ -160,7 +160,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestEngineOrder: the one in this process comes first, always.
+// TestEngineOrder checks that the in-process engine is always first.
 func TestEngineOrder(t *testing.T) {
 	if !local.BuiltIn {
 		t.Skip("one engine only")
@@ -181,7 +181,7 @@ func TestEngineOrder(t *testing.T) {
 	}
 }
 
-// TestTritonFlags gives each of tritonserver's flags.
+// TestTritonFlags sets each of tritonserver's flags.
 func TestTritonFlags(t *testing.T) {
 	t.Setenv("TRIDENT_METRICS_CONFIG", "summary_latencies=true\ncounter_latencies=false")
 	got, err := parse("--model-repository=a", "--disable-auto-complete-config", "--model-load-thread-count=7", "--exit-timeout-secs=8",
@@ -218,7 +218,8 @@ func TestTritonFlags(t *testing.T) {
 	}
 }
 
-// TestTritonFlagsAlone: without a repository each of them is refused by name.
+// TestTritonFlagsAlone checks that each of these flags is rejected by name
+// without a repository.
 func TestTritonFlagsAlone(t *testing.T) {
 	for _, flag := range []string{
 		"--triton-library=a", "--model-control-mode=explicit", "--load-model=a", "--exit-on-error=false", "--model-load-timeout=1s", "--disable-auto-complete-config",
@@ -254,8 +255,8 @@ func flagsOfGroup(t *testing.T, group string) (names []string) {
 	return names
 }
 
-// TestApplication starts and stops the whole graph while no Triton is there: the
-// process is live and says that it isn't ready.
+// TestApplication starts and stops the whole graph without a Triton. The process
+// is live and reports that it isn't ready.
 func TestApplication(t *testing.T) {
 	cfg, err := parse("--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=1s")
 	if err != nil {

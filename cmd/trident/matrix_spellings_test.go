@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// pathSpelling is a way to write a request for a path.
+// pathSpelling is a way to write the path of a request.
 type pathSpelling struct {
 	name string
-	// target is the request's, of a path that begins with a slash.
+	// target returns the request target for a path, which starts with a slash.
 	target func(path string) string
-	// alter changes the rest of the request; nil changes nothing.
+	// alter changes the rest of the request. It may be nil.
 	alter func(r *http.Request, path string)
 }
 
-// pathSpellings are tried on every path.
+// pathSpellings returns the spellings that are tried on every path.
 func pathSpellings() []pathSpelling {
 	as := func(name string, target func(string) string) pathSpelling {
 		return pathSpelling{name: name, target: target}
@@ -23,7 +23,7 @@ func pathSpellings() []pathSpelling {
 	around := func(before, after string) func(string) string {
 		return func(path string) string { return before + path + after }
 	}
-	inside := func(from, to string) func(string) string { // replaces a slash that isn't the first
+	inside := func(from, to string) func(string) string { // replaces a slash other than the first
 		return func(path string) string {
 			i := strings.LastIndex(path, from)
 			return path[:max(i, 0)] + to + path[max(i, 0)+len(from):]

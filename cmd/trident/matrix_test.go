@@ -36,15 +36,15 @@ import (
 	"github.com/trident-inference/trident/web"
 )
 
-// The matrix is generated from the records of services/auth: each route, in many
-// spellings of its path, by clients with each kind of key, on each listener. What it
-// holds the answers to knows nothing of how the gate finds a route: an answer to a client
-// that isn't let in must be a refusal, a redirect, or what an open route says to everyone.
+// The matrix is generated from the records of services/auth: each route, in many spellings
+// of its path, by clients with each kind of key, on each listener. The checks don't depend
+// on how the gate finds a route. A response to a client without access must be a refusal, a
+// redirect, or the public response of an open route.
 
 // caller is a kind of client.
 type caller struct {
 	name, key string
-	// lets tells whether the server lets it in at all.
+	// lets reports whether the server admits the caller at all.
 	lets bool
 }
 
@@ -64,25 +64,24 @@ const matrixKeys = `
 - {name: expired, key: sk-expired, expires: 2001-02-03}
 `
 
-// matrixTarget has what is asked: its routes, and what they show to nobody without a key.
+// matrixTarget is the program under test, with its listeners.
 type matrixTarget struct {
 	listeners map[string]http.Handler
-	native    string // address of gRPC's port
+	native    string // address of the gRPC port
 	engine    *inferencetest.Engine
 	service   *serving.Service
 }
 
-// canary is in what only clients of all models may see; no request has it.
+// canary occurs only in data for clients of all models. No request contains it.
 const canary = "canary"
 
-// startMatrix starts the whole program, whose listeners are then asked without
-// connections.
+// startMatrix starts the whole program. The listeners are then called without connections.
 func startMatrix(tb testing.TB, args ...string) *matrixTarget {
 	tb.Helper()
 	return startMatrixOn(tb, inferencetest.New(), args...)
 }
 
-// startMatrixOn does so with an engine that has more models.
+// startMatrixOn is startMatrix with an engine that has more models.
 func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) *matrixTarget {
 	tb.Helper()
 	tb.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
@@ -113,7 +112,7 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 			tb.Error(err)
 		}
 	})
-	level.Set(slog.LevelError) // refusals are many
+	level.Set(slog.LevelError) // there are many refusals
 	for _, found := range addresses.FindAllStringSubmatch(log.String(), -1) {
 		if found[1] == "listening for KServe v2 by gRPC" {
 			target.native = found[2]
@@ -126,7 +125,7 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 	return target
 }
 
-// redirecting asks a platform's port for what a request is, by the header of redirects.
+// redirecting sends a request through a platform's port with the redirect header.
 func redirecting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-Vertex-Ai-Triton-Redirect", r.RequestURI)
@@ -135,29 +134,28 @@ func redirecting(next http.Handler) http.Handler {
 	})
 }
 
-// matrixRequest is one of the matrix, made anew for each client.
+// matrixRequest is one request of the matrix. It is copied for each client.
 type matrixRequest struct {
 	name    string
 	record  *auth.Record
 	request http.Request
 	alter   func(r *http.Request, path string)
 	path    string
-	exact   bool // written as the route is
-	first   bool // of its class, which is all that the gate goes by
+	exact   bool // the path is spelled as the route
+	first   bool // first request of its class; the gate only depends on the class
 }
 
-// matrixBody is right for most routes that take one: fields that they don't know are
-// dropped.
+// matrixBody is valid for most routes with a body, because they ignore unknown fields.
 const matrixBody = `{"model":"other","messages":[{"role":"user","content":"hi"}],"prompt":"hi","text_input":"hi","input":"hi"}`
 
-// kserveBody is that of KServe's procedures.
+// kserveBody is the body for KServe's procedures.
 const kserveBody = `{"modelName":"other","name":"other"}`
 
-// typedBody is that of the typed services.
+// typedBody is the body for the typed services.
 const typedBody = `{"model":"other","messages":[{"role":"ROLE_USER","content":"hi"}],"prompt":"hi","inputs":["hi"]}`
 
-// matrixRequests are all routes in all spellings. Those that net/http refuses before any
-// handler are left out.
+// matrixRequests returns all routes in all spellings, except those that net/http rejects
+// before any handler.
 func matrixRequests(tb testing.TB) []matrixRequest {
 	tb.Helper()
 	var all []matrixRequest
@@ -188,7 +186,7 @@ func matrixRequests(tb testing.TB) []matrixRequest {
 	return all
 }
 
-// matrixPath fills a pattern's path with names.
+// matrixPath replaces the wildcards of a pattern's path by names.
 func matrixPath(tb testing.TB, path string) string {
 	tb.Helper()
 	if path == "/assets/" {
@@ -201,7 +199,7 @@ func matrixPath(tb testing.TB, path string) string {
 	return strings.NewReplacer("{$}", "", "{model}", "other", "{version}", "1", "{repository}", "r", "{region}", "r", "{response_id}", "resp_1").Replace(path)
 }
 
-// matrixAnswer is what came back.
+// matrixAnswer is a response.
 type matrixAnswer struct {
 	status int
 	body   string
@@ -210,10 +208,10 @@ type matrixAnswer struct {
 
 func (a matrixAnswer) String() string { return fmt.Sprintf("%d %.200s", a.status, a.body) }
 
-// manyFailures is in what a client is told that comes from an address of many.
+// manyFailures is a part of the error for clients from an address with many failures.
 const manyFailures = "too many requests from this address have failed"
 
-// denied reports whether a client is refused for who it is, in the form of any API.
+// denied reports whether authentication failed, in the format of any API.
 func (a matrixAnswer) denied() bool {
 	if a.status == http.StatusUnauthorized || strings.Contains(a.body+a.header.Get("Grpc-Message"), manyFailures) {
 		return true
@@ -221,15 +219,15 @@ func (a matrixAnswer) denied() bool {
 	return a.status == http.StatusOK && (strings.Contains(a.body, `"code":"unauthenticated"`) || a.header.Get("Grpc-Status") == "16")
 }
 
-// forbidden reports whether a client is refused for what it asks.
+// forbidden reports whether the client isn't permitted to make the request.
 func (a matrixAnswer) forbidden() bool {
 	return a.status == http.StatusForbidden || a.status == http.StatusOK && strings.Contains(a.body, `"code":"permission_denied"`)
 }
 
-// redirected reports whether the client is told another spelling.
+// redirected reports whether the response redirects to another spelling.
 func (a matrixAnswer) redirected() bool { return a.status >= 300 && a.status < 400 }
 
-// ending ends a request whose answer is a stream at its first message.
+// ending ends a streaming request at its first message.
 type ending struct {
 	*httptest.ResponseRecorder
 
@@ -243,7 +241,7 @@ func (w ending) Flush() {
 	}
 }
 
-// ask has a listener answer a request with more header lines.
+// ask sends the request to a listener, with additional header lines.
 func (x *matrixRequest) ask(h http.Handler, lines ...string) matrixAnswer {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -275,18 +273,18 @@ func (x *matrixRequest) ask(h http.Handler, lines ...string) matrixAnswer {
 	return matrixAnswer{w.Code, w.Body.String(), w.Header()}
 }
 
-// streams reports whether a procedure's messages are enveloped by Connect.
+// streams reports whether Connect envelopes a procedure's messages.
 func streams(record *auth.Record) bool {
 	return strings.HasSuffix(record.Name, "Stream") || strings.HasSuffix(record.Name, "/Watch") || strings.HasSuffix(record.Name, "Info") || strings.HasSuffix(record.Name, "StreamInfer")
 }
 
-// ofListener reports whether a listener is asked for a route: for all that it serves, and
-// for one of each class of the others.
+// ofListener reports whether a listener is tested with a request. The listeners are tested
+// with all routes that they serve, and with one request per class of the other routes.
 func ofListener(listener string, x *matrixRequest) bool {
 	return listener == "shared" || listener == "REST" && x.record.API == auth.REST || x.first
 }
 
-// eachListener runs a check of the requests of each listener, all at once.
+// eachListener runs a check for each request of each listener, concurrently.
 func eachListener(t *testing.T, target *matrixTarget, requests []matrixRequest, check func(listener string, h http.Handler, x *matrixRequest)) {
 	t.Helper()
 	var done sync.WaitGroup
@@ -302,20 +300,22 @@ func eachListener(t *testing.T, target *matrixTarget, requests []matrixRequest, 
 	done.Wait()
 }
 
-// openAnswers are what the open routes of a listener say, by status and body.
+// openAnswers returns the responses of the open routes of a listener, keyed by status and
+// body.
 func openAnswers(h http.Handler, requests []matrixRequest, open func(*auth.Record) bool) map[string]bool {
 	answers := map[string]bool{}
 	for i := range requests {
 		if x := &requests[i]; x.exact && open(x.record) {
 			a := x.ask(h)
 			answers[fmt.Sprint(a.status, a.body)] = true
-			answers[fmt.Sprint(a.status)] = true // HEAD has no body
+			answers[fmt.Sprint(a.status)] = true // HEAD responses have no body
 		}
 	}
 	return answers
 }
 
-// TestMatrix holds every route, in every spelling, on every listener, to who asks.
+// TestMatrix checks the access of every client to every route, in every spelling, on every
+// listener.
 func TestMatrix(t *testing.T) {
 	target := startMatrix(t, "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(matrixKeys)))
 	requests := matrixRequests(t)
@@ -347,13 +347,13 @@ func TestMatrix(t *testing.T) {
 	t.Logf("%d requests of %d routes in %s", asked.Load(), len(auth.Records()), time.Since(began).Round(time.Millisecond))
 }
 
-// checkAnswer holds an answer to its client; open tells whether an open route says the
-// same to everyone.
+// checkAnswer checks a response to a client. open reports whether it is the public response
+// of an open route.
 func checkAnswer(t *testing.T, listener string, x *matrixRequest, c caller, a matrixAnswer, open bool) {
 	t.Helper()
 	what := listener + ": " + x.record.Name + " " + x.name + " " + c.name
 	switch {
-	case listener == "metrics": // asks for no key
+	case listener == "metrics": // it requires no key
 		if a.status == http.StatusOK && !strings.Contains(a.body, "trident_") {
 			t.Errorf("%s: %s", what, a)
 		}
@@ -368,10 +368,10 @@ func checkAnswer(t *testing.T, listener string, x *matrixRequest, c caller, a ma
 	}
 }
 
-// traceSetting is for operators where its message names no model, as those here.
+// traceSetting needs an operator if its message names no model, as in this test.
 const traceSetting = "/inference.GRPCInferenceService/TraceSetting"
 
-// checkCalls does the same on gRPC's own port, over a connection.
+// checkCalls makes the checks of TestMatrix on the gRPC port, over a connection.
 func checkCalls(t *testing.T, target *matrixTarget, requests []matrixRequest, c caller) (asked int64) {
 	t.Helper()
 	conn := dial(t, target.native)
@@ -402,8 +402,8 @@ func checkCalls(t *testing.T, target *matrixTarget, requests []matrixRequest, c 
 	return asked
 }
 
-// TestMatrixOfGroups closes all groups of APIs: without a header only what is the same on
-// all servers is served.
+// TestMatrixOfGroups restricts all groups of APIs. Without the header, the server only
+// serves responses that are the same on all servers.
 func TestMatrixOfGroups(t *testing.T) {
 	target := startMatrix(t, "--openai-restricted-api", "inference,embedding,model-repository,metrics,health", "admin-key", "one", "--allowed-host=other.example")
 	requests := matrixRequests(t)
@@ -423,15 +423,15 @@ func TestMatrixOfGroups(t *testing.T) {
 	checkCalls(t, target, requests, caller{name: "without the header"})
 }
 
-// ofPlatform reports whether a platform's port has refused the path of a redirect, before
-// which no group is known.
+// ofPlatform reports whether a platform's port refused the path of a redirect. The group of
+// APIs isn't known at that point.
 func (a matrixAnswer) ofPlatform() bool {
 	return a.status == http.StatusBadRequest && strings.Contains(a.body, "names a path that isn't served") ||
 		a.status == http.StatusForbidden && strings.Contains(a.body, "a redirect can't change the server")
 }
 
-// TestMatrixOfHosts asks a loopback server without keys by another host's name: nothing is
-// served, in whatever spelling.
+// TestMatrixOfHosts calls a loopback server without keys with another host name. It must
+// serve nothing, in any spelling.
 func TestMatrixOfHosts(t *testing.T) {
 	target := startMatrix(t)
 	requests := slices.DeleteFunc(matrixRequests(t), func(x matrixRequest) bool {
@@ -450,7 +450,7 @@ func TestMatrixOfHosts(t *testing.T) {
 	}
 }
 
-// keyLines are the header lines of a client's key.
+// keyLines returns the header lines with a client's key.
 func keyLines(c caller) []string {
 	if c.key == "" {
 		return nil
@@ -458,13 +458,12 @@ func keyLines(c caller) []string {
 	return []string{"Authorization", "Bearer " + c.key}
 }
 
-// refusedMethod reports whether a method was refused that a route doesn't take, or what came
-// with it.
+// refusedMethod reports whether the route rejected the method, the content type or the body.
 func (a matrixAnswer) refusedMethod() bool {
 	return a.status == http.StatusMethodNotAllowed || a.status == http.StatusUnsupportedMediaType || a.status == http.StatusBadRequest
 }
 
-// checkExact holds a route that is written as it is to its record.
+// checkExact checks a request in the route's own spelling against the route's record.
 func checkExact(t *testing.T, x *matrixRequest, c caller, a matrixAnswer) {
 	t.Helper()
 	operator := x.record.Access == auth.Operator && c.key == "sk-some"
@@ -478,8 +477,8 @@ func checkExact(t *testing.T, x *matrixRequest, c caller, a matrixAnswer) {
 	}
 }
 
-// FuzzSpellings asks the shared port for whatever target without a key: it is refused,
-// sent to another spelling, or gets what an open route says to everyone.
+// FuzzSpellings sends arbitrary targets without a key to the shared port. The response must
+// be a refusal, a redirect to another spelling, or the public response of an open route.
 func FuzzSpellings(f *testing.F) {
 	target := startMatrix(f, "--api-key=sk-all")
 	requests := matrixRequests(f)

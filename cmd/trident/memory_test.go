@@ -17,9 +17,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestShortMemory fills Go's memory beyond its soft limit: each surface refuses what would
-// run a model or the tokenizer, in its own form and whatever the body is, probes and lists
-// go on, and all is served again once the memory is free.
+// TestShortMemory fills Go's memory beyond its soft limit. Each surface then refuses
+// requests that would run a model or the tokenizer, in its own format and for every body.
+// Probes and lists still work. All requests work again once the memory is free.
 func TestShortMemory(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
@@ -70,7 +70,7 @@ func TestShortMemory(t *testing.T) {
 	runtime.KeepAlive(ballast)
 	ballast = nil
 	const chat = `{"model":"chat","messages":[{"role":"user","content":"hi"}]}`
-	for status := 0; status != http.StatusOK; { // Go's memory is collected within two seconds
+	for status := 0; status != http.StatusOK; { // Go collects the memory within two seconds
 		if status, page, _ = d.send(t, http.MethodPost, d.openai+"/v1/chat/completions", chat); status != http.StatusOK && status != http.StatusServiceUnavailable {
 			t.Fatal(status, page)
 		}
@@ -78,7 +78,7 @@ func TestShortMemory(t *testing.T) {
 	_ = ballast
 }
 
-// retryOf is when a call may be tried again.
+// retryOf returns the delay after which a call may be retried.
 func retryOf(answer *grpcstatus.Status) time.Duration {
 	for _, detail := range answer.Details() {
 		if retry, ok := detail.(*errdetails.RetryInfo); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/memory"
 )
 
-// memoryFlags bound the memory.
+// memoryFlags limit the memory.
 type memoryFlags struct {
 	MemoryLimit byteSize `placeholder:"SIZE" help:"Memory of Trident and its child processes, in bytes or with a unit such as 2GiB. Go's soft limit and the refusal of requests when memory is short follow from it. Default: the memory limit of the cgroup, or else the machine's memory."`
 }
@@ -18,10 +18,10 @@ func (f *memoryFlags) config(inProcess bool) memory.Config {
 	return memory.Config{Limit: int64(f.MemoryLimit), InProcess: inProcess}
 }
 
-// byteSize is a positive number of bytes; 0 where none is given.
+// byteSize is a positive number of bytes, or 0 if unset.
 type byteSize int64
 
-// MarshalText returns the number of bytes, or nothing where none is given.
+// MarshalText returns the number of bytes, or an empty text if unset.
 func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
 	if s == 0 {
 		return nil, nil
@@ -29,7 +29,7 @@ func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // the interf
 	return fmt.Appendf(nil, "%d", int64(s)), nil
 }
 
-// UnmarshalText reads a number of bytes, which may have a unit.
+// UnmarshalText reads a number of bytes with an optional unit.
 func (s *byteSize) UnmarshalText(text []byte) error {
 	n, err := humanize.ParseBytes(string(text))
 	if err != nil || n == 0 || n > math.MaxInt64 {

@@ -9,8 +9,9 @@ import (
 
 var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
 
-// TestMigrateFlags holds docs/migrate.md to the flags that there are: those of its
-// tables' columns that say what Trident takes. A flag without one there is refused.
+// TestMigrateFlags compares docs/migrate.md with the existing flags, in the columns of its
+// tables that list Trident's flags. If such a cell has no flag, Trident must reject the
+// other server's flag.
 func TestMigrateFlags(t *testing.T) {
 	page, err := os.ReadFile("../../docs/migrate.md")
 	if err != nil {
@@ -18,7 +19,7 @@ func TestMigrateFlags(t *testing.T) {
 	}
 	known := knownFlags(t)
 	tables, rows := 0, 0
-	columns := map[int]bool{} // that name Trident's flags; empty outside of a table
+	columns := map[int]bool{} // columns with Trident's flags; empty outside of a table
 	for line := range strings.Lines(string(page)) {
 		if !strings.HasPrefix(line, "|") {
 			columns = map[int]bool{}
@@ -54,8 +55,8 @@ func TestMigrateFlags(t *testing.T) {
 	}
 }
 
-// TestMigrateNamesAll holds the flags' tables to all flags of the servers that Trident takes
-// the place of with the same ones, and Trident to taking each by that name.
+// TestMigrateNamesAll checks that the tables have all flags of the servers that Trident can
+// replace with the same flags, and that Trident accepts each of these flags by name.
 func TestMigrateNamesAll(t *testing.T) {
 	page, err := os.ReadFile("../../docs/migrate.md")
 	if err != nil {
@@ -90,7 +91,7 @@ func TestMigrateNamesAll(t *testing.T) {
 	}
 }
 
-// knownFlags are all that trident --help lists, and their other names.
+// knownFlags returns all flags that trident --help lists, and their aliases.
 func knownFlags(t *testing.T) map[string]bool {
 	t.Helper()
 	parser, err := newParser(&commandLine{})

@@ -16,9 +16,9 @@ import (
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
-// modelFlags say what models don't say of themselves. Most may be given for one model
-// as MODEL=VALUE, and for all that have none of their own. In an environment twin of
-// a repeatable one each value stands on a line.
+// modelFlags override the models' own metadata. Most accept MODEL=VALUE for one
+// model, or a value for all models without one of their own. In the environment
+// variable of a repeatable flag, each line is a value.
 type modelFlags struct {
 	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Folder of Hugging Face's layout, or id on its hub: tokenizer, chat template, context length; repeatable."`
 	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template, or its text; repeatable."`
@@ -34,11 +34,11 @@ type modelFlags struct {
 	TritonModelRepository []string `placeholder:"DIR" help:"Model repository of the tritonserver at --triton-endpoint, where this machine sees it; repeatable."`
 }
 
-// perModel is the value of a flag for one model, or for all.
+// perModel is a flag's value for one model, or for all models.
 type perModel struct{ model, value string }
 
-// modelName matches what is taken for a model's name before "=": no path, unless it
-// is as simple; then ./ before it helps.
+// modelName matches a model's name before "=". It excludes paths, except simple file
+// names; a user can put ./ before such a path.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9_][\w.-]*$`)
 
 // UnmarshalText reads [MODEL=]VALUE.
@@ -53,7 +53,7 @@ func (p *perModel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText is its reverse.
+// MarshalText is the reverse of UnmarshalText.
 func (p perModel) MarshalText() ([]byte, error) { //nolint:unparam // encoding.TextMarshaler has an error
 	if p.model == "" {
 		return []byte(p.value), nil
@@ -61,7 +61,7 @@ func (p perModel) MarshalText() ([]byte, error) { //nolint:unparam // encoding.T
 	return []byte(p.model + "=" + p.value), nil
 }
 
-// overrides are the settings that the flags give, checked.
+// overrides returns the validated settings of the flags.
 func (f *modelFlags) overrides() ([]inference.Override, error) {
 	dialects := toolparser.Dialects{}
 	var all []inference.Override
@@ -95,7 +95,7 @@ func (f *modelFlags) overrides() ([]inference.Override, error) {
 	return append(append(all, engine...), history...), errors.Join(engineErr, err)
 }
 
-// engine is the context length that an engine was built for.
+// engine returns the context length that an engine was built for.
 func (f *modelFlags) engine() ([]inference.Override, error) {
 	if f.EngineDir == "" {
 		return nil, nil
@@ -126,7 +126,7 @@ const noValue = "none"
 
 func asIs(value string) (string, error) { return value, nil }
 
-// checked passes none on, and names that the check knows.
+// checked returns a function that accepts "none" and names that check accepts.
 func checked(check func(string) error) func(string) (string, error) {
 	return func(name string) (string, error) {
 		if name == noValue {
@@ -136,8 +136,8 @@ func checked(check func(string) error) func(string) (string, error) {
 	}
 }
 
-// readChatTemplate gives the text of a template's file, which must be one. What is no
-// file, and has braces or lines, is the template itself, as for vLLM.
+// readChatTemplate returns the text of a template file. A value that isn't a file,
+// and contains braces or lines, is the template itself, as in vLLM.
 func readChatTemplate(file string) (string, error) {
 	if file == noValue {
 		return file, nil
@@ -152,7 +152,7 @@ func readChatTemplate(file string) (string, error) {
 		return "", err
 	case source.Liquid:
 		return "", fmt.Errorf("%s is a Liquid template: give it by --history-template-file", file)
-	case source.Tokens != nil: // they, and templates with names, would be lost
+	case source.Tokens != nil: // the tokens and named templates would be lost
 		return "", fmt.Errorf("%s is more than a Jinja template: give the folder of a tokenizer_config.json by --tokenizer", file)
 	}
 	if _, err := chat.Compile(file, source); err != nil {
@@ -161,7 +161,7 @@ func readChatTemplate(file string) (string, error) {
 	return source.Source, nil
 }
 
-// history is the template for models without a chat template.
+// history returns the template for models without a chat template.
 func (f *modelFlags) history() ([]inference.Override, error) {
 	s := inference.Setting{Name: inference.SettingHistoryTemplate, Value: f.HistoryTemplate, Origin: "--history-template"}
 	switch {

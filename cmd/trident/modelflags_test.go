@@ -74,7 +74,7 @@ func TestModelFlags(t *testing.T) {
 	}
 }
 
-// repository lays out a vLLM model whose weights are in a folder of their own.
+// repository creates a vLLM model whose weights are in a separate folder.
 func repository(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -97,7 +97,7 @@ func repository(t *testing.T) string {
 	return folder
 }
 
-// flagsOf reads a command line without its command.
+// flagsOf parses a command line without running its command.
 func flagsOf(t *testing.T, args ...string) *flags {
 	t.Helper()
 	var cli commandLine

@@ -23,13 +23,13 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// modelsCommand tells what is known of the models.
+// modelsCommand prints the metadata of the models.
 type modelsCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Run prints the models of --triton-endpoint, or of --model-repository, whose files it
-// reads without loading them.
+// Run prints the models of --triton-endpoint or --model-repository. It reads a
+// repository's files without loading the models.
 func (c modelsCommand) Run(f *flags) error {
 	cards, err := f.cards()
 	if err != nil {
@@ -42,11 +42,12 @@ func (c modelsCommand) Run(f *flags) error {
 	return err
 }
 
-// modelsTimeout bounds the question to the engines, and what they fetch from the hub.
+// modelsTimeout is the time limit for the requests to the engines and for downloads
+// from the hub.
 const modelsTimeout = 6 * time.Minute
 
-// cards are those that serve would make, by the same modules but for the models of
-// repositories, which are read and not loaded.
+// cards returns the cards that serve would create, with the same modules, except that
+// models of repositories are read and not loaded.
 func (f *flags) cards() (_ []*catalog.Card, err error) {
 	cfg, err := f.config()
 	if err != nil {
@@ -74,7 +75,7 @@ func (f *flags) cards() (_ []*catalog.Card, err error) {
 		return nil, dig.RootCause(err)
 	}
 	defer func() { err = errors.Join(err, app.Stop(context.Background())) }()
-	// What isn't in the hub's cache is known at the second time only.
+	// Files that aren't in the hub's cache are only available at the second refresh.
 	for range 2 {
 		if err := errors.Join(models.Refresh(ctx), library.Wait(ctx)); err != nil {
 			return nil, err
@@ -83,8 +84,8 @@ func (f *flags) cards() (_ []*catalog.Card, err error) {
 	return models.Cards(), nil
 }
 
-// unloaded are the engines of the flags, with the files of repositories in place of
-// Triton in this process.
+// unloaded returns the engines of the flags, with a reader of repository files instead
+// of in-process Triton.
 func unloaded(cfg config) fx.Option {
 	remote := cfg
 	remote.Local.Repositories = nil
@@ -98,7 +99,7 @@ func unloaded(cfg config) fx.Option {
 	return fx.Options(triton.Module, fx.Supply(cfg.Triton), fx.Provide(func(e *triton.Engine) []inference.Engine { return []inference.Engine{disk, e} }))
 }
 
-// settingsTable has the settings of each model with their origins.
+// settingsTable returns a table of the settings of each model with their origins.
 func settingsTable(cards []*catalog.Card) string {
 	rows := [][]string{{"MODEL", "SETTING", "VALUE", "FROM"}}
 	for _, card := range cards {
@@ -123,7 +124,8 @@ func settingsTable(cards []*catalog.Card) string {
 	return strings.Join(lines, "\n")
 }
 
-// stateOf a model; one that was read from its files isn't ready, but not loaded.
+// stateOf returns the state of a model. A model that was read from its files is "not
+// loaded", not "ready".
 func stateOf(card *catalog.Card) string {
 	if _, ok := card.Engine.(*modelfiles.Disk); ok && card.State == inference.ModelReady {
 		return "not loaded"
@@ -131,8 +133,8 @@ func stateOf(card *catalog.Card) string {
 	return status(card)
 }
 
-// kindOf a model, which may only be known once Triton has loaded it: some backends
-// add the tensors then.
+// kindOf returns the kind of a model. It may be unknown until Triton has loaded the
+// model, because some backends add the tensors then.
 func kindOf(card *catalog.Card) (kind, origin string) {
 	if name := card.Config.GetBackend(); card.Backend == nil && len(card.Config.GetInput()) == 0 && name != "" {
 		return name, "config.pbtxt: backend"
@@ -142,7 +144,7 @@ func kindOf(card *catalog.Card) (kind, origin string) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// modelJSON is a model as --json prints it.
+// modelJSON is a model in the output of --json.
 type modelJSON struct {
 	Name     string        `json:"name"`
 	Version  string        `json:"version,omitempty"`

@@ -16,15 +16,15 @@ import (
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
-// section is a key of the file that no flag has.
+// section is a key of the settings file that isn't a flag.
 type section struct {
 	name, help string
 	read       func(r *settingsReader, node *yaml.Node)
 	schema     func() schema
-	hide       func(node *yaml.Node) // leaves out what mustn't be printed; nil for nothing
+	hide       func(node *yaml.Node) // removes secrets before printing; may be nil
 }
 
-// sections are those that a file may have.
+// sections returns the sections that a settings file may have.
 func sections() []section {
 	return []section{{
 		name: "models", help: "Settings of single models, by their names. They win over flags and over the models' config.pbtxt.",
@@ -35,7 +35,7 @@ func sections() []section {
 	}}
 }
 
-// printable is the section as config print has it.
+// printable returns the section as config print shows it.
 func (s section) printable(node *yaml.Node) *yaml.Node {
 	shown := bare(node)
 	if s.hide != nil {
@@ -44,7 +44,7 @@ func (s section) printable(node *yaml.Node) *yaml.Node {
 	return shown
 }
 
-// modelKey is a setting of a model in the file.
+// modelKey is a setting of a model in the settings file.
 type modelKey struct {
 	name, setting, help string
 	kind                valueKind
@@ -52,7 +52,8 @@ type modelKey struct {
 	read                func(text string) (string, error)
 }
 
-// modelKeys are all settings of a model's card, those with a flag by the flag's name.
+// modelKeys returns all settings of a model's card. Settings with a flag have the
+// flag's name.
 func modelKeys() []modelKey {
 	dialects := toolparser.Dialects{}
 	return []modelKey{
@@ -77,7 +78,7 @@ func modelKeys() []modelKey {
 	}
 }
 
-// models takes the settings of the section.
+// models reads the settings of the section.
 func (r *settingsReader) models(node *yaml.Node) {
 	keys := modelKeys()
 	var names []string
@@ -85,7 +86,7 @@ func (r *settingsReader) models(node *yaml.Node) {
 		names = append(names, k.name)
 	}
 	r.eachKey(node, "models", func(model, settings *yaml.Node) {
-		given := map[string]string{} // by setting
+		given := map[string]string{} // keyed by setting
 		r.eachKey(settings, model.Value, func(key, value *yaml.Node) {
 			i := slices.Index(names, key.Value)
 			if i < 0 {
@@ -109,7 +110,7 @@ func (r *settingsReader) models(node *yaml.Node) {
 	})
 }
 
-// value is the setting's text, checked.
+// value returns the setting's validated string.
 func (k modelKey) value(node *yaml.Node) (string, error) {
 	items := []*yaml.Node{node}
 	if k.list && node.Kind == yaml.SequenceNode {
@@ -159,7 +160,7 @@ func oneOf(names ...string) func(string) (string, error) {
 	}
 }
 
-// withoutComma passes on what can be an item of a setting's list.
+// withoutComma returns a string that can be an item of a setting's list, or an error.
 func withoutComma(text string) (string, error) {
 	if strings.Contains(text, ",") {
 		return "", fmt.Errorf("%q: write a list of names, each of its own", text)

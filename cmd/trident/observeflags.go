@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/tracing"
 )
 
-// observeFlags say what is told of Trident itself. Standard variables of OpenTelemetry
-// count too, where a flag isn't given.
+// observeFlags configure Trident's own metrics, logs and traces. The standard
+// OpenTelemetry variables apply too, unless a flag overrides them.
 type observeFlags struct {
 	AllowMetrics                  bool     `default:"true" negatable:"" help:"Serve metrics at /metrics."`
 	MetricsPort                   *int     `placeholder:"PORT" help:"Port of the metrics alone, 0 for a free one; ${metrics_port} with --enable-kserve-frontends, else none."`
@@ -29,7 +29,7 @@ type observeFlags struct {
 	RequiredModel []string `placeholder:"MODEL" help:"Model without which the server isn't ready; repeatable. Those of the start by default."`
 }
 
-// observeDefaults are the defaults of the flags, by the names in their tags.
+// observeDefaults returns the default values that the struct tags refer to by name.
 func observeDefaults() kong.Vars {
 	m := metrics.Default()
 	return kong.Vars{"metrics_port": strconv.Itoa(m.Port), "gateway_prefix": m.GatewayPrefix}
@@ -52,15 +52,15 @@ func (f *observeFlags) tracing(getenv func(string) string) tracing.Config {
 	return tracing.Config{Endpoint: f.OTLPEndpoint, Protocol: f.OTLPProtocol, SampleRatio: f.TraceSampleRatio, Version: version, Getenv: getenv}
 }
 
-// logLevel is one of slog's, also by the names that uvicorn has for them.
+// logLevel is one of slog's levels. uvicorn's names are accepted too.
 type logLevel slog.Level
 
-// MarshalText gives slog's name.
+// MarshalText returns slog's name.
 func (l logLevel) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
 	return []byte(strings.ToLower(slog.Level(l).String())), nil
 }
 
-// UnmarshalText reads a name.
+// UnmarshalText reads a level's name.
 func (l *logLevel) UnmarshalText(text []byte) error {
 	name := strings.ToLower(string(text))
 	for uvicorn, ours := range map[string]string{"critical": "error", "warning": "warn", "trace": "debug"} {

@@ -47,7 +47,7 @@ type hostile struct {
 	api                          auth.API
 }
 
-// unread is a body that counts how many bytes are read of it.
+// unread is a body that counts the bytes that are read from it.
 type unread struct {
 	io.Reader
 
@@ -62,12 +62,12 @@ func (u *unread) Read(p []byte) (int, error) {
 
 func (*unread) Close() error { return nil }
 
-// hostiles are requests to each operation and procedure that runs something, on each
-// listener that serves it, by each protocol.
+// hostiles returns requests to each operation and procedure that does work, on each listener
+// that serves it, in each protocol.
 func hostiles(tb testing.TB) (all []hostile) {
 	tb.Helper()
 	nested := []byte(`{"model":"own","messages":[` + strings.Repeat("{},", 1<<20) + `{}]}`)
-	message := append([]byte("\x0a\x03own"), bytes.Repeat([]byte{0x12, 0}, 2<<20)...) // of empty messages
+	message := append([]byte("\x0a\x03own"), bytes.Repeat([]byte{0x12, 0}, 2<<20)...) // a list of empty messages
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	if _, err := w.Write(message); err != nil || w.Close() != nil {
@@ -92,7 +92,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 			all = append(all, h)
 			h.listener = "Vertex AI by redirect"
 			all = append(all, h)
-		case auth.Pages: // the platforms', below
+		case auth.Pages: // the platforms' requests, added below
 		case auth.Procedure:
 			for _, kind := range []string{"application/json", "application/proto", "application/connect+proto", "application/grpc", "application/grpc-web+proto"} {
 				if streams(record) == (kind == "application/json" || kind == "application/proto") || kind == "application/connect+proto" && !streams(record) {
@@ -117,7 +117,8 @@ func hostiles(tb testing.TB) (all []hostile) {
 	)
 }
 
-// ask sends it with a key, and returns how much of its body was read.
+// ask sends the request with a key. It returns the response and the number of body bytes that
+// were read.
 func (h *hostile) ask(target *matrixTarget, key string, lines ...string) (matrixAnswer, int) {
 	body := &unread{Reader: bytes.NewReader(h.body)}
 	r := httptest.NewRequest(h.method, h.path, body)
@@ -139,8 +140,8 @@ func (h *hostile) ask(target *matrixTarget, key string, lines ...string) (matrix
 
 func (h *hostile) String() string { return h.listener + " " + h.path + " " + h.kind }
 
-// refusedAs reports whether an answer is a refusal in the form of the API that was asked, with
-// a text, a status of HTTP and a code of gRPC.
+// refusedAs reports whether a response is a refusal in the format of the called API, with a
+// text, an HTTP status and a gRPC code.
 func (h *hostile) refusedAs(a matrixAnswer, text string, status int, code codes.Code) bool {
 	trailer := a.header.Get("Grpc-Status") + a.header.Get(http.TrailerPrefix+"Grpc-Status")
 	message := a.header.Get("Grpc-Message") + a.header.Get(http.TrailerPrefix+"Grpc-Message")
@@ -179,7 +180,7 @@ func startOrder(t *testing.T, args ...string) (_ *matrixTarget, end func()) {
 	return startMatrixOn(t, engine, args...), sync.OnceFunc(func() { close(ended) })
 }
 
-// slowChat is a request for the slow model.
+// slowChat returns a request for the slow model.
 func slowChat() *hostile {
 	return &hostile{
 		listener: "shared", method: http.MethodPost, path: "/v1/completions", kind: "application/json",
@@ -187,7 +188,7 @@ func slowChat() *hostile {
 	}
 }
 
-// inFlight waits until so many requests are in flight, and wait.
+// inFlight waits until this many requests are running and waiting.
 func (m *matrixTarget) inFlight(t *testing.T, running, waiting int) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {
@@ -202,15 +203,15 @@ func (m *matrixTarget) inFlight(t *testing.T, running, waiting int) {
 	}
 }
 
-// TestOrder: a key at its limits has nothing of its requests read, on any surface, and what it
-// sends costs next to nothing.
+// TestOrder checks that requests of a key at its limits aren't read on any surface, and cost
+// almost nothing.
 func TestOrder(t *testing.T) {
 	target, end := startOrder(t)
 	all := hostiles(t)
 	var asked sync.WaitGroup
 	defer asked.Wait()
 	defer end()
-	for i := range 2 { // fill the slot and the queue
+	for i := range 2 { // these requests fill the slot and the queue
 		asked.Go(func() {
 			if a, _ := slowChat().ask(target, "sk-full"); a.status != http.StatusOK {
 				t.Errorf("an honest request: %s", a)
@@ -257,8 +258,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// checkOrderOfCalls asks gRPC's own port without sending any request: what is refused then is
-// refused unread.
+// checkOrderOfCalls calls the gRPC port without sending a message. A refusal then happens
+// before any message is read.
 func checkOrderOfCalls(t *testing.T, target *matrixTarget, key, text string) {
 	t.Helper()
 	conn := dial(t, target.native)
@@ -275,8 +276,8 @@ func checkOrderOfCalls(t *testing.T, target *matrixTarget, key, text string) {
 	}
 }
 
-// TestOrderOfModels: a key for other models learns nothing of what else is wrong with a
-// request.
+// TestOrderOfModels checks that a key for other models gets no information about other errors
+// of a request.
 func TestOrderOfModels(t *testing.T) {
 	target, end := startOrder(t)
 	defer end()
@@ -295,8 +296,8 @@ func TestOrderOfModels(t *testing.T) {
 	}
 }
 
-// TestOneAtATime: a key of one request at once never has two, and the work of a request ends
-// when its client leaves.
+// TestOneAtATime checks that a key limited to one request never has two in flight, and that
+// the work of a request ends when its client disconnects.
 func TestOneAtATime(t *testing.T) {
 	target, end := startOrder(t)
 	defer end()
@@ -326,8 +327,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// TestHeaderLines: more than a hundred are refused before anyone is asked whose they are, in
-// the form of each API.
+// TestHeaderLines checks that more than a hundred header lines are refused before
+// authentication, in the format of each API.
 func TestHeaderLines(t *testing.T) {
 	target, end := startOrder(t)
 	defer end()
@@ -339,7 +340,7 @@ func TestHeaderLines(t *testing.T) {
 	}
 	for _, h := range hostiles(t) {
 		if h.listener == "Vertex AI by redirect" {
-			h.api = auth.Pages // refused before the platform's header is looked at
+			h.api = auth.Pages // refused before the platform's header is read
 		}
 		a, read := h.ask(target, "sk-wrong", many...)
 		if read > 0 || !h.refusedAs(a, "lines, more than 100: send fewer", http.StatusRequestHeaderFieldsTooLarge, codes.ResourceExhausted) {
@@ -362,7 +363,8 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// TestAuthenticationFailures are bounded by address; a right key passes from the same one.
+// TestAuthenticationFailures checks that failures are limited by address. A valid key from the
+// same address still works.
 func TestAuthenticationFailures(t *testing.T) {
 	target, end := startOrder(t)
 	defer end()

@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/cloud"
 )
 
-// platformFlags are tritonserver's for SageMaker and Vertex AI. What the platforms tell
-// their containers by the environment is read there.
+// platformFlags are tritonserver's flags for SageMaker and Vertex AI. The platforms'
+// environment variables provide defaults.
 type platformFlags struct {
 	AllowSageMaker bool `name:"allow-sagemaker" negatable:"" help:"Answer SageMaker, GET /ping and POST /invocations, on port ${platform_port} or --sagemaker-port."`
 	SageMakerPort  int  `name:"sagemaker-port" env:"TRIDENT_SAGEMAKER_PORT" default:"0" help:"Port of that endpoint; 0 is no endpoint, without --allow-sagemaker."`
@@ -21,7 +21,7 @@ type platformFlags struct {
 	VertexAIDefaultModel string `name:"vertex-ai-default-model" placeholder:"MODEL" help:"Model of its requests that name none; the only one unless set."`
 }
 
-// platformDefaults are the defaults of the flags, by the names in their tags.
+// platformDefaults returns the default values that the struct tags refer to by name.
 func platformDefaults() kong.Vars {
 	return kong.Vars{
 		"platform_port":   strconv.Itoa(cloud.DefaultPort),
@@ -42,7 +42,7 @@ func (f *platformFlags) config(getenv func(string) string) cloud.Config {
 	return cfg
 }
 
-// storage is the model repository that Vertex AI names.
+// storage returns the model repository that Vertex AI names, or "".
 func (f *platformFlags) storage(getenv func(string) string) string {
 	if !f.AllowVertexAI {
 		return ""

@@ -52,7 +52,8 @@ func TestPlatformFlags(t *testing.T) {
 	}
 }
 
-// platformEngine has a model for chats, one for embeddings and one that adds up.
+// platformEngine returns an engine with models for chats, for embeddings and for
+// additions.
 func platformEngine() *inferencetest.Engine {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.Say("so ", "be ", "it"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
@@ -83,7 +84,7 @@ func platformEngine() *inferencetest.Engine {
 	return engine
 }
 
-// freePort returns a port that no process listens on.
+// freePort returns a port that was free a moment ago.
 func freePort(tb testing.TB) string {
 	tb.Helper()
 	port, err := tritonserver.FreePort(tb.Context())
@@ -95,7 +96,7 @@ func freePort(tb testing.TB) string {
 
 const platformSettings = "host: 127.0.0.1\nopenai-port: 0\nshutdown-timeout: 5s\nhttp-max-input-size: 4096\n"
 
-// exchange is a request to a platform's endpoint and what its answer has.
+// exchange is a request to a platform's endpoint and its expected response.
 type exchange struct {
 	name, method, path, body string
 	header                   map[string]string
@@ -156,7 +157,8 @@ func TestSageMaker(t *testing.T) {
 	exchange{"", "GET", "/ping", "", nil, 503, "down"}.run(t, port)
 }
 
-// TestSageMakerWithoutAName: two models may be meant, or none is there yet.
+// TestSageMakerWithoutAName tests requests without a model name: two models may be meant,
+// or no model is ready yet.
 func TestSageMakerWithoutAName(t *testing.T) {
 	port := freePort(t)
 	engine := platformEngine()
@@ -210,8 +212,8 @@ func TestVertexAI(t *testing.T) {
 	}
 }
 
-// TestPlatformGate: a request to a platform's port needs what the request that it becomes
-// needs, though the platform's paths look like others.
+// TestPlatformGate checks that a request to a platform's port needs the access of the
+// request that it is translated to, even if the platform's paths look like other routes.
 func TestPlatformGate(t *testing.T) {
 	t.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
 	t.Setenv("AIP_HEALTH_ROUTE", "/health")

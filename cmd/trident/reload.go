@@ -20,18 +20,17 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// reload is a part of Trident that takes new settings while it runs. More of them
-// join by the fx group "reloads".
+// reload is a part of Trident that accepts new settings at run time. Parts register in
+// the fx group "reloads".
 type reload struct {
-	// flags whose new values it takes. Those of no part need a restart.
+	// flags are the settings that the part accepts. Settings of no part need a restart.
 	flags []string
-	// prepare checks the new settings and gives what makes them count, which can't
-	// fail. Nothing has changed before all parts are prepared.
+	// prepare checks the new settings. It returns a function that applies them, which
+	// can't fail. No part applies anything before all parts are prepared.
 	prepare func(f *flags, cfg config) (apply func(), err error)
 }
 
-// modelReload gives the models their new settings. Requests keep the card that they
-// began with.
+// modelReload applies new settings to the models. Running requests keep their card.
 func modelReload(models *catalog.Catalog) reload {
 	return reload{
 		flags: []string{"tokenizer", "chat-template", "tool-call-parser", "reasoning-parser", "engine-dir", "history-template", "history-template-file"},
@@ -41,7 +40,7 @@ func modelReload(models *catalog.Catalog) reload {
 	}
 }
 
-// levelReload sets the log's level.
+// levelReload sets the log level.
 func levelReload(level *slog.LevelVar) reload {
 	return reload{
 		flags: []string{"log-level"},
@@ -51,7 +50,7 @@ func levelReload(level *slog.LevelVar) reload {
 	}
 }
 
-// limitReload changes what is taken at once. Requests that are in flight or wait stay.
+// limitReload changes the limits. Running and waiting requests aren't affected.
 func limitReload(service *serving.Service) reload {
 	return reload{
 		flags: []string{
@@ -62,18 +61,18 @@ func limitReload(service *serving.Service) reload {
 			if err := cfg.Inference.Bounds.Validate(); err != nil {
 				return nil, err
 			}
-			return func() { _ = service.Admission().SetBounds(cfg.Inference.Bounds) }, nil // they are right
+			return func() { _ = service.Admission().SetBounds(cfg.Inference.Bounds) }, nil // they have been validated
 		},
 	}
 }
 
-// keyReload takes the keys of the settings' file, and reads the file of keys at once,
-// which otherwise is read when it has changed.
+// keyReload applies the keys of the settings file, and reads the keys file immediately.
+// Otherwise the keys file is read when it has changed.
 func keyReload(gate *auth.Gate) reload {
 	return reload{prepare: func(_ *flags, cfg config) (func(), error) { return gate.Prepare(cfg.Auth.Keys) }}
 }
 
-// reloading reads the settings again on SIGHUP and when their file has changed.
+// reloading reads the settings again on SIGHUP and when the settings file changes.
 func reloading(f *flags) fx.Option {
 	return fx.Options(
 		fx.Supply(f),
@@ -89,31 +88,31 @@ func reloading(f *flags) fx.Option {
 	)
 }
 
-// settle is how long a file must be left alone before it is read: editors and
-// Kubernetes write in several steps. A folder in which there is always something new,
-// such as one of temporary files, is no reason to wait longer than patience.
+// settle is the time without changes after which a file is read, because editors and
+// Kubernetes write in several steps. patience is the maximum wait, for folders with
+// constant changes such as temporary folders.
 const (
 	settle   = 100 * time.Millisecond
 	patience = 2 * time.Second
 )
 
-// reloader reads settings again, from the same command line and environment.
+// reloader reads the settings again from the same command line and environment.
 type reloader struct {
-	begun   *flags // what Trident was started with
+	begun   *flags // settings at the start
 	parts   []reload
 	log     *slog.Logger
 	hangups <-chan os.Signal
 
 	outcome atomic.Pointer[metrics.Reloads]
 
-	seen    []byte            // of the file, the latest that was tried; of follow's goroutine
-	watcher *fsnotify.Watcher // nil where the file can't be watched
-	target  string            // that the file's links lead to
+	seen    []byte            // latest file content that was tried; only follow's goroutine uses it
+	watcher *fsnotify.Watcher // nil if the file can't be watched
+	target  string            // path that the file's links resolve to
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
 
-// reloaderParts are what a reloader is made of, from the graph.
+// reloaderParts are the dependencies of a reloader in the graph.
 type reloaderParts struct {
 	fx.In
 
@@ -135,7 +134,7 @@ func newReloader(p reloaderParts) *reloader {
 // Reloads implements [metrics.Settings].
 func (r *reloader) Reloads() metrics.Reloads { return *r.outcome.Load() }
 
-// count notes what became of settings; only follow's goroutine calls it.
+// count records the outcome of a reload. Only follow's goroutine calls it.
 func (r *reloader) count(taken bool) {
 	next := *r.outcome.Load()
 	if next.Stale = !taken; taken {
@@ -146,7 +145,7 @@ func (r *reloader) count(taken bool) {
 	r.outcome.Store(&next)
 }
 
-// Start begins to wait for signals and changes until Stop.
+// Start starts waiting for signals and changes, until Stop.
 func (r *reloader) Start(ctx context.Context) error {
 	if r.begun.file != nil {
 		r.watch()
@@ -157,7 +156,7 @@ func (r *reloader) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends what Start began.
+// Stop ends the goroutine of Start and waits for it.
 func (r *reloader) Stop(context.Context) error {
 	r.stop()
 	r.done.Wait()
@@ -167,8 +166,8 @@ func (r *reloader) Stop(context.Context) error {
 	return nil
 }
 
-// watch looks at the folders of the file and of what it links to: the file itself may
-// be replaced by another one, and Kubernetes exchanges a link in the path.
+// watch watches the folders of the file and of its link target. The file itself may be
+// replaced, and Kubernetes replaces a link in the path.
 func (r *reloader) watch() {
 	path := r.begun.file.path
 	var err error
@@ -187,16 +186,16 @@ func (r *reloader) watch() {
 	}
 }
 
-// follow reloads one time after the other.
+// follow runs reloads one after another.
 func (r *reloader) follow(ctx context.Context) {
-	var events chan fsnotify.Event // none without a watcher
+	var events chan fsnotify.Event // nil without a watcher
 	var errs chan error
 	if r.watcher != nil {
 		events, errs = r.watcher.Events, r.watcher.Errors
 	}
 	settled := time.NewTimer(0)
 	<-settled.C
-	var since time.Time // of the first event that hasn't been looked into
+	var since time.Time // time of the first event that wasn't handled yet
 	for {
 		select {
 		case <-ctx.Done():
@@ -221,19 +220,19 @@ func (r *reloader) follow(ctx context.Context) {
 	}
 }
 
-// concerns tells whether the settings may be others after an event: by a change of their
-// file, or of what is in its folders, through which a link may go. What is written to
-// other files is none of it, such as a log in the same folder.
+// concerns reports whether an event may change the settings. It does if it concerns the
+// settings file, or creates, removes or renames an entry of its folders, which may be a
+// link in its path. A write to another file, such as a log in the same folder, doesn't.
 func (r *reloader) concerns(event fsnotify.Event) bool {
 	name := filepath.Base(event.Name)
 	return name == filepath.Base(r.begun.file.path) || name == filepath.Base(r.target) || event.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename)
 }
 
-// look reads the settings when their file is another one, or when that is asked for.
+// look reloads the settings if their file changed, or if asked is set.
 func (r *reloader) look(asked bool) {
 	if r.begun.file != nil {
 		if r.watcher != nil {
-			r.watch() // the links may lead elsewhere
+			r.watch() // the link target may have changed
 		}
 		data, err := readBounded(r.begun.file.path)
 		if !asked && (err != nil && r.seen == nil || err == nil && r.seen != nil && bytes.Equal(data, r.seen)) {
@@ -244,7 +243,7 @@ func (r *reloader) look(asked bool) {
 	r.reload()
 }
 
-// reload takes the settings as they are now, all or none.
+// reload applies the current settings: all or none.
 func (r *reloader) reload() {
 	next, apply, err := r.prepare()
 	if err != nil {
@@ -283,7 +282,7 @@ func (r *reloader) prepare() (*flags, []func(), error) {
 	return next, apply, nil
 }
 
-// waiting are the settings that differ from what runs.
+// waiting returns the settings that differ from the running ones and need a restart.
 func (r *reloader) waiting(next *flags) (names []string) {
 	for i, s := range r.begun.settings {
 		taken := slices.ContainsFunc(r.parts, func(part reload) bool { return slices.Contains(part.flags, s.flag.Name) })

@@ -58,7 +58,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestReloadOnChange changes the file in the ways in which files are changed.
+// TestReloadOnChange changes the file in the usual ways.
 func TestReloadOnChange(t *testing.T) {
 	path := settingsOf(t, "log-level: info\n")
 	r, f, log := reloaderOf(t, path)
@@ -72,7 +72,7 @@ func TestReloadOnChange(t *testing.T) {
 	if f.level.Level() != slog.LevelDebug {
 		t.Errorf("the level is %s", f.level.Level())
 	}
-	write(t, path+"~", "log-level: warn\n") // as editors do
+	write(t, path+"~", "log-level: warn\n") // renamed over the file, as editors do
 	if err := os.Rename(path+"~", path); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestReloadOnChange(t *testing.T) {
 	}
 }
 
-// TestReloadInKubernetes exchanges the link that a mounted ConfigMap's files go through.
+// TestReloadInKubernetes replaces the link in the path of a mounted ConfigMap's files.
 func TestReloadInKubernetes(t *testing.T) {
 	mount := t.TempDir()
 	publish := func(name, text string) {
@@ -133,7 +133,7 @@ func TestReloadInKubernetes(t *testing.T) {
 	}
 }
 
-// TestReloadOfALink changes the file that the path leads to, in another folder.
+// TestReloadOfALink changes the link target of the path, which is in another folder.
 func TestReloadOfALink(t *testing.T) {
 	target := settingsOf(t, "log-level: info\n")
 	path := filepath.Join(t.TempDir(), "link.yaml")
@@ -145,8 +145,8 @@ func TestReloadOfALink(t *testing.T) {
 	log.Await(t, taken, 1)
 }
 
-// TestReloadInABusyFolder changes the file where others are written and made all the
-// time.
+// TestReloadInABusyFolder changes the file in a folder where other files are constantly
+// written and created.
 func TestReloadInABusyFolder(t *testing.T) {
 	for name, busy := range map[string]func(folder string) error{
 		"a log": func(folder string) error { return os.WriteFile(filepath.Join(folder, "log"), []byte("x"), 0o600) },
@@ -185,8 +185,8 @@ func TestReloadInABusyFolder(t *testing.T) {
 	}
 }
 
-// TestReloadOnSignal: a signal reads again what is the same, too, and a part that
-// refuses keeps all others from what is new.
+// TestReloadOnSignal checks that a signal reloads unchanged settings too, and that no
+// part applies anything if one part rejects the settings.
 func TestReloadOnSignal(t *testing.T) {
 	refuse := false
 	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), reload{prepare: func(*flags, config) (func(), error) {
@@ -205,8 +205,8 @@ func TestReloadOnSignal(t *testing.T) {
 	}
 }
 
-// TestReloadUnderLoad changes models' settings while chats stream: each chat ends as it
-// would have, with the template that it began with, and later ones have the new one.
+// TestReloadUnderLoad changes models' settings while chats stream. Each chat continues
+// with its original template. Later chats use the new template.
 func TestReloadUnderLoad(t *testing.T) {
 	const streams, pieces = 24, 20
 	goOn := make(chan struct{})
@@ -297,7 +297,7 @@ func runWith(t *testing.T, path string, engine inference.Engine) (url string, lo
 	return "http://" + <-address.address, log
 }
 
-// awaitRequests waits until the engine has so many.
+// awaitRequests waits until the engine has this many requests.
 func awaitRequests(t *testing.T, engine *inferencetest.Engine, n int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -311,7 +311,7 @@ func awaitRequests(t *testing.T, engine *inferencetest.Engine, n int) {
 	}
 }
 
-// chatText streams a chat and gives its text, or the error's body.
+// chatText streams a chat and returns its text, or the body of the error.
 func chatText(t *testing.T, url, model string) string {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -352,7 +352,8 @@ func chatText(t *testing.T, url, model string) string {
 	return text
 }
 
-// TestReloadOfLimits changes what is taken at once, and nothing where the file is wrong.
+// TestReloadOfLimits changes the limits, and checks that an invalid file changes
+// nothing.
 func TestReloadOfLimits(t *testing.T) {
 	path := settingsOf(t, "max-in-flight: 5\n")
 	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 5}}}, inferencetest.New())
@@ -369,8 +370,8 @@ func TestReloadOfLimits(t *testing.T) {
 	}
 }
 
-// TestReloadOfKeys reads the file of keys at once. Where it is wrong, nothing of the new
-// settings is taken.
+// TestReloadOfKeys checks that the keys file is read immediately. If it is invalid, no
+// new setting is applied.
 func TestReloadOfKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	write(t, keys, "first-key-of-some-length\n")

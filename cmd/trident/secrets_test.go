@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
-// What no log, no metric and nobody else's answer may have. They are in base64's alphabet,
-// so that they show in data: URIs.
+// Strings that must not occur in a log, in a metric or in another client's response. They
+// use base64's alphabet, so that they stay visible in data: URIs.
 const (
 	markedPrompt = "MARKEDPROMPT"
 	markedAnswer = "MARKEDANSWER"
@@ -23,7 +23,7 @@ const (
 	markedKey    = "sk-MARKEDKEY"
 )
 
-// secretive is an engine whose models answer, fail, or break down.
+// secretive returns an engine whose models answer, fail or panic.
 func secretive() *inferencetest.Engine {
 	engine := textModels()
 	parameters := map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes"}
@@ -42,8 +42,8 @@ func secretive() *inferencetest.Engine {
 	return engine
 }
 
-// marked are bodies with marks by path: some that models answer, others that are wrong in
-// every way in which a text of a client's could be quoted.
+// marked returns marked request bodies by path. Some are valid. Others are invalid in
+// every way in which an error could quote a client's text.
 func marked() map[string][]string {
 	const image = `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + markedImage + `"}}`
 	return map[string][]string{
@@ -86,9 +86,9 @@ func marked() map[string][]string {
 	}
 }
 
-// TestNothingIsTold sends marked prompts, pictures and keys over every surface, to models
-// that answer, fail, break down and aren't there, and finds none of it in the log at its
-// most talkative, nor in what others may read.
+// TestNothingIsTold sends marked prompts, images and keys over every surface, to models
+// that answer, fail, panic or don't exist. The marks must not occur in the log at its most
+// verbose level, nor in data that other clients may read.
 func TestNothingIsTold(t *testing.T) {
 	keys := servertest.Write(t, t.TempDir(), "keys", []byte("- {name: one, key: "+markedKey+"}\n- {name: other, key: sk-other}"))
 	d := deploy(t, secretive(), "--api-keys-file="+keys, "--openai-restricted-api", "metrics", "metrics-key", markedKey)

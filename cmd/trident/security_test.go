@@ -14,8 +14,8 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9_]+)\(`)
 )
 
-// TestThreatsHaveTests holds each line of the threats in docs/security.md to a test that
-// there is.
+// TestThreatsHaveTests checks that each row of the threats in docs/security.md names an
+// existing test.
 func TestThreatsHaveTests(t *testing.T) {
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

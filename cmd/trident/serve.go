@@ -36,50 +36,50 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// application is the architecture on one screen: each module is a package under
-// services, listed from Triton outwards. A module whose work has failed for good
-// ends it by abort. Tests add more.
+// application is the architecture on one screen. Each module is a package under services,
+// listed from Triton outwards. A module whose work has failed permanently calls abort to end
+// the application. Tests pass more options.
 func application(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc, more ...fx.Option) *fx.App {
 	return fx.New(graph(f, cfg, log, abort), fx.Options(more...))
 }
 
-// graph is the modules with their configurations. Settings that are read again while all
-// this runs are compared with the flags.
+// graph returns the modules with their configurations. Reloaded settings are compared with
+// the flags.
 func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, tridentrpc.Version(version)),
 		afterPorts(cfg.Local), afterPorts(cfg.Triton),
-		engines(cfg),      // tritonserver over gRPC, Triton in this process, or both
-		contracts.Module,  // requests to tensors and back
-		tokenizer.Module,  // texts to token ids
-		images.Module,     // pictures of requests
-		modelfiles.Module, // what models' files and makers say
-		tracing.Module,    // spans, to a collector
-		catalog.Module,    // what is known of the models
+		engines(cfg),      // tritonserver over gRPC, in-process Triton, or both
+		contracts.Module,  // conversion of requests to tensors and back
+		tokenizer.Module,  // conversion of texts to token ids
+		images.Module,     // images of requests
+		modelfiles.Module, // metadata from models' files and their publishers
+		tracing.Module,    // spans, sent to a collector
+		catalog.Module,    // metadata of the models
 		serving.Module,    // the shared service
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
 		tridentrpc.Module, // frontend: typed Connect services
 		kserve.Module,     // frontend: KServe v2, with a listener for gRPC
 		rest.Module,       // frontend: KServe v2 by REST
-		cloud.Module,      // SageMaker's and Vertex AI's endpoints
+		cloud.Module,      // endpoints of SageMaker and Vertex AI
 		metrics.Module,    // /metrics, with a listener
-		auth.Module,       // keys, and what routes need
+		auth.Module,       // keys, and the access that routes need
 		server.Module,     // the listener
 		announcement(cfg),
-		reloading(f), // new settings while all this runs
+		reloading(f), // reload of settings at run time
 		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
 			l.UseLogLevel(slog.LevelDebug)
-			l.UseErrorLevel(slog.LevelDebug) // run prints the cause of a failure, once
+			l.UseErrorLevel(slog.LevelDebug) // run prints the cause of a failure once
 			return l
 		}),
 	)
 }
 
-// openPorts are the ports of the graph, which open when they start, and the profiles.
+// openPorts are the ports of the graph, which open at start, and the profiler.
 type openPorts struct {
 	fx.In
 
@@ -89,12 +89,12 @@ type openPorts struct {
 	Metrics  *metrics.Listener
 }
 
-// afterPorts supplies the configuration of what starts after the ports have been opened: the
-// engines, and with them all that depends on models. A port that is in use is then the only
-// error of a failed start.
+// afterPorts supplies the configuration of components that start after the ports are open:
+// the engines, and everything that depends on models. A port in use is then the only error
+// of a failed start.
 func afterPorts[T any](cfg T) fx.Option { return fx.Provide(func(openPorts) T { return cfg }) }
 
-// engines are the modules of the engines that the flags ask for, without their
+// engines returns the modules of the engines that the flags select, without their
 // configurations.
 func engines(cfg config) fx.Option {
 	all := []fx.Option{fx.Provide(inOrder)}
@@ -107,7 +107,7 @@ func engines(cfg config) fx.Option {
 	return fx.Options(all...)
 }
 
-// asked are the engines that the graph has.
+// asked has the engines of the graph.
 type asked struct {
 	fx.In
 
@@ -115,7 +115,7 @@ type asked struct {
 	Remote *triton.Engine `optional:"true"`
 }
 
-// inOrder lists them: a model that both serve is taken from this process.
+// inOrder lists the engines. If both serve a model, the in-process engine takes precedence.
 func inOrder(e asked) []inference.Engine {
 	var list []inference.Engine
 	if e.Local != nil {
@@ -127,8 +127,8 @@ func inOrder(e asked) []inference.Engine {
 	return list
 }
 
-// config is what each module gets. An engine that isn't wanted lacks its
-// repositories or its endpoint.
+// config is the configuration of each module. An unused engine has no repositories or no
+// endpoint.
 type config struct {
 	Local     local.Config
 	Triton    triton.Config
@@ -146,12 +146,13 @@ type config struct {
 	Metrics   metrics.Config
 	Tracing   tracing.Config
 	Memory    memory.Config
-	// Table takes the table of models at start; nil for log lines instead.
+	// Table is the output for the table of models at start. If nil, the models are log
+	// lines.
 	Table io.Writer
 }
 
-// stopTimeout bounds the stop of all: the requests' grace, what Triton in this
-// process takes to end, and some slack.
+// stopTimeout returns the time limit for the whole stop: the requests' grace period, the
+// time that in-process Triton needs, and some slack.
 func (c config) stopTimeout() time.Duration {
 	timeout := c.Server.ShutdownTimeout + stopSlack
 	if len(c.Local.Repositories) > 0 {
@@ -160,8 +161,8 @@ func (c config) stopTimeout() time.Duration {
 	return timeout
 }
 
-// flags of the command line; each has a TRIDENT_* environment twin. Names and
-// defaults are those of Triton's own OpenAI frontend where it has them.
+// flags are the flags of the command line. Each has a TRIDENT_* environment variable. Names
+// and defaults are those of Triton's own OpenAI frontend where it has the flag.
 type flags struct {
 	configFlags `group:"Settings"`
 
@@ -222,11 +223,10 @@ type flags struct {
 	ProfileAddress string `group:"Logging" placeholder:"HOST:PORT" help:"Serve Go's profiles of this process here (net/http/pprof); for operators only."`
 }
 
-// tritonEndpoint is where tritonserver listens by default.
+// tritonEndpoint is tritonserver's default address.
 const tritonEndpoint = "localhost:8001"
 
-// defaults gives the flags the defaults of the modules, so that each is written
-// down once.
+// defaults sets the flags' defaults to those of the modules, so that each is written once.
 func defaults() kong.Option {
 	t, i, p, o, s := triton.Default(), serving.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
@@ -254,8 +254,8 @@ func defaults() kong.Option {
 	})
 }
 
-// config reads the files that the flags name, and makes the modules' configurations and
-// checks them.
+// config reads the files that the flags name. It builds and validates the modules'
+// configurations.
 func (f *flags) config() (config, error) {
 	overrides, overrideErr := f.overrides()
 	cfg, err := f.configOf(overrides, os.Getenv)
@@ -268,9 +268,9 @@ func (f *flags) config() (config, error) {
 	return cfg, nil
 }
 
-// configOf makes the configurations of the flags, of the settings of models that flags and
-// their files give, and of the environment. It changes none of them. Its error is what the
-// flags contradict; [config.validate] checks the rest.
+// configOf builds the configurations from the flags, the settings of models in flags and
+// their files, and the environment. It changes none of these. It returns an error if flags
+// contradict each other; [config.validate] checks the rest.
 func (f *flags) configOf(overrides []inference.Override, getenv func(string) string) (config, error) {
 	repositories := f.repositories(getenv)
 	bounds, boundsErr := f.bounds()
@@ -287,7 +287,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 		Local: inProcess, Triton: remote,
 		Backend:   contracts.Config{First: f.Backend},
 		Models:    modelfiles.Config{Repositories: slices.Concat(repositories, f.TritonModelRepository), Hub: modelfiles.HubFromEnvironment(getenv)},
-		Overrides: slices.Concat(f.file.modelSettings(), overrides), // those of the file win over flags
+		Overrides: slices.Concat(f.file.modelSettings(), overrides), // the file overrides the flags
 		Images: images.Config{
 			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
 			FetchTimeout: f.ImageFetchTimeout,
@@ -318,7 +318,7 @@ func (c config) validate() error {
 		c.Server.Validate(), c.Metrics.Validate(), c.Tracing.Validate(), c.Memory.Validate())
 }
 
-// table is where the table of models goes at start; nil for log lines instead.
+// table returns the output for the table of models at start, or nil for log lines.
 func (f *flags) table() io.Writer {
 	if f.LogFormat == "text" {
 		return os.Stderr
@@ -326,8 +326,8 @@ func (f *flags) table() io.Writer {
 	return nil
 }
 
-// repositories are those that Triton in this process serves: where no flag names an engine,
-// the one that Vertex AI names.
+// repositories returns the repositories for in-process Triton. If no flag selects an engine,
+// the repository is the one that Vertex AI names.
 func (f *flags) repositories(getenv func(string) string) []string {
 	if storage := f.storage(getenv); storage != "" && len(f.ModelRepository) == 0 && f.TritonEndpoint == "" {
 		return []string{storage}
@@ -335,8 +335,8 @@ func (f *flags) repositories(getenv func(string) string) []string {
 	return f.ModelRepository
 }
 
-// engines configures the engines that the flags ask for: without any the
-// tritonserver of this machine.
+// engines configures the engines that the flags select. Without such flags it is the
+// tritonserver on this machine.
 func (f *flags) engines(repositories []string) (inProcess local.Config, remote triton.Config, err error) {
 	if len(repositories) == 0 {
 		if err := f.errNeedRepository(); err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// setting is the value of a flag and where it comes from.
+// setting is the value of a flag and its origin.
 type setting struct {
 	flag   *kong.Flag
 	value  any
 	origin string
 }
 
-// The origins of settings that are not in the file.
+// The origins of settings that aren't in the file.
 const (
 	originDefault = "default"
 	originFlag    = "flag"
 )
 
-// note keeps what each flag has and where from.
+// note records the value and the origin of each flag.
 func (f *flags) note(ctx *kong.Context) {
 	f.app = ctx.Model
 	given := map[*kong.Flag]bool{}
@@ -54,8 +54,8 @@ func (f *flags) note(ctx *kong.Context) {
 	}
 }
 
-// whence adds to an error about flags where their values are that aren't on the command
-// line.
+// whence adds the origins of the values to an error about flags, except for values on
+// the command line.
 func (f *flags) whence(err error) error {
 	if err == nil {
 		return nil
@@ -72,8 +72,8 @@ func (f *flags) whence(err error) error {
 	return fmt.Errorf("%w (%s)", err, strings.Join(places, ", "))
 }
 
-// texts are a value as the command line would have it; none for an empty list, and for
-// a flag that tells nothing from its zero.
+// texts returns the value as on the command line. It returns nil for an empty list, and
+// for a flag that doesn't distinguish unset from zero.
 func (s setting) texts() []string {
 	v := reflect.ValueOf(s.value)
 	switch v.Kind() {
@@ -102,13 +102,13 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// mask stands for a secret.
+// mask replaces a secret.
 const mask = auth.HiddenKey
 
-// secretPart is what looks like a secret in the value of any flag.
+// secretPart matches a probable secret in the value of any flag.
 var secretPart = regexp.MustCompile(`(?i)((?:password|secret|token|credential)[\w.-]*=).*`)
 
-// masked is a text of a flag without what nobody should read over a shoulder.
+// masked returns a flag's string without secrets.
 func masked(flag, text string) string {
 	switch flag {
 	case "api-key", "openai-restricted-api":
@@ -120,12 +120,12 @@ func masked(flag, text string) string {
 	return secretPart.ReplaceAllString(text, "${1}"+mask)
 }
 
-// ofKubernetes matches what Kubernetes puts into the environment for a Service whose
-// name begins with trident.
+// ofKubernetes matches the variables that Kubernetes sets for a Service whose name
+// starts with trident.
 var ofKubernetes = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?$`)
 
-// unknownVariables are those that look like settings of ours and are none, each with the
-// one that was meant, if that can be told.
+// unknownVariables returns variables that look like settings but aren't. Each has the
+// name of the setting that was probably meant, or "".
 func (f *flags) unknownVariables(environ []string) map[string]string {
 	var known []string
 	for _, s := range f.settings {

@@ -7,9 +7,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// spellings are how the proxies that Trident takes the place of spell its flags: a
-// short form, other long ones, and the end of an OPENAI_TRTLLM_* variable, which is
-// read where the TRIDENT_* one isn't set.
+// spellings are the flag spellings of the proxies that Trident can replace: a short
+// form, other long forms, and the suffix of an OPENAI_TRTLLM_* variable. That
+// variable is read if the TRIDENT_* variable isn't set.
 var spellings = []struct { //nolint:gochecknoglobals // a constant table
 	flag     string
 	short    rune
@@ -28,14 +28,14 @@ var spellings = []struct { //nolint:gochecknoglobals // a constant table
 	{"default-max-tokens", 0, []string{"default_max_tokens"}, ""},
 }
 
-// The prefixes of environment twins.
+// The prefixes of environment variables.
 const (
 	ownVariables   = "TRIDENT"
 	proxyVariables = "OPENAI_TRTLLM"
 )
 
-// otherSpellings adds them to the flags that there are. It comes after
-// [kong.DefaultEnvars], whose variables are read first.
+// otherSpellings adds the spellings to the existing flags. It must follow
+// [kong.DefaultEnvars], whose variables take precedence.
 func otherSpellings() kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		for _, s := range spellings {
@@ -55,7 +55,7 @@ func otherSpellings() kong.Option {
 	})
 }
 
-// variableOf is a flag's own environment twin.
+// variableOf returns a flag's TRIDENT_* environment variable.
 func variableOf(name string) string {
 	return ownVariables + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestProxyFlags gives the command lines of the proxies as they stand in their
-// documentation, but for what differs by intent.
+// TestProxyFlags parses the command lines in the proxies' documentation, except for
+// intended differences.
 func TestProxyFlags(t *testing.T) {
 	cfg, err := parse("-H", "127.0.0.1", "-p", "3000", "-t", "http://triton:8001", "--history-template", "{{ items[0].content }}")
 	if err != nil {
@@ -60,7 +60,8 @@ func TestProxyVariables(t *testing.T) {
 	}
 }
 
-// TestSpellings: each row is a flag that there is, and no spelling is one's own name.
+// TestSpellings checks that each row is an existing flag, and that no spelling is the
+// flag's own name.
 func TestSpellings(t *testing.T) {
 	parser, err := newParser(&commandLine{})
 	if err != nil {

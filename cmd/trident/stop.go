@@ -22,16 +22,16 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// sameSignal is how long after the first signal another one still is the first one: a
-// terminal and a supervisor may both send it. A signal that is sent 200 ms later is the
-// second one also where the first was delivered late.
+// sameSignal is the time after the first signal in which another signal counts as the first
+// one, because a terminal and a supervisor may both send it. A signal that is sent 200 ms
+// later is the second one even if the first was delivered late.
 const sameSignal = 100 * time.Millisecond
 
-// stopSlack is how much longer than its parts the whole stop may take.
+// stopSlack is the additional time for the whole stop beyond the sum of its parts.
 const stopSlack = 10 * time.Second
 
-// stopSignals returns channels of the first and of the second signal that stops the server.
-// From now on these signals don't end the process by themselves.
+// stopSignals returns channels of the first and of the second signal that stop the server.
+// After the call these signals don't end the process by themselves.
 func stopSignals() (first, second <-chan os.Signal) {
 	all := make(chan os.Signal, 16)
 	signal.Notify(all, syscall.SIGINT, syscall.SIGTERM)
@@ -40,7 +40,7 @@ func stopSignals() (first, second <-chan os.Signal) {
 	return one, two
 }
 
-// sortSignals passes the first signal and the second one on.
+// sortSignals forwards the first and the second signal.
 func sortSignals(all <-chan os.Signal, first, second chan<- os.Signal) {
 	first <- <-all
 	for began := time.Now(); ; {
@@ -51,16 +51,17 @@ func sortSignals(all <-chan os.Signal, first, second chan<- os.Signal) {
 	}
 }
 
-// secondSignalError is the end of a server by a second signal.
+// secondSignalError is returned when a second signal ended the server.
 type secondSignalError struct{ syscall.Signal }
 
 // Error implements error.
 func (s secondSignalError) Error() string { return "ended at once by a second signal: " + s.String() }
 
-// exitCode is 128 and the signal's number, as shells report a process that a signal ended.
+// exitCode returns 128 plus the signal's number, as shells report for a process that a
+// signal ended.
 func (s secondSignalError) exitCode() int { return 128 + int(s.Signal) }
 
-// parts are what a stop asks about the application.
+// parts are the components that a stop queries.
 type parts struct {
 	fx.In
 
@@ -114,7 +115,7 @@ func (s *execution) stop() error {
 	return err
 }
 
-// pending are the attributes of what a stop waits for, and for how long at most.
+// pending returns log attributes of the work that a stop waits for, with the time limits.
 func (s *execution) pending() []any {
 	requests := inFlight(s.parts.Service.Meters().Figures())
 	attributes := []any{"requests_in_flight", len(requests), "in_flight_timeout", s.config.Server.ShutdownTimeout}
@@ -127,7 +128,8 @@ func (s *execution) pending() []any {
 	return attributes
 }
 
-// inFlight has one element for each request in flight: its surface, operation and model.
+// inFlight returns one element for each request in flight: its surface, operation and
+// model.
 func inFlight(figures []metering.Figures) []string {
 	var all []string
 	for _, f := range figures {
@@ -153,17 +155,17 @@ func summary(requests []string) []string {
 	return lines
 }
 
-// listTime is how long Triton in this process has to list its models for the log.
+// listTime is the time limit for in-process Triton to list its models for the log.
 const listTime = 100 * time.Millisecond
 
-// loaded are the models that Triton in this process has, or is loading.
+// loaded returns the models that in-process Triton has loaded or is loading.
 func (s *execution) loaded() []string { return loaded(s.parts.Local.Models) }
 
-// loaded asks for them. A Triton that hangs doesn't keep the stop from beginning.
+// loaded lists the models. A Triton that hangs doesn't delay the stop beyond listTime.
 func loaded(list func(context.Context) ([]inference.Model, error)) []string {
 	answer := make(chan []inference.Model, 1)
 	go func() {
-		models, _ := list(context.Background()) // none of an engine that fails
+		models, _ := list(context.Background()) // nil if the engine fails
 		answer <- models
 	}()
 	var models []inference.Model
@@ -182,13 +184,13 @@ func loaded(list func(context.Context) ([]inference.Model, error)) []string {
 	return slices.Compact(names)
 }
 
-// end ends the server at once: what its models' processes hold is gone then.
+// end ends the server immediately, including its models' processes.
 func (s *execution) end(sig os.Signal) error {
 	requests := inFlight(s.parts.Service.Meters().Figures())
 	s.log.Warn("second signal: ending at once", "signal", sig.String(), "requests_cut", len(requests))
 	if s.parts.Local != nil {
 		s.parts.Local.Kill()
 	}
-	number, _ := sig.(syscall.Signal) // signals of this system are
+	number, _ := sig.(syscall.Signal) // signals of this system have this type
 	return secondSignalError{number}
 }

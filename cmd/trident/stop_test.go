@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// TestLoadedModels: a Triton that doesn't answer doesn't keep the stop from beginning.
+// TestLoadedModels checks that a Triton that doesn't answer doesn't prevent the stop.
 func TestLoadedModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := []inference.Model{{Name: "b", State: inference.ModelReady}, {Name: "c"}, {Name: "a", State: inference.ModelLoading}}
@@ -34,7 +34,7 @@ func TestLoadedModels(t *testing.T) {
 	})
 }
 
-// logOf is a log that may be read while it is written, and awaited.
+// logOf is a log that tests can read and wait for while it is written.
 type logOf struct{ lines chan string }
 
 func newLogOf() (*logOf, *slog.Logger) {
@@ -64,7 +64,7 @@ func (l *logOf) await(t *testing.T, text string) string {
 	}
 }
 
-// newServing makes an application before a tritonserver that isn't there.
+// newServing returns an application whose tritonserver doesn't exist.
 func newServing(t *testing.T, more ...fx.Option) (*execution, *logOf) {
 	t.Helper()
 	cfg, err := parse("--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1", "--shutdown-timeout=7s", "--no-playground")
@@ -81,14 +81,15 @@ func newServing(t *testing.T, more ...fx.Option) (*execution, *logOf) {
 	return s, lines
 }
 
-// TestFirstSignal: the first signal stops the server in order, and logs for what it waits.
+// TestFirstSignal checks that the first signal stops the server in order, and that the log
+// names the pending work.
 func TestFirstSignal(t *testing.T) {
 	s, log := newServing(t)
 	first, ended := make(chan os.Signal, 1), make(chan error, 1)
 	go func() { ended <- s.run(first, nil) }()
 	log.await(t, "msg=listening")
 	first <- syscall.SIGINT
-	line := log.await(t, "msg=\"stopping;") // it may have been the start's end that the first line waits for
+	line := log.await(t, "msg=\"stopping;") // the first line may have waited for the end of the start
 	for _, part := range []string{"a second signal ends at once", "requests_in_flight=0", "in_flight_timeout=7s", "signal=interrupt"} {
 		if !strings.Contains(line, part) {
 			t.Errorf("%q isn't logged: %s", part, line)
@@ -100,7 +101,7 @@ func TestFirstSignal(t *testing.T) {
 	}
 }
 
-// TestFirstSignalDuringStart: what has been started is stopped again.
+// TestFirstSignalDuringStart checks that started components are stopped again.
 func TestFirstSignalDuringStart(t *testing.T) {
 	slow, begun := make(chan struct{}), make(chan struct{})
 	s, log := newServing(t, fx.Invoke(func(lc fx.Lifecycle) {
@@ -121,7 +122,8 @@ func TestFirstSignalDuringStart(t *testing.T) {
 	}
 }
 
-// TestFailureStops: a failure stops the server in order, and is the error of the run.
+// TestFailureStops checks that a failure stops the server in order and is the error of the
+// run.
 func TestFailureStops(t *testing.T) {
 	s, log := newServing(t)
 	failures, ended, failed := make(chan error, 1), make(chan error, 1), errors.New("serve: gone")
@@ -136,8 +138,8 @@ func TestFailureStops(t *testing.T) {
 	}
 }
 
-// TestSecondSignal: the error of a second signal has the exit code that shells report. The
-// tests of the whole program have the rest.
+// TestSecondSignal checks that the error of a second signal has the exit code that shells
+// report. The tests of the whole program cover the rest.
 func TestSecondSignal(t *testing.T) {
 	s, log := newServing(t)
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
@@ -156,7 +158,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestSignalsAtOnce: signals that come with the first one are part of it.
+// TestSignalsAtOnce checks that signals shortly after the first one count as part of it.
 func TestSignalsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, first, second := make(chan os.Signal), make(chan os.Signal, 1), make(chan os.Signal, 1)
@@ -178,7 +180,8 @@ func TestSignalsAtOnce(t *testing.T) {
 	})
 }
 
-// TestInFlight: the log of a stop counts requests by surface, operation and model.
+// TestInFlight checks that the log of a stop counts requests by surface, operation and
+// model.
 func TestInFlight(t *testing.T) {
 	figures := func(surface inference.Surface, operation inference.Operation, model string, n int) metering.Figures {
 		return metering.Figures{Series: metering.Series{Surface: surface, Operation: operation, Model: model}, InFlight: n}

@@ -11,8 +11,9 @@ import (
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
-// TestAccessOnAStream: a stream's further requests go by the keys as they are then. One
-// whose key is taken away is refused in the stream, which goes on for who has it again.
+// TestAccessOnAStream checks that each further request on a stream is authorized by the
+// current keys. If the key was removed, the request is refused and the stream stays open.
+// It works again once the key is back.
 func TestAccessOnAStream(t *testing.T) {
 	dir := t.TempDir()
 	const given = "- {name: some, key: sk-some}\n- {name: other, key: sk-other}"
@@ -35,8 +36,8 @@ func TestAccessOnAStream(t *testing.T) {
 	}
 }
 
-// TestFirstKeysOnAStream: a server that lets everybody in may get keys while streams are
-// open, whose further requests need one then.
+// TestFirstKeysOnAStream checks that a server without keys can get keys while streams are
+// open. Further requests on the streams then need a key.
 func TestFirstKeysOnAStream(t *testing.T) {
 	const rest = "host: 127.0.0.1\nopenai-port: 0\nenable-kserve-frontends: true\nkserve-grpc-port: 0\nkserve-http-port: 0\nmetrics-port: 0\nshutdown-timeout: 5s\n"
 	path := settingsOf(t, rest)
@@ -62,7 +63,8 @@ func TestFirstKeysOnAStream(t *testing.T) {
 	}
 }
 
-// openStream gives what sends a request on a stream of KServe and tells its error.
+// openStream opens a KServe stream. The returned function sends a request and returns its
+// error.
 func openStream(t *testing.T, address, key string) func() string {
 	t.Helper()
 	stream, err := kserve.NewGRPCInferenceServiceClient(dial(t, address)).ModelStreamInfer(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+key))
@@ -82,8 +84,8 @@ func openStream(t *testing.T, address, key string) func() string {
 	}
 }
 
-// awaitSaid asks until the error is the one that is wanted; empty is none of a key. A file
-// of keys that has changed counts within a second.
+// awaitSaid sends requests until the error is want; "" means no authentication error. A
+// changed keys file takes effect within a second.
 func awaitSaid(t *testing.T, said func() string, want string) {
 	t.Helper()
 	for end, tick := time.Now().Add(20*time.Second), time.Tick(20*time.Millisecond); ; <-tick {

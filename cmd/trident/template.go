@@ -15,15 +15,15 @@ import (
 	"github.com/trident-inference/trident/services/openai"
 )
 
-// templateCommand shows what a model reads of a chat.
+// templateCommand shows the prompt that a model receives for a chat.
 type templateCommand struct {
 	Model string `placeholder:"NAME" xor:"template" help:"Use the template of this model."`
 	File  string `placeholder:"FILE" xor:"template" help:"Use this template: Jinja, a tokenizer_config.json, a folder with one, or Liquid (.liquid)."`
 	Tools string `placeholder:"FILE" help:"JSON list of tools, as in a chat request."`
 }
 
-// Run prints the prompt of the chat on standard input: a list of messages, or a whole
-// chat request.
+// Run prints the prompt of the chat on standard input, which is a list of messages or
+// a whole chat request.
 func (c templateCommand) Run(f *flags) error {
 	body, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c templateCommand) show(f *flags, body []byte, w io.Writer) error {
 	}
 	prompt, err := template.Render(context.Background(), req)
 	if err != nil {
-		// The cause tells the line, which clients of the API aren't shown.
+		// The cause names the line, which clients of the API don't see.
 		if e, ok := errors.AsType[*inference.Error](err); ok && e.Err != nil {
 			return e.Err
 		}
@@ -80,8 +80,8 @@ func (c templateCommand) template(f *flags) (inference.Template, error) {
 	return nil, fmt.Errorf("there is no model %s: see trident models", c.Model)
 }
 
-// request reads the messages as the chat endpoint does, with what else of a request
-// reaches templates.
+// request reads the messages as the chat endpoint does, and the other parts of a
+// request that reach templates.
 func (c templateCommand) request(body []byte) (*inference.Request, error) {
 	var chat struct {
 		Messages   json.RawMessage   `json:"messages"`

@@ -12,9 +12,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// tritonFlags are tritonserver's own, for Triton in this process. In an
-// environment twin of a repeatable one each value stands on a line; kong knows no
-// type "lines", whose name only keeps the separator out of --help.
+// tritonFlags are tritonserver's own flags, for in-process Triton. In the
+// environment variable of a repeatable flag, each line is a value. kong has no
+// type "lines"; the name only removes the separator from --help.
 type tritonFlags struct {
 	TritonLibrary    string   `placeholder:"PATH" help:"libtritonserver.so or its folder, instead of the usual places."`
 	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"none loads all models at start, explicit those of --load-model and others on request."`
@@ -46,7 +46,8 @@ type tritonFlags struct {
 	TritonserverLogVerboseLevel int      `default:"0" help:"Detail of Triton's log, 0 for none."`
 }
 
-// tritonDefaults are the defaults of the flags, by the names in their tags.
+// tritonDefaults returns the default values that the struct tags refer to by
+// name.
 func tritonDefaults() kong.Vars {
 	l := local.Default()
 	return kong.Vars{
@@ -61,8 +62,8 @@ func tritonDefaults() kong.Vars {
 	}
 }
 
-// config makes the engine's configuration, but for the repositories and what the
-// flags say of all engines.
+// config returns the engine's configuration, except for the repositories and the
+// flags that apply to all engines.
 func (f *tritonFlags) config() (local.Config, error) {
 	l := local.Default()
 	l.Library, l.BackendDirectory, l.ExitTimeout = f.TritonLibrary, f.BackendDirectory, time.Duration(f.ExitTimeoutSecs)*time.Second
@@ -91,8 +92,8 @@ func (f *tritonFlags) config() (local.Config, error) {
 	return l, nil
 }
 
-// errNeedRepository names the flags that differ from their defaults: without a
-// repository they would mean nothing.
+// errNeedRepository rejects flags that differ from their defaults, because they
+// have no effect without a repository.
 func (f *tritonFlags) errNeedRepository() error {
 	usual := local.Default()
 	o := usual.Options

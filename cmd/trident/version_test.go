@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestVersion holds every file that repeats the version of Trident to the constant of this
-// package: the changelog, the npm client and those that depend on it, the OpenAPI documents,
-// the Makefile, and charts of Helm.
+// TestVersion compares every file that repeats the version of Trident with the constant of
+// this package: the changelog, the npm client and its dependents, the OpenAPI documents, the
+// Makefile, and Helm charts.
 func TestVersion(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, row := range []struct{ name, file, pattern string }{
@@ -47,7 +47,7 @@ func TestVersion(t *testing.T) {
 	t.Run("charts of Helm", func(t *testing.T) { checkCharts(t, filepath.Join(root, "deploy")) })
 }
 
-// checkPackage checks the version of npm's file itself, or of a package in a lock file.
+// checkPackage checks the version in npm's package file, or of a package in a lock file.
 func checkPackage(t *testing.T, file, pack string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -74,7 +74,7 @@ func checkPackage(t *testing.T, file, pack string) {
 	}
 }
 
-// checkCharts checks both versions of each chart of Helm in dir.
+// checkCharts checks both versions of each Helm chart in dir.
 func checkCharts(t *testing.T, dir string) {
 	t.Helper()
 	charts, err := filepath.Glob(filepath.Join(dir, "*", "Chart.yaml"))

@@ -1,6 +1,7 @@
-// Package hangup catches SIGHUP before the other packages of a program are set up, which
-// takes Trident's ten times as long as what comes before: a signal in that time would end
-// the process. It imports next to nothing, so that Go sets it up among the first.
+// Package hangup catches SIGHUP before the other packages of a program are initialized.
+// Trident's initialization takes ten times as long as the time before it, and a signal in
+// that time would end the process. The package has nearly no imports, so that Go
+// initializes it among the first.
 package hangup
 
 import (
@@ -17,11 +18,12 @@ func caught() chan os.Signal {
 	return c
 }
 
-// Signals has SIGHUP once, if it has come since the process began, and those to come.
+// Signals returns a channel of SIGHUP. It has one signal if any came since the process
+// started, and the later ones.
 func Signals() chan os.Signal { return signals }
 
-// Release gives SIGHUP its usual meaning again, which is the end of the process, and tells
-// whether it has come before.
+// Release restores the default effect of SIGHUP, which ends the process. It reports
+// whether SIGHUP has come before.
 func Release() (came bool) {
 	signal.Stop(signals)
 	return len(signals) > 0
