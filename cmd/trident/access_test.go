@@ -232,7 +232,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 				if err != nil {
 					return err
 				}
-				if err := stream.Send(request(model)); err != nil && err != io.EOF { //nolint:errorlint // grpc-go gives it as it is
+				if err := stream.Send(request(model)); err != nil && err != io.EOF { //nolint:errorlint // grpc-go returns it unwrapped
 					return err
 				}
 				answer, err := stream.Recv()

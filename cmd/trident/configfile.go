@@ -91,7 +91,7 @@ func (*settingsFile) Validate(*kong.Application) error { return nil }
 func (f *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	e, found := f.values[flag.Name]
 	if !found || variableSet(flag) != "" {
-		return nil, nil //nolint:nilnil // nil is no value, as kong has it
+		return nil, nil //nolint:nilnil // nil means no value in kong
 	}
 	return e.value, nil
 }

@@ -22,7 +22,7 @@ func (f *memoryFlags) config(inProcess bool) memory.Config {
 type byteSize int64
 
 // MarshalText returns the number of bytes, or an empty text if unset.
-func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
+func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // the interface requires an error
 	if s == 0 {
 		return nil, nil
 	}

@@ -56,7 +56,7 @@ func (f *observeFlags) tracing(getenv func(string) string) tracing.Config {
 type logLevel slog.Level
 
 // MarshalText returns slog's name.
-func (l logLevel) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
+func (l logLevel) MarshalText() ([]byte, error) { //nolint:unparam // the interface requires an error
 	return []byte(strings.ToLower(slog.Level(l).String())), nil
 }
 

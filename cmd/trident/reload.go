@@ -201,7 +201,7 @@ func (r *reloader) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.hangups:
-			r.look(true) //nolint:contextcheck // what it checks takes no time to speak of
+			r.look(true) //nolint:contextcheck // its checks are fast
 		case event := <-events:
 			if !r.concerns(event) {
 				continue
@@ -215,7 +215,7 @@ func (r *reloader) follow(ctx context.Context) {
 			settled.Reset(settle) // events may be lost
 		case <-settled.C:
 			since = time.Time{}
-			r.look(false) //nolint:contextcheck // likewise
+			r.look(false) //nolint:contextcheck // its checks are fast
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (c *aiperfCommand) Run(ctx context.Context) error {
 // serve starts Trident for the duration of the profile.
 func (c *aiperfCommand) serve(ctx context.Context) (err error) {
 	f := &fleet{folder: filepath.Join(".cache", "aiperf")}
-	defer func() { err = errors.Join(err, f.stop()) }() //nolint:contextcheck // it runs after the context's end
+	defer func() { err = errors.Join(err, f.stop()) }() //nolint:contextcheck // it runs after the context has ended
 	ready, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	repository, err := f.repository(ready, false)

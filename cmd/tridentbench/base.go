@@ -65,7 +65,7 @@ const commandStop = 5 * time.Second
 // last lines of standard error. When the context ends, the command and its children
 // end.
 func output(ctx context.Context, folder string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // git, make and our own program
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // git, make and Trident's binary
 	cmd.Dir, cmd.SysProcAttr = folder, attributes()
 	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MFLAGS=") // the flags of a make that runs the bench don't apply to another tree
 	cmd.Cancel = func() error { return interruptGroup(cmd.Process.Pid) }

@@ -65,7 +65,7 @@ func (o *options) validatePeers() error {
 // ended when it returns.
 func (b *bench) run(ctx context.Context) (err error) {
 	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the rest; their logs are in .cache/bench.")
-	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context's end
+	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context has ended
 	version, err := versionOf(ctx, b.options.Trident)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (b *bench) write() error {
 
 // restart starts new processes for a round.
 func (b *bench) restart(ctx context.Context) (err error) {
-	if err := b.stop(); err != nil { //nolint:contextcheck // nothing may be left when it fails
+	if err := b.stop(); err != nil { //nolint:contextcheck // the stop must complete even after the context ends
 		return err
 	}
 	if b.fleet, err = launch(ctx, b.options); err != nil {

@@ -130,12 +130,12 @@ func copyProgram(from, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(to, all, 0o700) //nolint:gosec // it is a program
+	return os.WriteFile(to, all, 0o700) //nolint:gosec // an executable file
 }
 
 // run measures all rounds. All processes have ended when it returns.
 func (b *comparison) run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context's end
+	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context has ended
 	b.began = time.Now()
 	b.report.begin(b)
 	for i := range b.options.Rounds {
@@ -166,7 +166,7 @@ func turnsOf(round int) []int {
 
 // round restarts all processes, so that rounds are independent, and measures each trial.
 func (b *comparison) round(ctx context.Context, number int) error {
-	if err := b.stop(); err != nil { //nolint:contextcheck // nothing may be left when it fails
+	if err := b.stop(); err != nil { //nolint:contextcheck // the stop must complete even after the context ends
 		return err
 	}
 	turns := turnsOf(number)

@@ -33,8 +33,8 @@ func startChild(folder, name string, args ...string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()                          //nolint:errcheck // the child has its own
-	c.cmd = exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // our own programs, which are stopped in order
+	defer log.Close()                          //nolint:errcheck // the child has its own descriptor
+	c.cmd = exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // this project's programs, which are stopped in order
 	c.cmd.Stderr, c.cmd.SysProcAttr = log, attributes()
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func startChild(folder, name string, args ...string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer inherited.Close() //nolint:errcheck // the child has its own
+	defer inherited.Close() //nolint:errcheck // the child has its own descriptor
 	c.cmd.Stdout = inherited
 	if err := c.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), out.Close())

@@ -77,7 +77,7 @@ func stamp(ctx context.Context, path, goarch, version string) (said string, err 
 	sysroot := "/usr/" + machine + "-linux-gnu" // Debian's folder for libraries of other architectures
 	emulator, err := exec.LookPath("qemu-" + machine)
 	if _, missing := os.Stat(sysroot); err == nil && missing == nil {
-		return runs(exec.CommandContext(ctx, emulator, "-L", sysroot, path, "version"), version) //nolint:gosec // what was just built
+		return runs(exec.CommandContext(ctx, emulator, "-L", sysroot, path, "version"), version) //nolint:gosec // the binary that was just built
 	}
 	all, err := os.ReadFile(path)
 	if err != nil {

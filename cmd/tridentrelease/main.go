@@ -92,7 +92,7 @@ type release struct {
 func (r *release) make(ctx context.Context, t target, out io.Writer) error {
 	o, compiler := r.options, r.compiler
 	binary := filepath.Join(o.Out, "trident")
-	defer os.Remove(binary) //nolint:errcheck // the archive has it
+	defer os.Remove(binary) //nolint:errcheck // the archive contains it
 	if err := build(ctx, o, t, compiler, binary); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *release) make(ctx context.Context, t target, out io.Writer) error {
 }
 
 func build(ctx context.Context, o *options, t target, compiler, binary string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+o.Version, "-o", binary, "./cmd/trident") //nolint:gosec // the maker's own words
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+o.Version, "-o", binary, "./cmd/trident") //nolint:gosec // the operator of the release chooses the command
 	cc := fmt.Sprintf("%s cc -target %s-linux-gnu.%s", o.Zig, t.zig, newestGLIBC)
 	cache, err := filepath.Abs(filepath.Join(".cache", "zig"))
 	if err != nil {

@@ -39,7 +39,7 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, describe(err))
-		os.Exit(1) //nolint:forbidigo // this is main
+		os.Exit(1) //nolint:forbidigo // this is the main function
 	}
 }
 

@@ -1,16 +1,16 @@
-// A chat, and the same model run by its tensors, both streamed. The server is that of `make run`, or the page's ?server=URL.
+// Streams a chat, and streams the same model through its own tensors. The server is that of `make run`, or ?server=URL of the page.
 import { createTrident, inputs, outputs, Role, TridentError } from "@trident/client";
 
 const baseUrl = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:9000";
 const trident = createTrident({ baseUrl });
 
-/** The pieces of a chat's answer. */
+/** Yields the pieces of a chat's answer. */
 async function* chat(question: string, signal: AbortSignal) {
   const messages = [{ role: Role.USER, content: question }];
   for await (const delta of trident.chat.stream({ model: "chat", messages, maxTokens: 64, temperature: 0 }, { signal })) yield delta.text;
 }
 
-/** The pieces that the model sends for its own tensors, in KServe v2's messages: the prompt goes to it as it is. */
+/** Yields the pieces that the model sends for its own tensors, in KServe v2's messages. The model receives the prompt unchanged. */
 async function* tensors(prompt: string, signal: AbortSignal) {
   const request = inputs([
     { name: "text_input", datatype: "BYTES", shape: [1], data: [prompt] },
@@ -24,7 +24,7 @@ async function* tensors(prompt: string, signal: AbortSignal) {
 
 const element = (id: string) => document.getElementById(id)!;
 let leaving = new AbortController();
-element("stop").onclick = () => leaving.abort(); // stops the model, too
+element("stop").onclick = () => leaving.abort(); // this also stops the model
 
 element("ask").onsubmit = async (event: SubmitEvent) => {
   event.preventDefault();

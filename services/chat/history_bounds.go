@@ -30,7 +30,7 @@ type historyLimits struct{ steps, bytes int }
 type budget struct {
 	historyLimits
 
-	ctx context.Context //nolint:containedctx // lives for one render, as the struct does
+	ctx context.Context //nolint:containedctx // lives for one render, like the struct
 	of  historyLimits
 }
 

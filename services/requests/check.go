@@ -153,7 +153,7 @@ func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMes
 
 // CompletionNames renames the field of an error to the name that completions have for it.
 func CompletionNames(err error) error {
-	e, ok := err.(*inference.Error) //nolint:errorlint // the core's own verdict
+	e, ok := err.(*inference.Error) //nolint:errorlint // the core returns it unwrapped
 	if !ok || e.Param != "top_logprobs" {
 		return err
 	}

@@ -21,7 +21,7 @@ type schemaDraft struct {
 
 // schemaDrafts returns the versions, keyed by their addresses without a scheme. Their
 // metaschemas are compiled when the first schema is checked.
-var schemaDrafts = sync.OnceValues(func() (map[string]*schemaDraft, error) { //nolint:gochecknoglobals // a constant, made late
+var schemaDrafts = sync.OnceValues(func() (map[string]*schemaDraft, error) { //nolint:gochecknoglobals // a constant, computed on first use
 	drafts := map[string]*schemaDraft{
 		"json-schema.org/draft-04/schema":      {version: 4, id: "id"},
 		"json-schema.org/draft-06/schema":      {version: 6, id: "$id"},

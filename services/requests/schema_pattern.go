@@ -120,7 +120,7 @@ func cheapEscape(rest string) (written string, size int) {
 }
 
 // classNames returns the names of Unicode's classes in their canonical form.
-var classNames = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a constant, made late
+var classNames = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a constant, computed on first use
 	names := map[string]bool{"any": true, "ascii": true, "assigned": true, "lc": true, "cn": true}
 	for name := range unicode.Categories {
 		names[canonical(name)] = true

@@ -62,7 +62,7 @@ func TestJoin(t *testing.T) {
 
 // looks is a context that ends after `left` calls of Err.
 type looks struct {
-	context.Context //nolint:containedctx // is one
+	context.Context //nolint:containedctx // the type is itself a context
 
 	left, n int
 }

@@ -171,10 +171,10 @@ func (g general) spans(text string, from int, to []span) (_ []span, next int, _ 
 	runes := []rune(text[from:])
 	done, last := from, -1
 	offset, counted := from, 0 // bytes before the rune
-	began := time.Now()        //nolint:forbidigo // a limit by the clock, as the one of regexp2 for a match
+	began := time.Now()        //nolint:forbidigo // a time limit, like regexp2's for a match
 	for at := 0; at <= len(runes); {
 		m, err := g.re.FindRunesMatchStartingAt(runes, at)
-		if err != nil || time.Since(began) > textLimit { //nolint:forbidigo // the same
+		if err != nil || time.Since(began) > textLimit { //nolint:forbidigo // the time limit for a text
 			return to, len(text), fmt.Errorf("a pattern of the tokenizer took longer than %v for a match, or %v for a text", patternLimit, textLimit)
 		}
 		if m == nil {

@@ -217,7 +217,7 @@ type encoder struct {
 
 // watch ends an Encode that takes too long.
 type watch struct {
-	ctx   context.Context       //nolint:containedctx // of one Encode, which all its steps share
+	ctx   context.Context       //nolint:containedctx // belongs to one Encode and is shared by its steps
 	left  *inference.TextBudget // may be nil
 	since int                   // work since the last check of the context
 	err   error

@@ -52,7 +52,7 @@ func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMes
 	case inference.ToolNamed:
 		schema, err = namedSchema(choice.Name, definitions)
 	case inference.ToolAuto, inference.ToolNone:
-		return nil, nil //nolint:nilnil // these choices know no constraint
+		return nil, nil //nolint:nilnil // these choices have no constraint
 	default:
 		err = fmt.Errorf("unknown mode %d", choice.Mode)
 	}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-var signals = caught() //nolint:gochecknoglobals // a process has one such signal, and main comes too late for it
+var signals = caught() //nolint:gochecknoglobals // the signal is process-wide, and main would register too late
 
 func caught() chan os.Signal {
 	c := make(chan os.Signal, 1)

@@ -67,7 +67,7 @@ type Template struct {
 
 // Parse compiles source. The name only appears in error messages. Every error is a *SyntaxError.
 func Parse(name, source string, opts ...Option) (*Template, error) {
-	t := &Template{name: name, limits: DefaultLimits(), now: time.Now} //nolint:forbidigo // strftime_now's clock, unless WithClock gives another
+	t := &Template{name: name, limits: DefaultLimits(), now: time.Now} //nolint:forbidigo // strftime_now's clock, unless WithClock sets another
 	for _, o := range opts {
 		o(t)
 	}
@@ -137,7 +137,7 @@ func (t *Template) release(rt *runtime) {
 // runtime is the state of one render.
 type runtime struct {
 	t        *Template
-	ctx      context.Context //nolint:containedctx // lives for one Render call, as the struct does
+	ctx      context.Context //nolint:containedctx // lives for one Render call, like the struct
 	vars     *Dict
 	values   []any // values of t.names; nil before the first lookup
 	buf      []byte
