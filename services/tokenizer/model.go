@@ -107,7 +107,7 @@ func (c *cache) slot(word string) *atomic.Pointer[cached] {
 	return &c.slots[maphash.String(c.seed, word)%uint64(len(c.slots))]
 }
 
-// wordpiece takes the longest token from the left repeatedly.
+// wordpiece splits a word greedily: it repeatedly takes the longest token from the left.
 type wordpiece struct {
 	ids      map[string]int32
 	unknown  int32

@@ -11,14 +11,14 @@ import (
 //	open call:NAME{key:value,…} close
 //
 // A value is a string between two quote markers, a bare word, {key:value,…} or
-// [value,…]. Strings are shown as they come, bare words when they are complete.
+// [value,…]. Strings are emitted as they are read, bare words when complete.
 type gemma struct {
 	reader
 	opens, ends *markers // ends are quote and shut: the markers that can end a string
 	quote       string
 	shut        string
 	at          gemmaState
-	stack       []byte // closing brackets to come
+	stack       []byte // expected closing brackets
 	first       bool   // the innermost container is empty so far
 	keys        int    // number of the call's keys so far
 	schema      *properties
