@@ -45,8 +45,8 @@ func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Conf
 	}
 }
 
-// errOwnPort rejects a port that is the tritonserver's own. Both have the same
-// default port.
+// errOwnPort rejects a KServe port that is the port of a --triton-endpoint on this
+// machine. Trident and tritonserver have the same default port.
 func (f *kserveFlags) errOwnPort(cfg config) error {
 	if !f.EnableKServeFrontends || cfg.Triton.Endpoint == "" {
 		return nil
