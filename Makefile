@@ -1,26 +1,26 @@
-# Trident: make help lists the targets.
+# Makefile of Trident; make help lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# generate rewrites what other targets read.
+# Other targets read files that generate rewrites.
 .NOTPARALLEL:
 
 PORT ?= 9000
 
-# Without the clone's path in what Go compiles, all clones share its build cache and that of golangci-lint.
+# -trimpath removes the clone's path from compiled code, so that all clones share Go's build cache and golangci-lint's.
 export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath
 
-# Tools are Go modules of their own, pinned there and built on first use.
+# Each tool is a separate Go module, which pins its version. Tools are built on first use.
 TOOL := go tool -modfile=tools/go.mod
 BUF  := go tool -modfile=tools/buf/go.mod buf
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
-# It runs suites of tests; they are listed in test/suite/suites.go.
+# SUITE runs suites of tests; test/suite/suites.go lists them.
 SUITE := go run ./test/suite
 
-# What generate writes.
+# GENERATED lists the outputs of generate.
 GENERATED := gen web/client/dist web/dist THIRD_PARTY_NOTICES
 
-# The version is written in cmd/trident/main.go. A build of a commit without the version's tag has the commit's hash as well.
+# cmd/trident/main.go contains the version. A build of a commit without the version's tag also has the commit's hash.
 RELEASE := $(shell sed -n 's/^var version = "\(.*\)"$$/\1/p' cmd/trident/main.go)
 VERSION := $(shell if [ "$$(git describe --tags --dirty 2>/dev/null)" = 'v$(RELEASE)' ]; then echo '$(RELEASE)'; \
 	else git describe --always --exclude '*' --dirty 2>/dev/null | sed 's/^/$(RELEASE)-/' | grep . || echo '$(RELEASE)'; fi)
@@ -44,7 +44,8 @@ build: ## Build bin/trident (CGO_ENABLED=0 leaves out the in-process engine)
 	@mkdir -p bin
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
 
-# Zig is its compiler, so that the binaries need no newer glibc than Triton's containers have; what they need is checked.
+# Zig compiles the C parts, so that the binaries don't need a newer glibc than Triton's containers have. tridentrelease
+# checks the needed version.
 .PHONY: release
 release: ## Make dist/: archives for Linux on amd64 and arm64, with checksums (VERSION=... for another name)
 	@tools/setup-release.sh
@@ -87,7 +88,7 @@ lint: ## Static checks of Go and protos
 	go vet ./...
 	cd test/e2e/sdk && go vet ./...
 
-# A package of the module in tools/ has no place in ./... of this one.
+# The package is in the module in tools/, so ./... of this module doesn't include it.
 .PHONY: words
 words: ## Check the English of comments, help and errors, and commit subjects (WORDS='--all services/auth')
 	cd tools && go vet ./words && go test ./words && go run ./words check $(WORDS)
@@ -117,17 +118,17 @@ test-short: ## Run the tests that need nothing installed
 test-local: setup-test ## Run the tests of the in-process engine (minutes)
 	$(SUITE) test local kserve-local e2e-local
 
-# The sanitizer sees what Go's race detector can't: late and stray uses of memory in the shim's C and in Go's views of C
-# memory; and at the end what was never freed. The cycles are left out, which are slow and do nothing that the other tests
-# don't. What is freed is kept back to see late uses, but little of it, or it looks like growth to the tests. The linker's
-# flags keep the names of functions for the reports, and bring the C++ library before Triton does: only then can the
-# sanitizer pass exceptions on.
+# The address sanitizer detects errors that Go's race detector can't: uses after free and out of bounds in the shim's C
+# and in Go's views of C memory, and leaks at the end. TestCycles is skipped, because it is slow and covers nothing that
+# the other tests don't. A small quarantine delays the reuse of freed memory to detect late uses; a large one looks like
+# memory growth to the tests. The linker flags keep function names for the reports, and load the C++ library before
+# Triton's, which the sanitizer needs to pass on exceptions.
 .PHONY: test-asan
 test-asan: setup-test ## Run them under the address sanitizer (gcc or clang; minutes)
 	TRIDENT_TEST_LOCAL=1 ASAN_OPTIONS=quarantine_size_mb=4 \
 		go test -asan -ldflags='-s=0 -w=0 -extldflags=-Wl,--no-as-needed,-lstdc++' -timeout 20m -skip TestCycles ./services/triton/local
 
-# Triton is where the engine looks for it; NVIDIA's containers have one. Nothing is installed.
+# The engine finds Triton in its default folder; NVIDIA's containers have it there. Nothing is installed.
 .PHONY: test-gpu
 test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; skips without a GPU
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
@@ -144,7 +145,7 @@ test-vllm-generated: ## Send 500 generated constraints to the real backend, in t
 test-vllm-death: ## Kill the real backend's engine under 50 streams; skips without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLMDeath$$' ./test/e2e
 
-# Making the requests costs more than answering them: some 30 a second on two cores, fewer of chats.
+# Generating the requests takes longer than answering them: about 30 requests per second on two cores, fewer for chats.
 .PHONY: fuzz
 fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)
 	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e
@@ -162,7 +163,7 @@ fuzz-contract: setup-test ## Send each operation 200 requests made of the OpenAP
 fuzz-demo: setup-test ## Send each operation of the demo models 50 such requests
 	TRIDENT_TEST_FUZZ_SLOW=50 $(FUZZED) '^TestFuzz$$/^demo'
 
-# Everything of a run lies in .cache/soak. It wants all of a machine: its bounds are those of a working server.
+# All files of a run are in .cache/soak. A run needs a whole machine, because its bounds are those of a busy server.
 .PHONY: soak
 soak: setup build ## Break one thing after the other under 1,000 streams (DURATION=30m; SOAK=... for other options, such as --engine=local)
 	@go build -trimpath -o bin/soak ./test/soak
@@ -178,7 +179,7 @@ soak-local: setup build ## The same as soak-short with Triton in process
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --engine=local --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
-# The source tree isn't changed: the go command gets each mutation as an overlay.
+# The source tree stays unchanged: the go command gets each mutation as an overlay.
 .PHONY: mutations
 mutations: setup-test ## Check that the tests catch each defect of test/mutations/list (minutes; MUTATIONS='--run=auth' for some)
 	@go build -trimpath -o bin/mutations ./test/mutations
@@ -229,13 +230,13 @@ cross: ## Build without cgo, for all platforms
 	@for target in linux/amd64 linux/arm64 darwin/arm64; do \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
-# What is held to times and memory is measured without the race detector.
+# Limits on time and memory are measured without the race detector.
 .PHONY: measured
 measured: setup-test ## Run the tests that hold times and memory to bounds
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve ./services/kserve/rest
 	TRIDENT_TEST_SLOW=1 go test -count 1 -run '^TestMemoryComesBack$$' ./test/cost
 
-# It measures CPU time and memory of one process: other work on the machine adds to both.
+# The suite measures CPU time and memory of one process. Other processes on the machine increase both.
 .PHONY: cost
 cost: setup-test ## Measure what hostile requests cost, made for each field of each API (three minutes; COST='--only logit_bias')
 	go run ./test/cost $(COST)

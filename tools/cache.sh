@@ -1,12 +1,14 @@
 # shellcheck shell=bash
-# The cache that all clones of a user share; sourced by the scripts that install something. TRIDENT_CACHE names its folder.
+#
+# The cache that all clones of a user share. The scripts that install something source this file. TRIDENT_CACHE is the
+# folder.
 #
 #   venv/NAME-HASH   virtual environments; NAME in a clone is a link to one of them
 #   node/HASH        packages of npm; node_modules in a clone has hard links to their files
 #   bin/NAME-HASH    programs
-#   pip, npm, apt    what those programs have downloaded
+#   pip, npm, apt    downloads of these programs
 #
-# HASH covers all that an entry depends on. Nothing in an entry may depend on the path of the clone.
+# HASH covers everything that an entry depends on. Nothing in an entry may depend on the path of the clone.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cache=${TRIDENT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/trident}
@@ -32,7 +34,8 @@ lock_cache() {
 
 unlock_cache() { exec 8<&-; }
 
-# sweep_cache removes what was not used for cache_days days. An entry's own time is that of its last use. The lock must be held.
+# sweep_cache removes entries and downloads that were not used for cache_days days. The modification time of an entry is
+# the time of its last use. The lock must be held.
 sweep_cache() {
     find "$cache"/{venv,node,bin} -mindepth 1 -maxdepth 1 -mtime +"$cache_days" -exec rm -rf {} +
     find "$cache"/{pip,npm,apt} -type f -atime +"$cache_days" -delete
@@ -41,18 +44,20 @@ sweep_cache() {
 # clean_cache removes all entries and downloads. The lock must be held.
 clean_cache() { rm -rf "${cache:?}"/{venv,node,bin,pip,npm,apt}; }
 
-# megabytes FOLDER: its size on disk.
+# megabytes FOLDER prints the size of the folder on disk.
 megabytes() { du -sm "$1" | cut -f1; }
 
-# environment LINK SIZE PYTHON REQUIREMENTS FINISH [FACT...]: makes LINK, in the clone, a link to a virtual environment of PYTHON
-# with the packages of REQUIREMENTS. FINISH DIR installs the rest. SIZE is that of all downloads. The hash covers the
-# requirements, the Python, the facts, and the code of this file and of the script that calls it. The lock must be held.
+# environment LINK SIZE PYTHON REQUIREMENTS FINISH [FACT...] makes LINK, in the clone, a link to a virtual environment
+# of PYTHON with the packages of REQUIREMENTS. FINISH DIR installs the rest. SIZE is the size of all downloads. The hash
+# covers the requirements, the Python, the facts, and the code of this file and of the calling script. The lock must be
+# held.
 environment() {
     local link=$1 size=$2 python requirements=$repo/$4 finish=$5 hash dir
     python=$("$3" -c 'import sys; print(sys._base_executable)')
     hash=$({ grep -hv '^ *#' "$0" "$repo/tools/cache.sh" && cat "$requirements" && "$python" -VV && printf '%s\n' "$python" "${@:6}"; } | sha256sum | cut -c1-16)
     dir=$cache/venv/${link#.}-$hash
-    # The stamp is written last, so an environment that has it is complete. It names the folder: an environment can't be moved.
+    # The stamp is written last, so an environment with a stamp is complete. It contains the folder's path, because an
+    # environment can't be moved.
     if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$dir" ]; then
         make_environment "$link" "$dir" "$size" "$python" "$requirements" "$finish"
     elif [ "$repo/$link" -ef "$dir" ]; then
@@ -87,19 +92,19 @@ make_environment() {
         "downloaded $(logged Downloading "$log") packages, $(($(megabytes "$cache/pip") - before)) MB, and took $(logged 'File was already downloaded|Using cached' "$log") from the cache"
 }
 
-# logged PATTERN LOG: how many lines of pip's log have it.
+# logged PATTERN LOG prints the number of matching lines of pip's log.
 logged() { grep -cE "^[^ ]+ +($1) [^ ]+\.whl" "$2" || true; }
 
 pip() { "$1/bin/python" -m pip --disable-pip-version-check --cache-dir "$cache/pip/http" --log "$1/setup.log" "${@:2}"; }
 
-# download DIR OPTION...: downloads packages into the cache, by DIR's pip. pip takes a file that is there if its hash is right.
-# What a broken run has downloaded stays in pip/http, if the server allows that.
+# download DIR OPTION... downloads packages into the cache with DIR's pip. pip uses an existing file if its hash
+# matches. Downloads of an interrupted run stay in pip/http, if the server allows that.
 download() {
     show_downloads pip "$1" download --no-deps --only-binary=:all: --dest "$cache/pip" "${@:2}" ||
         die "$(failed_download "$1/setup.log"): check the network, the proxy (HTTPS_PROXY), the mirror (PIP_INDEX_URL) and the disk, then run this again (all of pip's output in $1/setup.log)"
 }
 
-# On a terminal pip draws its own progress bars; elsewhere one line for each package that comes.
+# On a terminal pip shows its own progress bars. Otherwise show_downloads prints one line for each downloaded package.
 show_downloads() {
     if [ -t 1 ]; then
         "$@"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Runs each of the Go fuzz targets for a while: tools/fuzz.sh SECONDS. Four run side by side. What a target finds it leaves in
-# testdata/fuzz of its package, to be committed with the repair.
+# Runs each Go fuzz target for a number of seconds: tools/fuzz.sh SECONDS. Four targets run in parallel. A failing input
+# is stored in testdata/fuzz of the target's package and should be committed with the fix.
 #
-# A target is interrupted, as by ^C, when its time is over: with -fuzztime Go 1.26 fails now and then at the end with "context
-# deadline exceeded" and no input (golang/go#75804, mended in 1.27).
+# The script interrupts a target, as ^C does, when its time is over. With -fuzztime, Go 1.26 sometimes fails at the end
+# with "context deadline exceeded" and no input (golang/go#75804, fixed in 1.27).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export seconds=$1 binaries="$PWD/.cache/fuzz" inputs
 inputs=$(go env GOCACHE)/fuzz/trident
 mkdir -p "$binaries"
 
-# binary PACKAGE: where its instrumented tests are.
+# binary PACKAGE prints the path of the package's instrumented test binary.
 binary() { printf '%s/%s.test' "$binaries" "${1//\//-}"; }
 
 target() {

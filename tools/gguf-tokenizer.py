@@ -1,9 +1,11 @@
-"""Writes models/chat/tokenizer/tokenizer.json: the tokenizer of the chat model's weights, as Hugging Face's tokenizers reads it.
+"""Writes models/chat/tokenizer/tokenizer.json: the tokenizer of the chat model's weights in the format
+of Hugging Face's tokenizers.
 
     .venv/bin/python tools/gguf-tokenizer.py > models/chat/tokenizer/tokenizer.json
 
-A GGUF file has the vocabulary, the merges and the name of the pre-tokenizer. What that name stands for is written here, after
-llama.cpp's pre-tokenizer "smollm": each digit is a word, and GPT-2's pattern splits the rest. Needs no package but the weights.
+A GGUF file contains the vocabulary, the merges and the name of the pre-tokenizer. This script
+implements the named pre-tokenizer, "smollm", as llama.cpp does: each digit is a word, and GPT-2's
+pattern splits the rest. The script needs only the weights' package.
 """
 
 import importlib.util
@@ -13,7 +15,7 @@ import struct
 import sys
 
 CONTROL = 3  # tokenizer.ggml.token_type of special tokens
-ARRAY, STRING = 9, 8  # types of values; the others are numbers
+ARRAY, STRING = 9, 8  # types of values; the other types are numbers
 NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 
 
@@ -26,7 +28,7 @@ class Metadata:
     def read(self):
         if self._file.read(4) != b"GGUF" or self._number("<I") not in (2, 3):
             sys.exit("not a GGUF file of version 2 or 3")
-        self._number("<Q")  # tensors
+        self._number("<Q")  # number of tensors
         return {self._string(): self._value(self._number("<I")) for _ in range(self._number("<Q"))}
 
     def _number(self, kind):
@@ -75,7 +77,7 @@ def main():
     with open(os.path.join(weights.submodule_search_locations[0], "SmolLM2-135M-Instruct.Q4_1.gguf"), "rb") as file:
         made = tokenizer(Metadata(file).read())
     sys.stdout.reconfigure(encoding="utf-8")
-    json.dump(made, sys.stdout, ensure_ascii=False, indent=0, separators=(",", ":"))  # one token a line, for differences
+    json.dump(made, sys.stdout, ensure_ascii=False, indent=0, separators=(",", ":"))  # one token per line, for readable diffs
     print()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints THIRD_PARTY_NOTICES: the Go modules inside bin/trident with their licences, as those demand, and the npm packages
-# inside its playground, and what else of others the source tree holds. It asks the module graph what the binary links on every platform that we build for, and takes from
-# the playground's build what that bundles.
+# Prints THIRD_PARTY_NOTICES: the Go modules in bin/trident and the npm packages in its playground, with their licences,
+# and the third-party files of the source tree. The Go modules come from the module graph, for every platform that the
+# project builds for. The npm packages come from the playground's build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs into DIR/node_modules the packages that DIR's lock file pins: npm-ci.sh DIR. npm installs them once; after that each
-# clone gets hard links from the cache, or copies where the cache is on another file system. So nothing may write into an
-# installed file: replace it instead, as npm does. No script of a package is run; none of ours needs that.
+# Installs the packages that DIR's lock file pins into DIR/node_modules: npm-ci.sh DIR. npm installs them once. After
+# that each clone gets hard links from the cache, or copies if the cache is on another file system. So no program may
+# write into an installed file; it must replace the file, as npm does. The packages' install scripts don't run; none of
+# the packages needs them.
 #
-# One run at a time in a folder: buf starts a plugin for several folders at once, and two npm at work in one folder remove each
-# other's files.
+# Only one run at a time is allowed per folder. buf starts a plugin for several folders at once, and two npm processes
+# in one folder remove each other's files.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
@@ -23,7 +24,7 @@ if [ "$(cat node_modules/.stamp 2>/dev/null)" = "$hash" ]; then
     exit
 fi
 
-# copy FROM TO: the files of one folder into another, which has none.
+# copy FROM TO copies the files of a folder into another folder without files.
 copy() { cp -al "$1/." "$2" 2>/dev/null || { rm -rf "$2" && cp -a "$1" "$2"; }; }
 
 rm -rf node_modules
@@ -34,11 +35,11 @@ if [ -d "$entry" ]; then
 else
     start=$SECONDS before=$(megabytes "$cache/npm")
     npm_config_cache=$cache/npm npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >/dev/null
-    # npm writes into this file later. Without it npm reads the folders.
+    # Later npm commands write into this file. If it is missing, npm reads the folders.
     rm -f node_modules/.package-lock.json
     new=$(mktemp -d "$cache/node/new-XXXXXX")
     copy node_modules "$new"
-    # Another clone may have been faster.
+    # Another clone may have created the entry first.
     mv -T "$new" "$entry" 2>/dev/null || rm -rf "$new"
     say "$name: installed in $((SECONDS - start)) s, $(megabytes node_modules) MB; downloaded $(($(megabytes "$cache/npm") - before)) MB"
 fi

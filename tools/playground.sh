@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the client, web/client/dist, and the playground, web/dist, of the versions that the lock files pin. Needs node 22 and npm: those of make setup-test, or
-# any in PATH.
+# Builds the client, web/client/dist, and the playground, web/dist, with the packages that the lock files pin. Needs
+# node 22 and npm, from make setup-test or from PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH=$PWD/.venv-test/bin:$PATH

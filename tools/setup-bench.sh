@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs NVIDIA's AIPerf into .venv-bench, for make bench-genai. Run it after tools/setup.sh, whose Python it takes.
-# A repeat run ends at once, an interrupted one is done again from the start.
+# Installs NVIDIA's AIPerf into .venv-bench, for make bench-genai. Run tools/setup.sh first, because this script uses
+# its Python. A repeated run ends at once; an interrupted run starts again from the beginning.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the browser of the tests, Debian's chromium, where it is missing and this is root on such a system. It is no reason
-# to fail: without it the test of a page in a browser says so and is skipped. The packages that it downloads stay in the cache.
+# Installs the browser of the tests, Debian's chromium, if it is missing and this script runs as root on such a system.
+# A failure is not an error: without the browser, its test logs this and is skipped. The downloaded packages stay in the
+# cache.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"

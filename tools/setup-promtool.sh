@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs promtool, of Debian's package prometheus, where it is missing and this is root on such a system. It is no reason to fail:
-# without it the tests of the alerts say so and are skipped. The package is unpacked, not installed: nothing starts.
+# Installs promtool, from Debian's package prometheus, if it is missing and this script runs as root on such a system. A
+# failure is not an error: without promtool, the tests of the alerts log this and are skipped. The package is unpacked,
+# not installed, so no service starts.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"

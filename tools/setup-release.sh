@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs Zig into .venv-release, for make release: its C compiler links for any architecture against an old glibc, so that a
-# release runs where Triton's containers do. A repeat run ends at once, an interrupted one is done again from the start.
+# Installs Zig into .venv-release, for make release. Its C compiler links for any architecture against an old glibc, so
+# that a release runs in all supported Triton containers. A repeated run ends at once; an interrupted run starts again
+# from the beginning.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"

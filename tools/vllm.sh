@@ -5,15 +5,16 @@
 #   tools/vllm.sh start    starts a tritonserver with the model on 127.0.0.1 and waits until it is ready
 #   tools/vllm.sh test     runs make test-vllm with it
 #   tools/vllm.sh generated   sends 500 generated constraints, in two orders
-#   tools/vllm.sh generated-local   does so with Triton in Trident's process
-#   tools/vllm.sh local    runs make test-vllm with Triton in Trident's process
-#   tools/vllm.sh kill-local   kills the engine under 50 streams there, and waits until it is back
-#   tools/vllm.sh kill     kills the engine under 50 streams; the tritonserver has to be started again
+#   tools/vllm.sh generated-local   does so with in-process Triton
+#   tools/vllm.sh local    runs make test-vllm with in-process Triton
+#   tools/vllm.sh kill-local   kills the engine under 50 streams with in-process Triton, and waits until it is back
+#   tools/vllm.sh kill     kills the engine under 50 streams; afterwards the tritonserver has to be started again
 #   tools/vllm.sh stop     stops the tritonserver
-#   tools/vllm.sh all      does these one after the other
+#   tools/vllm.sh all      runs all these commands in order
 #
-# All files are in .cache/vllm. VLLM_PORT is the first of three ports, 18500 without; VLLM_MODEL_JSON is JSON of further keys
-# for model.json, such as '"structured_outputs_config": {"backend": "guidance"}'; VLLM_BACKEND_GIT is another place to clone the backend from.
+# All files are in .cache/vllm. VLLM_PORT is the first of three ports; the default is 18500. VLLM_MODEL_JSON is JSON of
+# additional keys for model.json, such as '"structured_outputs_config": {"backend": "guidance"}'. VLLM_BACKEND_GIT is
+# another URL to clone the backend from.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 home=$repo/.cache/vllm
@@ -35,7 +36,7 @@ setup() {
     make_repository
 }
 
-# The commit is the hash of what is checked out.
+# The commit is the hash of the checked-out tree.
 clone_backend() {
     local clone=$home/vllm_backend
     if [ "$(git -C "$clone" rev-parse -q --verify HEAD 2>/dev/null)" != "$backend_commit" ]; then
@@ -49,7 +50,7 @@ clone_backend() {
     ln -sfn "$clone/src" "$home/backends/vllm"
 }
 
-# The weights are those of the demo model, as safetensors.
+# The weights are those of the demo model, converted to safetensors.
 make_weights() {
     local gguf
     [ -e "$home/smollm2/.made" ] && return
@@ -60,15 +61,15 @@ make_weights() {
     touch "$home/smollm2/.made"
 }
 
-# float32: with bfloat16 the engine ends at the first constrained request.
+# The type is float32, because with bfloat16 the engine stops at the first constrained request.
 make_repository() {
     mkdir -p "$home/models/llm/1"
     printf 'backend: "vllm"\n%s\n' "${VLLM_CONFIG:-}" >"$home/models/llm/config.pbtxt"
     echo "{\"model\": \"$home/smollm2\", \"dtype\": \"float32\", \"max_model_len\": 2048, \"enforce_eager\": true${VLLM_MODEL_JSON:+, $VLLM_MODEL_JSON}}" >"$home/models/llm/1/model.json"
 }
 
-# What vLLM on CPUs needs: little memory for its cache, threads that don't spin, addresses of this machine, nothing of the hub,
-# no compilation at the first request for log probabilities.
+# vLLM on CPUs needs little memory for its cache, threads that don't spin, addresses of this machine, no access to the
+# hub, and no compilation at the first request for log probabilities.
 environment() {
     export VLLM_CPU_KVCACHE_SPACE=1 OMP_WAIT_POLICY=passive VLLM_HOST_IP=127.0.0.1 HF_HUB_OFFLINE=1 TORCHDYNAMO_DISABLE=1 VLLM_NO_USAGE_STATS=1
     export PATH=$venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1
@@ -109,7 +110,7 @@ start() {
     die "tritonserver isn't ready after $start_limit s: more in $home/tritonserver.log"
 }
 
-# tritonserver ends by itself, and vLLM's processes with it; the rest of its session is killed.
+# tritonserver stops by itself, and vLLM's processes with it. The remaining processes of its session are killed.
 stop() {
     [ -e "$home/pid" ] || return 0
     local pid
@@ -124,7 +125,7 @@ stop() {
     say "stopped"
 }
 
-# run_tests TARGET: test-vllm ends with the number of tests that passed.
+# run_tests TARGET runs make TARGET. test-vllm prints the number of passed tests at the end.
 run_tests() {
     local log=$home/test.log
     make -C "$repo" --no-print-directory "$1" 2>&1 | tee "$log"

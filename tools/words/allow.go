@@ -11,15 +11,15 @@ import (
 
 // allowance is a suppression: a comment `words:allow NAME reason`, or a line of allow.txt.
 type allowance struct {
-	file   string // the file that it covers, or a folder with / at its end
+	file   string // the covered file, or a folder with a final /
 	line   int    // 0 for the whole file
 	name   string // of the pattern, * for all
 	reason string
 	where  string // of the suppression itself
 }
 
-// covers reports whether the suppression is about a hit: in the item that it stands in, or in one
-// that begins on its line or on the next.
+// covers reports whether the suppression covers a hit: one in the suppression's own item, or one in
+// an item that begins on its line or on the next.
 func (a *allowance) covers(i *item, name string, line int) bool {
 	file := a.file == i.file || strings.HasSuffix(a.file, "/") && strings.HasPrefix(i.file, a.file)
 	if !file || a.name != "*" && a.name != name {
@@ -46,7 +46,7 @@ func allowances(file string, source []byte) []allowance {
 	return found
 }
 
-// allowFile has the suppressions of files that can't have comments: PATH NAME reason.
+// allowFile contains the suppressions of files that can't have comments: PATH NAME reason.
 const allowFile = "tools/words/allow.txt"
 
 func listedAllowances(root string) ([]allowance, error) {
@@ -68,7 +68,7 @@ func listedAllowances(root string) ([]allowance, error) {
 	return found, nil
 }
 
-// problem returns the error in the form of a suppression, or nothing.
+// problem returns what is wrong with the form of a suppression, or "".
 func (a *allowance) problem() string {
 	known := a.name == "*" || slices.ContainsFunc(patterns(), func(p pattern) bool { return p.name == a.name })
 	switch {

@@ -11,12 +11,12 @@ import (
 // printf writes to the standard output. A failure to write there has no consequence.
 func printf(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
-// hit is a place that a pattern matches.
+// hit is a match of a pattern.
 type hit struct {
 	file string
 	line int
 	name string
-	text string // the message, and the words around the place
+	text string // the message, and the words around the match
 }
 
 // report is the result of a check of files.
@@ -76,7 +76,7 @@ func apply(items []item, allowed []allowance) *report {
 	return result
 }
 
-// problems returns a line for each bad or unused suppression.
+// problems returns a line for each invalid or unused suppression.
 func problems(allowed []allowance, used []bool) []string {
 	var found []string
 	for n := range allowed {

@@ -13,7 +13,7 @@ import (
 // subjectBase is the last commit whose subject isn't checked.
 const subjectBase = "77d7349763e56334bfe678be55b2b87ea5dab035"
 
-// longestSubject is the number of characters that a subject may have.
+// longestSubject is the maximum number of characters of a subject.
 const longestSubject = 100
 
 // checkSubjects returns a line for each bad subject of the commits after subjectBase.
@@ -38,7 +38,7 @@ func checkSubjects(ctx context.Context, root string, out io.Writer) ([]string, e
 
 var subjectForm = regexp.MustCompile(`^[a-z0-9][a-z0-9./_-]*(?:, [a-z0-9][a-z0-9./_-]*)*: (\S+)(?: .*)?$`)
 
-// subjectProblem returns why a subject isn't `area: imperative`, or nothing.
+// subjectProblem returns why a subject isn't `area: imperative`, or "".
 func subjectProblem(subject string) string {
 	if strings.HasPrefix(subject, `Revert "`) {
 		return ""
@@ -61,7 +61,8 @@ func subjectProblem(subject string) string {
 
 var otherForm = regexp.MustCompile(`^(?:[a-z]+(?:ing|ed|[^su]s)|the|an?|no|now|new)$`)
 
-// imperative reports whether a word may be an imperative: it has no ending of another form.
+// imperative reports whether a word may be an imperative: it doesn't have the ending of another
+// form.
 func imperative(first string) bool {
 	similar := []string{"bring", "embed", "exceed", "feed", "need", "ping", "proceed", "ring", "seed", "shed", "speed", "string"}
 	return slices.Contains(similar, first) || !otherForm.MatchString(first)

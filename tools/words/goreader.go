@@ -77,7 +77,7 @@ func exportedDocs(parsed *ast.File) map[*ast.CommentGroup]string {
 	return docs
 }
 
-// specName returns the exported name that a specification declares, or nothing.
+// specName returns the exported name that a specification declares, or "".
 func specName(s ast.Spec) string {
 	var name *ast.Ident
 	switch s := s.(type) {
@@ -148,7 +148,7 @@ func isTag(path []ast.Node, lit *ast.BasicLit) bool {
 	return ok && field.Tag == lit
 }
 
-// tag takes the help of a flag out of its field's tag.
+// tag adds the help of a flag from its field's tag.
 func (r *goReader) tag(field *ast.Field) {
 	if field.Tag == nil {
 		return
@@ -237,7 +237,8 @@ var (
 	metrics    = regexp.MustCompile(`(^|\.)(NewDesc|desc|counter|gauge|histogram)$`)
 )
 
-// callUse returns the kind of a string that is passed to a call: nothing if the call shows no use.
+// callUse returns the kind of a string that is passed to a call, or "" if the call doesn't show a
+// use.
 func callUse(call *ast.CallExpr, argument ast.Node) kind {
 	name := callName(call.Fun)
 	switch {

@@ -25,7 +25,7 @@ func scripts() syntax { return syntax{line: "//", block: true, quotes: "\"'`", s
 // piece is a comment as it stands in a file.
 type piece struct {
 	line, last, column int
-	whole              bool // nothing else stands on its lines
+	whole              bool // its lines have nothing else
 	block              bool
 }
 
@@ -49,7 +49,7 @@ type lineReader struct {
 // scan finds comments and strings. A string in ' or " ends with its line: an apostrophe in the
 // text of an element must not hide the rest of the file.
 func (r *lineReader) scan() {
-	open := -1 // the piece of a block comment, or a string in backticks, that goes on
+	open := -1 // index of the unclosed block comment or string in backticks
 	inTemplate := false
 	for n, text := range r.lines {
 		if strings.HasSuffix(r.file, ".tsx") {
@@ -98,7 +98,7 @@ func (r *lineReader) scan() {
 	}
 }
 
-// elements finds the texts between the tags of a line.
+// elements adds the strings between the tags of a line.
 func (r *lineReader) elements(n int, text string) {
 	for _, m := range elementText.FindAllStringSubmatch(text, -1) {
 		if proseLike(m[1]) {
@@ -109,15 +109,16 @@ func (r *lineReader) elements(n int, text string) {
 
 var elementText = regexp.MustCompile(`>([^<>{}=;()]+)<`)
 
-// starts reports whether a comment may start at an offset: # does so only as a word of its own.
+// starts reports whether a comment may start at an offset: # starts one only at the beginning of a
+// word.
 func (r *lineReader) starts(text string, i int) bool {
 	if r.line != "#" {
-		return i == 0 || text[i-1] != ':' // the address of a page
+		return i == 0 || text[i-1] != ':' // not the // of a URL
 	}
 	return i == 0 || text[i-1] == ' ' || text[i-1] == '\t'
 }
 
-// quoted returns the length of a string, 1 if its line doesn't end it.
+// quoted returns the length of a string, or 1 if the string doesn't end on its line.
 func (r *lineReader) quoted(n int, text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

@@ -12,10 +12,10 @@ type pattern struct {
 	name    string
 	message string // what to write instead
 	bad     string // an example that the pattern matches
-	good    string // the same said well, which no pattern matches
+	good    string // the same meaning in plain terms, which no pattern matches
 	kinds   []kind // all kinds if empty
 	expr    *regexp.Regexp
-	except  *regexp.Regexp      // what is no hit, matched from ten bytes before the hit
+	except  *regexp.Regexp      // exceptions, matched from ten bytes before the hit
 	find    func(i *item) []int // in place of expr: the offsets of the hits
 }
 

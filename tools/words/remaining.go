@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// remainingFile has the number of hits that each folder may still have of each pattern. Without
-// the file none may have any.
+// remainingFile contains the number of hits that each folder may still have of each pattern. If the
+// file is missing, no hits are allowed.
 const remainingFile = "tools/words/remaining.txt"
 
 const remainingHead = `# Hits that existing texts still have: folder, pattern, number. A number may only fall: a change that
@@ -53,7 +53,7 @@ func parseRemaining(text string) (remaining, error) {
 	return left, nil
 }
 
-// risen returns the hits of each folder and pattern that has more than the file allows.
+// risen returns the hits of each folder and pattern with more hits than the file allows.
 func (r remaining) risen(result *report) []hit {
 	counts := result.counts()
 	var found []hit
@@ -78,7 +78,7 @@ func (r remaining) total() int {
 	return sum
 }
 
-// lower returns the smaller ones of the numbers of both.
+// lower returns the smaller number of both for each folder and pattern.
 func (r remaining) lower(counts map[counted]int) remaining {
 	lowered := remaining{}
 	for key, n := range r {

@@ -39,7 +39,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestMisses has good sentences that are close to what the patterns match.
+// TestMisses checks good sentences that are close to the patterns.
 func TestMisses(t *testing.T) {
 	for name, text := range map[string]string{
 		"is-none":       "tool_choice must be none, auto or required. It is nil if there is none.",
@@ -60,7 +60,7 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// TestLongSentences checks that a sentence doesn't go beyond a paragraph or an item of a list.
+// TestLongSentences checks that a sentence ends at the end of a paragraph or of a list item.
 func TestLongSentences(t *testing.T) {
 	part := strings.Repeat("word ", 20)
 	for _, row := range []struct {
@@ -135,7 +135,7 @@ func TestReadGo(t *testing.T) {
 	}
 }
 
-// TestReadGoTests checks that inputs of tests are no items, unlike messages of failures.
+// TestReadGoTests checks that inputs of tests are not items, unlike messages of failures.
 func TestReadGoTests(t *testing.T) {
 	items, err := readGo("p_test.go", []byte("package p\nfunc f() {\n\tt.Errorf(\"it is not so\")\n\tuse(\"an input of tests\")\n}\n"))
 	if err != nil {
@@ -249,7 +249,7 @@ func TestRun(t *testing.T) {
 	}
 	write("a/c.sh", "# It tells all.\n")
 	contains(words(true), "a/c.sh:1: tells: (one of 2 in a, tools/words/remaining.txt allows 1)")
-	words(false, "check", "--update") // raises nothing
+	words(false, "check", "--update") // must not raise a number
 	words(true)
 
 	write("a/b.py", "x = 1\n")
