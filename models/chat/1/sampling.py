@@ -1,7 +1,7 @@
-"""vllm.SamplingParams in llama.cpp's terms.
+"""Translates vllm.SamplingParams to llama.cpp's parameters.
 
-Every parameter of vLLM 0.13 is honoured or refused by name; none is dropped. Where the two engines mean different things by
-one name, the docstrings say so.
+Each parameter of vLLM 0.13 is supported or refused by name; none is ignored. If a name means different things in the
+two engines, a docstring describes the difference.
 """
 
 import json
@@ -9,16 +9,17 @@ from dataclasses import dataclass
 
 from llguidance import LLMatcher, regex_to_lark
 
-VOCABULARY = 49152  # tokens of SmolLM2
+VOCABULARY = 49152  # number of SmolLM2's tokens
 MAX_LOGPROBS = 20  # vLLM's default of max_logprobs
 
-# SmolLM2's special tokens except those that end an answer, <|endoftext|> and <|im_end|>: vLLM leaves these out of the text.
+# SmolLM2's special tokens, except <|endoftext|> and <|im_end|>, which end a response. vLLM leaves these tokens out of
+# the text.
 SPECIAL_TOKENS = [
     "<|im_start|>", "<repo_name>", "<reponame>", "<file_sep>", "<filename>", "<gh_stars>", "<issue_start>", "<issue_comment>",
     "<issue_closed>", "<jupyter_start>", "<jupyter_text>", "<jupyter_code>", "<jupyter_output>", "<jupyter_script>", "<empty_output>",
 ]
 
-# What vLLM takes and llama.cpp can't do, with the values that ask for nothing.
+# Parameters of vLLM that llama.cpp doesn't support, with the values that have no effect.
 UNSUPPORTED = {
     "allowed_token_ids": ([],),
     "bad_words": ([],),
@@ -40,12 +41,13 @@ UNSUPPORTED = {
 
 
 class InvalidParameter(ValueError):
-    """A sampling parameter that is unknown, out of range or beyond this model; the message names it."""
+    """A sampling parameter that is unknown, out of range or not supported by this model. The message names the
+    parameter."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """One request's sampling: llama.cpp's completion fields and what the model does itself."""
+    """The sampling of one request: llama.cpp's completion fields, and the options that the model itself implements."""
 
     fields: dict
     max_tokens: int = 16
@@ -54,7 +56,7 @@ class Sampling:
 
 
 def translate(text: str) -> Sampling:
-    """Reads a JSON object of vllm.SamplingParams, null meaning absent. Raises InvalidParameter."""
+    """Reads a JSON object of vllm.SamplingParams; null means absent. Raises InvalidParameter."""
     try:
         given = json.loads(text)
     except ValueError as error:
@@ -64,15 +66,16 @@ def translate(text: str) -> Sampling:
     given = {name: value for name, value in given.items() if value is not None}
     for name, value in given.items():
         if name in UNSUPPORTED:
-            # == alone would take 1 for True.
+            # The types are compared too, because True == 1.
             _require(any(type(value) is type(ok) and value == ok for ok in UNSUPPORTED[name]),
                      name, "is not supported by this model")
         else:
             _require(name in HONOURED, name, "is not a sampling parameter")
-    # vLLM's order, which scales by the temperature before it cuts, and its defaults but for two. Penalties count the prompt's
-    # tokens too, where vLLM's presence and frequency penalties count only the answer's.
+    # The samplers are in vLLM's order: the temperature applies before top-k, top-p and min-p. The defaults are vLLM's
+    # except two. Penalties also count the prompt's tokens; vLLM's presence and frequency penalties count only the
+    # response's.
     fields = {
-        "temperature": 0.2, "top_p": 0.9,  # what SmolLM2's makers advise; at vLLM's 1.0 a model this small rambles
+        "temperature": 0.2, "top_p": 0.9,  # recommended by SmolLM2's authors; with vLLM's 1.0 such a small model produces incoherent text
         "top_k": 0, "min_p": 0.0,
         "samplers": ["penalties", "temperature", "min_p", "top_k", "top_p"],
     }
@@ -81,7 +84,8 @@ def translate(text: str) -> Sampling:
         if name in HONOURED:
             target, check = HONOURED[name]
             (own if target in Sampling.__dataclass_fields__ else fields)[target] = check(name, value)
-    # llama.cpp holds text back that may become a stop string; a stop token at that moment would lose it.
+    # llama.cpp holds back text that may be the start of a stop string. A stop token at that moment would discard the
+    # text.
     _require(not (own.get("stop_token_ids") and fields.get("stop")), "stop_token_ids", "can't be combined with 'stop' by this model")
     return Sampling(fields, **own)
 
@@ -92,7 +96,8 @@ def _require(condition, name, message):
 
 
 def _from_text(kind, value):
-    """Numbers may come as text, as in vLLM's backend: Triton's request parameters had no fractions for long."""
+    """Converts a number that may be a string, as in vLLM's backend. Older versions of Triton had no fractions in
+    request parameters."""
     try:
         return kind(value) if isinstance(value, str) else value
     except ValueError:
@@ -124,12 +129,12 @@ def _boolean(name, value):
 
 
 def _top_k(name, value):
-    """vLLM's 0 and -1 both mean all tokens; llama.cpp's word for it is 0."""
+    """vLLM's 0 and -1 both mean all tokens; llama.cpp's value for that is 0."""
     return max(0, _integer(-1, 2**31 - 1)(name, value))
 
 
 def _seed(name, value):
-    """llama.cpp seeds with 32 bits, of which all ones ask for a random seed, as -1 does in vLLM."""
+    """llama.cpp's seed has 32 bits. All ones request a random seed, as -1 does in vLLM."""
     return _integer(-(2**63), 2**63 - 1)(name, value) % 2**32
 
 
@@ -158,8 +163,9 @@ def _preserved_tokens(name, value):
 
 
 def _structured_outputs(name, value):
-    """A JSON object in a string that holds one kind of constraint. Gives a grammar that llguidance has checked, because
-    llama.cpp answers a bad schema or regex with unconstrained text; it reports a bad GBNF grammar itself."""
+    """Reads a JSON object, in a string, with one kind of constraint. Returns a grammar that llguidance has checked,
+    because llama.cpp responds to an invalid schema or regex with unconstrained text. llama.cpp itself reports an
+    invalid GBNF grammar."""
     _require(isinstance(value, str), name, "must be a JSON object in a string")
     try:
         constraint = json.loads(value)
@@ -181,13 +187,13 @@ def _structured_outputs(name, value):
 
 
 def _cause(error):
-    """The line of an llguidance error that says what is wrong; the others quote the grammar."""
+    """Returns the line of an llguidance error that describes the error. The other lines quote the grammar."""
     lines = error.splitlines() or [""]
     return next((line[7:] for line in lines if line.startswith("error: ")), lines[0])
 
 
 def _grammar(name, kind, of):
-    """A constraint in the notation of llguidance (GBNF for kind grammar)."""
+    """Returns a constraint in llguidance's notation (GBNF for the kind grammar)."""
     if kind == "grammar":
         _require(isinstance(of, str) and of, name, "must be a GBNF grammar in a string")
         return of
@@ -203,26 +209,28 @@ def _grammar(name, kind, of):
     schema = json.loads(of) if isinstance(of, str) else of
     _require(schema is True or isinstance(schema, dict), name, "must be a JSON schema")
     _close(schema)
-    # A small model fills flexible white space until its tokens are spent. oneOf can be held only as anyOf, as vLLM does too.
+    # A small model generates flexible white space until its token limit. llguidance can enforce oneOf only as anyOf, as
+    # in vLLM.
     options = {"whitespace_flexible": False, "coerce_one_of": True}
     return "%llguidance {}\nstart: %json " + json.dumps({**({} if schema is True else schema), "x-guidance": options})
 
 
-# Keywords of JSON Schema that hold schemas: of definitions, of parts of a value, and of the value itself.
+# Keywords of JSON Schema whose values are schemas: definitions, schemas of a value's parts, and schemas of the value
+# itself.
 DEFINITIONS = {"$defs", "definitions"}
 PARTS = {"properties", "patternProperties", "additionalProperties", "items", "prefixItems"}
 WHOLES = {"allOf", "anyOf", "oneOf", "$ref", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
-NAMED = DEFINITIONS | {"properties", "patternProperties", "dependentSchemas", "dependencies"}  # their schemas have names
+NAMED = DEFINITIONS | {"properties", "patternProperties", "dependentSchemas", "dependencies"}  # their values are objects of named schemas
 
 
 def _close(schema):
-    """Closes the objects of a schema that lists properties and says nothing about others: llguidance lets a model repeat other
-    properties, and a small model does so until its tokens are spent. An object that several schemas describe stays open, as each
-    of them would forbid the properties of the others."""
+    """Closes the objects of a schema that lists properties without additionalProperties. llguidance lets a model repeat
+    other properties, and a small model does so until its token limit. An object that several schemas describe stays
+    open, because each schema would forbid the properties of the others."""
     alone, shared = [], []
     _sort(schema, alone, shared)
     if any("$ref" in one for one in shared):
-        return  # what it refers to may be in the other list
+        return  # the target of a $ref may be in the other list
     for one in alone:
         listed, required = one.get("properties"), one.get("required", [])
         said = {"additionalProperties", "patternProperties", "unevaluatedProperties", *WHOLES}.intersection(one)
@@ -231,7 +239,7 @@ def _close(schema):
 
 
 def _sort(schema, alone, shared):
-    """Adds a schema and all in it to alone, or to shared where others describe the same value."""
+    """Adds a schema and its subschemas to alone, or to shared if other schemas describe the same value."""
     if not isinstance(schema, dict):
         return
     wholes, parts = WHOLES.intersection(schema), PARTS.intersection(schema)
@@ -253,7 +261,7 @@ def _sort(schema, alone, shared):
             _sort(member, shared if together else alone, shared)
 
 
-# vLLM's name: llama.cpp's field or Sampling's, and the check that gives the value.
+# Maps vLLM's name to llama.cpp's field or Sampling's, and to the function that checks and converts the value.
 HONOURED = {
     "frequency_penalty": ("frequency_penalty", _number(-2, 2)),
     "ignore_eos": ("ignore_eos", _boolean),

@@ -1,6 +1,8 @@
-"""A BERT encoder in numpy, with mean pooling: sentence embeddings from safetensors weights, one text at a time.
+"""A BERT encoder in numpy with mean pooling. It computes sentence embeddings
+from safetensors weights, one text at a time.
 
-Devlin et al. 2018, arXiv:1810.04805; pooling and normalisation as Reimers and Gurevych 2019, arXiv:1908.10084.
+Devlin et al. 2018, arXiv:1810.04805; pooling and normalisation as in Reimers
+and Gurevych 2019, arXiv:1908.10084.
 """
 
 import json
@@ -21,7 +23,8 @@ class Encoder:
         self._weights = safetensors(os.path.join(folder, "model.safetensors"))
 
     def encode(self, tokens):
-        """The embedding, float32 [dimensions] of length 1, of a list of token ids, special tokens included."""
+        """Returns the embedding of a list of token ids, including special
+        tokens: float32 [dimensions] of length 1."""
         w = self._weights
         x = (w["embeddings.word_embeddings.weight"][tokens] + w["embeddings.position_embeddings.weight"][: len(tokens)]
              + w["embeddings.token_type_embeddings.weight"][0])
@@ -54,7 +57,8 @@ class Encoder:
 
 
 def gelu(x):
-    """x Φ(x), with the error function by Abramowitz and Stegun 7.1.26 (off by 1.5e-7 at most)."""
+    """GELU, x Φ(x), with the error function of Abramowitz and Stegun 7.1.26
+    (error at most 1.5e-7)."""
     z = np.abs(x) * np.float32(np.sqrt(0.5))
     t = 1 / (1 + np.float32(0.3275911) * z)
     poly = t * (np.float32(0.254829592) + t * (np.float32(-0.284496736) + t * (
@@ -63,7 +67,9 @@ def gelu(x):
 
 
 def safetensors(path):
-    """The float32 tensors of a safetensors file by name, mapped and not copied: 8 bytes of header length, header, data."""
+    """Returns the float32 tensors of a safetensors file by name. They are
+    mapped, not copied. The file has 8 bytes of header length, the header, and
+    the data."""
     data = np.memmap(path, dtype=np.uint8, mode="r")
     size = int(data[:8].view("<u8")[0])
     tensors = {}

@@ -1,8 +1,12 @@
-"""The embedding model: all-MiniLM-L6-v2 in numpy, behind the embedding tensors of Triton's vLLM backend.
+"""The embedding model: all-MiniLM-L6-v2 in numpy, with the embedding tensors of
+Triton's vLLM backend.
 
-embedding_request is {"input": text or [token ids], "pooling_params": {"dimensions": [n]}}, the second key optional; text_output is
-the embedding as a JSON array of unit length. Token ids are taken as they are, special tokens included. Fewer dimensions are the
-first n, brought to unit length again: allowed, though these weights were not trained for it.
+embedding_request is {"input": text or [token ids], "pooling_params":
+{"dimensions": [n]}}; the second key is optional. text_output is the embedding
+as a JSON array, normalized to unit length. Token ids are used unchanged,
+without adding special tokens. Fewer dimensions are the first n, normalized to
+unit length again. This is allowed, although these weights were not trained for
+it.
 """
 
 import importlib.util
@@ -22,11 +26,12 @@ FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 
 
 class InvalidRequest(ValueError):
-    """A request that can't be met; the message says what is wrong with it."""
+    """A request that the model can't serve. The message describes the problem."""
 
 
 class TritonPythonModel:
-    """What Triton loads. One text takes 5 to 200 ms, so requests are answered in execute, one after the other."""
+    """The class that Triton loads. One text takes 5 to 200 ms, so execute
+    processes requests one after the other."""
 
     def initialize(self, args):
         config = json.loads(args["model_config"])
@@ -58,7 +63,7 @@ class TritonPythonModel:
         embedding = self._encoder.encode(tokens)[:dimensions]
         embedding = embedding / np.linalg.norm(embedding)
         outputs = [pb_utils.Tensor("text_output", np.array([json.dumps(embedding.tolist()).encode()], dtype=np.object_))]
-        # Of shape [], as vLLM's backend sends them.
+        # The shape is [], as in vLLM's backend.
         for name, count in (("num_input_tokens", len(tokens)), ("num_output_tokens", 0)):
             wanted = pb_utils.get_input_tensor_by_name(request, "return_" + name)
             if wanted is not None and wanted.as_numpy().item():
@@ -66,7 +71,7 @@ class TritonPythonModel:
         return pb_utils.InferenceResponse(outputs)
 
     def _read(self, request):
-        """The token ids and the number of dimensions that a request asks for."""
+        """Returns the token ids and the number of dimensions of a request."""
         tensor = pb_utils.get_input_tensor_by_name(request, "embedding_request")
         require(tensor is not None, "this model answers embedding requests only: the input embedding_request is missing")
         try:
