@@ -1,5 +1,5 @@
-// Package api_test holds the schemas of this folder to what other software has
-// fixed: see the tables in testdata.
+// Package api_test checks that the schemas in this folder match the APIs of other software. The
+// tables in testdata list these APIs.
 package api_test
 
 import (
@@ -21,16 +21,16 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 )
 
-// TestDescriptorsMatchTables renders each compiled file in the columns of its
-// table and compares both ways: a missing, changed or added service, method,
-// message, field, oneof or enum value fails. The tables list the API that
-// Triton publishes, sorted by declaration, which means nothing on the wire.
+// TestDescriptorsMatchTables renders each compiled file in the columns of its table and compares in
+// both directions. A missing, changed or added service, method, message, field, oneof or enum value
+// fails. The tables list the API that Triton publishes. They are sorted by declaration; this order
+// means nothing on the wire.
 func TestDescriptorsMatchTables(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		table string
 		file  protoreflect.FileDescriptor
-		// beyond are rows that the file has and Triton's does not.
+		// beyond lists rows of the file that Triton's table doesn't have.
 		beyond []string
 	}{
 		{table: "triton_grpc_service.tsv", file: kserve.File_kserve_grpc_service_proto},
@@ -38,7 +38,7 @@ func TestDescriptorsMatchTables(t *testing.T) {
 		{
 			table: "triton_health.tsv",
 			file:  grpc_health_v1.File_grpc_health_v1_health_proto,
-			beyond: []string{ // grpc-go's messages know newer methods than Triton.
+			beyond: []string{ // grpc-go's messages have newer methods than Triton's.
 				"service grpc.health.v1.Health\t-\tList\tgrpc.health.v1.HealthListRequest\treturns grpc.health.v1.HealthListResponse",
 				"service grpc.health.v1.Health\t-\tWatch\tgrpc.health.v1.HealthCheckRequest\treturns stream grpc.health.v1.HealthCheckResponse",
 				"grpc.health.v1.HealthListRequest\t-\t(no fields)\t\t",
@@ -68,15 +68,15 @@ func TestDescriptorsMatchTables(t *testing.T) {
 	}
 }
 
-// TestConnectHandlersServeTheTables compares by name alone: the compiler has
-// tied the messages in the signatures to the descriptors above.
+// TestConnectHandlersServeTheTables compares names only. The compiler already checks the message
+// types in the signatures against the descriptors above.
 func TestConnectHandlersServeTheTables(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		table   string
 		service string
 		handler reflect.Type
-		more    []string // that tritonserver doesn't serve
+		more    []string // methods that tritonserver doesn't serve
 	}{
 		{"triton_grpc_service.tsv", kserveconnect.GRPCInferenceServiceName, reflect.TypeFor[kserveconnect.GRPCInferenceServiceHandler](), nil},
 		{"triton_health.tsv", grpc_health_v1connect.HealthName, reflect.TypeFor[grpc_health_v1connect.HealthHandler](), []string{"Watch"}},
@@ -103,9 +103,9 @@ func TestConnectHandlersServeTheTables(t *testing.T) {
 	}
 }
 
-// TestEncoding pins bytes that the tables imply but do not show: scalars
-// without presence vanish at their zero value, a set oneof member never does,
-// and repeated numbers are packed.
+// TestEncoding checks encoded bytes that follow from the tables but aren't visible in them. Scalars
+// without presence are omitted at their zero value, a set oneof member never is, and repeated
+// numbers are packed.
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -150,7 +150,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// readTable returns the rows of a table in testdata without its heading.
+// readTable returns the rows of a table in testdata without its header row.
 func readTable(t *testing.T, name string) []string {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join("testdata", name))
@@ -222,7 +222,7 @@ func enumRows(enums protoreflect.EnumDescriptors) []string {
 	return rows
 }
 
-// fieldType spells a field's type as a proto file would, with full names.
+// fieldType returns a field's type as a proto file spells it, with full names.
 func fieldType(field protoreflect.FieldDescriptor) string {
 	if field.IsMap() {
 		return fmt.Sprintf("map<%s, %s>", fieldType(field.MapKey()), fieldType(field.MapValue()))
@@ -240,8 +240,8 @@ func fieldType(field protoreflect.FieldDescriptor) string {
 	return name
 }
 
-// oneofName is empty outside of a oneof. The hidden oneof of an "optional"
-// field has a name, so that presence which a table does not have shows as well.
+// oneofName returns the name of the field's oneof, or "" outside of a oneof. The hidden oneof of an
+// "optional" field has a name, so the comparison detects presence that a table doesn't have.
 func oneofName(field protoreflect.FieldDescriptor) string {
 	if oneof := field.ContainingOneof(); oneof != nil {
 		return string(oneof.Name())

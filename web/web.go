@@ -1,5 +1,5 @@
-// Package web has what browsers get: the playground of web/playground, as make
-// generate builds it.
+// Package web contains the files for browsers: the playground of web/playground, as make generate
+// builds it.
 package web
 
 import (
@@ -10,8 +10,8 @@ import (
 //go:embed dist/index.html dist/assets
 var dist embed.FS
 
-// Playground is the page, index.html, and what it loads, under assets. Those files'
-// names change with their content.
+// Playground returns the page index.html and the files that it loads, in the folder assets. The
+// names of the files in assets change with their content.
 func Playground() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {

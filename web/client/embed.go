@@ -1,5 +1,5 @@
-// Package client is @trident/client, the browser client of the typed services, as npm
-// installs it. dist is what make generate builds of src, so that Go needs no Node.
+// Package client contains @trident/client, the browser client of the typed services, as npm
+// installs it. The folder dist is built from src by make generate, so that Go needs no Node.
 package client
 
 import (
@@ -16,14 +16,13 @@ import (
 //go:embed LICENSE README.md package.json dist
 var files embed.FS
 
-// packed is the time of all files in npm's packages, so that the same files are the
-// same package.
+// packed is the modification time of all files in npm's packages. A constant time gives equal
+// archives for equal files.
 var packed = time.Date(1985, time.October, 26, 8, 15, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
-// Pack gives the package as npm pack makes it: a compressed archive whose files lie in
-// a folder "package". The same files give the same bytes. It isn't npm that packs the
-// client: the bytes of npm's archive depend on its Node's zlib, so no test could compare
-// them with the source.
+// Pack returns the package as npm pack builds it: a compressed archive whose files are in a folder
+// "package". Equal files give equal bytes. Pack doesn't call npm, because the bytes of npm's
+// archive depend on the zlib of its Node; no test could compare them with the source.
 func Pack() ([]byte, error) {
 	var out bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

@@ -12,7 +12,8 @@ import (
 	"github.com/trident-inference/trident/web/client"
 )
 
-// TestPack: each file is there as it is, and a second time the package is the same.
+// TestPack checks that the package contains each file unchanged, and that a second call returns
+// equal bytes.
 func TestPack(t *testing.T) {
 	pack, err := client.Pack()
 	if err != nil {

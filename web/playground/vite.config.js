@@ -1,22 +1,23 @@
 import { defineConfig } from "vite";
 
 export default defineConfig({
-  // Relative addresses work behind a proxy's path prefix, too.
+  // Relative addresses also work behind a proxy's path prefix.
   base: "./",
-  // One copy for the client and for us.
+  // The client and the playground share one copy.
   resolve: { dedupe: ["@bufbuild/protobuf"] },
   build: {
     outDir: "../dist",
     emptyOutDir: true,
-    // light-dark() and color-mix() are the newest that the page needs.
+    // light-dark() and color-mix() are the newest CSS features that the page uses.
     target: ["chrome123", "firefox128", "safari17.5"],
-    // All files are served by the page's own server, and its policy forbids what isn't a file.
+    // The page's own server serves all files, and its content security policy forbids inline
+    // data.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: "licenses.md" },
     rolldownOptions: { output: { codeSplitting: false } },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  // npm run dev serves the page beside a server that runs already.
+  // npm run dev serves the page with the API of a running server.
   server: { proxy: { "^/(trident\\.v1|inference)\\.": process.env.TRIDENT_URL ?? "http://127.0.0.1:9000" } },
 });

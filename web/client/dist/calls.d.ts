@@ -1,28 +1,28 @@
 import { type CallOptions as ConnectOptions } from "@connectrpc/connect";
-/** CallOptions are what every call takes. */
+/** CallOptions are the options of each call. */
 export interface CallOptions {
-    /** Ends the call at once; the server stops the model. */
+    /** Cancels the call at once; the server stops the model. */
     signal?: AbortSignal | undefined;
-    /** Milliseconds that all tries may take together. The server knows of them and gives up by itself. */
+    /** Time limit in milliseconds of all attempts together. The server gets it and ends the call by itself. */
     timeout?: number | undefined;
-    /** Further headers. */
+    /** Additional headers. */
     headers?: HeadersInit | undefined;
-    /** How often the call is tried again, instead of what the client says. 0 for never. */
+    /** Maximum number of retries, instead of the client's option. 0 means no retry. */
     maxRetries?: number | undefined;
 }
 /**
- * Caller makes calls again that the server has refused for now: with UNAVAILABLE or
- * RESOURCE_EXHAUSTED, and before anything of an answer has come.
+ * Caller retries calls that the server refuses with UNAVAILABLE or RESOURCE_EXHAUSTED before any
+ * part of a response has arrived.
  */
 export declare class Caller {
     #private;
     constructor(headers: Headers, maxRetries: number);
-    /** Makes a call with one answer. */
+    /** Makes a call with one response message. */
     unary<T>(call: (options: ConnectOptions) => Promise<T>, options?: CallOptions): Promise<T>;
     /**
-     * Makes a call with many answers once the first is asked for. begins tells the first
-     * message after which a failure is final; those before it, signs of life, have nothing
-     * in them. Who stops reading ends the call.
+     * Makes a call with many response messages when the caller reads the first one. begins reports
+     * whether a message is the first after which a failure is final. The messages before it are empty
+     * keep-alives. The call ends when the caller stops reading.
      */
     stream<T>(call: (options: ConnectOptions) => AsyncIterable<T>, options?: CallOptions, begins?: (message: T) => boolean): AsyncGenerator<T, void, undefined>;
 }

@@ -1,13 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { TridentError } from "./error.js";
-/** What waits between two tries are made of, in milliseconds. */
+/** The bounds of the wait between two attempts, in milliseconds. */
 const firstWait = 500;
 const lastWait = 8_000;
-/** A server that wants to be left alone for longer is not waited for. */
+/** Calls are not retried if the server asks for a longer wait than this. */
 const longestWait = 30_000;
 /**
- * Caller makes calls again that the server has refused for now: with UNAVAILABLE or
- * RESOURCE_EXHAUSTED, and before anything of an answer has come.
+ * Caller retries calls that the server refuses with UNAVAILABLE or RESOURCE_EXHAUSTED before any
+ * part of a response has arrived.
  */
 export class Caller {
     #headers;
@@ -16,7 +16,7 @@ export class Caller {
         this.#headers = headers;
         this.#maxRetries = maxRetries;
     }
-    /** Makes a call with one answer. */
+    /** Makes a call with one response message. */
     async unary(call, options = {}) {
         const tries = this.#tries(options, options.signal);
         for (;;) {
@@ -29,9 +29,9 @@ export class Caller {
         }
     }
     /**
-     * Makes a call with many answers once the first is asked for. begins tells the first
-     * message after which a failure is final; those before it, signs of life, have nothing
-     * in them. Who stops reading ends the call.
+     * Makes a call with many response messages when the caller reads the first one. begins reports
+     * whether a message is the first after which a failure is final. The messages before it are empty
+     * keep-alives. The call ends when the caller stops reading.
      */
     async *stream(call, options = {}, begins = () => true) {
         const leaving = new AbortController();
@@ -77,17 +77,17 @@ class Tries {
         this.#deadline = timeout === undefined ? Infinity : Date.now() + timeout;
         this.#most = most;
     }
-    /** What the next attempt is made with. */
+    /** Returns the options of the next attempt. */
     next() {
         const options = { headers: this.#headers };
         if (this.#signal)
             options.signal = this.#signal;
-        // To Connect a timeout of 0 is none.
+        // Connect treats a timeout of 0 as no timeout.
         if (this.#deadline !== Infinity)
             options.timeoutMs = Math.max(1, this.#deadline - Date.now());
         return options;
     }
-    /** Waits for the time of the next attempt; throws the error where there is none. */
+    /** Waits until the next attempt. Throws the error if there is no further attempt. */
     async failed(thrown) {
         const error = TridentError.from(thrown, this.#signal);
         const wait = backoff(this.#failures++, error.retryAfter);
@@ -98,15 +98,15 @@ class Tries {
     }
 }
 /**
- * How long to wait after that many failures: twice as long each time, and at random, so
- * that clients which were refused together don't come back together; never less than the
- * server asks for.
+ * Returns the wait in milliseconds after this number of failures. It doubles each time and is
+ * random, so that clients which were refused together don't retry together. It is never less than
+ * the server asks for.
  */
 function backoff(failures, retryAfter = 0) {
     const wait = Math.min(firstWait * 2 ** failures, lastWait) * (0.5 + Math.random() / 2);
     return retryAfter > 0 ? retryAfter + wait / 2 : wait;
 }
-/** Waits, unless the signal ends it first. */
+/** Waits; returns early if the signal is aborted. */
 function sleep(ms, signal) {
     return new Promise((resolve, reject) => {
         const abort = () => {

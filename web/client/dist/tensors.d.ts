@@ -1,5 +1,8 @@
 import type { ModelInferResponse } from "./gen/kserve/grpc_service_pb.js";
-/** The arrays that hold the elements of each datatype. FP16 and BF16 are their bits; BYTES are texts or bytes of any length. */
+/**
+ * The array type of each datatype's elements. FP16 and BF16 are stored as their bits; BYTES are
+ * strings or bytes of any length.
+ */
 declare const arrays: {
     BOOL: Uint8ArrayConstructor;
     UINT8: Uint8ArrayConstructor;
@@ -16,7 +19,7 @@ declare const arrays: {
     FP64: Float64ArrayConstructor;
 };
 type Fixed = keyof typeof arrays;
-/** Tensor is a named array of a shape, in row-major order. */
+/** Tensor is an array with a datatype and a shape, in row-major order. */
 export type Tensor = {
     [D in Fixed]: {
         name: string;
@@ -30,7 +33,7 @@ export type Tensor = {
     shape: number[];
     data: (string | Uint8Array)[];
 };
-/** The fields of a request that carry tensors: `{ modelName, ...inputs(tensors) }`. */
+/** Returns the fields of a request that carry tensors: `{ modelName, ...inputs(tensors) }`. */
 export declare function inputs(tensors: Tensor[]): {
     inputs: {
         name: string;
@@ -39,6 +42,9 @@ export declare function inputs(tensors: Tensor[]): {
     }[];
     rawInputContents: Uint8Array[];
 };
-/** The tensors of a response by name, as Triton sends them: raw. Elements of BYTES are Uint8Arrays. */
+/**
+ * Returns the tensors of a response by name, from its raw contents as Triton sends them. Elements
+ * of BYTES are Uint8Arrays.
+ */
 export declare function outputs(response: ModelInferResponse): Record<string, Tensor>;
 export {};

@@ -1,4 +1,7 @@
-/** The arrays that hold the elements of each datatype. FP16 and BF16 are their bits; BYTES are texts or bytes of any length. */
+/**
+ * The array type of each datatype's elements. FP16 and BF16 are stored as their bits; BYTES are
+ * strings or bytes of any length.
+ */
 const arrays = {
     BOOL: Uint8Array,
     UINT8: Uint8Array,
@@ -14,21 +17,24 @@ const arrays = {
     FP32: Float32Array,
     FP64: Float64Array,
 };
-/** The fields of a request that carry tensors: `{ modelName, ...inputs(tensors) }`. */
+/** Returns the fields of a request that carry tensors: `{ modelName, ...inputs(tensors) }`. */
 export function inputs(tensors) {
     return {
         inputs: tensors.map(({ name, datatype, shape }) => ({ name, datatype, shape: shape.map(BigInt) })),
         rawInputContents: tensors.map(encode),
     };
 }
-/** The tensors of a response by name, as Triton sends them: raw. Elements of BYTES are Uint8Arrays. */
+/**
+ * Returns the tensors of a response by name, from its raw contents as Triton sends them. Elements
+ * of BYTES are Uint8Arrays.
+ */
 export function outputs(response) {
     return Object.fromEntries(response.outputs.map(({ name, datatype, shape }, i) => {
         const raw = response.rawOutputContents[i] ?? new Uint8Array();
         return [name, { name, datatype, shape: shape.map(Number), data: decode(datatype, raw) }];
     }));
 }
-/** Little-endian, as every machine that runs JavaScript is. */
+/** Encodes in little-endian order, which all JavaScript platforms use. */
 function encode(tensor) {
     if (tensor.datatype !== "BYTES")
         return new Uint8Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength);
@@ -47,9 +53,9 @@ function decode(datatype, raw) {
         return elementsOf(raw);
     if (!(datatype in arrays))
         throw new TypeError(`tensors of ${datatype} are not known`);
-    return new arrays[datatype](raw.slice().buffer); // a copy, which is aligned
+    return new arrays[datatype](raw.slice().buffer); // slice copies the bytes, so that they are aligned
 }
-/** Elements of BYTES, each behind its length. */
+/** Returns the elements of BYTES, each of which has its length as a prefix. */
 function elementsOf(raw) {
     const lengths = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
     const elements = [];

@@ -8,71 +8,80 @@ import { type EmbedRequestSchema, type EmbedResponse } from "./gen/trident/v1/em
 import { type ModelInfo, type ModelServiceWatchResponse } from "./gen/trident/v1/model_pb.js";
 import { type ServerStatus } from "./gen/trident/v1/server_pb.js";
 import { TextStream } from "./stream.js";
-/** TridentOptions say where the server is and how to reach it. */
+/** TridentOptions are the server's address and the options of the connection. */
 export interface TridentOptions {
-    /** Address of the server, such as https://models.example. Without effect beside a transport. */
+    /** Address of the server, such as https://models.example. No effect if transport is set. */
     baseUrl?: string;
-    /** Sent as `Authorization: Bearer …`, for a proxy before the server that asks for it. */
+    /** API key, sent as `Authorization: Bearer …`. */
     apiKey?: string;
-    /** Headers of every call. */
+    /** Headers of each call. */
     headers?: HeadersInit;
-    /** Stands for globalThis.fetch. Without effect beside a transport. */
+    /** Replaces globalThis.fetch. No effect if transport is set. */
     fetch?: typeof globalThis.fetch;
-    /** Stands for Connect over fetch, with binary messages: gRPC-Web, say, or connect-node's HTTP/2. */
+    /** Replaces Connect over fetch with binary messages, for example with gRPC-Web or connect-node's HTTP/2. */
     transport?: Transport;
-    /** How often a call that the server refuses for now is tried again; 2 if unset. */
+    /** Maximum number of retries of a call that the server refuses temporarily; 2 if unset. */
     maxRetries?: number;
 }
-/** ChatInit is a chat's request: the fields of ChatRequest that are set. */
+/** ChatInit is a chat request: an object with the fields of ChatRequest that are set. */
 export type ChatInit = MessageInitShape<typeof ChatRequestSchema>;
-/** CompleteInit is a completion's request. */
+/** CompleteInit is a completion request. */
 export type CompleteInit = MessageInitShape<typeof CompleteRequestSchema>;
-/** EmbedInit asks for vectors. */
+/** EmbedInit is an embedding request. */
 export type EmbedInit = MessageInitShape<typeof EmbedRequestSchema>;
-/** InferInit is KServe v2's request; inputs() makes its tensors. */
+/** InferInit is a request of KServe v2; inputs() builds its tensors. */
 export type InferInit = MessageInitShape<typeof ModelInferRequestSchema>;
-/** Trident calls a server. All its methods may be used at the same time, and fail with a TridentError. */
+/** Trident is a client of one server. All its methods may be called concurrently; they throw a TridentError. */
 export type Trident = ReturnType<typeof createTrident>;
-/** Makes a client. It opens no connection by itself. */
+/** Creates a client. It doesn't open a connection before the first call. */
 export declare function createTrident(options: TridentOptions): {
     chat: {
-        /** The whole answer, once it is complete. */
+        /** Returns the complete response. */
         create: (request: ChatInit, options?: CallOptions) => Promise<ChatResponse>;
-        /** The answer in pieces. Once one has come, a failure is final; those that came stay valid. */
+        /** Returns the response in pieces. After the first piece a failure is final; the received pieces stay valid. */
         stream: (request: ChatInit, options?: CallOptions) => TextStream<ChatDelta>;
     };
     completions: {
-        /** The whole continuations of texts, once they are complete. */
+        /** Returns the complete continuations. */
         create: (request: CompleteInit, options?: CallOptions) => Promise<CompleteResponse>;
-        /** The continuations in pieces, as a chat's. */
+        /**
+         * Returns the continuations in pieces. After the first piece a failure is final; the received
+         * pieces stay valid.
+         */
         stream: (request: CompleteInit, options?: CallOptions) => TextStream<CompleteDelta>;
     };
     embeddings: {
-        /** The vectors of texts, in their order. */
+        /** Returns the vectors of the inputs, in their order. */
         create: (request: EmbedInit, options?: CallOptions) => Promise<EmbedResponse>;
     };
     models: {
-        /** The models, by name. */
+        /** Returns the models by name. */
         list: (which?: Which, options?: CallOptions) => Promise<ModelInfo[]>;
-        /** One model by any of its names. */
+        /** Returns one model by any of its names. */
         get: (model: string, options?: CallOptions) => Promise<ModelInfo>;
-        /** All models at once, and then each change, until the loop is left. A message without either is a sign of life. */
+        /**
+         * Yields all models at once, and then each change, until the loop ends. An empty
+         * message is a keep-alive.
+         */
         watch: (which?: Which, options?: CallOptions) => AsyncGenerator<ModelServiceWatchResponse, void, undefined>;
-        /** Loads a model, and returns it once it serves requests. */
+        /** Loads a model, and returns it when it serves requests. */
         load: (model: string, options?: CallOptions) => Promise<ModelInfo>;
-        /** Unloads a model, and returns when its last request has ended and it is gone. */
+        /** Unloads a model, and returns when its last request has ended and it is unloaded. */
         unload: (model: string, options?: CallOptions) => Promise<void>;
     };
     server: {
-        /** The server's load, at once and then every so many milliseconds (100 to 60000), until the loop is left. */
+        /**
+         * Yields the server's load, at once and then at this interval in milliseconds (100 to 60000),
+         * until the loop ends.
+         */
         watch: (interval?: number, options?: CallOptions) => AsyncGenerator<ServerStatus, void, undefined>;
     };
-    /** Runs a model that gives one response, by its tensors. */
+    /** Runs a model by its tensors and returns its only response. */
     infer: (request: InferInit, options?: CallOptions) => Promise<ModelInferResponse>;
-    /** Runs a model, decoupled or not, and gives its responses as they come. */
+    /** Runs a model, decoupled or not, and yields its responses as they come. */
     inferStream: (request: InferInit, options?: CallOptions) => AsyncGenerator<ModelInferResponse, void, undefined>;
 };
-/** Which models: those that generate or embed and are ready, or all. */
+/** Selects the models that generate or embed and are ready, or all models. */
 export interface Which {
     all?: boolean;
 }

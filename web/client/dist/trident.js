@@ -9,7 +9,7 @@ import { InferService } from "./gen/trident/v1/infer_pb.js";
 import { ModelService } from "./gen/trident/v1/model_pb.js";
 import { ServerService } from "./gen/trident/v1/server_pb.js";
 import { TextStream } from "./stream.js";
-/** Makes a client. It opens no connection by itself. */
+/** Creates a client. It doesn't open a connection before the first call. */
 export function createTrident(options) {
     const headers = new Headers(options.headers);
     if (options.apiKey)
@@ -31,7 +31,7 @@ function overFetch({ baseUrl, fetch }) {
     return createConnectTransport({
         baseUrl,
         useBinaryFormat: true,
-        // A server that can't be reached is UNAVAILABLE, as one that says so itself.
+        // An unreachable server is UNAVAILABLE, like a server that returns this code.
         fetch: async (...args) => {
             try {
                 return await (fetch ?? globalThis.fetch)(...args);
@@ -47,42 +47,48 @@ function overFetch({ baseUrl, fetch }) {
 function chat(caller, transport) {
     const client = createClient(ChatService, transport);
     return {
-        /** The whole answer, once it is complete. */
+        /** Returns the complete response. */
         create: (request, options) => caller.unary((o) => client.chat(request, o), options),
-        /** The answer in pieces. Once one has come, a failure is final; those that came stay valid. */
+        /** Returns the response in pieces. After the first piece a failure is final; the received pieces stay valid. */
         stream: (request, options) => new TextStream(caller.stream((o) => client.chatStream({ chat: request }, o), options, (m) => m.delta !== undefined)),
     };
 }
 function completions(caller, transport) {
     const client = createClient(CompletionService, transport);
     return {
-        /** The whole continuations of texts, once they are complete. */
+        /** Returns the complete continuations. */
         create: (request, options) => caller.unary((o) => client.complete(request, o), options),
-        /** The continuations in pieces, as a chat's. */
+        /**
+         * Returns the continuations in pieces. After the first piece a failure is final; the received
+         * pieces stay valid.
+         */
         stream: (request, options) => new TextStream(caller.stream((o) => client.completeStream({ completion: request }, o), options, (m) => m.delta !== undefined)),
     };
 }
 function embeddings(caller, transport) {
     const client = createClient(EmbeddingService, transport);
     return {
-        /** The vectors of texts, in their order. */
+        /** Returns the vectors of the inputs, in their order. */
         create: (request, options) => caller.unary((o) => client.embed(request, o), options),
     };
 }
-/** Options of a call that may have had its effect when it fails: it is tried again only where they say so. */
+/** Options of a call that may have taken effect when it fails. It is retried only if the caller sets maxRetries. */
 const once = (options) => ({ ...options, maxRetries: options?.maxRetries ?? 0 });
 function models(caller, transport) {
     const client = createClient(ModelService, transport);
     return {
-        /** The models, by name. */
+        /** Returns the models by name. */
         list: async (which = {}, options) => (await caller.unary((o) => client.list(which, o), options)).models,
-        /** One model by any of its names. */
+        /** Returns one model by any of its names. */
         get: async (model, options) => (await caller.unary((o) => client.get({ model }, o), options)).model,
-        /** All models at once, and then each change, until the loop is left. A message without either is a sign of life. */
+        /**
+         * Yields all models at once, and then each change, until the loop ends. An empty
+         * message is a keep-alive.
+         */
         watch: (which = {}, options) => caller.stream((o) => client.watch(which, o), options),
-        /** Loads a model, and returns it once it serves requests. */
+        /** Loads a model, and returns it when it serves requests. */
         load: async (model, options) => (await caller.unary((o) => client.load({ model }, o), once(options))).model,
-        /** Unloads a model, and returns when its last request has ended and it is gone. */
+        /** Unloads a model, and returns when its last request has ended and it is unloaded. */
         unload: async (model, options) => {
             await caller.unary((o) => client.unload({ model }, o), once(options));
         },
@@ -91,7 +97,10 @@ function models(caller, transport) {
 function server(caller, transport) {
     const client = createClient(ServerService, transport);
     return {
-        /** The server's load, at once and then every so many milliseconds (100 to 60000), until the loop is left. */
+        /**
+         * Yields the server's load, at once and then at this interval in milliseconds (100 to 60000),
+         * until the loop ends.
+         */
         watch: async function* (interval = 1000, options) {
             for await (const { status } of caller.stream((o) => client.watch({ interval: durationFromMs(interval) }, o), options)) {
                 if (status)
@@ -102,15 +111,16 @@ function server(caller, transport) {
 }
 function tensors(caller, transport) {
     const client = createClient(InferService, transport);
-    // A sequence's request changes what the model keeps: it must not reach it twice.
+    // A request of a sequence changes the model's state, so it must not reach the
+    // model twice.
     const careful = (request, options) => request.parameters?.["sequence_id"] ? once(options) : { ...options };
     return {
-        /** Runs a model that gives one response, by its tensors. */
+        /** Runs a model by its tensors and returns its only response. */
         infer: (request, options) => caller.unary((o) => client.infer(request, o), careful(request, options)),
-        /** Runs a model, decoupled or not, and gives its responses as they come. */
+        /** Runs a model, decoupled or not, and yields its responses as they come. */
         inferStream: async function* (request, options) {
             const headers = new Headers(options?.headers);
-            headers.set("triton_grpc_error", "true"); // errors are the call's, with their codes
+            headers.set("triton_grpc_error", "true"); // an error ends the call with its code
             for await (const { inferResponse } of caller.stream((o) => client.inferStream(request, o), { ...careful(request, options), headers })) {
                 if (inferResponse)
                     yield inferResponse;

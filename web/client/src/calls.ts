@@ -1,28 +1,28 @@
 import { Code, type CallOptions as ConnectOptions } from "@connectrpc/connect";
 import { TridentError } from "./error.js";
 
-/** CallOptions are what every call takes. */
+/** CallOptions are the options of each call. */
 export interface CallOptions {
-  /** Ends the call at once; the server stops the model. */
+  /** Cancels the call at once; the server stops the model. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds that all tries may take together. The server knows of them and gives up by itself. */
+  /** Time limit in milliseconds of all attempts together. The server gets it and ends the call by itself. */
   timeout?: number | undefined;
-  /** Further headers. */
+  /** Additional headers. */
   headers?: HeadersInit | undefined;
-  /** How often the call is tried again, instead of what the client says. 0 for never. */
+  /** Maximum number of retries, instead of the client's option. 0 means no retry. */
   maxRetries?: number | undefined;
 }
 
-/** What waits between two tries are made of, in milliseconds. */
+/** The bounds of the wait between two attempts, in milliseconds. */
 const firstWait = 500;
 const lastWait = 8_000;
 
-/** A server that wants to be left alone for longer is not waited for. */
+/** Calls are not retried if the server asks for a longer wait than this. */
 const longestWait = 30_000;
 
 /**
- * Caller makes calls again that the server has refused for now: with UNAVAILABLE or
- * RESOURCE_EXHAUSTED, and before anything of an answer has come.
+ * Caller retries calls that the server refuses with UNAVAILABLE or RESOURCE_EXHAUSTED before any
+ * part of a response has arrived.
  */
 export class Caller {
   readonly #headers: Headers;
@@ -33,7 +33,7 @@ export class Caller {
     this.#maxRetries = maxRetries;
   }
 
-  /** Makes a call with one answer. */
+  /** Makes a call with one response message. */
   async unary<T>(call: (options: ConnectOptions) => Promise<T>, options: CallOptions = {}): Promise<T> {
     const tries = this.#tries(options, options.signal);
     for (;;) {
@@ -46,9 +46,9 @@ export class Caller {
   }
 
   /**
-   * Makes a call with many answers once the first is asked for. begins tells the first
-   * message after which a failure is final; those before it, signs of life, have nothing
-   * in them. Who stops reading ends the call.
+   * Makes a call with many response messages when the caller reads the first one. begins reports
+   * whether a message is the first after which a failure is final. The messages before it are empty
+   * keep-alives. The call ends when the caller stops reading.
    */
   async *stream<T>(
     call: (options: ConnectOptions) => AsyncIterable<T>,
@@ -99,16 +99,16 @@ class Tries {
     this.#most = most;
   }
 
-  /** What the next attempt is made with. */
+  /** Returns the options of the next attempt. */
   next(): ConnectOptions {
     const options: ConnectOptions = { headers: this.#headers };
     if (this.#signal) options.signal = this.#signal;
-    // To Connect a timeout of 0 is none.
+    // Connect treats a timeout of 0 as no timeout.
     if (this.#deadline !== Infinity) options.timeoutMs = Math.max(1, this.#deadline - Date.now());
     return options;
   }
 
-  /** Waits for the time of the next attempt; throws the error where there is none. */
+  /** Waits until the next attempt. Throws the error if there is no further attempt. */
   async failed(thrown: unknown): Promise<void> {
     const error = TridentError.from(thrown, this.#signal);
     const wait = backoff(this.#failures++, error.retryAfter);
@@ -119,16 +119,16 @@ class Tries {
 }
 
 /**
- * How long to wait after that many failures: twice as long each time, and at random, so
- * that clients which were refused together don't come back together; never less than the
- * server asks for.
+ * Returns the wait in milliseconds after this number of failures. It doubles each time and is
+ * random, so that clients which were refused together don't retry together. It is never less than
+ * the server asks for.
  */
 function backoff(failures: number, retryAfter = 0): number {
   const wait = Math.min(firstWait * 2 ** failures, lastWait) * (0.5 + Math.random() / 2);
   return retryAfter > 0 ? retryAfter + wait / 2 : wait;
 }
 
-/** Waits, unless the signal ends it first. */
+/** Waits; returns early if the signal is aborted. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {

@@ -3,22 +3,22 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import { ErrorDetailSchema, type FieldViolation } from "./gen/trident/v1/error_pb.js";
 
 /**
- * TridentError is how every call of this package fails. What the server tells
- * programs of an error stands in its fields; the message is for people.
+ * TridentError is the error that each call of this package throws. Its fields contain the server's
+ * error details for programs; the message is for people.
  */
 export class TridentError extends Error {
   override readonly name = "TridentError";
-  /** The kind of error, such as Code.NotFound. A call that its signal ended has Code.Canceled. */
+  /** The code of the error, such as Code.NotFound. A call whose signal was aborted has Code.Canceled. */
   readonly code: Code;
-  /** Why, such as model_not_found; empty where the server says nothing. */
+  /** Reason of the error, such as model_not_found; empty if the server sends none. */
   readonly reason: string;
-  /** Path of the request's field at fault, such as messages[2].content; empty where it is none. */
+  /** Path of the request's invalid field, such as messages[2].content; empty if the error doesn't concern a field. */
   readonly param: string;
-  /** When the server wants to be tried again, in milliseconds from now. */
+  /** Milliseconds to wait before a retry; undefined if the server sends none. */
   readonly retryAfter: number | undefined;
-  /** The request's identifier in the server's log; empty where it never got there. */
+  /** The request's identifier in the server's log; empty if the request didn't reach the server. */
   readonly requestId: string;
-  /** All fields that break a rule of their own. */
+  /** All fields that violate a validation rule. */
   readonly violations: FieldViolation[];
 
   private constructor(from: ConnectError, cause: unknown) {
@@ -34,9 +34,9 @@ export class TridentError extends Error {
   }
 
   /**
-   * The error of anything that was thrown. What is neither of the server's nor of the
-   * transport's is Code.Unknown; the cause has what was thrown, or why the signal ended
-   * the call.
+   * Returns a TridentError for any thrown value. The code is Code.Unknown if the value is neither
+   * an error of the server nor of the transport. The cause is the thrown value, or the reason of
+   * the aborted signal.
    */
   static from(thrown: unknown, signal?: AbortSignal): TridentError {
     if (thrown instanceof TridentError) return thrown;
@@ -44,18 +44,18 @@ export class TridentError extends Error {
     return new TridentError(ConnectError.from(thrown), thrown);
   }
 
-  /** The error of a call that its signal has ended. */
+  /** Returns the error of a call whose signal was aborted. */
   static canceled(signal: AbortSignal): TridentError {
     return new TridentError(new ConnectError("the call was aborted", Code.Canceled), signal.reason);
   }
 }
 
-/** Whether an answer could not be read to its end, by what fetch and Connect throw then. */
+/** Reports whether a response ended early, according to what fetch and Connect throw then. */
 function brokeOff(cause: unknown): boolean {
   return cause instanceof TypeError || cause === "missing EndStreamResponse";
 }
 
-/** Retry-After in seconds, as proxies in between send it; a date says nothing here. */
+/** Returns the seconds of Retry-After, which proxies between client and server send; a date is ignored. */
 function retryAfterOf(metadata: Headers): number | undefined {
   const seconds = metadata.get("retry-after");
   return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;

@@ -1,8 +1,7 @@
 /**
- * Client of Trident's typed services: chats, completions, embeddings, models, the
- * server's load, and any model by its tensors. It needs fetch and nothing else of its
- * surroundings. The messages are those of api/trident/v1, where their comments are; the
- * services themselves, for Connect's own clients, lie below @trident/client/gen/.
+ * Client of Trident's typed services: chats, completions, embeddings, models, the server's load,
+ * and any model by its tensors. It needs only fetch from its environment. The messages are
+ * documented in api/trident/v1. The services for Connect's own clients are in @trident/client/gen/.
  */
 export { Code } from "@connectrpc/connect";
 export {

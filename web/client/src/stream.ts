@@ -1,6 +1,6 @@
 import type { Usage } from "./gen/trident/v1/generation_pb.js";
 
-/** What the messages of both kinds of text streams have. */
+/** The fields that the messages of both kinds of text streams have. */
 interface Message<Delta> {
   id: string;
   model: string;
@@ -10,18 +10,18 @@ interface Message<Delta> {
 }
 
 /**
- * TextStream is an answer that is still being written: the pieces, each as soon as the
- * model has it, to be read once. The request is sent when the first one is asked for;
- * leaving the loop ends it and stops the model.
+ * TextStream is a response that the model is still writing. It yields the pieces, each as soon as
+ * the model generates it, and can be read once. The request is sent when the first piece is read.
+ * Leaving the loop cancels the call and stops the model.
  */
 export class TextStream<Delta extends { index: number; text: string }> implements AsyncIterable<Delta> {
-  /** Identifier of the answer; empty before its first piece. */
+  /** Identifier of the response; empty before its first piece. */
   id = "";
-  /** Model that answers, by the name in the request; empty before its first piece. */
+  /** Name of the model, as in the request; empty before the first piece. */
   model = "";
-  /** Changes with the server's version and the model's configuration; empty before the first piece. */
+  /** Identifies the server's version and the model's configuration; empty before the first piece. */
   systemFingerprint = "";
-  /** Tokens read and written; unset before the end, and where the server can't count them. */
+  /** Number of tokens read and written; undefined before the end, and if the server can't count them. */
   usage: Usage | undefined;
 
   readonly #messages: AsyncGenerator<Message<Delta>, void, undefined>;
@@ -32,7 +32,7 @@ export class TextStream<Delta extends { index: number; text: string }> implement
     this.#messages = messages;
   }
 
-  /** Reads the pieces. Those of several answers are interleaved; their index tells them apart. */
+  /** Yields the pieces. The pieces of several choices are interleaved; their index distinguishes them. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Delta, void, undefined> {
     if (this.#read) throw new TypeError("the stream has been read: ask again for another one");
     this.#read = true;
@@ -43,7 +43,7 @@ export class TextStream<Delta extends { index: number; text: string }> implement
     }
   }
 
-  /** Reads to the end and returns the text of one answer, the first if not told otherwise. */
+  /** Reads to the end and returns the text of the choice with this index; the default is the first choice. */
   async text(index = 0): Promise<string> {
     let text = "";
     for await (const delta of this) if (delta.index === index) text += delta.text;

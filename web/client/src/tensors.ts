@@ -1,6 +1,9 @@
 import type { ModelInferResponse } from "./gen/kserve/grpc_service_pb.js";
 
-/** The arrays that hold the elements of each datatype. FP16 and BF16 are their bits; BYTES are texts or bytes of any length. */
+/**
+ * The array type of each datatype's elements. FP16 and BF16 are stored as their bits; BYTES are
+ * strings or bytes of any length.
+ */
 const arrays = {
   BOOL: Uint8Array,
   UINT8: Uint8Array,
@@ -19,12 +22,12 @@ const arrays = {
 
 type Fixed = keyof typeof arrays;
 
-/** Tensor is a named array of a shape, in row-major order. */
+/** Tensor is an array with a datatype and a shape, in row-major order. */
 export type Tensor =
   | { [D in Fixed]: { name: string; datatype: D; shape: number[]; data: InstanceType<(typeof arrays)[D]> } }[Fixed]
   | { name: string; datatype: "BYTES"; shape: number[]; data: (string | Uint8Array)[] };
 
-/** The fields of a request that carry tensors: `{ modelName, ...inputs(tensors) }`. */
+/** Returns the fields of a request that carry tensors: `{ modelName, ...inputs(tensors) }`. */
 export function inputs(tensors: Tensor[]): {
   inputs: { name: string; datatype: string; shape: bigint[] }[];
   rawInputContents: Uint8Array[];
@@ -35,7 +38,10 @@ export function inputs(tensors: Tensor[]): {
   };
 }
 
-/** The tensors of a response by name, as Triton sends them: raw. Elements of BYTES are Uint8Arrays. */
+/**
+ * Returns the tensors of a response by name, from its raw contents as Triton sends them. Elements
+ * of BYTES are Uint8Arrays.
+ */
 export function outputs(response: ModelInferResponse): Record<string, Tensor> {
   return Object.fromEntries(
     response.outputs.map(({ name, datatype, shape }, i) => {
@@ -45,7 +51,7 @@ export function outputs(response: ModelInferResponse): Record<string, Tensor> {
   );
 }
 
-/** Little-endian, as every machine that runs JavaScript is. */
+/** Encodes in little-endian order, which all JavaScript platforms use. */
 function encode(tensor: Tensor): Uint8Array {
   if (tensor.datatype !== "BYTES") return new Uint8Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength);
   const elements = tensor.data.map((element) => (typeof element === "string" ? new TextEncoder().encode(element) : element));
@@ -62,10 +68,10 @@ function encode(tensor: Tensor): Uint8Array {
 function decode(datatype: string, raw: Uint8Array): Tensor["data"] {
   if (datatype === "BYTES") return elementsOf(raw);
   if (!(datatype in arrays)) throw new TypeError(`tensors of ${datatype} are not known`);
-  return new arrays[datatype as Fixed](raw.slice().buffer); // a copy, which is aligned
+  return new arrays[datatype as Fixed](raw.slice().buffer); // slice copies the bytes, so that they are aligned
 }
 
-/** Elements of BYTES, each behind its length. */
+/** Returns the elements of BYTES, each of which has its length as a prefix. */
 function elementsOf(raw: Uint8Array): Uint8Array[] {
   const lengths = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   const elements: Uint8Array[] = [];

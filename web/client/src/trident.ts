@@ -12,38 +12,38 @@ import { ModelService, type ModelInfo, type ModelServiceWatchResponse } from "./
 import { ServerService, type ServerStatus } from "./gen/trident/v1/server_pb.js";
 import { TextStream } from "./stream.js";
 
-/** TridentOptions say where the server is and how to reach it. */
+/** TridentOptions are the server's address and the options of the connection. */
 export interface TridentOptions {
-  /** Address of the server, such as https://models.example. Without effect beside a transport. */
+  /** Address of the server, such as https://models.example. No effect if transport is set. */
   baseUrl?: string;
-  /** Sent as `Authorization: Bearer …`, for a proxy before the server that asks for it. */
+  /** API key, sent as `Authorization: Bearer …`. */
   apiKey?: string;
-  /** Headers of every call. */
+  /** Headers of each call. */
   headers?: HeadersInit;
-  /** Stands for globalThis.fetch. Without effect beside a transport. */
+  /** Replaces globalThis.fetch. No effect if transport is set. */
   fetch?: typeof globalThis.fetch;
-  /** Stands for Connect over fetch, with binary messages: gRPC-Web, say, or connect-node's HTTP/2. */
+  /** Replaces Connect over fetch with binary messages, for example with gRPC-Web or connect-node's HTTP/2. */
   transport?: Transport;
-  /** How often a call that the server refuses for now is tried again; 2 if unset. */
+  /** Maximum number of retries of a call that the server refuses temporarily; 2 if unset. */
   maxRetries?: number;
 }
 
-/** ChatInit is a chat's request: the fields of ChatRequest that are set. */
+/** ChatInit is a chat request: an object with the fields of ChatRequest that are set. */
 export type ChatInit = MessageInitShape<typeof ChatRequestSchema>;
 
-/** CompleteInit is a completion's request. */
+/** CompleteInit is a completion request. */
 export type CompleteInit = MessageInitShape<typeof CompleteRequestSchema>;
 
-/** EmbedInit asks for vectors. */
+/** EmbedInit is an embedding request. */
 export type EmbedInit = MessageInitShape<typeof EmbedRequestSchema>;
 
-/** InferInit is KServe v2's request; inputs() makes its tensors. */
+/** InferInit is a request of KServe v2; inputs() builds its tensors. */
 export type InferInit = MessageInitShape<typeof ModelInferRequestSchema>;
 
-/** Trident calls a server. All its methods may be used at the same time, and fail with a TridentError. */
+/** Trident is a client of one server. All its methods may be called concurrently; they throw a TridentError. */
 export type Trident = ReturnType<typeof createTrident>;
 
-/** Makes a client. It opens no connection by itself. */
+/** Creates a client. It doesn't open a connection before the first call. */
 export function createTrident(options: TridentOptions) {
   const headers = new Headers(options.headers);
   if (options.apiKey) headers.set("Authorization", `Bearer ${options.apiKey}`);
@@ -64,7 +64,7 @@ function overFetch({ baseUrl, fetch }: TridentOptions): Transport {
   return createConnectTransport({
     baseUrl,
     useBinaryFormat: true,
-    // A server that can't be reached is UNAVAILABLE, as one that says so itself.
+    // An unreachable server is UNAVAILABLE, like a server that returns this code.
     fetch: async (...args) => {
       try {
         return await (fetch ?? globalThis.fetch)(...args);
@@ -79,10 +79,10 @@ function overFetch({ baseUrl, fetch }: TridentOptions): Transport {
 function chat(caller: Caller, transport: Transport) {
   const client = createClient(ChatService, transport);
   return {
-    /** The whole answer, once it is complete. */
+    /** Returns the complete response. */
     create: (request: ChatInit, options?: CallOptions): Promise<ChatResponse> =>
       caller.unary((o) => client.chat(request, o), options),
-    /** The answer in pieces. Once one has come, a failure is final; those that came stay valid. */
+    /** Returns the response in pieces. After the first piece a failure is final; the received pieces stay valid. */
     stream: (request: ChatInit, options?: CallOptions): TextStream<ChatDelta> =>
       new TextStream(caller.stream((o) => client.chatStream({ chat: request }, o), options, (m) => m.delta !== undefined)),
   };
@@ -91,10 +91,13 @@ function chat(caller: Caller, transport: Transport) {
 function completions(caller: Caller, transport: Transport) {
   const client = createClient(CompletionService, transport);
   return {
-    /** The whole continuations of texts, once they are complete. */
+    /** Returns the complete continuations. */
     create: (request: CompleteInit, options?: CallOptions): Promise<CompleteResponse> =>
       caller.unary((o) => client.complete(request, o), options),
-    /** The continuations in pieces, as a chat's. */
+    /**
+     * Returns the continuations in pieces. After the first piece a failure is final; the received
+     * pieces stay valid.
+     */
     stream: (request: CompleteInit, options?: CallOptions): TextStream<CompleteDelta> =>
       new TextStream(caller.stream((o) => client.completeStream({ completion: request }, o), options, (m) => m.delta !== undefined)),
   };
@@ -103,16 +106,16 @@ function completions(caller: Caller, transport: Transport) {
 function embeddings(caller: Caller, transport: Transport) {
   const client = createClient(EmbeddingService, transport);
   return {
-    /** The vectors of texts, in their order. */
+    /** Returns the vectors of the inputs, in their order. */
     create: (request: EmbedInit, options?: CallOptions): Promise<EmbedResponse> =>
       caller.unary((o) => client.embed(request, o), options),
   };
 }
 
-/** Options of a call that may have had its effect when it fails: it is tried again only where they say so. */
+/** Options of a call that may have taken effect when it fails. It is retried only if the caller sets maxRetries. */
 const once = (options?: CallOptions): CallOptions => ({ ...options, maxRetries: options?.maxRetries ?? 0 });
 
-/** Which models: those that generate or embed and are ready, or all. */
+/** Selects the models that generate or embed and are ready, or all models. */
 export interface Which {
   all?: boolean;
 }
@@ -120,19 +123,22 @@ export interface Which {
 function models(caller: Caller, transport: Transport) {
   const client = createClient(ModelService, transport);
   return {
-    /** The models, by name. */
+    /** Returns the models by name. */
     list: async (which: Which = {}, options?: CallOptions): Promise<ModelInfo[]> =>
       (await caller.unary((o) => client.list(which, o), options)).models,
-    /** One model by any of its names. */
+    /** Returns one model by any of its names. */
     get: async (model: string, options?: CallOptions): Promise<ModelInfo> =>
       (await caller.unary((o) => client.get({ model }, o), options)).model!,
-    /** All models at once, and then each change, until the loop is left. A message without either is a sign of life. */
+    /**
+     * Yields all models at once, and then each change, until the loop ends. An empty
+     * message is a keep-alive.
+     */
     watch: (which: Which = {}, options?: CallOptions): AsyncGenerator<ModelServiceWatchResponse, void, undefined> =>
       caller.stream((o) => client.watch(which, o), options),
-    /** Loads a model, and returns it once it serves requests. */
+    /** Loads a model, and returns it when it serves requests. */
     load: async (model: string, options?: CallOptions): Promise<ModelInfo> =>
       (await caller.unary((o) => client.load({ model }, o), once(options))).model!,
-    /** Unloads a model, and returns when its last request has ended and it is gone. */
+    /** Unloads a model, and returns when its last request has ended and it is unloaded. */
     unload: async (model: string, options?: CallOptions): Promise<void> => {
       await caller.unary((o) => client.unload({ model }, o), once(options));
     },
@@ -142,7 +148,10 @@ function models(caller: Caller, transport: Transport) {
 function server(caller: Caller, transport: Transport) {
   const client = createClient(ServerService, transport);
   return {
-    /** The server's load, at once and then every so many milliseconds (100 to 60000), until the loop is left. */
+    /**
+     * Yields the server's load, at once and then at this interval in milliseconds (100 to 60000),
+     * until the loop ends.
+     */
     watch: async function* (interval = 1000, options?: CallOptions): AsyncGenerator<ServerStatus, void, undefined> {
       for await (const { status } of caller.stream((o) => client.watch({ interval: durationFromMs(interval) }, o), options)) {
         if (status) yield status;
@@ -153,17 +162,18 @@ function server(caller: Caller, transport: Transport) {
 
 function tensors(caller: Caller, transport: Transport) {
   const client = createClient(InferService, transport);
-  // A sequence's request changes what the model keeps: it must not reach it twice.
+  // A request of a sequence changes the model's state, so it must not reach the
+  // model twice.
   const careful = (request: InferInit, options?: CallOptions): CallOptions =>
     request.parameters?.["sequence_id"] ? once(options) : { ...options };
   return {
-    /** Runs a model that gives one response, by its tensors. */
+    /** Runs a model by its tensors and returns its only response. */
     infer: (request: InferInit, options?: CallOptions): Promise<ModelInferResponse> =>
       caller.unary((o) => client.infer(request, o), careful(request, options)),
-    /** Runs a model, decoupled or not, and gives its responses as they come. */
+    /** Runs a model, decoupled or not, and yields its responses as they come. */
     inferStream: async function* (request: InferInit, options?: CallOptions): AsyncGenerator<ModelInferResponse, void, undefined> {
       const headers = new Headers(options?.headers);
-      headers.set("triton_grpc_error", "true"); // errors are the call's, with their codes
+      headers.set("triton_grpc_error", "true"); // an error ends the call with its code
       for await (const { inferResponse } of caller.stream((o) => client.inferStream(request, o), { ...careful(request, options), headers })) {
         if (inferResponse) yield inferResponse;
       }

@@ -1,4 +1,5 @@
-// What the tests share: the servers that test/e2e has started, and a fetch that is looked at.
+// Helpers of the tests: the servers that test/e2e has started, and a fetch that records its
+// requests.
 import assert from "node:assert/strict";
 import { Code, Role, TridentError, createTrident, type Trident, type TridentOptions } from "@trident/client";
 
@@ -8,18 +9,18 @@ function server(name: string): string {
   return url;
 }
 
-/** With the demo models. */
+/** Server with the demo models. */
 export const demo = server("TRIDENT_URL");
-/** With test/models: echo, and the decoupled stream. */
+/** Server with test/models: echo, and the decoupled stream. */
 export const tensors = server("TRIDENT_TENSORS_URL");
-/** With the demo models, and one request at a time. */
+/** Server with the demo models that serves one request at a time. */
 export const limited = server("TRIDENT_LIMITED_URL");
-/** Without a Triton. */
+/** Server without a Triton. */
 export const down = server("TRIDENT_DOWN_URL");
-/** Whose models are loaded and unloaded. */
+/** Server that loads and unloads models. */
 export const controlled = server("TRIDENT_CONTROLLED_URL");
 
-/** A client whose fetches are counted and looked at. */
+/** A client that counts and records its fetches. */
 export function watched(baseUrl: string, options: Partial<TridentOptions> = {}, answered?: (response: Response) => Response | Promise<Response>) {
   const seen: Headers[] = [];
   const client = createTrident({
@@ -38,7 +39,7 @@ export const ask = (content: string, maxTokens = 12) => ({ model: "chat", maxTok
 
 export const story = { ...ask("Write a very long story about a ship.", 1500), ignoreEos: true };
 
-/** A stream that has begun and goes on until it is aborted. */
+/** A stream that has begun and continues until it is aborted. */
 export async function holding(client: Trident) {
   const leaving = new AbortController();
   const pieces = client.chat.stream(story, { signal: leaving.signal })[Symbol.asyncIterator]();
@@ -49,7 +50,7 @@ export async function holding(client: Trident) {
   return { abort: () => leaving.abort(), end: () => (leaving.abort(), ended) };
 }
 
-/** Holds an error to its code and, where they are told, other fields. */
+/** Checks an error's code and the given other fields. */
 export function failsWith(code: Code, fields: Partial<Record<keyof TridentError, unknown>> = {}, words = /./) {
   return (error: unknown) => {
     assert.ok(error instanceof TridentError, String(error));
@@ -60,7 +61,7 @@ export function failsWith(code: Code, fields: Partial<Record<keyof TridentError,
   };
 }
 
-/** Asks until the answer is yes. */
+/** Repeats a check until it returns true. */
 export async function until(what: string, met: () => Promise<boolean>, limit = 5_000) {
   for (const end = Date.now() + limit; !(await met()); await new Promise((resolve) => setTimeout(resolve, 10))) {
     assert.ok(Date.now() < end, `${what}: not within ${limit} ms`);

@@ -1,4 +1,4 @@
-// Models, the server's load, and models by their tensors.
+// Tests of models, of the server's load, and of inference by tensors.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, ModelState, ModelTask, createTrident, inputs, outputs, type Tensor } from "@trident/client";
@@ -103,7 +103,7 @@ test("tensors of every datatype", () => {
     { name: "d", datatype: "FP64", shape: [1], data: new Float64Array([0, Math.PI]).subarray(1) },
   ];
   const sent = inputs(all);
-  // At an odd place, as they come out of a message.
+  // The bytes start at an odd offset, as they may in a received message.
   const raw = sent.rawInputContents.map((bytes) => new Uint8Array([0, ...bytes]).subarray(1));
   const back = outputs({ outputs: sent.inputs, rawOutputContents: raw } as unknown as Parameters<typeof outputs>[0]);
   for (const tensor of all) assert.deepEqual(back[tensor.name], tensor);

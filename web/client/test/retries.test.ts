@@ -1,4 +1,4 @@
-// Calls that the server refuses for now.
+// Tests of calls that the server refuses temporarily.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, createTrident, type Trident } from "@trident/client";
@@ -34,7 +34,7 @@ test("tries are bounded", async () => {
     refused(0, 1),
     refused(1, 2),
     refused(5, 1, { maxRetries: 0 }),
-    refused(5, 1, { timeout: 900 }), // the time is up before the server wants to be tried again
+    refused(5, 1, { timeout: 900 }), // the timeout passes before the server's retry_after
   ]);
   const { client, seen } = watched(limited);
   const leaving = new AbortController();
@@ -60,7 +60,7 @@ test("no server", async () => {
   assert.equal(seen.length, 3, "a load is not tried again");
 });
 
-/** The answer's first message and then an end, as it comes when the engine goes away; or nothing at all. */
+/** A response that ends after its first message, as when the engine stops; or before any message. */
 function broken(end: string | undefined) {
   return async (response: Response) => {
     let message = new Uint8Array();

@@ -1,4 +1,5 @@
-// Chats, completions and embeddings, and what a caller does to a call that is under way.
+// Tests of chats, completions and embeddings, and of calls that the caller cancels or
+// reads twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, FinishReason, createTrident } from "@trident/client";
@@ -28,7 +29,7 @@ test("a chat, whole and streamed", async () => {
   assert.equal(stream.model, "chat");
   assert.equal(stream.systemFingerprint, whole.systemFingerprint);
   assert.equal(stream.usage?.completionTokens, 8);
-  await assert.rejects(stream.text(), TypeError); // it has been read
+  await assert.rejects(stream.text(), TypeError); // the stream has been read
 
   assert.equal(await client.chat.stream(request).text(), pieces.join(""));
 });
@@ -73,7 +74,7 @@ test("typed errors", async () => {
     assert.deepEqual((error as { violations: { field: string }[] }).violations.map((v) => v.field), ["temperature", "n"]);
     return true;
   });
-  // @ts-expect-error a field that no request has
+  // @ts-expect-error no request has this field
   const wrong: Parameters<typeof client.chat.create>[0] = { ...ask("x"), max_tokens: 1 };
   assert.ok(wrong);
   assert.equal(seen.length, 3, "none of them is tried again");
@@ -87,10 +88,10 @@ test("headers", async () => {
   assert.deepEqual(seen.map((h) => h.get("x-request-id")), ["ours", "this one's"]);
 });
 
-// An engine in trident's process shows no metrics: there Go's tests alone ask it.
+// In-process Triton exposes no metrics; only the tests in Go check it.
 const metrics = process.env["TRIDENT_METRICS_URL"];
 
-/** How many generations the model itself works on. */
+/** Returns the number of generations that the model is running. */
 async function running(): Promise<number> {
   const line = /^llamacpp:requests_processing\{.*\} (\S+)$/m.exec(await (await fetch(metrics!)).text());
   assert.ok(line);

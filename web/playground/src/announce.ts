@@ -1,21 +1,21 @@
 import { signal } from "@preact/signals";
 
-/** What a screen reader is told. */
+/** The text that a screen reader announces. */
 export const announcement = signal("");
 
 export function announce(text: string): void {
-  // The same text twice in a row is no change, and would not be read.
+  // A screen reader ignores an equal text, so the trailing space alternates.
   announcement.value = announcement.value === text ? text + "\u00a0" : text;
 }
 
-const pause = 3_000; // milliseconds between two pieces
+const pause = 3_000; // milliseconds between two announcements
 
-/** Reader tells an answer that is being written by whole sentences, and not too often. */
+/** Reader announces a growing response in whole sentences, at most once per pause. */
 export class Reader {
   #told = 0;
   #next = 0;
 
-  /** Takes the text as far as it has come. */
+  /** Takes the text received so far. */
   read(text: string, now: number): void {
     if (now < this.#next) return;
     const end = lastEnd(text.slice(this.#told));
@@ -25,13 +25,13 @@ export class Reader {
     this.#next = now + pause;
   }
 
-  /** Tells the rest. */
+  /** Announces the rest. */
   end(text: string, ending: string): void {
     announce([text.slice(this.#told).trim(), ending].filter(Boolean).join(" "));
   }
 }
 
-/** Where the last whole sentence or line ends; 0 for none. */
+/** Returns the end of the last whole sentence or line; 0 if there is none. */
 export function lastEnd(text: string): number {
   const ends = [...text.matchAll(/[.!?…:][)"'”’]*\s|\n/g)];
   const last = ends.at(-1);

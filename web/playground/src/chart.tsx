@@ -1,4 +1,4 @@
-/** Line of a chart: its name and its values, oldest first; undefined where there was none. */
+/** Line of a chart: its name and its values, oldest first; undefined for a missing value. */
 export interface Line {
   name: string;
   values: (number | undefined)[];
@@ -7,7 +7,7 @@ export interface Line {
 const width = 240;
 const height = 64;
 
-/** A small chart of the last while, whose axis begins at 0. */
+/** A small chart of recent values, whose axis starts at 0. */
 export function Chart({ title, unit, lines, points, format }: { title: string; unit: string; lines: Line[]; points: number; format: (value: number) => string }) {
   const most = Math.max(...lines.flatMap((line) => line.values.filter((value) => value !== undefined)), 0);
   const top = most || 1;

@@ -31,7 +31,7 @@ export function Chat() {
   );
 }
 
-/** Takes the first model that chats where none was chosen, or the chosen one is gone for good. */
+/** Chooses the first chat model if none is chosen or if the chosen one was removed. */
 function pickFirst(conversation: Conversation): void {
   const first = models.value?.find(canChat)?.name;
   const none = conversation.models.length === 0 || (conversation.turns.length === 0 && conversation.models.some((name) => !modelOf(name)));
@@ -42,7 +42,7 @@ function setModel(id: string, lane: number, name: string): void {
   change(id, (c) => ({ ...c, models: c.models.length > lane ? c.models.map((m, i) => (i === lane ? name : m)) : [...c.models, name] }));
 }
 
-/** Adds a second model, another one where there is another, or takes it away. */
+/** Adds a second model, a different one if there is one, or removes it. */
 function compare({ id, models: [first, second] }: Conversation): void {
   if (second !== undefined) stop(id);
   const other = models.value?.find((m) => canChat(m) && m.name !== first)?.name ?? first;
@@ -52,7 +52,7 @@ function compare({ id, models: [first, second] }: Conversation): void {
 function Turns({ conversation }: { conversation: Conversation }) {
   const log = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
-  // Follows the answer, unless the reader has scrolled back.
+  // The view follows the response unless the reader has scrolled back.
   useEffect(() => {
     if (follows.current) log.current?.scrollTo({ top: log.current.scrollHeight });
   });
@@ -74,7 +74,7 @@ function Turns({ conversation }: { conversation: Conversation }) {
 
 const starters = ["Explain what a model server does, in three sentences.", "Write a haiku about the sea.", "List five uses of text embeddings."];
 
-/** What stands there before anything was said: what can be done, or why nothing can. */
+/** Placeholder of an empty conversation: the possible actions, or why there are none. */
 function Beginning({ conversation }: { conversation: Conversation }) {
   const hindrance = hindranceOf(conversation);
   if (hindrance) return <div class="beginning">{hindrance}</div>;
@@ -87,7 +87,7 @@ function Beginning({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** Why the conversation's models can't be asked; undefined where they can. */
+/** Returns why the conversation's models can't be called; undefined if they can. */
 function hindranceOf(conversation: Conversation) {
   if (!models.value) return trouble.value ? <><h2>The server can't be asked</h2><Trouble failure={trouble.value} /></> : <p class="soft waiting">Asking the server for its models</p>;
   if (models.value.length === 0) return <NoModels />;
@@ -100,7 +100,7 @@ function hindranceOf(conversation: Conversation) {
   return undefined;
 }
 
-/** Says why there are none, which the server's status tells. */
+/** Explains why there are no models, from the server's status. */
 function NoModels() {
   const [reason, say] = useState("");
   useEffect(() => {
@@ -179,7 +179,7 @@ function Composer({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** Whether keys belong to what is typed. */
+/** Reports whether key presses belong to a text field. */
 function isTyped(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("input, textarea, select, dialog") !== null;
 }

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { announce } from "./announce.ts";
 import type { Snippet } from "./snippets.ts";
 
-/** A button that copies a text. */
+/** A button that copies a string to the clipboard. */
 export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
   const [said, say] = useState("");
   const copy = async () => {
@@ -28,7 +28,7 @@ export function CodeBlock({ text, language }: { text: string; language: string }
   );
 }
 
-/** Panes of which one is shown, by tabs. */
+/** Panes with tabs, one of which is shown. */
 export function Tabs({ panes, label, name }: { panes: { title: string; note?: string; text: string; language: string }[]; label: string; name: string }) {
   const [at, go] = useState(0);
   const pane = panes[Math.min(at, panes.length - 1)];

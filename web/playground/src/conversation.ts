@@ -2,10 +2,10 @@ import type { ChatInit } from "@trident/client";
 import { Role, ToolMode } from "@trident/client";
 import type { Failure } from "./failure.ts";
 
-/** Form that answers must have. */
+/** Required format of responses. */
 export type Form = "text" | "json_object" | "json_schema" | "regex";
 
-/** Options of requests. What is unset is the model's own. */
+/** Options of requests. An unset option has the model's default. */
 export interface Options {
   system: string;
   maxTokens?: number;
@@ -22,11 +22,11 @@ export interface Options {
   logprobs: boolean;
   topLogprobs: number;
   form: Form;
-  /** JSON schema or regular expression of the form. */
+  /** JSON schema or regular expression of the format. */
   formText: string;
-  /** JSON of the tools, as OpenAI's API has them; empty for none. */
+  /** JSON of the tools, in the format of OpenAI's API; empty for no tools. */
   tools: string;
-  /** auto, none, required, or a function's name. */
+  /** auto, none, required, or the name of a function. */
   toolChoice: string;
 }
 
@@ -34,46 +34,46 @@ export const noOptions: Options = {
   system: "", stop: [], reasoningEffort: "", logprobs: false, topLogprobs: 5, form: "text", formText: "", tools: "", toolChoice: "auto",
 };
 
-/** Names of the options that are numbers. */
+/** Names of the numeric options. */
 export const numbers = [
   "maxTokens", "temperature", "topP", "topK", "minP", "presencePenalty", "frequencyPenalty", "repetitionPenalty", "seed",
 ] as const;
 export type NumberName = (typeof numbers)[number];
 
-/** Token of an answer, with its log probability and those of the likeliest in its place. */
+/** Token of a response, with its log probability and those of the likeliest tokens at its position. */
 export interface Token {
   text: string;
   logprob: number;
   top: [text: string, logprob: number][];
 }
 
-/** Call of a tool by an answer. */
+/** Tool call in a response. */
 export interface Call {
   id: string;
   name: string;
   arguments: string;
 }
 
-/** Answer of a model, as far as it has come. */
+/** Response of a model, as far as it has arrived. */
 export interface Answer {
   role: "assistant";
   model: string;
-  /** What it was asked with. */
+  /** The options of its request. */
   options: Options;
   text: string;
   reasoning: string;
   calls: Call[];
   tokens: Token[];
   state: "running" | "done" | "stopped" | "failed";
-  /** Why it ended: stop, length, content_filter, tool_calls. */
+  /** Finish reason: stop, length, content_filter, tool_calls. */
   finish: string;
   failure?: Failure;
-  /** The server's identifier and fingerprint. */
+  /** The server's identifier of the response, and its fingerprint. */
   id: string;
   fingerprint: string;
-  /** When it was asked, in milliseconds since 1970. */
+  /** Time of the request, in milliseconds since 1970. */
   started: number;
-  /** Milliseconds from then to the first piece, and to the last. */
+  /** Milliseconds from the request to the first piece, and to the last one. */
   first?: number;
   last?: number;
   pieces: number;
@@ -81,24 +81,24 @@ export interface Answer {
   completionTokens?: number;
 }
 
-/** Result of a tool, as the user gives it. */
+/** Result of a tool call, entered by the user. */
 export interface Result {
   role: "tool";
   call: string;
   text: string;
 }
 
-/** Reply of one model to a turn: its answer, and where that calls tools their results and further answers. */
+/** Reply of one model to a turn: its response, and after tool calls their results and further responses. */
 export type Reply = (Answer | Result)[];
 
-/** Turn is what the user said, and the reply of each model. */
+/** Turn is the user's message and the reply of each model. */
 export interface Turn {
   id: string;
   text: string;
   replies: Reply[];
 }
 
-/** Conversation with one model, or with two side by side. */
+/** Conversation with one model, or with two models side by side. */
 export interface Conversation {
   id: string;
   updated: number;
@@ -107,25 +107,25 @@ export interface Conversation {
   turns: Turn[];
 }
 
-/** Where an answer stands: of which turn, of which model, and where in its reply. */
+/** Position of a response: the turn, the model, and the index in the model's reply. */
 export interface Place {
   turn: number;
   lane: number;
   step: number;
 }
 
-/** What a list of conversations shows of one. */
+/** The fields that a list of conversations shows. */
 export function titleOf(conversation: Conversation): string {
   const text = conversation.turns[0]?.text.trim().replace(/\s+/g, " ") ?? "";
   return text.length > 60 ? text.slice(0, 59) + "…" : text || "New chat";
 }
 
-/** The last answer of a reply. */
+/** Returns the last response of a reply. */
 export function answerOf(reply: Reply | undefined): Answer | undefined {
   return reply?.findLast((part) => part.role === "assistant");
 }
 
-/** Calls of the reply's last answer that have no result yet. */
+/** Returns the tool calls of the reply's last response that have no result yet. */
 export function openCalls(reply: Reply): Call[] {
   const answer = answerOf(reply);
   if (!answer || answer.state === "running") return [];
@@ -133,14 +133,20 @@ export function openCalls(reply: Reply): Call[] {
   return answer.calls.filter((call) => !results.has(call.id));
 }
 
-/** Speed of an answer, in tokens per second; undefined before there is one. By pieces while the tokens aren't counted. */
+/**
+ * Returns the speed of a response in tokens per second; undefined before the first piece. It counts
+ * pieces until the usage arrives.
+ */
 export function speedOf(answer: Answer): number | undefined {
   const tokens = answer.completionTokens ?? (answer.tokens.length || answer.pieces);
   if (answer.first === undefined || answer.last === undefined || tokens < 2 || answer.last <= answer.first) return undefined;
   return ((tokens - 1) * 1000) / (answer.last - answer.first);
 }
 
-/** The request that the answer at this place is asked with. It throws a sentence where the options can't be sent. */
+/**
+ * Returns the request for the response at this position. It throws a sentence for the user if the
+ * options are invalid.
+ */
 export function requestOf(conversation: Conversation, place: Place, options = conversation.options): ChatInit {
   const request: ChatInit = { model: conversation.models[place.lane] ?? "", messages: messagesBefore(conversation, place, options.system) };
   for (const name of ["maxTokens", "temperature", "topP", "topK", "minP", "presencePenalty", "frequencyPenalty", "repetitionPenalty"] as const) {
@@ -166,7 +172,8 @@ function messagesBefore(conversation: Conversation, { turn: last, lane, step }: 
   const messages: Message[] = system.trim() ? [{ role: Role.SYSTEM, content: system }] : [];
   conversation.turns.slice(0, last + 1).forEach((turn, i) => {
     const reply = turn.replies[lane] ?? [];
-    // A turn that this model never answered would stand there as two questions in a row.
+    // Without this check, a turn that the model never answered would appear as two user
+    // messages in a row.
     if (i < last && !answerOf(reply)) return;
     messages.push({ role: Role.USER, content: turn.text });
     messages.push(...(i < last ? reply : reply.slice(0, step)).map(messageOf));
@@ -201,7 +208,7 @@ function choiceOf(choice: string): ChatInit["toolChoice"] {
   return mode === undefined ? { choice: { case: "function", value: choice } } : { choice: { case: "mode", value: mode } };
 }
 
-/** FunctionTool of a request; its parameters are JSON text. */
+/** FunctionTool of a request; its parameters are a JSON string. */
 export interface FunctionTool {
   name: string;
   description?: string;
@@ -209,7 +216,7 @@ export interface FunctionTool {
   strict?: boolean;
 }
 
-/** Reads tools, in OpenAI's form or as bare functions. It throws a sentence where they can't be read. */
+/** Reads tools in OpenAI's format or as bare functions. It throws a sentence for the user if they are invalid. */
 export function toolsOf(text: string): FunctionTool[] {
   if (!text.trim()) return [];
   const parsed = parse(text, "The tools");
@@ -230,7 +237,7 @@ function objectOf(text: string, what: string): object {
   return parsed;
 }
 
-// It is whatever the user wrote.
+// The parsed value is user input of any type.
 function parse(text: string, what: string): any {
   if (!text.trim()) throw new Error(`${what} must not be empty.`);
   try {

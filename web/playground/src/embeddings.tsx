@@ -17,7 +17,7 @@ const examples = ["The cat sleeps on the sofa.", "A kitten naps on the couch.", 
 const chosen = signal("");
 const typed = signal(String(read("texts") ?? examples.join("\n")));
 
-/** Vectors that were made, of what and how fast. */
+/** Vectors with their texts, model and duration. */
 interface Made {
   texts: string[];
   request: EmbedInit;

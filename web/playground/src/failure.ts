@@ -1,36 +1,37 @@
 import { Code, TridentError } from "@trident/client";
 
-/** Failure is what went wrong, in sentences, and what can be done about it. */
+/** Failure describes an error in sentences for the user, and what the user can do. */
 export interface Failure {
   text: string;
-  /** By which the server's log has the request; empty where it never got there. */
+  /** Identifier of the request in the server's log; empty if the request didn't reach the server. */
   requestId: string;
-  /** Whether the server wants a key, or another one. */
+  /** Whether the server requires an API key or refused the given one. */
   needsKey: boolean;
 }
 
-/** Makes sentences of whatever a call threw. */
+/** Returns the failure for any thrown value. */
 export function failureOf(thrown: unknown): Failure {
   const error = TridentError.from(thrown);
   const needsKey = error.code === Code.Unauthenticated;
   return { text: [sentence(error.message), hint(error)].filter(Boolean).join(" "), requestId: error.requestId, needsKey };
 }
 
-/** Whether a call ended because its signal said so. */
+/** Reports whether a call ended because its signal was aborted. */
 export function isLeaving(thrown: unknown): boolean {
   return thrown instanceof TridentError && thrown.code === Code.Canceled;
 }
 
-/** A message with a capital letter and a full stop. */
+/** Returns a message with a capital letter and a full stop. */
 export function sentence(message: string): string {
   const text = message.trim() || "the server gave no reason";
-  // What begins with a name of the API, such as max_tokens, stays as it is.
+  // A message that starts with a name of the API, such as max_tokens, keeps its
+  // first letter.
   const first = text.split(/[\s:]/, 1)[0]!;
   const begun = /[_[\].]/.test(first) ? text : text[0]!.toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(begun) ? begun : begun + ".";
 }
 
-/** What the message doesn't say. */
+/** Returns a hint that the message doesn't contain. */
 function hint(error: TridentError): string {
   const wait = error.retryAfter ? `Try again in ${Math.ceil(error.retryAfter / 1000)} s.` : "";
   switch (error.code) {
@@ -52,7 +53,7 @@ function hint(error: TridentError): string {
   }
 }
 
-/** The field's own name, of its path. */
+/** Returns the field's own name from its path. */
 function lastName(path: string): string {
   return path.split(".").at(-1)!.replace(/\[\d+\]$/, "");
 }

@@ -1,7 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import type { Token } from "./conversation.ts";
 
-/** The tokens of an answer, the more coloured the less likely they were. Arrows go from token to token. */
+/** The tokens of a response; a less likely token has a stronger color. The arrow keys move between tokens. */
 export function Heat({ tokens }: { tokens: Token[] }) {
   const [at, go] = useState(0);
   const id = useId();
@@ -49,7 +49,7 @@ function percent(logprob: number): string {
   return `${share >= 99.95 ? "100" : share >= 0.1 ? share.toFixed(1) : "< 0.1"} %`;
 }
 
-/** A token whose spaces and line ends can be seen. */
+/** Returns a token with visible spaces and line ends. */
 function visible(token: string): string {
   return token.replace(/ /g, "␣").replace(/\n/g, "↵") || "(nothing)";
 }

@@ -1,5 +1,5 @@
 // The playground: chats, embeddings, models and metrics of the server that serves this
-// page, by its typed client.
+// page. It uses the typed client.
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { followModels } from "./server.ts";

@@ -1,5 +1,5 @@
-// What models write, as elements: never as HTML. Markup that isn't known, HTML above
-// all, is shown as it was written; pictures are not fetched.
+// Renders the text of models as elements, never as HTML. Unknown markup, including
+// HTML, is shown as written; images are not fetched.
 import { lexer, type Token, type Tokens } from "marked";
 import { Component, type ComponentChildren } from "preact";
 import { CodeBlock } from "./code.tsx";
@@ -12,7 +12,7 @@ export function Markdown({ text }: { text: string }) {
   );
 }
 
-/** Block is drawn again only where its source has changed: of an answer that grows, the last one. */
+/** Block is rendered again only if its source has changed. In a growing response only the last block changes. */
 class Block extends Component<{ token: Token }> {
   override shouldComponentUpdate(next: { token: Token }) {
     return next.token.raw !== this.props.token.raw || next.token.type !== this.props.token.type;
@@ -49,7 +49,7 @@ function block(token: Token): ComponentChildren {
   }
 }
 
-/** Headings of an answer stand below those of the page. */
+/** Headings of a response are below the page's headings in level. */
 function Heading({ depth, children }: { depth: number; children: ComponentChildren }) {
   const Tag = depth < 3 ? "h3" : depth < 5 ? "h4" : "h5";
   return <Tag>{children}</Tag>;

@@ -9,10 +9,10 @@ import { follow, trident, trouble, visible } from "./server.ts";
 const interval = 1_000; // milliseconds
 const kept = 120; // statuses
 
-/** The last statuses, oldest first. */
+/** The most recent statuses, oldest first. */
 const statuses = signal<ServerStatus[]>([]);
 
-/** What the server does, while the page is looked at. */
+/** Charts of the server's load. They are updated only while the page is visible. */
 export function Metrics() {
   useSignalEffect(() => {
     const client = trident.value;
@@ -62,12 +62,12 @@ function Charts({ statuses: all }: { statuses: ServerStatus[] }) {
   );
 }
 
-/** How much a counter grew per second. */
+/** Returns the growth of a counter per second. */
 function rates(all: ServerStatus[], of: (load: Load) => bigint): number[] {
   return all.slice(1).map((status, i) => {
     const before = all[i]!;
     const elapsed = status.time && before.time ? (timestampDate(status.time).getTime() - timestampDate(before.time).getTime()) / 1000 : 0;
-    // A server that began anew begins at 0.
+    // The counters of a restarted server start at 0.
     const grown = status.total && before.total ? Number(of(status.total) - of(before.total)) : 0;
     return elapsed > 0 ? Math.max(0, grown / elapsed) : 0;
   });

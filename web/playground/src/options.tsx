@@ -7,12 +7,12 @@ import { Icon } from "./icons.tsx";
 import { modelOf } from "./server.ts";
 import { change } from "./store.ts";
 
-/** Whether the options are shown. Where they would cover the chat, only when they are asked for. */
+/** Whether the options are shown. On narrow screens they cover the chat and are hidden at first. */
 const beside = window.matchMedia("(min-width: 70rem)");
 export const optionsShown = signal(beside.matches);
 beside.addEventListener("change", () => (optionsShown.value = beside.matches));
 
-/** Number fields: their range, and the value that changes nothing where a model names no default. */
+/** Range of each numeric field, and the value that has no effect, for models without a default. */
 const fields: { name: NumberName; label: string; min: number; max?: number; step: number; otherwise: string }[] = [
   { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "the engine's" },
   { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "the engine's" },
@@ -69,14 +69,14 @@ export function OptionsPanel({ conversation }: { conversation: Conversation }) {
   );
 }
 
-/** What holds for a number that is left out; of two models that differ, both. */
+/** Returns the default of a number; for two models with different defaults, both. */
 function standardOf(models: ModelInfo[], name: NumberName): string | undefined {
   const values = models.map((m) => (m.defaults as Partial<Record<NumberName, unknown>> & SamplingDefaults | undefined)?.[name]);
   const known = [...new Set(values.filter((v) => v !== undefined))];
   return known.length > 0 ? known.map((v) => String(Math.round(Number(v) * 1e4) / 1e4)).join(" / ") : undefined;
 }
 
-/** The models that don't do what a group of options is for. */
+/** Returns the models that don't support a group of options. */
 function lacking(models: ModelInfo[], feature: "logprobs" | "structuredOutput" | "tools"): string[] {
   return models.filter((m) => m.features && !m.features[feature]).map((m) => m.name);
 }
@@ -113,7 +113,7 @@ interface NumberProps {
   max?: number;
   step: number;
   value: number | undefined;
-  /** What holds where it is left empty. */
+  /** Default of an empty field. */
   standard: string;
   onInput: (value: number | undefined) => void;
 }
@@ -160,7 +160,7 @@ interface AreaProps {
   onInput: (value: string) => void;
 }
 
-/** Keeps the text as it is typed, which need not be what is made of it. */
+/** Keeps the typed string, which may differ from the parsed value. */
 function Area({ label, value, rows, placeholder, mono = false, trouble = "", onInput }: AreaProps) {
   const id = useId();
   const [typed, type] = useState<string>();

@@ -5,7 +5,7 @@ import { apiKey, keyIsKept, setKey } from "./settings.ts";
 import { type Action, control, controlling, isReady, models, stateOf, tasksOf } from "./server.ts";
 import { signal } from "@preact/signals";
 
-/** Picks one of the live models: those that fit first, and with the others why they don't. */
+/** Selects one of the live models: the suitable models first, then the others with the reason. */
 export function ModelPicker({ label, value, fits, onInput }: { label: string; value: string; fits: (model: ModelInfo) => boolean; onInput: (name: string) => void }) {
   const id = useId();
   const all = models.value ?? [];
@@ -27,10 +27,10 @@ export function ModelPicker({ label, value, fits, onInput }: { label: string; va
   );
 }
 
-/** The button that loads or unloads a model, where that is allowed, and what came of it. */
+/** The button that loads or unloads a model if that is allowed, and the result of the last action. */
 export function Control({ model }: { model: ModelInfo }) {
   const state = controlling.value[model.name];
-  const busy = typeof state === "string" ? state : undefined; // which the model's state may be ahead of
+  const busy = typeof state === "string" ? state : undefined; // the reported state may be newer than the action
   const action = busy ?? (model.loadAllowed ? "load" : model.unloadAllowed ? "unload" : undefined);
   return (
     <>
@@ -48,7 +48,7 @@ const says = (action: Action, busy: boolean) => (action === "load" ? (busy ? "Lo
 
 export const keyAsked = signal(false);
 
-/** What went wrong, and the way on. */
+/** The error, and what the user can do. */
 export function Trouble({ failure, children }: { failure: Failure; children?: preact.ComponentChildren }) {
   return (
     <div class="failure" role="alert">
@@ -60,7 +60,7 @@ export function Trouble({ failure, children }: { failure: Failure; children?: pr
   );
 }
 
-/** Asks for the API key. */
+/** Form for the API key. */
 export function KeyDialog() {
   const id = useId();
   if (!keyAsked.value) return null;

@@ -1,4 +1,4 @@
-// Asks models, and puts their answers where they are shown.
+// Sends requests to models and stores their responses in conversations.
 import { FinishReason, type ChatDelta } from "@trident/client";
 import { Reader } from "./announce.ts";
 import { requestOf, type Answer, type Call, type Conversation, type Place, type Reply, type Token } from "./conversation.ts";
@@ -6,10 +6,10 @@ import { failureOf, isLeaving, sentence } from "./failure.ts";
 import { trident } from "./server.ts";
 import { change, changeAnswer, conversations } from "./store.ts";
 
-/** What ends the answers that are being written, by conversation. */
+/** Abort controllers of the running responses, by conversation. */
 const leaving = new Map<string, Set<AbortController>>();
 
-/** Says something to all models of a conversation. */
+/** Sends a message to all models of a conversation. */
 export function say(id: string, text: string): void {
   let turn = 0;
   change(id, (c) => {
@@ -19,20 +19,20 @@ export function say(id: string, text: string): void {
   askAll(id, turn);
 }
 
-/** Says something else in a turn's place; what followed is gone. */
+/** Replaces the message of a turn and removes the later turns. */
 export function edit(id: string, turn: number, text: string): void {
   stop(id);
   change(id, (c) => ({ ...c, updated: Date.now(), turns: [...c.turns.slice(0, turn), { ...c.turns[turn]!, text, replies: c.models.map(() => []) }] }));
   askAll(id, turn);
 }
 
-/** Asks one model again, in the last turn or in an earlier one; what followed is gone. */
+/** Repeats the request to one model in this turn and removes the later turns. */
 export function retry(id: string, { turn, lane, step }: Place): void {
   change(id, (c) => ({ ...c, turns: c.turns.slice(0, turn + 1).map((t, i) => (i === turn ? { ...t, replies: withReply(t.replies, lane, (r) => r.slice(0, step)) } : t)) }));
   void ask(id, { turn, lane, step });
 }
 
-/** Gives the results of tools, and asks on. */
+/** Adds the results of tool calls and continues the response. */
 export function giveResults(id: string, turn: number, lane: number, results: { call: string; text: string }[]): void {
   let step = 0;
   change(id, (c) => ({
@@ -50,7 +50,7 @@ export function giveResults(id: string, turn: number, lane: number, results: { c
   void ask(id, { turn, lane, step });
 }
 
-/** Ends the answers that are being written; the server stops the models. */
+/** Aborts the running responses; the server stops the models. */
 export function stop(id: string): void {
   leaving.get(id)?.forEach((controller) => controller.abort());
 }
@@ -86,7 +86,7 @@ async function ask(id: string, place: Place): Promise<void> {
   }
 }
 
-/** Writer takes an answer as it comes, and shows it at most once a frame. */
+/** Writer collects a response and updates the page at most once per frame. */
 class Writer {
   #answer: Answer;
   readonly #show: (answer: Answer) => void;
@@ -99,7 +99,7 @@ class Writer {
     this.#show = show;
   }
 
-  /** Asks, and writes until the answer ends in whatever way. */
+  /** Sends the request, and writes until the response ends or fails. */
   async write(conversation: Conversation, place: Place, signal: AbortSignal): Promise<void> {
     try {
       const stream = trident.value.chat.stream(requestOf(conversation, place), { signal });
@@ -108,7 +108,8 @@ class Writer {
       this.#end("done");
     } catch (thrown) {
       if (signal.aborted || isLeaving(thrown)) return this.#end("stopped");
-      // What isn't the server's is a sentence of our own: options that can't be sent.
+      // An Error that isn't from the server is a sentence of the page: invalid
+      // options.
       const failure = thrown instanceof Error && thrown.name === "Error" ? { text: sentence(thrown.message), requestId: "", needsKey: false } : failureOf(thrown);
       this.#set({ failure });
       this.#end("failed");
@@ -132,7 +133,7 @@ class Writer {
 
   #set(by: Partial<Answer>): void {
     this.#answer = { ...this.#answer, ...by };
-    // A page that nobody sees has no frames; the end shows it all.
+    // A hidden page has no frames; the end of the response updates everything.
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#show(this.#answer);

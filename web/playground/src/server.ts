@@ -1,29 +1,29 @@
-// The server as all parts of the page see it: one client, the models as they change,
-// and whether it answers.
+// State of the server that all parts of the page share: one client, the live models,
+// and whether the server responds.
 import { computed, effect, signal } from "@preact/signals";
 import { createTrident, ModelState, ModelTask, type ModelInfo } from "@trident/client";
 import { failureOf, isLeaving, type Failure } from "./failure.ts";
 import { apiKey } from "./settings.ts";
 
-/** Address of the server: where the page is, without a slash at its end. */
+/** Address of the server: the page's own address without a trailing slash. */
 export const serverUrl = new URL(".", location.href).href.replace(/\/$/, "");
 
 export const trident = computed(() => createTrident({ baseUrl: serverUrl, apiKey: apiKey.value }));
 
-/** The models by name; undefined before the server has told. */
+/** The models by name; undefined before the first message of the server. */
 export const models = signal<ModelInfo[] | undefined>(undefined);
 
-/** Why the models aren't followed now; undefined while they are. */
+/** Why the models can't be watched now; undefined while they are watched. */
 export const trouble = signal<Failure | undefined>(undefined);
 
-/** Whether anybody looks at the page. Streams that nobody looks at would take connections of the browser's few. */
+/** Whether the page is visible. Streams of a hidden page would use up the browser's few connections. */
 export const visible = signal(!document.hidden);
 document.addEventListener("visibilitychange", () => (visible.value = !document.hidden));
 
 const firstWait = 1_000; // milliseconds, doubled up to lastWait
 const lastWait = 15_000;
 
-/** Follows what a call streams, again and again, until the signal ends it. */
+/** Reads a stream, and reopens it when it ends, until the signal is aborted. */
 export async function follow<T>(call: (signal: AbortSignal) => AsyncIterable<T>, got: (message: T, isFirst: boolean) => void, signal: AbortSignal): Promise<void> {
   let wait = firstWait;
   while (!signal.aborted) {
@@ -38,14 +38,14 @@ export async function follow<T>(call: (signal: AbortSignal) => AsyncIterable<T>,
     } catch (thrown) {
       if (signal.aborted || isLeaving(thrown)) return;
       trouble.value = failureOf(thrown);
-      if (trouble.value.needsKey) return; // another key begins anew
+      if (trouble.value.needsKey) return; // a new key starts the stream again
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, lastWait);
   }
 }
 
-/** Keeps models as they are at the server, while somebody looks. */
+/** Keeps models equal to the server's list while the page is visible. */
 export function followModels(): void {
   effect(() => {
     const client = trident.value;
@@ -65,7 +65,7 @@ export function followModels(): void {
   });
 }
 
-/** The model of a name or alias. */
+/** Returns the model with this name or alias. */
 export function modelOf(name: string): ModelInfo | undefined {
   return models.value?.find((m) => m.name === name || m.aliases.includes(name));
 }
@@ -97,7 +97,7 @@ export const tasksOf = (model: ModelInfo) => model.tasks.flatMap((task) => tasks
 
 export type Action = "load" | "unload";
 
-/** Models that are being loaded or unloaded by this page, and what came of those that failed. */
+/** Models that this page is loading or unloading, and the errors of those that failed. */
 export const controlling = signal<Record<string, Action | Failure>>({});
 
 /** Loads or unloads a model. */
@@ -109,6 +109,6 @@ export async function control(name: string, action: Action): Promise<void> {
   } catch (thrown) {
     failure = failureOf(thrown);
   }
-  const { [name]: _, ...others } = controlling.value; // as they are by now
+  const { [name]: _, ...others } = controlling.value; // the state may have changed during the call
   controlling.value = failure ? { ...others, [name]: failure } : others;
 }

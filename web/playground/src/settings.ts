@@ -8,7 +8,10 @@ export type Theme = (typeof themes)[number];
 const kept = read("theme");
 export const theme = signal<Theme>(themes.find((name) => name === kept) ?? "auto");
 
-/** The API key. It is kept until the tab is closed, or for good where the user says so; never in an address. */
+/**
+ * The API key. It is kept until the tab is closed, or permanently if the user chooses that; it
+ * never appears in an address.
+ */
 export const apiKey = signal(String(read("key", "session") ?? read("key") ?? ""));
 export const keyIsKept = signal(read("key") !== undefined);
 

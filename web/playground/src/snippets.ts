@@ -1,21 +1,21 @@
 import { create, toJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { ChatRequestSchema, EmbedRequestSchema, Role, ToolMode, type ChatInit, type ChatRequest, type EmbedInit } from "@trident/client";
 
-/** Snippet is a program that makes a request again. */
+/** Snippet is a program that repeats a request. */
 export interface Snippet {
   language: "curl" | "Python" | "Node" | "Go";
-  /** What it needs, in words; empty for nothing. */
+  /** The program's requirements as a sentence; empty for none. */
   needs: string;
   code: string;
 }
 
-/** Target is where a snippet asks: the server's address, without a slash at its end, and whether it wants a key. */
+/** Target is the server's address without a trailing slash, and whether the server requires a key. */
 export interface Target {
   url: string;
   key: boolean;
 }
 
-/** The programs that stream the answer to this chat. */
+/** Returns programs that stream the response to this chat. */
 export function chatSnippets(request: ChatInit, target: Target): Snippet[] {
   const body = chatBody(create(ChatRequestSchema, request));
   const typed = toJson(ChatRequestSchema, create(ChatRequestSchema, request));
@@ -41,7 +41,7 @@ console.log();`, target),
   ];
 }
 
-/** The programs that make these vectors. */
+/** Returns programs that compute these vectors. */
 export function embeddingSnippets(request: EmbedInit, target: Target): Snippet[] {
   const message = create(EmbedRequestSchema, request);
   const body: JsonObject = { model: message.model, input: message.input.map(({ input }) => (input.case === "text" ? input.value : "")) };
@@ -61,7 +61,7 @@ export function embeddingSnippets(request: EmbedInit, target: Target): Snippet[]
   ];
 }
 
-/** A chat's request as OpenAI's API has it, with vLLM's names for what that lacks. */
+/** Returns a chat request in the format of OpenAI's API, with vLLM's names for fields that OpenAI's API lacks. */
 export function chatBody(request: ChatRequest): JsonObject {
   const body: JsonObject = {
     model: request.model,
@@ -127,7 +127,7 @@ function choiceOf({ toolChoice }: ChatRequest): JsonValue | undefined {
   }
 }
 
-// The key stands in no program: it comes from the environment.
+// The programs read the key from the environment and never contain it.
 const keyName = "TRIDENT_API_KEY";
 
 function curl(path: string, body: JsonObject, { url, key }: Target): Snippet {
@@ -139,7 +139,7 @@ JSON`;
   return { language: "curl", needs: "", code };
 }
 
-/** Arguments that OpenAI's SDK for Python knows by name. */
+/** Parameters that OpenAI's SDK for Python has as named arguments. */
 const named = new Set([
   "model", "messages", "max_tokens", "temperature", "top_p", "presence_penalty", "frequency_penalty", "seed", "stop", "reasoning_effort",
   "logprobs", "top_logprobs", "response_format", "tools", "tool_choice", "stream", "input", "dimensions",
@@ -160,7 +160,7 @@ ${use}`;
   return { language: "Python", needs: "pip install openai", code };
 }
 
-/** A value as Python writes it. */
+/** Returns a value as a Python literal. */
 function pythonOf(value: JsonValue, indent: string): string {
   const deeper = indent + "    ";
   if (value === null) return "None";
@@ -186,7 +186,8 @@ ${use}`;
 
 function go(service: string, message: string, request: JsonValue, use: string, { url, key }: Target): Snippet {
   const json = JSON.stringify(request, null, 2);
-  // Neither of Go's two ways to write a text is good for all.
+  // A Go literal in backquotes can't contain a backquote; an interpreted
+  // literal is hard to read. So the choice depends on the JSON.
   const literal = json.includes("`") ? JSON.stringify(JSON.stringify(request)) : "`" + json + "`";
   const [imports, context] = key
     ? ['	"net/http"\n	"os"\n', `	ctx, info := connect.NewClientContext(context.Background())

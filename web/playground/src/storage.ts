@@ -1,7 +1,7 @@
-// What the page keeps in the browser. Storage may be full, switched off or
-// written by a later version: then the page goes on without it.
+// Storage in the browser. It may be full, disabled, or written by a later
+// version; then the page works without it.
 
-/** Where something is kept: for good, or until the tab is closed. */
+/** Lifetime of a value: permanent, or until the tab is closed. */
 type Place = "local" | "session";
 
 const prefix = "trident.";
@@ -14,7 +14,7 @@ function storageOf(place: Place): Storage | undefined {
   }
 }
 
-/** Reads what was kept under a name; undefined where there is nothing that can be read. */
+/** Returns the value with this name; undefined if it is missing or can't be read. */
 export function read(name: string, place: Place = "local"): unknown {
   try {
     const text = storageOf(place)?.getItem(prefix + name);
@@ -24,7 +24,7 @@ export function read(name: string, place: Place = "local"): unknown {
   }
 }
 
-/** Keeps a value, or forgets it where it is undefined. False where that failed. */
+/** Stores a value, or removes it if it is undefined. Returns false on failure. */
 export function write(name: string, value: unknown, place: Place = "local"): boolean {
   try {
     if (value === undefined) storageOf(place)?.removeItem(prefix + name);
@@ -35,7 +35,7 @@ export function write(name: string, value: unknown, place: Place = "local"): boo
   }
 }
 
-/** The names that begin so, of what is kept for good. */
+/** Returns the names of permanent values with this prefix. */
 export function names(start: string): string[] {
   try {
     return Object.keys(localStorage).flatMap((key) => (key.startsWith(prefix + start) ? [key.slice(prefix.length)] : []));

@@ -1,4 +1,4 @@
-// The conversations, as they are shown and as the browser keeps them.
+// The conversations, as the page shows them and as the browser stores them.
 import { computed, signal } from "@preact/signals";
 import { noOptions, answerOf, type Answer, type Conversation, type Options, type Place } from "./conversation.ts";
 import { names, read, write } from "./storage.ts";
@@ -8,13 +8,13 @@ const place = "chat.";
 export const views = ["chat", "embeddings", "models", "metrics"] as const;
 export type View = (typeof views)[number];
 
-/** Storage that could not be written, as a sentence; empty where all is well. */
+/** A sentence about a failed write to the storage; empty if there is no failure. */
 export const storageTrouble = signal("");
 
-/** All conversations, the last used first. */
+/** All conversations, the most recently used first. */
 export const conversations = signal<Conversation[]>(load());
 
-/** Route is the address behind the #: a view, and of the chats which one. */
+/** Route is the part of the address after the #: a view, and for chats the conversation. */
 export const route = signal(routeOf(location.hash));
 window.addEventListener("hashchange", () => (route.value = routeOf(location.hash)));
 
@@ -23,13 +23,13 @@ function routeOf(hash: string): { view: View; id: string } {
   return { view: views.find((name) => name === view) ?? "chat", id };
 }
 
-/** A conversation that has not begun; it is kept from its first turn on. */
+/** A conversation without turns; it is stored from its first turn on. */
 const draft = signal<Conversation>(fresh());
 
 /** The conversation that is shown. */
 export const current = computed(() => conversations.value.find((c) => c.id === route.value.id) ?? draft.value);
 
-/** Changes the conversation of an identifier, if there still is one. */
+/** Changes the conversation with this identifier, if it still exists. */
 export function change(id: string, to: (conversation: Conversation) => Conversation): void {
   if (draft.value.id === id) {
     const next = to(draft.value);
@@ -40,14 +40,14 @@ export function change(id: string, to: (conversation: Conversation) => Conversat
     conversations.value = [next, ...conversations.value];
     draft.value = fresh(next);
     location.hash = `#/chat/${id}`;
-    route.value = { view: "chat", id }; // the event comes later
+    route.value = { view: "chat", id }; // the hashchange event comes later
   } else {
     conversations.value = conversations.value.map((c) => (c.id === id ? to(c) : c));
   }
   keepSoon(id);
 }
 
-/** Changes the answer at a place. */
+/** Changes the response at this position. */
 export function changeAnswer(id: string, { turn, lane, step }: Place, by: Partial<Answer>): void {
   change(id, (c) => ({
     ...c,
@@ -65,7 +65,7 @@ export function remove(id: string): void {
   if (route.value.id === id) startNew();
 }
 
-/** Leads to an empty conversation with the models and options of the one that is shown. */
+/** Opens an empty conversation with the models and options of the current one. */
 export function startNew(): void {
   draft.value = fresh(current.value);
   location.hash = "#/chat";
@@ -86,7 +86,7 @@ function load(): Conversation[] {
     .sort((a, b) => b.updated - a.updated);
 }
 
-/** Answers that were being written when the page was left have stopped. */
+/** Marks responses that were running when the page was closed as stopped. */
 function settled(c: Conversation): Conversation {
   const options: Options = { ...noOptions, ...c.options };
   const turns = c.turns.map((turn) => ({
@@ -99,7 +99,7 @@ function settled(c: Conversation): Conversation {
 const waiting = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Keeps a conversation within half a second, or when the page is left. */
+/** Stores a conversation within half a second, or when the page is closed. */
 function keepSoon(id: string): void {
   waiting.add(id);
   timer ??= setTimeout(keep, 500);
@@ -121,7 +121,7 @@ function keep(): void {
 window.addEventListener("pagehide", keep);
 document.addEventListener("visibilitychange", () => document.hidden && keep());
 
-/** Whether an answer of the conversation is being written. */
+/** Reports whether a response of the conversation is running. */
 export function isRunning(conversation: Conversation): boolean {
   return conversation.turns.at(-1)?.replies.some((reply) => answerOf(reply)?.state === "running") ?? false;
 }

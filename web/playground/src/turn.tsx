@@ -12,7 +12,7 @@ import { apiKey } from "./settings.ts";
 import { chatSnippets } from "./snippets.ts";
 import { serverUrl } from "./server.ts";
 
-/** What the user said, and below it the reply of each model. */
+/** The user's message, and below it the reply of each model. */
 export const TurnView = memo(function TurnView({ conversation, turn, at }: { conversation: Conversation; turn: Turn; at: number }) {
   return (
     <li class="turn">
@@ -73,7 +73,7 @@ function focusOnce(element: HTMLElement | null): void {
   element.focus();
 }
 
-/** Enter sends; with shift, or while an input method composes, it doesn't. */
+/** Enter sends the message, except with Shift or during input-method composition. */
 export function isSend(event: KeyboardEvent): boolean {
   return event.key === "Enter" && !event.shiftKey && !event.isComposing;
 }
@@ -96,7 +96,7 @@ function ReplyView({ conversation, reply, turn, lane }: { conversation: Conversa
   );
 }
 
-/** Asks for the results of tools. */
+/** Form for the results of tool calls. */
 function Results({ calls, onGive }: { calls: Call[]; onGive: (results: { call: string; text: string }[]) => void }) {
   const id = useId();
   return (
@@ -158,7 +158,7 @@ function Toggle({ on, onClick, children }: { on: boolean; onClick: () => void; c
 
 const endings: Record<string, string> = { stop: "", length: "ended at the limit of tokens", content_filter: "the rest was withheld", tool_calls: "waits for tools" };
 
-/** How fast the answer came, and how long it is. */
+/** Speed and length of the response. */
 function Figures({ answer }: { answer: Answer }) {
   const speed = speedOf(answer);
   const exact = answer.completionTokens !== undefined || answer.tokens.length > 0;
@@ -190,7 +190,7 @@ function pretty(json: string): string {
   }
 }
 
-/** The request and the response, and the programs that make the request again. */
+/** The request and the response as JSON, and the programs that repeat the request. */
 function Code({ conversation, answer, place }: { conversation: Conversation; answer: Answer; place: Place }) {
   const id = useId();
   try {
@@ -202,11 +202,11 @@ function Code({ conversation, answer, place }: { conversation: Conversation; ans
     ];
     return <Tabs name={id} label="Request, response and code" panes={panesOf(messages, snippets)} />;
   } catch (error) {
-    return <p class="note">{(error as Error).message}</p>; // options that could not be sent
+    return <p class="note">{(error as Error).message}</p>; // the options are invalid
   }
 }
 
-/** The answer as ChatService gives it in one piece. */
+/** Returns the response as ChatService.Chat returns it. */
 function responseOf(answer: Answer) {
   const encode = (text: string) => new TextEncoder().encode(text);
   return toJson(ChatResponseSchema, create(ChatResponseSchema, {

@@ -1,4 +1,4 @@
-// The parts of the playground that need no browser.
+// Tests of the parts of the playground that need no browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
@@ -32,7 +32,7 @@ test("a request has each model's own answers, and what is asked now", () => {
   });
   const texts = (lane: number) => requestOf(c, { turn: 2, lane, step: 0 }).messages!.map((m) => m.content);
   assert.deepEqual(texts(0), ["Be brief.", "one", "A1", "two", "A2", "three"]);
-  assert.deepEqual(texts(1), ["Be brief.", "one", "B1", "three"]); // b never answered two
+  assert.deepEqual(texts(1), ["Be brief.", "one", "B1", "three"]); // b never answered "two"
   const { messages, ...rest } = requestOf(c, { turn: 0, lane: 1, step: 0 });
   assert.deepEqual(messages!.map((m) => m.role), [Role.SYSTEM, Role.USER]);
   assert.deepEqual(rest, { model: "b", temperature: 0, seed: 7n, stop: ["x"], logprobs: true, topLogprobs: 3 });

@@ -7,8 +7,8 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_chat: GenFile;
 /**
- * ChatMessage is one turn of a conversation. An answer's message can be sent back
- * as it came.
+ * ChatMessage is one turn of a conversation. The message of a response can be sent
+ * back unchanged.
  *
  * @generated from message trident.v1.ChatMessage
  */
@@ -20,49 +20,49 @@ export type ChatMessage = Message<"trident.v1.ChatMessage"> & {
      */
     role: Role;
     /**
-     * Text. May be empty; U+0000 is kept. Empty beside tool_calls means that there
-     * is none, which some templates tell apart from an empty text.
+     * Text. It may be empty; U+0000 is kept. Beside tool_calls an empty content means
+     * null, which some templates distinguish from an empty string.
      *
      * @generated from field: string content = 2;
      */
     content: string;
     /**
-     * Name to tell authors of the same role apart; empty means none. Reaches the
-     * model only where its template uses it.
+     * Name that distinguishes authors of the same role. Empty means no name. The
+     * name reaches the model only if its template uses it.
      *
      * @generated from field: string name = 3;
      */
     name: string;
     /**
-     * The content in parts, instead of content: texts, and images for models that
-     * read them.
+     * The content as parts, instead of content: text, and images for models with
+     * image input.
      *
      * @generated from field: repeated trident.v1.ContentPart parts = 4;
      */
     parts: ContentPart[];
     /**
-     * Calls that the assistant made. Only of ROLE_ASSISTANT.
+     * Tool calls of the assistant. Only allowed for ROLE_ASSISTANT.
      *
      * @generated from field: repeated trident.v1.ToolCall tool_calls = 5;
      */
     toolCalls: ToolCall[];
     /**
-     * Which call this message answers. Required of ROLE_TOOL, without effect
-     * elsewhere.
+     * Identifier of the tool call that this message answers. Required for ROLE_TOOL,
+     * without effect for other roles.
      *
      * @generated from field: string tool_call_id = 6;
      */
     toolCallId: string;
     /**
-     * The assistant's refusal, which stands for the content where there is none.
-     * Only of ROLE_ASSISTANT.
+     * The assistant's refusal, which replaces the content if the content is empty.
+     * Only allowed for ROLE_ASSISTANT.
      *
      * @generated from field: string refusal = 7;
      */
     refusal: string;
     /**
-     * What the assistant thought before its text; shown to the model again by
-     * templates that do so. Only of ROLE_ASSISTANT.
+     * The assistant's reasoning before its text. Some templates show it to the model
+     * again. Only allowed for ROLE_ASSISTANT.
      *
      * @generated from field: string reasoning = 8;
      */
@@ -94,7 +94,7 @@ export type ContentPart = Message<"trident.v1.ContentPart"> & {
         case: "text";
     } | {
         /**
-         * An image, of ROLE_USER.
+         * An image. Only allowed for ROLE_USER.
          *
          * @generated from field: trident.v1.ImageUrl image_url = 2;
          */
@@ -117,8 +117,8 @@ export declare const ContentPartSchema: GenMessage<ContentPart>;
  */
 export type ImageUrl = Message<"trident.v1.ImageUrl"> & {
     /**
-     * A data: URI in base64, or a public address that the server fetches where its
-     * operator allows that. Required.
+     * A data: URI in base64, or a public address that the server fetches if its
+     * operator allows it. Required.
      *
      * @generated from field: string url = 1;
      */
@@ -130,7 +130,7 @@ export type ImageUrl = Message<"trident.v1.ImageUrl"> & {
  */
 export declare const ImageUrlSchema: GenMessage<ImageUrl>;
 /**
- * Tool is what the model may call.
+ * Tool is a tool that the model may call.
  *
  * @generated from message trident.v1.Tool
  */
@@ -142,7 +142,7 @@ export type Tool = Message<"trident.v1.Tool"> & {
      */
     tool: {
         /**
-         * A function of the caller's.
+         * A function of the caller.
          *
          * @generated from field: trident.v1.FunctionTool function = 1;
          */
@@ -171,21 +171,22 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
      */
     name: string;
     /**
-     * What it does, for the model. Empty for nothing.
+     * Description of the function for the model. Empty means no description.
      *
      * @generated from field: string description = 2;
      */
     description: string;
     /**
-     * JSON schema of its arguments, as JSON text: its keys keep their order, which
-     * reaches the prompt. Empty for a function without arguments.
+     * JSON schema of the arguments, as a JSON string. Its keys keep their order,
+     * which reaches the prompt. Empty means a function without arguments.
      *
      * @generated from field: string parameters = 3;
      */
     parameters: string;
     /**
-     * Whether calls must hold to the schema. They do where a call is demanded, by
-     * tool_choice; elsewhere it has no effect. Unset is left out of the prompt.
+     * Whether the arguments of calls must match the schema. For tool calls that
+     * tool_choice forces, they always match. For other calls the field has no
+     * effect. If unset, the field is left out of the prompt.
      *
      * @generated from field: optional bool strict = 4;
      */
@@ -197,7 +198,7 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
  */
 export declare const FunctionToolSchema: GenMessage<FunctionTool>;
 /**
- * ToolChoice says whether a tool is called, or which.
+ * ToolChoice selects whether the model calls a tool, and which one.
  *
  * @generated from message trident.v1.ToolChoice
  */
@@ -209,7 +210,7 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
      */
     choice: {
         /**
-         * Whether a tool is called.
+         * Whether the model calls a tool.
          *
          * @generated from field: trident.v1.ToolMode mode = 1;
          */
@@ -217,7 +218,8 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
         case: "mode";
     } | {
         /**
-         * Name of the function that is called: a constraint on the answer.
+         * Name of the function that the model must call. The response is constrained
+         * to a call of it.
          *
          * @generated from field: string function = 2;
          */
@@ -234,13 +236,13 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
  */
 export declare const ToolChoiceSchema: GenMessage<ToolChoice>;
 /**
- * ToolCall is a call that an answer makes.
+ * ToolCall is a tool call in a response.
  *
  * @generated from message trident.v1.ToolCall
  */
 export type ToolCall = Message<"trident.v1.ToolCall"> & {
     /**
-     * Identifier of the call, for the message that answers it. Required.
+     * Identifier of the call, which the message with the result repeats. Required.
      *
      * @generated from field: string id = 1;
      */
@@ -252,9 +254,9 @@ export type ToolCall = Message<"trident.v1.ToolCall"> & {
      */
     name: string;
     /**
-     * Arguments as the model wrote them, usually a JSON object: check them before use.
-     * Empty is {}. Arguments of an earlier call that aren't a JSON object with distinct
-     * keys reach the chat template as a string.
+     * Arguments as the model wrote them, usually a JSON object. Check them before
+     * use. Empty is {}. Arguments of an earlier call that aren't a JSON object with
+     * distinct keys reach the chat template as a string.
      *
      * @generated from field: string arguments = 3;
      */
@@ -266,14 +268,14 @@ export type ToolCall = Message<"trident.v1.ToolCall"> & {
  */
 export declare const ToolCallSchema: GenMessage<ToolCall>;
 /**
- * ToolCallDelta is the next piece of a call.
+ * ToolCallDelta is the next piece of a tool call.
  *
  * @generated from message trident.v1.ToolCallDelta
  */
 export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
     /**
-     * Position of the call in its answer, from 0. The pieces of one call come
-     * together, the calls one after the other.
+     * Position of the call in its response, from 0. All pieces of one call come
+     * before the pieces of the next call.
      *
      * @generated from field: uint32 index = 1;
      */
@@ -285,7 +287,7 @@ export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
      */
     id: string;
     /**
-     * Name of the function. Only beside the id.
+     * Name of the function. Only in the piece with the id.
      *
      * @generated from field: string name = 3;
      */
@@ -303,16 +305,16 @@ export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
  */
 export declare const ToolCallDeltaSchema: GenMessage<ToolCallDelta>;
 /**
- * ChatRequest asks for the next turn of a conversation. An unset option is the
- * model's own default, which its model card or its engine gives. An option that
- * the model cannot honour is refused, never ignored.
+ * ChatRequest asks for the next turn of a conversation. An unset option has the
+ * default of the model, from its model card or its engine. The server refuses an
+ * option that the model doesn't support; it never ignores one.
  *
  * @generated from message trident.v1.ChatRequest
  */
 export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
     /**
-     * Model, as the server lists it; an alias or the name of a LoRA adapter is as
-     * good. Required.
+     * Name of the model, as the server lists it, an alias, or the name of a LoRA
+     * adapter. Required.
      *
      * @generated from field: string model = 1;
      */
@@ -324,135 +326,139 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     messages: ChatMessage[];
     /**
-     * Most tokens to generate for each choice, 1 or more. Unset means as many as
-     * the context has room for.
+     * Maximum number of tokens to generate for each choice, 1 or more. Unset means
+     * as many as the context has room for.
      *
      * @generated from field: optional uint32 max_tokens = 3;
      */
     maxTokens?: number | undefined;
     /**
-     * Randomness, 0 to 2. 0 always takes the likeliest token.
+     * Randomness, 0 to 2. 0 always selects the likeliest token.
      *
      * @generated from field: optional double temperature = 4;
      */
     temperature?: number | undefined;
     /**
-     * Share of probability to choose from, 0 to 1: the likeliest tokens whose
-     * probabilities reach it. 1 is no restriction.
+     * Nucleus sampling, 0 to 1: the model samples from the likeliest tokens whose
+     * probabilities add up to this value. 1 is no restriction.
      *
      * @generated from field: optional double top_p = 5;
      */
     topP?: number | undefined;
     /**
-     * Number of likeliest tokens to choose from. 0 is no restriction.
+     * Number of likeliest tokens to sample from. 0 is no restriction.
      *
      * @generated from field: optional uint32 top_k = 6;
      */
     topK?: number | undefined;
     /**
-     * Least probability of a token as a share of the likeliest one's, 0 to 1. 0 is
-     * no restriction.
+     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to
+     * 1. 0 is no restriction.
      *
      * @generated from field: optional double min_p = 7;
      */
     minP?: number | undefined;
     /**
-     * Start of the random numbers. Equal requests with equal seeds tend to give
-     * equal answers; engines that batch do not promise it. The answers of n have
-     * seeds of their own, one after the other.
+     * Seed of the random numbers. Equal requests with equal seeds usually get equal
+     * responses, but engines that batch requests don't guarantee it. With n above 1,
+     * the choices have consecutive seeds.
      *
      * @generated from field: optional int64 seed = 8;
      */
     seed?: bigint | undefined;
     /**
-     * Texts that end the answer, at most 4, none of them empty. They are not part
-     * of the answer.
+     * Stop sequences, which end the generated text: at most 4, none of them empty.
+     * The text doesn't contain them.
      *
      * @generated from field: repeated string stop = 9;
      */
     stop: string[];
     /**
-     * Taken off the score of every token that the answer already holds, -2 to 2. 0
-     * is neutral; above it, new tokens are likelier.
+     * Penalty subtracted from the score of each token that the generated text
+     * already contains, -2 to 2. 0 has no effect; above 0, new tokens are likelier.
      *
      * @generated from field: optional double presence_penalty = 10;
      */
     presencePenalty?: number | undefined;
     /**
-     * Taken off the score of a token for each time that the answer already holds
-     * it, -2 to 2. 0 is neutral; above it, repetition is less likely.
+     * Penalty subtracted from the score of a token for each of its occurrences in
+     * the generated text, -2 to 2. 0 has no effect; above 0, repetition is less
+     * likely.
      *
      * @generated from field: optional double frequency_penalty = 11;
      */
     frequencyPenalty?: number | undefined;
     /**
-     * Factor by which the score of every token that prompt or answer already hold
-     * shrinks, above 0. 1 is neutral; above it, repetition is less likely.
+     * Factor that reduces the score of each token that the prompt or the generated
+     * text already contains, above 0. 1 has no effect; above 1, repetition is less
+     * likely.
      *
      * @generated from field: optional double repetition_penalty = 12;
      */
     repetitionPenalty?: number | undefined;
     /**
-     * True returns the log probability of every token of the answer.
+     * True returns the log probability of each generated token.
      *
      * @generated from field: bool logprobs = 13;
      */
     logprobs: boolean;
     /**
-     * Number of likeliest tokens to return at each position, 0 to 20. Above 0 it
-     * needs logprobs.
+     * Number of likeliest tokens to return at each position, 0 to 20. Above 0,
+     * logprobs must be true.
      *
      * @generated from field: uint32 top_logprobs = 14;
      */
     topLogprobs: number;
     /**
-     * Number of independent answers, up to 128; 0 means 1. The prompt is counted
-     * once, every answer's tokens are.
+     * Number of independent choices, up to 128; 0 means 1. Usage contains the
+     * prompt's tokens once and the tokens of each choice.
      *
      * @generated from field: uint32 n = 15;
      */
     n: number;
     /**
-     * Least number of tokens of each answer: before it no stop counts. Not above
-     * max_tokens.
+     * Minimum number of tokens of each choice. Before it, stop sequences and stop
+     * tokens have no effect. Not above max_tokens.
      *
      * @generated from field: optional uint32 min_tokens = 16;
      */
     minTokens?: number | undefined;
     /**
-     * Token ids that end an answer, at most 4096.
+     * Ids of the tokens that end a choice, at most 4096.
      *
      * @generated from field: repeated uint32 stop_token_ids = 17;
      */
     stopTokenIds: number[];
     /**
-     * True keeps the stop text at the end of the answer. Unset is false.
+     * True keeps the stop sequence at the end of the text. Unset is false.
      *
      * @generated from field: optional bool include_stop = 18;
      */
     includeStop?: boolean | undefined;
     /**
-     * True goes on after the end-of-text token, until another limit ends the
-     * answer. Unset is false.
+     * True continues after the end-of-text token, until another limit ends the
+     * choice. Unset is false.
      *
      * @generated from field: optional bool ignore_eos = 19;
      */
     ignoreEos?: boolean | undefined;
     /**
-     * Texts that the answer must not hold, at most 4096, none of them empty.
+     * Strings that the generated text must not contain: at most 4096, none of them
+     * empty.
      *
      * @generated from field: repeated string bad_words = 20;
      */
     badWords: string[];
     /**
-     * The only token ids that may be drawn. Empty allows all.
+     * Ids of the only tokens that the model may generate. Empty allows all tokens.
      *
      * @generated from field: repeated uint32 allowed_token_ids = 21;
      */
     allowedTokenIds: number[];
     /**
-     * Values added to tokens' logits before one is drawn, by token id, -100 to
-     * 100: from practically never to practically always. At most 4096 tokens.
+     * Values added to the logits of tokens before sampling, by token id, -100 to
+     * 100. -100 practically forbids a token, 100 practically forces it. At most 4096
+     * tokens.
      *
      * @generated from field: map<uint32, float> logit_bias = 22;
      */
@@ -460,49 +466,49 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
         [key: number]: number;
     };
     /**
-     * False leaves special tokens in the text. Unset is the engine's default,
-     * which for most is true.
+     * False keeps special tokens in the text. Unset is the engine's default, which
+     * is true for most engines.
      *
      * @generated from field: optional bool skip_special_tokens = 23;
      */
     skipSpecialTokens?: boolean | undefined;
     /**
-     * True puts spaces between special tokens that stay in the text. Unset is the
-     * engine's default.
+     * True puts spaces between special tokens that are kept in the text. Unset is
+     * the engine's default.
      *
      * @generated from field: optional bool spaces_between_special_tokens = 24;
      */
     spacesBetweenSpecialTokens?: boolean | undefined;
     /**
-     * Keeps only this many tokens of the prompt, its last ones, instead of
-     * refusing a longer one; -1 keeps as many as the context holds. 0 is refused.
-     * Unset keeps all.
+     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens
+     * instead of being refused. -1 keeps as many as the context has room for. 0 is
+     * refused. Unset keeps all tokens.
      *
      * @generated from field: optional int32 truncate_prompt_tokens = 25;
      */
     truncatePromptTokens?: number | undefined;
     /**
-     * The form that each answer must have. Unset leaves it free.
+     * The required format of each choice. Unset means any text.
      *
      * @generated from field: trident.v1.ResponseFormat response_format = 26;
      */
     responseFormat?: ResponseFormat | undefined;
     /**
-     * Which of a client's requests is served first where some must wait: the smaller
-     * number; 0 is the model's default. It is Triton's scheduling priority, too, for
-     * models with priority levels, and must be one of them there.
+     * Priority among queued requests of the same client: the smaller number is
+     * served first. 0 is the model's default. For models with priority levels it is
+     * also Triton's scheduling priority and must be one of the levels.
      *
      * @generated from field: uint32 priority = 27;
      */
     priority: number;
     /**
-     * The caller's name for its user. No effect.
+     * The caller's identifier of its user. It has no effect.
      *
      * @generated from field: string user = 28;
      */
     user: string;
     /**
-     * The caller's own notes on the request, at most 16. No effect; they are not
+     * Key-value pairs of the caller, at most 16. They have no effect and are not
      * logged.
      *
      * @generated from field: map<string, string> metadata = 29;
@@ -511,36 +517,38 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
         [key: string]: string;
     };
     /**
-     * What the model may call, in the order in which it reaches the prompt; at most
-     * 1024. A model whose way of writing calls is not known refuses tools.
+     * Tools that the model may call, in the order in which they reach the prompt; at
+     * most 1024. The server refuses tools if it doesn't know the model's syntax of
+     * tool calls.
      *
      * @generated from field: repeated trident.v1.Tool tools = 30;
      */
     tools: Tool[];
     /**
-     * Whether a tool is called, or which. Unset is TOOL_MODE_AUTO.
+     * Whether the model calls a tool, and which one. Unset is TOOL_MODE_AUTO.
      *
      * @generated from field: trident.v1.ToolChoice tool_choice = 31;
      */
     toolChoice?: ToolChoice | undefined;
     /**
-     * False ends an answer after its first call. Unset is true.
+     * False ends a choice after its first tool call. Unset is true.
      *
      * @generated from field: optional bool parallel_tool_calls = 32;
      */
     parallelToolCalls?: boolean | undefined;
     /**
      * How long a reasoning model thinks: none, minimal, low, medium, high, xhigh or
-     * max. It reaches chat templates that read reasoning_effort; those that read
-     * enable_thinking take none. For other models anything but medium is refused.
-     * Empty is the model's own default.
+     * max. Chat templates that read reasoning_effort get the value; templates that
+     * read enable_thinking support none. For other models the server refuses all
+     * values except medium. Empty is the model's default.
      *
      * @generated from field: string reasoning_effort = 33;
      */
     reasoningEffort: string;
     /**
-     * Further variables for the chat template, such as enable_thinking: a JSON
-     * object, as JSON text, whose keys keep their order. Empty for none.
+     * Additional variables for the chat template, such as enable_thinking. The value
+     * is a JSON object as a string, whose keys keep their order. Empty means no
+     * variables.
      *
      * @generated from field: string chat_template_kwargs = 34;
      */
@@ -552,39 +560,40 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
  */
 export declare const ChatRequestSchema: GenMessage<ChatRequest>;
 /**
- * ChatChoice is one complete answer.
+ * ChatChoice is one complete choice.
  *
  * @generated from message trident.v1.ChatChoice
  */
 export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
     /**
-     * Position among the answers, from 0.
+     * Position among the choices, from 0.
      *
      * @generated from field: uint32 index = 1;
      */
     index: number;
     /**
-     * The answer, by ROLE_ASSISTANT, with its tool calls. Its reasoning stands beside
-     * it.
+     * The message of ROLE_ASSISTANT, with its tool calls. Its reasoning is in the
+     * field reasoning below.
      *
      * @generated from field: trident.v1.ChatMessage message = 2;
      */
     message?: ChatMessage | undefined;
     /**
-     * Why it ended; never FINISH_REASON_UNSPECIFIED.
+     * Why the choice ended; never FINISH_REASON_UNSPECIFIED.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 3;
      */
     finishReason: FinishReason;
     /**
-     * The answer's tokens in order; empty unless the request has logprobs.
+     * The tokens of the choice in order; empty unless the request has logprobs.
      *
      * @generated from field: repeated trident.v1.TokenLogprob logprobs = 4;
      */
     logprobs: TokenLogprob[];
     /**
-     * What the model thought before it answered. Empty where it did not, or where
-     * the server does not know how it marks that, which then stands in the message.
+     * The model's reasoning before its text. Empty if the model didn't reason. Also
+     * empty if the server doesn't know how the model marks reasoning, which is then
+     * part of the message.
      *
      * @generated from field: string reasoning = 5;
      */
@@ -596,19 +605,19 @@ export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
  */
 export declare const ChatChoiceSchema: GenMessage<ChatChoice>;
 /**
- * ChatResponse is the complete result of Chat.
+ * ChatResponse is the complete response of Chat.
  *
  * @generated from message trident.v1.ChatResponse
  */
 export type ChatResponse = Message<"trident.v1.ChatResponse"> & {
     /**
-     * Identifier of this result, for logs and questions to the operator.
+     * Identifier of this response, for logs and for questions to the operator.
      *
      * @generated from field: string id = 1;
      */
     id: string;
     /**
-     * Model that answered, by the name in the request.
+     * Name of the model, as in the request.
      *
      * @generated from field: string model = 2;
      */
@@ -620,21 +629,21 @@ export type ChatResponse = Message<"trident.v1.ChatResponse"> & {
      */
     created?: Timestamp | undefined;
     /**
-     * The answers, ordered by index.
+     * The choices, ordered by index.
      *
      * @generated from field: repeated trident.v1.ChatChoice choices = 4;
      */
     choices: ChatChoice[];
     /**
-     * Tokens read and written; unset where the model does not tell and the server
-     * has no tokenizer for it.
+     * Number of tokens read and written. Unset if the model doesn't report them and
+     * the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
     usage?: Usage | undefined;
     /**
-     * Changes with the server's version and the model's configuration, and with
-     * nothing else.
+     * Identifies the server's version and the model's configuration. It changes only
+     * if one of these changes.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -652,7 +661,8 @@ export declare const ChatResponseSchema: GenMessage<ChatResponse>;
  */
 export type ChatStreamRequest = Message<"trident.v1.ChatStreamRequest"> & {
     /**
-     * What to answer, as for Chat. Required. Errors name its fields as Chat's do.
+     * The request, as for Chat. Required. Errors name its fields as those of Chat
+     * do.
      *
      * @generated from field: trident.v1.ChatRequest chat = 1;
      */
@@ -664,21 +674,21 @@ export type ChatStreamRequest = Message<"trident.v1.ChatStreamRequest"> & {
  */
 export declare const ChatStreamRequestSchema: GenMessage<ChatStreamRequest>;
 /**
- * ChatDelta is the next piece of one answer.
+ * ChatDelta is the next piece of one choice.
  *
  * @generated from message trident.v1.ChatDelta
  */
 export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
     /**
-     * Position of the answer that this piece belongs to, from 0. The pieces of
-     * several answers are interleaved.
+     * Position of the choice that this piece belongs to, from 0. The pieces of
+     * several choices are interleaved.
      *
      * @generated from field: uint32 index = 1;
      */
     index: number;
     /**
      * Text to append: whole characters of any number of tokens. Empty in a piece
-     * that only ends the answer or whose tokens complete no character.
+     * that only ends the choice, or whose tokens complete no character.
      *
      * @generated from field: string text = 2;
      */
@@ -690,14 +700,14 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
      */
     logprobs: TokenLogprob[];
     /**
-     * Why the answer ended, in its last piece and only there.
+     * Why the choice ended. Only in its last piece.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
     finishReason: FinishReason;
     /**
-     * Reasoning to append, whole characters as text has them. It comes before the
-     * text, in pieces of its own.
+     * Reasoning to append, in whole characters as in text. Reasoning comes before
+     * the text, in separate pieces.
      *
      * @generated from field: string reasoning = 5;
      */
@@ -715,47 +725,48 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
  */
 export declare const ChatDeltaSchema: GenMessage<ChatDelta>;
 /**
- * ChatStreamResponse is one message of the stream. Every piece of an answer is
- * one message, and the first says what the stream is; a message with the usage
- * follows when all answers have ended. A message with nothing in it is a sign of
- * life while the model is silent: it may come at any time and is to be skipped.
+ * ChatStreamResponse is one message of the stream. Each piece of a choice is one
+ * message, and the first one identifies the stream. A message with the usage
+ * follows when all choices have ended. An empty message is a keep-alive while the
+ * model is idle; it may come at any time and clients skip it.
  *
  * @generated from message trident.v1.ChatStreamResponse
  */
 export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
     /**
-     * Identifier of this result. Only in the first message with a piece.
+     * Identifier of this response. Only in the first message with a piece.
      *
      * @generated from field: string id = 1;
      */
     id: string;
     /**
-     * Model that answers, by the name in the request. Only beside the id.
+     * Name of the model, as in the request. Only in the message with the id.
      *
      * @generated from field: string model = 2;
      */
     model: string;
     /**
-     * When the request was accepted, in whole seconds. Only beside the id.
+     * When the request was accepted, in whole seconds. Only in the message with the
+     * id.
      *
      * @generated from field: google.protobuf.Timestamp created = 3;
      */
     created?: Timestamp | undefined;
     /**
-     * The next piece of an answer; unset in the message with the usage.
+     * The next piece of a choice; unset in the message with the usage.
      *
      * @generated from field: trident.v1.ChatDelta delta = 4;
      */
     delta?: ChatDelta | undefined;
     /**
-     * Tokens read and written by the whole stream. Not sent where the model does
-     * not tell and the server has no tokenizer for it.
+     * Number of tokens read and written by the whole stream. Not sent if the model
+     * doesn't report them and the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
     usage?: Usage | undefined;
     /**
-     * As that of ChatResponse. Only beside the id.
+     * Same as in ChatResponse. Only in the message with the id.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -773,38 +784,38 @@ export declare const ChatStreamResponseSchema: GenMessage<ChatStreamResponse>;
  */
 export declare enum Role {
     /**
-     * Not set; refused.
+     * Not set. Requests with this value are refused.
      *
      * @generated from enum value: ROLE_UNSPECIFIED = 0;
      */
     UNSPECIFIED = 0,
     /**
-     * Instructions that stand above the conversation.
+     * Instructions that take precedence over the conversation.
      *
      * @generated from enum value: ROLE_SYSTEM = 1;
      */
     SYSTEM = 1,
     /**
-     * Instructions of the application's developer. Models whose template does
-     * not know this author get them as ROLE_SYSTEM.
+     * Instructions of the application's developer. If the model's template doesn't
+     * know this role, the message is sent as ROLE_SYSTEM.
      *
      * @generated from enum value: ROLE_DEVELOPER = 2;
      */
     DEVELOPER = 2,
     /**
-     * The person, or whoever asks.
+     * The user.
      *
      * @generated from enum value: ROLE_USER = 3;
      */
     USER = 3,
     /**
-     * The model, in earlier turns and in answers.
+     * The model, in earlier turns and in responses.
      *
      * @generated from enum value: ROLE_ASSISTANT = 4;
      */
     ASSISTANT = 4,
     /**
-     * A tool, with what a call of it gave.
+     * A tool. The message contains the result of a tool call.
      *
      * @generated from enum value: ROLE_TOOL = 5;
      */
@@ -815,13 +826,13 @@ export declare enum Role {
  */
 export declare const RoleSchema: GenEnum<Role>;
 /**
- * ToolMode says whether tools are called.
+ * ToolMode selects whether the model may or must call tools.
  *
  * @generated from enum trident.v1.ToolMode
  */
 export declare enum ToolMode {
     /**
-     * As TOOL_MODE_AUTO.
+     * Same as TOOL_MODE_AUTO.
      *
      * @generated from enum value: TOOL_MODE_UNSPECIFIED = 0;
      */
@@ -833,13 +844,13 @@ export declare enum ToolMode {
      */
     AUTO = 1,
     /**
-     * No tool is called, and the model does not learn of any.
+     * The model calls no tool and the prompt contains no tools.
      *
      * @generated from enum value: TOOL_MODE_NONE = 2;
      */
     NONE = 2,
     /**
-     * At least one tool is called: a constraint on the answer.
+     * The model calls at least one tool. The response is constrained to tool calls.
      *
      * @generated from enum value: TOOL_MODE_REQUIRED = 3;
      */
@@ -850,23 +861,25 @@ export declare enum ToolMode {
  */
 export declare const ToolModeSchema: GenEnum<ToolMode>;
 /**
- * ChatService continues conversations with any generating model behind this
- * server. It answers Connect, gRPC and gRPC-Web.
+ * ChatService continues conversations with any generating model of this server. It
+ * serves Connect, gRPC and gRPC-Web.
  *
- * Codes on every method, each with an ErrorDetail that names the field at fault:
- * INVALID_ARGUMENT for a field out of its range, for one that the model cannot
- * honour and for a prompt beyond the model's context; NOT_FOUND for an unknown
- * model; RESOURCE_EXHAUSTED where the server has too much to do, to be tried again
- * later; UNAVAILABLE while the server or model is not ready or went away;
- * DEADLINE_EXCEEDED for the caller's or the server's time limit.
+ * The codes of all methods, each with an ErrorDetail that names the invalid field,
+ * are:
+ *   - INVALID_ARGUMENT: a field is out of range or not supported by the model, or the
+ *     prompt exceeds the model's context.
+ *   - NOT_FOUND: the model is unknown.
+ *   - RESOURCE_EXHAUSTED: the server is overloaded. The client may retry later.
+ *   - UNAVAILABLE: the server or the model is not ready or has stopped.
+ *   - DEADLINE_EXCEEDED: the time limit of the caller or of the server has passed.
  *
- * Cancelling a call, or just leaving, stops the model.
+ * If the client cancels the call or disconnects, the model stops.
  *
  * @generated from service trident.v1.ChatService
  */
 export declare const ChatService: GenService<{
     /**
-     * Chat returns the whole answer once it is complete.
+     * Chat returns the complete response.
      *
      * @generated from rpc trident.v1.ChatService.Chat
      */
@@ -876,10 +889,10 @@ export declare const ChatService: GenService<{
         output: typeof ChatResponseSchema;
     };
     /**
-     * ChatStream returns the answer in pieces, each as soon as the model has it.
-     * The pieces of a choice, joined in order, are the text that Chat returns. A
-     * failure after the first piece ends the call with its code; what arrived
-     * before stays valid.
+     * ChatStream returns the response in pieces, each as soon as the model generates
+     * it. The pieces of a choice, joined in order, are the text that Chat returns. A
+     * failure after the first piece ends the call with its code; the pieces before
+     * it stay valid.
      *
      * @generated from rpc trident.v1.ChatService.ChatStream
      */

@@ -1,5 +1,5 @@
-// Chat in typed messages, for browsers and for programs that would rather not
-// speak JSON events.
+// Chat with typed messages, for browsers and for programs that don't want to parse
+// JSON events.
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_trident_v1_generation } from "./generation_pb.js";
@@ -85,38 +85,38 @@ export const ChatStreamResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v
 export var Role;
 (function (Role) {
     /**
-     * Not set; refused.
+     * Not set. Requests with this value are refused.
      *
      * @generated from enum value: ROLE_UNSPECIFIED = 0;
      */
     Role[Role["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * Instructions that stand above the conversation.
+     * Instructions that take precedence over the conversation.
      *
      * @generated from enum value: ROLE_SYSTEM = 1;
      */
     Role[Role["SYSTEM"] = 1] = "SYSTEM";
     /**
-     * Instructions of the application's developer. Models whose template does
-     * not know this author get them as ROLE_SYSTEM.
+     * Instructions of the application's developer. If the model's template doesn't
+     * know this role, the message is sent as ROLE_SYSTEM.
      *
      * @generated from enum value: ROLE_DEVELOPER = 2;
      */
     Role[Role["DEVELOPER"] = 2] = "DEVELOPER";
     /**
-     * The person, or whoever asks.
+     * The user.
      *
      * @generated from enum value: ROLE_USER = 3;
      */
     Role[Role["USER"] = 3] = "USER";
     /**
-     * The model, in earlier turns and in answers.
+     * The model, in earlier turns and in responses.
      *
      * @generated from enum value: ROLE_ASSISTANT = 4;
      */
     Role[Role["ASSISTANT"] = 4] = "ASSISTANT";
     /**
-     * A tool, with what a call of it gave.
+     * A tool. The message contains the result of a tool call.
      *
      * @generated from enum value: ROLE_TOOL = 5;
      */
@@ -127,14 +127,14 @@ export var Role;
  */
 export const RoleSchema = /*@__PURE__*/ enumDesc(file_trident_v1_chat, 0);
 /**
- * ToolMode says whether tools are called.
+ * ToolMode selects whether the model may or must call tools.
  *
  * @generated from enum trident.v1.ToolMode
  */
 export var ToolMode;
 (function (ToolMode) {
     /**
-     * As TOOL_MODE_AUTO.
+     * Same as TOOL_MODE_AUTO.
      *
      * @generated from enum value: TOOL_MODE_UNSPECIFIED = 0;
      */
@@ -146,13 +146,13 @@ export var ToolMode;
      */
     ToolMode[ToolMode["AUTO"] = 1] = "AUTO";
     /**
-     * No tool is called, and the model does not learn of any.
+     * The model calls no tool and the prompt contains no tools.
      *
      * @generated from enum value: TOOL_MODE_NONE = 2;
      */
     ToolMode[ToolMode["NONE"] = 2] = "NONE";
     /**
-     * At least one tool is called: a constraint on the answer.
+     * The model calls at least one tool. The response is constrained to tool calls.
      *
      * @generated from enum value: TOOL_MODE_REQUIRED = 3;
      */
@@ -163,17 +163,19 @@ export var ToolMode;
  */
 export const ToolModeSchema = /*@__PURE__*/ enumDesc(file_trident_v1_chat, 1);
 /**
- * ChatService continues conversations with any generating model behind this
- * server. It answers Connect, gRPC and gRPC-Web.
+ * ChatService continues conversations with any generating model of this server. It
+ * serves Connect, gRPC and gRPC-Web.
  *
- * Codes on every method, each with an ErrorDetail that names the field at fault:
- * INVALID_ARGUMENT for a field out of its range, for one that the model cannot
- * honour and for a prompt beyond the model's context; NOT_FOUND for an unknown
- * model; RESOURCE_EXHAUSTED where the server has too much to do, to be tried again
- * later; UNAVAILABLE while the server or model is not ready or went away;
- * DEADLINE_EXCEEDED for the caller's or the server's time limit.
+ * The codes of all methods, each with an ErrorDetail that names the invalid field,
+ * are:
+ *   - INVALID_ARGUMENT: a field is out of range or not supported by the model, or the
+ *     prompt exceeds the model's context.
+ *   - NOT_FOUND: the model is unknown.
+ *   - RESOURCE_EXHAUSTED: the server is overloaded. The client may retry later.
+ *   - UNAVAILABLE: the server or the model is not ready or has stopped.
+ *   - DEADLINE_EXCEEDED: the time limit of the caller or of the server has passed.
  *
- * Cancelling a call, or just leaving, stops the model.
+ * If the client cancels the call or disconnects, the model stops.
  *
  * @generated from service trident.v1.ChatService
  */

@@ -7,162 +7,170 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_completion: GenFile;
 /**
- * CompleteRequest asks for continuations of texts. An unset option is the model's
- * own default; one that the model cannot honour is refused, never ignored.
+ * CompleteRequest asks for continuations of prompts. An unset option has the
+ * model's default. The server refuses an option that the model doesn't support; it
+ * never ignores one.
  *
  * @generated from message trident.v1.CompleteRequest
  */
 export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
     /**
-     * Model, as the server lists it; an alias or the name of a LoRA adapter is as
-     * good. Required.
+     * Name of the model, as the server lists it, an alias, or the name of a LoRA
+     * adapter. Required.
      *
      * @generated from field: string model = 1;
      */
     model: string;
     /**
-     * The texts to continue, each n times. At least one; together no more than 128
-     * choices. The choices of the first one come first.
+     * The prompts to continue, each n times. At least one prompt and at most 128
+     * choices altogether. The choices of the first prompt come first.
      *
      * @generated from field: repeated trident.v1.TextInput prompt = 2;
      */
     prompt: TextInput[];
     /**
-     * Most tokens to generate for each choice, 1 or more. Unset means 16, or less
-     * where the context has less room.
+     * Maximum number of tokens to generate for each choice, 1 or more. Unset means
+     * 16, or less if the context has less room.
      *
      * @generated from field: optional uint32 max_tokens = 3;
      */
     maxTokens?: number | undefined;
     /**
-     * Randomness, 0 to 2. 0 always takes the likeliest token.
+     * Randomness, 0 to 2. 0 always selects the likeliest token.
      *
      * @generated from field: optional double temperature = 4;
      */
     temperature?: number | undefined;
     /**
-     * Share of probability to choose from, 0 to 1: the likeliest tokens whose
-     * probabilities reach it. 1 is no restriction.
+     * Nucleus sampling, 0 to 1: the model samples from the likeliest tokens whose
+     * probabilities add up to this value. 1 is no restriction.
      *
      * @generated from field: optional double top_p = 5;
      */
     topP?: number | undefined;
     /**
-     * Number of likeliest tokens to choose from. 0 is no restriction.
+     * Number of likeliest tokens to sample from. 0 is no restriction.
      *
      * @generated from field: optional uint32 top_k = 6;
      */
     topK?: number | undefined;
     /**
-     * Least probability of a token as a share of the likeliest one's, 0 to 1. 0 is
-     * no restriction.
+     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to
+     * 1. 0 is no restriction.
      *
      * @generated from field: optional double min_p = 7;
      */
     minP?: number | undefined;
     /**
-     * Start of the random numbers. Equal requests with equal seeds tend to give
-     * equal answers; engines that batch do not promise it. The answers of n have
-     * seeds of their own, one after the other.
+     * Seed of the random numbers. Equal requests with equal seeds usually get equal
+     * responses, but engines that batch requests don't guarantee it. With n above 1,
+     * the choices have consecutive seeds.
      *
      * @generated from field: optional int64 seed = 8;
      */
     seed?: bigint | undefined;
     /**
-     * Texts that end the answer, at most 4, none of them empty. They are not part
-     * of the answer.
+     * Stop sequences, which end the generated text: at most 4, none of them empty.
+     * The text doesn't contain them.
      *
      * @generated from field: repeated string stop = 9;
      */
     stop: string[];
     /**
-     * Taken off the score of every token that the answer already holds, -2 to 2. 0
-     * is neutral; above it, new tokens are likelier.
+     * Penalty subtracted from the score of each token that the generated text
+     * already contains, -2 to 2. 0 has no effect; above 0, new tokens are likelier.
      *
      * @generated from field: optional double presence_penalty = 10;
      */
     presencePenalty?: number | undefined;
     /**
-     * Taken off the score of a token for each time that the answer already holds
-     * it, -2 to 2. 0 is neutral; above it, repetition is less likely.
+     * Penalty subtracted from the score of a token for each of its occurrences in
+     * the generated text, -2 to 2. 0 has no effect; above 0, repetition is less
+     * likely.
      *
      * @generated from field: optional double frequency_penalty = 11;
      */
     frequencyPenalty?: number | undefined;
     /**
-     * Factor by which the score of every token that prompt or answer already hold
-     * shrinks, above 0. 1 is neutral; above it, repetition is less likely.
+     * Factor that reduces the score of each token that the prompt or the generated
+     * text already contains, above 0. 1 has no effect; above 1, repetition is less
+     * likely.
      *
      * @generated from field: optional double repetition_penalty = 12;
      */
     repetitionPenalty?: number | undefined;
     /**
-     * Log probabilities to return of every token: its own and this many of the
-     * likeliest tokens at its position, 0 to 20. Unset returns none.
+     * Number of likeliest tokens whose log probabilities are returned at each
+     * position, 0 to 20, besides the chosen token's log probability. Unset returns
+     * no log probabilities.
      *
      * @generated from field: optional uint32 logprobs = 13;
      */
     logprobs?: number | undefined;
     /**
-     * Number of independent continuations of each text, up to 128; 0 means 1.
+     * Number of independent continuations of each prompt, up to 128; 0 means 1.
      *
      * @generated from field: uint32 n = 14;
      */
     n: number;
     /**
-     * Number of continuations made of each text, of which the n likeliest by token
-     * are returned; up to 20 and not below n, and in a stream not above it. 0 means n.
+     * Number of continuations generated for each prompt, up to 20. The server
+     * returns the n continuations with the highest log probability per token. It
+     * must not be below n; in a stream it must not be above n. 0 means n.
      *
      * @generated from field: uint32 best_of = 15;
      */
     bestOf: number;
     /**
-     * True puts the prompt before each continuation. Not together with logprobs.
+     * True puts the prompt before each continuation. It can't be used together with
+     * logprobs.
      *
      * @generated from field: bool echo = 16;
      */
     echo: boolean;
     /**
-     * Least number of tokens of each answer: before it no stop counts. Not above
-     * max_tokens.
+     * Minimum number of tokens of each choice. Before it, stop sequences and stop
+     * tokens have no effect. Not above max_tokens.
      *
      * @generated from field: optional uint32 min_tokens = 17;
      */
     minTokens?: number | undefined;
     /**
-     * Token ids that end an answer, at most 4096.
+     * Ids of the tokens that end a choice, at most 4096.
      *
      * @generated from field: repeated uint32 stop_token_ids = 18;
      */
     stopTokenIds: number[];
     /**
-     * True keeps the stop text at the end of the answer. Unset is false.
+     * True keeps the stop sequence at the end of the text. Unset is false.
      *
      * @generated from field: optional bool include_stop = 19;
      */
     includeStop?: boolean | undefined;
     /**
-     * True goes on after the end-of-text token, until another limit ends the
-     * answer. Unset is false.
+     * True continues after the end-of-text token, until another limit ends the
+     * choice. Unset is false.
      *
      * @generated from field: optional bool ignore_eos = 20;
      */
     ignoreEos?: boolean | undefined;
     /**
-     * Texts that the answer must not hold, at most 4096, none of them empty.
+     * Strings that the generated text must not contain: at most 4096, none of them
+     * empty.
      *
      * @generated from field: repeated string bad_words = 21;
      */
     badWords: string[];
     /**
-     * The only token ids that may be drawn. Empty allows all.
+     * Ids of the only tokens that the model may generate. Empty allows all tokens.
      *
      * @generated from field: repeated uint32 allowed_token_ids = 22;
      */
     allowedTokenIds: number[];
     /**
-     * Values added to tokens' logits before one is drawn, by token id, -100 to
-     * 100: from practically never to practically always. At most 4096 tokens.
+     * Values added to the logits of tokens before sampling, by token id, -100 to
+     * 100. -100 practically forbids a token, 100 practically forces it. At most 4096
+     * tokens.
      *
      * @generated from field: map<uint32, float> logit_bias = 23;
      */
@@ -170,49 +178,49 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
         [key: number]: number;
     };
     /**
-     * False leaves special tokens in the text. Unset is the engine's default,
-     * which for most is true.
+     * False keeps special tokens in the text. Unset is the engine's default, which
+     * is true for most engines.
      *
      * @generated from field: optional bool skip_special_tokens = 24;
      */
     skipSpecialTokens?: boolean | undefined;
     /**
-     * True puts spaces between special tokens that stay in the text. Unset is the
-     * engine's default.
+     * True puts spaces between special tokens that are kept in the text. Unset is
+     * the engine's default.
      *
      * @generated from field: optional bool spaces_between_special_tokens = 25;
      */
     spacesBetweenSpecialTokens?: boolean | undefined;
     /**
-     * Keeps only this many tokens of the prompt, its last ones, instead of
-     * refusing a longer one; -1 keeps as many as the context holds. 0 is refused.
-     * Unset keeps all.
+     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens
+     * instead of being refused. -1 keeps as many as the context has room for. 0 is
+     * refused. Unset keeps all tokens.
      *
      * @generated from field: optional int32 truncate_prompt_tokens = 26;
      */
     truncatePromptTokens?: number | undefined;
     /**
-     * The form that each answer must have. Unset leaves it free.
+     * The required format of each choice. Unset means any text.
      *
      * @generated from field: trident.v1.ResponseFormat response_format = 27;
      */
     responseFormat?: ResponseFormat | undefined;
     /**
-     * Which of a client's requests is served first where some must wait: the smaller
-     * number; 0 is the model's default. It is Triton's scheduling priority, too, for
-     * models with priority levels, and must be one of them there.
+     * Priority among queued requests of the same client: the smaller number is
+     * served first. 0 is the model's default. For models with priority levels it is
+     * also Triton's scheduling priority and must be one of the levels.
      *
      * @generated from field: uint32 priority = 28;
      */
     priority: number;
     /**
-     * The caller's name for its user. No effect.
+     * The caller's identifier of its user. It has no effect.
      *
      * @generated from field: string user = 29;
      */
     user: string;
     /**
-     * The caller's own notes on the request, at most 16. No effect; they are not
+     * Key-value pairs of the caller, at most 16. They have no effect and are not
      * logged.
      *
      * @generated from field: map<string, string> metadata = 30;
@@ -245,7 +253,7 @@ export type CompleteChoice = Message<"trident.v1.CompleteChoice"> & {
      */
     text: string;
     /**
-     * Why it ended; never FINISH_REASON_UNSPECIFIED.
+     * Why the continuation ended; never FINISH_REASON_UNSPECIFIED.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 3;
      */
@@ -263,19 +271,19 @@ export type CompleteChoice = Message<"trident.v1.CompleteChoice"> & {
  */
 export declare const CompleteChoiceSchema: GenMessage<CompleteChoice>;
 /**
- * CompleteResponse is the complete result of Complete.
+ * CompleteResponse is the complete response of Complete.
  *
  * @generated from message trident.v1.CompleteResponse
  */
 export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
     /**
-     * Identifier of this result, for logs and questions to the operator.
+     * Identifier of this response, for logs and for questions to the operator.
      *
      * @generated from field: string id = 1;
      */
     id: string;
     /**
-     * Model that answered, by the name in the request.
+     * Name of the model, as in the request.
      *
      * @generated from field: string model = 2;
      */
@@ -293,15 +301,15 @@ export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
      */
     choices: CompleteChoice[];
     /**
-     * Tokens read and written; unset where the model does not tell and the server
-     * has no tokenizer for it.
+     * Number of tokens read and written. Unset if the model doesn't report them and
+     * the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
     usage?: Usage | undefined;
     /**
-     * Changes with the server's version and the model's configuration, and with
-     * nothing else.
+     * Identifies the server's version and the model's configuration. It changes only
+     * if one of these changes.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -319,8 +327,8 @@ export declare const CompleteResponseSchema: GenMessage<CompleteResponse>;
  */
 export type CompleteStreamRequest = Message<"trident.v1.CompleteStreamRequest"> & {
     /**
-     * What to continue, as for Complete. Required. Errors name its fields as
-     * Complete's do.
+     * The request, as for Complete. Required. Errors name its fields as those of
+     * Complete do.
      *
      * @generated from field: trident.v1.CompleteRequest completion = 1;
      */
@@ -339,14 +347,14 @@ export declare const CompleteStreamRequestSchema: GenMessage<CompleteStreamReque
 export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
     /**
      * Position of the continuation that this piece belongs to, from 0. The pieces of
-     * several are interleaved.
+     * several continuations are interleaved.
      *
      * @generated from field: uint32 index = 1;
      */
     index: number;
     /**
      * Text to append: whole characters of any number of tokens. Empty in a piece
-     * that only ends the text or whose tokens complete no character.
+     * that only ends the continuation, or whose tokens complete no character.
      *
      * @generated from field: string text = 2;
      */
@@ -358,7 +366,7 @@ export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
      */
     logprobs: TokenLogprob[];
     /**
-     * Why the text ended, in its last piece and only there.
+     * Why the continuation ended. Only in its last piece.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
@@ -370,25 +378,27 @@ export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
  */
 export declare const CompleteDeltaSchema: GenMessage<CompleteDelta>;
 /**
- * CompleteStreamResponse is one message of the stream, as ChatStreamResponse.
+ * CompleteStreamResponse is one message of the stream, with the same rules as
+ * ChatStreamResponse.
  *
  * @generated from message trident.v1.CompleteStreamResponse
  */
 export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"> & {
     /**
-     * Identifier of this result. Only in the first message with a piece.
+     * Identifier of this response. Only in the first message with a piece.
      *
      * @generated from field: string id = 1;
      */
     id: string;
     /**
-     * Model that answers, by the name in the request. Only beside the id.
+     * Name of the model, as in the request. Only in the message with the id.
      *
      * @generated from field: string model = 2;
      */
     model: string;
     /**
-     * When the request was accepted, in whole seconds. Only beside the id.
+     * When the request was accepted, in whole seconds. Only in the message with the
+     * id.
      *
      * @generated from field: google.protobuf.Timestamp created = 3;
      */
@@ -400,14 +410,14 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
      */
     delta?: CompleteDelta | undefined;
     /**
-     * Tokens read and written by the whole stream. Not sent where the model does
-     * not tell and the server has no tokenizer for it.
+     * Number of tokens read and written by the whole stream. Not sent if the model
+     * doesn't report them and the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
     usage?: Usage | undefined;
     /**
-     * As that of CompleteResponse. Only beside the id.
+     * Same as in CompleteResponse. Only in the message with the id.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -419,14 +429,14 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
  */
 export declare const CompleteStreamResponseSchema: GenMessage<CompleteStreamResponse>;
 /**
- * CompletionService continues texts as they are, without a chat template. Codes,
- * details and cancellation are those of ChatService.
+ * CompletionService continues text without a chat template. Codes, error details
+ * and cancellation are those of ChatService.
  *
  * @generated from service trident.v1.CompletionService
  */
 export declare const CompletionService: GenService<{
     /**
-     * Complete returns the whole texts once they are complete.
+     * Complete returns the complete response.
      *
      * @generated from rpc trident.v1.CompletionService.Complete
      */
@@ -436,10 +446,10 @@ export declare const CompletionService: GenService<{
         output: typeof CompleteResponseSchema;
     };
     /**
-     * CompleteStream returns the texts in pieces, each as soon as the model has it.
-     * The pieces of a choice, joined in order, are the text that Complete returns. A
-     * failure after the first piece ends the call with its code; what arrived before
-     * stays valid.
+     * CompleteStream returns the response in pieces, each as soon as the model
+     * generates it. The pieces of a choice, joined in order, are the text that
+     * Complete returns. A failure after the first piece ends the call with its code;
+     * the pieces before it stay valid.
      *
      * @generated from rpc trident.v1.CompletionService.CompleteStream
      */

@@ -1,4 +1,4 @@
-// Continuations of plain texts.
+// Continuations of plain text.
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_trident_v1_generation } from "./generation_pb.js";
@@ -37,8 +37,8 @@ export const CompleteDeltaSchema = /*@__PURE__*/ messageDesc(file_trident_v1_com
  */
 export const CompleteStreamResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_completion, 5);
 /**
- * CompletionService continues texts as they are, without a chat template. Codes,
- * details and cancellation are those of ChatService.
+ * CompletionService continues text without a chat template. Codes, error details
+ * and cancellation are those of ChatService.
  *
  * @generated from service trident.v1.CompletionService
  */

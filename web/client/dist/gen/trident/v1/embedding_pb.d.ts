@@ -12,26 +12,27 @@ export declare const file_trident_v1_embedding: GenFile;
  */
 export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
     /**
-     * Embedding model, as the server lists it; an alias is as good. Required.
+     * Name of the embedding model, as the server lists it, or an alias. Required.
      *
      * @generated from field: string model = 1;
      */
     model: string;
     /**
-     * What to embed, none of it empty: 1 to 2048 texts.
+     * The inputs, none of them empty: 1 to 2048.
      *
      * @generated from field: repeated trident.v1.TextInput input = 2;
      */
     input: TextInput[];
     /**
-     * Cuts the vectors to their first components, which are brought to unit length
-     * again; not more than the model gives. 0 keeps them whole.
+     * Number of components to keep: the vectors are cut to their first components
+     * and normalized to unit length again. At most the number that the model
+     * returns. 0 keeps the whole vectors.
      *
      * @generated from field: uint32 dimensions = 3;
      */
     dimensions: number;
     /**
-     * The caller's name for its user. No effect.
+     * The caller's identifier of its user. It has no effect.
      *
      * @generated from field: string user = 4;
      */
@@ -67,26 +68,26 @@ export type Embedding = Message<"trident.v1.Embedding"> & {
  */
 export declare const EmbeddingSchema: GenMessage<Embedding>;
 /**
- * EmbedResponse is the result of Embed.
+ * EmbedResponse is the response of Embed.
  *
  * @generated from message trident.v1.EmbedResponse
  */
 export type EmbedResponse = Message<"trident.v1.EmbedResponse"> & {
     /**
-     * Model that answered, by the name in the request.
+     * Name of the model, as in the request.
      *
      * @generated from field: string model = 1;
      */
     model: string;
     /**
-     * One vector for each input, in their order.
+     * One vector for each input, in the order of the inputs.
      *
      * @generated from field: repeated trident.v1.Embedding embeddings = 2;
      */
     embeddings: Embedding[];
     /**
-     * Tokens read; unset where the model does not tell and the server has no
-     * tokenizer for it.
+     * Number of tokens read. Unset if the model doesn't report them and the server
+     * has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 3;
      */
@@ -98,8 +99,9 @@ export type EmbedResponse = Message<"trident.v1.EmbedResponse"> & {
  */
 export declare const EmbedResponseSchema: GenMessage<EmbedResponse>;
 /**
- * EmbeddingService makes vectors of texts, whose nearness is that of their
- * meanings. Codes, details and cancellation are those of ChatService.
+ * EmbeddingService returns vectors for texts. Texts of similar meaning have
+ * vectors that are close to each other. Codes, error details and cancellation
+ * are those of ChatService.
  *
  * @generated from service trident.v1.EmbeddingService
  */

@@ -1,4 +1,4 @@
-// Vectors of texts.
+// Embeddings of text.
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_trident_v1_generation } from "./generation_pb.js";
 /**
@@ -21,8 +21,9 @@ export const EmbeddingSchema = /*@__PURE__*/ messageDesc(file_trident_v1_embeddi
  */
 export const EmbedResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_embedding, 2);
 /**
- * EmbeddingService makes vectors of texts, whose nearness is that of their
- * meanings. Codes, details and cancellation are those of ChatService.
+ * EmbeddingService returns vectors for texts. Texts of similar meaning have
+ * vectors that are close to each other. Codes, error details and cancellation
+ * are those of ChatService.
  *
  * @generated from service trident.v1.EmbeddingService
  */

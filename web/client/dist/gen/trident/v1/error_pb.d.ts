@@ -6,46 +6,46 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_error: GenFile;
 /**
- * ErrorDetail is the detail of every error of the services of this package but
- * InferService. It is one message of our own instead of google.rpc's ErrorInfo,
- * BadRequest and RetryInfo, so that a client in a browser can read it by what is
- * generated of this package alone.
+ * ErrorDetail is the detail of each error of this package's services, except
+ * InferService. It is one message instead of google.rpc's ErrorInfo, BadRequest and
+ * RetryInfo, so that a client in a browser can read it with the code generated from
+ * this package alone.
  *
  * @generated from message trident.v1.ErrorDetail
  */
 export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
     /**
-     * Why, in the words that OpenAI's clients find as an error's code, such as
+     * Reason of the error: the code that OpenAI's API has for it, such as
      * invalid_value, unsupported_parameter, context_length_exceeded or
-     * model_not_found. Empty of an internal error.
+     * model_not_found. Empty for an internal error.
      *
      * @generated from field: string reason = 1;
      */
     reason: string;
     /**
-     * Path of the request's field at fault, such as messages[2].content. Empty where
-     * it is none.
+     * Path of the request's invalid field, such as messages[2].content. Empty if the
+     * error doesn't concern a field.
      *
      * @generated from field: string param = 2;
      */
     param: string;
     /**
-     * All fields that break a rule of their own, at most 32; of a message over 16 KiB
-     * the first one only. Empty for any other error. The first one is the one that
-     * reason, param and the error's message are of.
+     * All fields that violate a validation rule, at most 32. For a message over 16
+     * KiB only the first one is listed. Empty for any other error. The fields reason
+     * and param and the error's message describe the first violation.
      *
      * @generated from field: repeated trident.v1.FieldViolation violations = 3;
      */
     violations: FieldViolation[];
     /**
-     * When to try again. Unset says nothing.
+     * Time to wait before a retry. Unset means that the server doesn't know.
      *
      * @generated from field: google.protobuf.Duration retry_after = 4;
      */
     retryAfter?: Duration | undefined;
     /**
-     * The request's identifier, by which the server's log has it; the header
-     * x-request-id has the same.
+     * The request's identifier in the server's log. The header x-request-id has the
+     * same value.
      *
      * @generated from field: string request_id = 5;
      */
@@ -57,7 +57,7 @@ export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
  */
 export declare const ErrorDetailSchema: GenMessage<ErrorDetail>;
 /**
- * FieldViolation is a field that breaks a rule.
+ * FieldViolation is a field that violates a validation rule.
  *
  * @generated from message trident.v1.FieldViolation
  */
@@ -69,13 +69,13 @@ export type FieldViolation = Message<"trident.v1.FieldViolation"> & {
      */
     field: string;
     /**
-     * The rule, such as double.lte.
+     * Identifier of the rule, such as double.lte.
      *
      * @generated from field: string rule = 2;
      */
     rule: string;
     /**
-     * What is wrong, for people.
+     * A description of the violation for people.
      *
      * @generated from field: string message = 3;
      */

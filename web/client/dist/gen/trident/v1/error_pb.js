@@ -1,4 +1,4 @@
-// What errors tell programs.
+// Details of errors for programs.
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 /**

@@ -5,20 +5,20 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_generation: GenFile;
 /**
- * TopLogprob is a token that the model weighed at a position.
+ * TopLogprob is one of the likeliest tokens at a position.
  *
  * @generated from message trident.v1.TopLogprob
  */
 export type TopLogprob = Message<"trident.v1.TopLogprob"> & {
     /**
-     * Text of the token. A piece of a character, which cannot stand alone, shows
-     * as U+FFFD.
+     * Text of the token. A token that is only a part of a character is U+FFFD.
      *
      * @generated from field: string token = 1;
      */
     token: string;
     /**
-     * The token's real bytes. Joined over tokens they are the answer in UTF-8.
+     * Bytes of the token. The bytes of all tokens, joined, are the generated text
+     * in UTF-8.
      *
      * @generated from field: bytes token_bytes = 2;
      */
@@ -36,21 +36,20 @@ export type TopLogprob = Message<"trident.v1.TopLogprob"> & {
  */
 export declare const TopLogprobSchema: GenMessage<TopLogprob>;
 /**
- * TokenLogprob is a token of the answer with what the model weighed in its
- * place.
+ * TokenLogprob is a generated token with the likeliest tokens at its position.
  *
  * @generated from message trident.v1.TokenLogprob
  */
 export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
     /**
-     * Text of the token. A piece of a character, which cannot stand alone, shows
-     * as U+FFFD.
+     * Text of the token. A token that is only a part of a character is U+FFFD.
      *
      * @generated from field: string token = 1;
      */
     token: string;
     /**
-     * The token's real bytes. Joined over tokens they are the answer in UTF-8.
+     * Bytes of the token. The bytes of all tokens, joined, are the generated text
+     * in UTF-8.
      *
      * @generated from field: bytes token_bytes = 2;
      */
@@ -62,8 +61,8 @@ export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
      */
     logprob: number;
     /**
-     * The likeliest tokens, the likeliest first; as many as the request asks for.
-     * The chosen token need not be among them.
+     * The likeliest tokens, in descending order of probability; as many as the
+     * request asks for. They don't always contain the generated token.
      *
      * @generated from field: repeated trident.v1.TopLogprob top = 4;
      */
@@ -75,19 +74,19 @@ export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
  */
 export declare const TokenLogprobSchema: GenMessage<TokenLogprob>;
 /**
- * Usage counts tokens, in the model's own tokenizer.
+ * Usage is the number of tokens, counted by the model's own tokenizer.
  *
  * @generated from message trident.v1.Usage
  */
 export type Usage = Message<"trident.v1.Usage"> & {
     /**
-     * Tokens of the rendered prompt, the template's own included.
+     * Tokens of the rendered prompt, including those of the template.
      *
      * @generated from field: uint32 prompt_tokens = 1;
      */
     promptTokens: number;
     /**
-     * Tokens of all answers together, the one that ends an answer included.
+     * Tokens of all choices together, including the tokens that end the choices.
      *
      * @generated from field: uint32 completion_tokens = 2;
      */
@@ -99,20 +98,21 @@ export type Usage = Message<"trident.v1.Usage"> & {
  */
 export declare const UsageSchema: GenMessage<Usage>;
 /**
- * ResponseFormat is the form that an answer must have, which holds while tokens
- * are drawn. A model whose backend cannot hold to a form refuses it.
+ * ResponseFormat is the required format of a choice (structured outputs). The
+ * backend enforces it while it samples tokens. The server refuses a format that
+ * the model's backend can't enforce.
  *
  * @generated from message trident.v1.ResponseFormat
  */
 export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
     /**
-     * The form. Unset leaves the answer free.
+     * The format. Unset means any text.
      *
      * @generated from oneof trident.v1.ResponseFormat.format
      */
     format: {
         /**
-         * Text of any form, as without a format.
+         * Any text, as without a format.
          *
          * @generated from field: trident.v1.TextFormat text = 1;
          */
@@ -120,7 +120,7 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "text";
     } | {
         /**
-         * One JSON object, of any schema.
+         * One JSON object of any schema.
          *
          * @generated from field: trident.v1.JsonObjectFormat json_object = 2;
          */
@@ -128,7 +128,7 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "jsonObject";
     } | {
         /**
-         * JSON of a schema.
+         * JSON that matches a schema.
          *
          * @generated from field: trident.v1.JsonSchemaFormat json_schema = 3;
          */
@@ -136,7 +136,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "jsonSchema";
     } | {
         /**
-         * Text that a regular expression matches whole, in the engine's dialect.
+         * Text that matches a regular expression as a whole, in the engine's
+         * dialect.
          *
          * @generated from field: string regex = 4;
          */
@@ -144,7 +145,7 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "regex";
     } | {
         /**
-         * One of several texts.
+         * One of several strings.
          *
          * @generated from field: trident.v1.ChoiceFormat choice = 5;
          */
@@ -152,7 +153,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "choice";
     } | {
         /**
-         * Text of a context-free grammar, in the engine's dialect (EBNF, Lark).
+         * Text that matches a context-free grammar, in the engine's dialect (EBNF,
+         * Lark).
          *
          * @generated from field: string grammar = 6;
          */
@@ -160,8 +162,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "grammar";
     } | {
         /**
-         * Text with parts of a form of their own, between tags: the engine's
-         * structural tags, as JSON.
+         * Text with constrained parts between tags: the engine's structural tags,
+         * as JSON.
          *
          * @generated from field: string structural_tag = 7;
          */
@@ -178,7 +180,7 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
  */
 export declare const ResponseFormatSchema: GenMessage<ResponseFormat>;
 /**
- * TextFormat is text of any form.
+ * TextFormat is the format of any text.
  *
  * @generated from message trident.v1.TextFormat
  */
@@ -189,7 +191,7 @@ export type TextFormat = Message<"trident.v1.TextFormat"> & {};
  */
 export declare const TextFormatSchema: GenMessage<TextFormat>;
 /**
- * JsonObjectFormat is one JSON object, of any schema.
+ * JsonObjectFormat is the format of one JSON object of any schema.
  *
  * @generated from message trident.v1.JsonObjectFormat
  */
@@ -200,20 +202,20 @@ export type JsonObjectFormat = Message<"trident.v1.JsonObjectFormat"> & {};
  */
 export declare const JsonObjectFormatSchema: GenMessage<JsonObjectFormat>;
 /**
- * JsonSchemaFormat is JSON of a schema.
+ * JsonSchemaFormat is the format of JSON that matches a schema.
  *
  * @generated from message trident.v1.JsonSchemaFormat
  */
 export type JsonSchemaFormat = Message<"trident.v1.JsonSchemaFormat"> & {
     /**
-     * The JSON schema, as JSON text: its keys keep their order, in which most
-     * engines write them. Empty is {"type":"object"}.
+     * The JSON schema, as a JSON string. Its keys keep their order, and most
+     * engines write the object's keys in this order. Empty is {"type":"object"}.
      *
      * @generated from field: string schema = 1;
      */
     schema: string;
     /**
-     * Name of the schema, for the client's own use; no effect.
+     * Name of the schema for the client's own use. It has no effect.
      *
      * @generated from field: string name = 2;
      */
@@ -225,13 +227,13 @@ export type JsonSchemaFormat = Message<"trident.v1.JsonSchemaFormat"> & {
  */
 export declare const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat>;
 /**
- * ChoiceFormat is one of several texts.
+ * ChoiceFormat is the format of one of several strings.
  *
  * @generated from message trident.v1.ChoiceFormat
  */
 export type ChoiceFormat = Message<"trident.v1.ChoiceFormat"> & {
     /**
-     * The texts. 1 to 16384.
+     * The strings, 1 to 16384.
      *
      * @generated from field: repeated string choices = 1;
      */
@@ -243,13 +245,14 @@ export type ChoiceFormat = Message<"trident.v1.ChoiceFormat"> & {
  */
 export declare const ChoiceFormatSchema: GenMessage<ChoiceFormat>;
 /**
- * TokenIds is a text as the ids of its tokens, in the model's own vocabulary.
+ * TokenIds is a text as the ids of its tokens in the model's own vocabulary.
  *
  * @generated from message trident.v1.TokenIds
  */
 export type TokenIds = Message<"trident.v1.TokenIds"> & {
     /**
-     * The ids, in order. At least one; a request's lists have at most 1048576 together, or 524288 in JSON.
+     * The ids in order, at least one. All lists of a request have at most 1048576
+     * ids together, or 524288 in JSON.
      *
      * @generated from field: repeated uint32 ids = 1;
      */
@@ -273,7 +276,7 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
      */
     input: {
         /**
-         * As characters. May be empty where a text is continued.
+         * As characters. May be empty where the model continues the text.
          *
          * @generated from field: string text = 1;
          */
@@ -281,8 +284,8 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
         case: "text";
     } | {
         /**
-         * As token ids, where the server has the model's tokenizer or the model
-         * takes ids itself.
+         * As token ids. This needs the model's tokenizer in the server, or a model
+         * that takes ids itself.
          *
          * @generated from field: trident.v1.TokenIds token_ids = 2;
          */
@@ -299,25 +302,25 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
  */
 export declare const TextInputSchema: GenMessage<TextInput>;
 /**
- * FinishReason is why an answer ended.
+ * FinishReason is why a choice ended.
  *
  * @generated from enum trident.v1.FinishReason
  */
 export declare enum FinishReason {
     /**
-     * Not ended yet; only in a stream.
+     * Not ended yet. Only in a stream.
      *
      * @generated from enum value: FINISH_REASON_UNSPECIFIED = 0;
      */
     UNSPECIFIED = 0,
     /**
-     * The model was done, or a stop sequence appeared.
+     * The model ended the text, or a stop sequence appeared.
      *
      * @generated from enum value: FINISH_REASON_STOP = 1;
      */
     STOP = 1,
     /**
-     * The limit of tokens was reached, or the context was full.
+     * The maximum number of tokens was reached, or the context was full.
      *
      * @generated from enum value: FINISH_REASON_LENGTH = 2;
      */
@@ -329,7 +332,7 @@ export declare enum FinishReason {
      */
     CONTENT_FILTER = 3,
     /**
-     * The answer calls tools and waits for what they give.
+     * The message calls tools and waits for their results.
      *
      * @generated from enum value: FINISH_REASON_TOOL_CALLS = 4;
      */

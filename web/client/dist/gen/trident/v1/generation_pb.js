@@ -1,4 +1,4 @@
-// What the services that generate text have in common.
+// Messages that the services for text generation share.
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 /**
  * Describes the file trident/v1/generation.proto.
@@ -55,26 +55,26 @@ export const TokenIdsSchema = /*@__PURE__*/ messageDesc(file_trident_v1_generati
  */
 export const TextInputSchema = /*@__PURE__*/ messageDesc(file_trident_v1_generation, 9);
 /**
- * FinishReason is why an answer ended.
+ * FinishReason is why a choice ended.
  *
  * @generated from enum trident.v1.FinishReason
  */
 export var FinishReason;
 (function (FinishReason) {
     /**
-     * Not ended yet; only in a stream.
+     * Not ended yet. Only in a stream.
      *
      * @generated from enum value: FINISH_REASON_UNSPECIFIED = 0;
      */
     FinishReason[FinishReason["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * The model was done, or a stop sequence appeared.
+     * The model ended the text, or a stop sequence appeared.
      *
      * @generated from enum value: FINISH_REASON_STOP = 1;
      */
     FinishReason[FinishReason["STOP"] = 1] = "STOP";
     /**
-     * The limit of tokens was reached, or the context was full.
+     * The maximum number of tokens was reached, or the context was full.
      *
      * @generated from enum value: FINISH_REASON_LENGTH = 2;
      */
@@ -86,7 +86,7 @@ export var FinishReason;
      */
     FinishReason[FinishReason["CONTENT_FILTER"] = 3] = "CONTENT_FILTER";
     /**
-     * The answer calls tools and waits for what they give.
+     * The message calls tools and waits for their results.
      *
      * @generated from enum value: FINISH_REASON_TOOL_CALLS = 4;
      */

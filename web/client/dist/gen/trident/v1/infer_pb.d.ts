@@ -5,21 +5,21 @@ import type { ModelInferRequestSchema, ModelInferResponseSchema, ModelStreamInfe
  */
 export declare const file_trident_v1_infer: GenFile;
 /**
- * InferService runs any model by its tensors, with KServe v2's own messages. It
- * differs from inference.GRPCInferenceService in one thing: a stream has a single
- * request, because browsers cannot send request streams.
+ * InferService runs any model by its tensors, with the messages of KServe v2. It differs
+ * from inference.GRPCInferenceService in one point: a stream has a single request,
+ * because browsers can't send request streams.
  *
- * In JSON a request's tensors have at most 1048576 numbers together. Larger tensors go in
- * raw_input_contents, or in the binary encoding.
+ * In JSON the tensors of a request have at most 1048576 numbers together. Larger tensors
+ * must be sent in raw_input_contents or in the binary encoding.
  *
- * Codes and texts of errors are those of inference.GRPCInferenceService, which are
+ * The codes and messages of errors are those of inference.GRPCInferenceService, which are
  * tritonserver's.
  *
  * @generated from service trident.v1.InferService
  */
 export declare const InferService: GenService<{
     /**
-     * Infer runs a model that gives one response, as ModelInfer does.
+     * Infer runs a model that returns one response, as ModelInfer does.
      *
      * @generated from rpc trident.v1.InferService.Infer
      */
@@ -29,10 +29,11 @@ export declare const InferService: GenService<{
         output: typeof ModelInferResponseSchema;
     };
     /**
-     * InferStream runs a model once and returns its responses as they come, decoupled
-     * models' too, as ModelStreamInfer does with one request. The first error ends
-     * the call as its status where the header triton_grpc_error is true; else it is a
-     * message with error_message, and the call succeeds. Leaving cancels the model.
+     * InferStream runs a model once and returns its responses as they come, as
+     * ModelStreamInfer does with one request. The model may be decoupled. If the header
+     * triton_grpc_error is true, the first error ends the call as its status. Otherwise the
+     * error is a message with error_message, and the call succeeds. If the client cancels
+     * or disconnects, the model is cancelled.
      *
      * @generated from rpc trident.v1.InferService.InferStream
      */

@@ -1,4 +1,4 @@
-// KServe v2's inference, as browsers can call it.
+// Inference of KServe v2 in a form that browsers can call.
 import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_kserve_grpc_service } from "../../kserve/grpc_service_pb.js";
 /**
@@ -6,14 +6,14 @@ import { file_kserve_grpc_service } from "../../kserve/grpc_service_pb.js";
  */
 export const file_trident_v1_infer = /*@__PURE__*/ fileDesc("ChZ0cmlkZW50L3YxL2luZmVyLnByb3RvEgp0cmlkZW50LnYxMqgBCgxJbmZlclNlcnZpY2USRAoFSW5mZXISHC5pbmZlcmVuY2UuTW9kZWxJbmZlclJlcXVlc3QaHS5pbmZlcmVuY2UuTW9kZWxJbmZlclJlc3BvbnNlElIKC0luZmVyU3RyZWFtEhwuaW5mZXJlbmNlLk1vZGVsSW5mZXJSZXF1ZXN0GiMuaW5mZXJlbmNlLk1vZGVsU3RyZWFtSW5mZXJSZXNwb25zZTABQkJaQGdpdGh1Yi5jb20vdHJpZGVudC1pbmZlcmVuY2UvdHJpZGVudC9nZW4vZ28vdHJpZGVudC92MTt0cmlkZW50djFiBnByb3RvMw", [file_kserve_grpc_service]);
 /**
- * InferService runs any model by its tensors, with KServe v2's own messages. It
- * differs from inference.GRPCInferenceService in one thing: a stream has a single
- * request, because browsers cannot send request streams.
+ * InferService runs any model by its tensors, with the messages of KServe v2. It differs
+ * from inference.GRPCInferenceService in one point: a stream has a single request,
+ * because browsers can't send request streams.
  *
- * In JSON a request's tensors have at most 1048576 numbers together. Larger tensors go in
- * raw_input_contents, or in the binary encoding.
+ * In JSON the tensors of a request have at most 1048576 numbers together. Larger tensors
+ * must be sent in raw_input_contents or in the binary encoding.
  *
- * Codes and texts of errors are those of inference.GRPCInferenceService, which are
+ * The codes and messages of errors are those of inference.GRPCInferenceService, which are
  * tritonserver's.
  *
  * @generated from service trident.v1.InferService

@@ -6,15 +6,15 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_model: GenFile;
 /**
- * ModelFeatures are what a generating model takes and gives beside plain text. One
- * that is false is refused in a request.
+ * ModelFeatures are the features of a generating model besides plain text. The
+ * server refuses requests that need a feature which is false.
  *
  * @generated from message trident.v1.ModelFeatures
  */
 export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
     /**
-     * Answers come in pieces; without it a stream has the answer as one piece, at the
-     * end.
+     * The model streams its responses in pieces. If false, a stream has the whole
+     * response as one piece at the end.
      *
      * @generated from field: bool streaming = 1;
      */
@@ -32,31 +32,31 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
      */
     images: boolean;
     /**
-     * Most images that one request may have; 0 for no limit of the model's own.
+     * Maximum number of images of one request; 0 means that the model has no limit.
      *
      * @generated from field: uint32 max_images = 4;
      */
     maxImages: number;
     /**
-     * Log probabilities of the answer's tokens.
+     * Log probabilities of the generated tokens.
      *
      * @generated from field: bool logprobs = 5;
      */
     logprobs: boolean;
     /**
-     * Log probabilities of the likeliest tokens at each position, too.
+     * Log probabilities of the likeliest tokens at each position.
      *
      * @generated from field: bool top_logprobs = 6;
      */
     topLogprobs: boolean;
     /**
-     * Forms of the answer, by response_format, and tool calls that are demanded.
+     * Structured outputs, by response_format, and forced tool calls.
      *
      * @generated from field: bool structured_output = 7;
      */
     structuredOutput: boolean;
     /**
-     * The model's reasoning stands apart from its text.
+     * The server separates the model's reasoning from its text.
      *
      * @generated from field: bool reasoning = 8;
      */
@@ -75,22 +75,21 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
  */
 export declare const ModelFeaturesSchema: GenMessage<ModelFeatures>;
 /**
- * SamplingDefaults are the values that hold for options which a request leaves
- * unset, as far as the server knows them; the others are unset and known to the
- * engine alone.
+ * SamplingDefaults are the values of options that a request leaves unset. A value
+ * that only the engine knows is unset.
  *
  * @generated from message trident.v1.SamplingDefaults
  */
 export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
     /**
-     * Most tokens of an answer to a chat. Unset means as many as the context has room
-     * for.
+     * Maximum number of tokens of a chat's choice. Unset means as many as the context
+     * has room for.
      *
      * @generated from field: optional uint32 max_tokens = 1;
      */
     maxTokens?: number | undefined;
     /**
-     * As the request's field of that name, like all below.
+     * Default of the request's field of the same name, as for all fields below.
      *
      * @generated from field: optional double temperature = 2;
      */
@@ -138,58 +137,60 @@ export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
  */
 export declare const SamplingDefaultsSchema: GenMessage<SamplingDefaults>;
 /**
- * ModelInfo is what is known of one model. Of a model that is not ready only its
- * name, versions, state, reason and what may be done to it are known.
+ * ModelInfo is the server's information on one model. If a model is not ready, only
+ * its name, versions, state, reason, load_allowed and unload_allowed are known.
  *
  * @generated from message trident.v1.ModelInfo
  */
 export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
     /**
-     * Its own name.
+     * The model's own name.
      *
      * @generated from field: string name = 1;
      */
     name: string;
     /**
-     * Further names that requests may use: aliases, and with an operator's consent
-     * its LoRA adapters under names made of the model's and theirs.
+     * Other names that requests may use. They are aliases and, if the operator allows
+     * it, the LoRA adapters under names that combine the model's name and the
+     * adapter's.
      *
      * @generated from field: repeated string aliases = 2;
      */
     aliases: string[];
     /**
-     * Version that requests without one reach.
+     * Version that serves requests without a version.
      *
      * @generated from field: string version = 3;
      */
     version: string;
     /**
-     * All versions that the engine tells of, the one above among them.
+     * All versions that the engine reports, including the one above.
      *
      * @generated from field: repeated string versions = 4;
      */
     versions: string[];
     /**
-     * What it is doing.
+     * State of the model.
      *
      * @generated from field: trident.v1.ModelState state = 5;
      */
     state: ModelState;
     /**
-     * The engine's text on a model that is not ready. Empty for none.
+     * The engine's message about a model that is not ready. Empty if there is no
+     * message.
      *
      * @generated from field: string reason = 6;
      */
     reason: string;
     /**
-     * What it can be asked for, in the order of the enum.
+     * Tasks of the model, in the order of the enum.
      *
      * @generated from field: repeated trident.v1.ModelTask tasks = 7;
      */
     tasks: ModelTask[];
     /**
-     * The contract by which the server speaks to it: vllm, tensorrtllm, llmapi or
-     * python; "tensors only" for a model of other tensors.
+     * The interface by which the server calls the model: vllm, tensorrtllm, llmapi or
+     * python; "tensors only" for a model with other tensors.
      *
      * @generated from field: string kind = 8;
      */
@@ -202,25 +203,26 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     backend: string;
     /**
-     * Tokens of prompt and answer together; 0 where it is not known.
+     * Maximum number of tokens of prompt and generated text together; 0 if it is not
+     * known.
      *
      * @generated from field: uint32 context_length = 10;
      */
     contextLength: number;
     /**
-     * What a generating model takes and gives beside plain text. Unset of others.
+     * Features of a generating model besides plain text. Unset for other models.
      *
      * @generated from field: trident.v1.ModelFeatures features = 11;
      */
     features?: ModelFeatures | undefined;
     /**
-     * What holds for unset options of a generating model. Unset of others.
+     * Default options of a generating model. Unset for other models.
      *
      * @generated from field: trident.v1.SamplingDefaults defaults = 12;
      */
     defaults?: SamplingDefaults | undefined;
     /**
-     * Names of its LoRA adapters that are known.
+     * Names of the model's known LoRA adapters.
      *
      * @generated from field: repeated string loras = 13;
      */
@@ -238,21 +240,21 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     unloadAllowed: boolean;
     /**
-     * When the server first saw this configuration.
+     * When the server first read this configuration.
      *
      * @generated from field: google.protobuf.Timestamp created = 16;
      */
     created?: Timestamp | undefined;
     /**
-     * Changes with the server's version and the model's configuration, and with
-     * nothing else. Empty unless ready.
+     * Identifies the server's version and the model's configuration. It changes only
+     * if one of these changes. Empty unless the model is ready.
      *
      * @generated from field: string system_fingerprint = 17;
      */
     systemFingerprint: string;
     /**
-     * True until the hub has given what the model's maker published: its template,
-     * tokenizer and context length may still change.
+     * True until the server has fetched the model publisher's files from the hub.
+     * Until then the template, tokenizer and context length may still change.
      *
      * @generated from field: bool fetching = 18;
      */
@@ -270,9 +272,9 @@ export declare const ModelInfoSchema: GenMessage<ModelInfo>;
  */
 export type ModelServiceListRequest = Message<"trident.v1.ModelServiceListRequest"> & {
     /**
-     * False returns those that generate or embed and are ready, as OpenAI's list
-     * does; true all that the engines know, in any state and of any tensors. Models
-     * that their operator hides are in neither.
+     * False returns the models that generate or embed and are ready, as OpenAI's list
+     * does. True returns all models of the engines, in any state and with any
+     * tensors. Models that the operator hides are in neither list.
      *
      * @generated from field: bool all = 1;
      */
@@ -284,7 +286,7 @@ export type ModelServiceListRequest = Message<"trident.v1.ModelServiceListReques
  */
 export declare const ModelServiceListRequestSchema: GenMessage<ModelServiceListRequest>;
 /**
- * ModelServiceListResponse has the models.
+ * ModelServiceListResponse contains the models.
  *
  * @generated from message trident.v1.ModelServiceListResponse
  */
@@ -308,7 +310,7 @@ export declare const ModelServiceListResponseSchema: GenMessage<ModelServiceList
  */
 export type ModelServiceGetRequest = Message<"trident.v1.ModelServiceGetRequest"> & {
     /**
-     * Any of its names. Required.
+     * Any name of the model. Required.
      *
      * @generated from field: string model = 1;
      */
@@ -320,7 +322,7 @@ export type ModelServiceGetRequest = Message<"trident.v1.ModelServiceGetRequest"
  */
 export declare const ModelServiceGetRequestSchema: GenMessage<ModelServiceGetRequest>;
 /**
- * ModelServiceGetResponse has the model.
+ * ModelServiceGetResponse contains the model.
  *
  * @generated from message trident.v1.ModelServiceGetResponse
  */
@@ -356,20 +358,20 @@ export type ModelServiceWatchRequest = Message<"trident.v1.ModelServiceWatchRequ
  */
 export declare const ModelServiceWatchRequestSchema: GenMessage<ModelServiceWatchRequest>;
 /**
- * ModelServiceWatchResponse is all models in the first message, and a change in each
- * later one. A message with nothing in it after the first is a sign of life.
+ * ModelServiceWatchResponse contains all models in the first message, and a change
+ * in each later message. An empty message after the first one is a keep-alive.
  *
  * @generated from message trident.v1.ModelServiceWatchResponse
  */
 export type ModelServiceWatchResponse = Message<"trident.v1.ModelServiceWatchResponse"> & {
     /**
-     * Models that are new or have changed, by name.
+     * New and changed models, by name.
      *
      * @generated from field: repeated trident.v1.ModelInfo models = 1;
      */
     models: ModelInfo[];
     /**
-     * Names of models that are gone, or no longer among those asked for.
+     * Names of models that are removed, or that the request no longer selects.
      *
      * @generated from field: repeated string removed = 2;
      */
@@ -381,7 +383,7 @@ export type ModelServiceWatchResponse = Message<"trident.v1.ModelServiceWatchRes
  */
 export declare const ModelServiceWatchResponseSchema: GenMessage<ModelServiceWatchResponse>;
 /**
- * ModelServiceLoadRequest asks for a load.
+ * ModelServiceLoadRequest asks the server to load a model.
  *
  * @generated from message trident.v1.ModelServiceLoadRequest
  */
@@ -399,7 +401,7 @@ export type ModelServiceLoadRequest = Message<"trident.v1.ModelServiceLoadReques
  */
 export declare const ModelServiceLoadRequestSchema: GenMessage<ModelServiceLoadRequest>;
 /**
- * ModelServiceLoadResponse has the loaded model.
+ * ModelServiceLoadResponse contains the loaded model.
  *
  * @generated from message trident.v1.ModelServiceLoadResponse
  */
@@ -417,7 +419,7 @@ export type ModelServiceLoadResponse = Message<"trident.v1.ModelServiceLoadRespo
  */
 export declare const ModelServiceLoadResponseSchema: GenMessage<ModelServiceLoadResponse>;
 /**
- * ModelServiceUnloadRequest asks for an unload.
+ * ModelServiceUnloadRequest asks the server to unload a model.
  *
  * @generated from message trident.v1.ModelServiceUnloadRequest
  */
@@ -435,7 +437,7 @@ export type ModelServiceUnloadRequest = Message<"trident.v1.ModelServiceUnloadRe
  */
 export declare const ModelServiceUnloadRequestSchema: GenMessage<ModelServiceUnloadRequest>;
 /**
- * ModelServiceUnloadResponse says that the model is gone.
+ * ModelServiceUnloadResponse is empty: the model is unloaded.
  *
  * @generated from message trident.v1.ModelServiceUnloadResponse
  */
@@ -446,7 +448,7 @@ export type ModelServiceUnloadResponse = Message<"trident.v1.ModelServiceUnloadR
  */
 export declare const ModelServiceUnloadResponseSchema: GenMessage<ModelServiceUnloadResponse>;
 /**
- * ModelState is what a model is doing.
+ * ModelState is the state of a model.
  *
  * @generated from enum trident.v1.ModelState
  */
@@ -458,37 +460,37 @@ export declare enum ModelState {
      */
     UNSPECIFIED = 0,
     /**
-     * In the repository, and never loaded.
+     * The model is in the repository and has never been loaded.
      *
      * @generated from enum value: MODEL_STATE_NOT_LOADED = 1;
      */
     NOT_LOADED = 1,
     /**
-     * Being loaded.
+     * The model is being loaded.
      *
      * @generated from enum value: MODEL_STATE_LOADING = 2;
      */
     LOADING = 2,
     /**
-     * Serving requests.
+     * The model serves requests.
      *
      * @generated from enum value: MODEL_STATE_READY = 3;
      */
     READY = 3,
     /**
-     * Being unloaded, once its requests have ended.
+     * The model is being unloaded, as soon as its requests have ended.
      *
      * @generated from enum value: MODEL_STATE_UNLOADING = 4;
      */
     UNLOADING = 4,
     /**
-     * Unloaded, or failed to load; the reason says which.
+     * The model was unloaded or failed to load; the reason describes which one.
      *
      * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
      */
     UNAVAILABLE = 5,
     /**
-     * Broke down, and the engine is bringing it back by itself.
+     * The model failed, and the engine is restarting it without a request.
      *
      * @generated from enum value: MODEL_STATE_RECOVERING = 6;
      */
@@ -499,7 +501,7 @@ export declare enum ModelState {
  */
 export declare const ModelStateSchema: GenEnum<ModelState>;
 /**
- * ModelTask is what a model can be asked for.
+ * ModelTask is a kind of request that a model serves.
  *
  * @generated from enum trident.v1.ModelTask
  */
@@ -511,7 +513,7 @@ export declare enum ModelTask {
      */
     UNSPECIFIED = 0,
     /**
-     * Continuations of plain texts: CompletionService.
+     * Continuations of plain text: CompletionService.
      *
      * @generated from enum value: MODEL_TASK_COMPLETE = 1;
      */
@@ -529,7 +531,7 @@ export declare enum ModelTask {
      */
     EMBED = 3,
     /**
-     * Tensors: InferService. Every model that is ready.
+     * Tensors: InferService. Every model that is ready has this task.
      *
      * @generated from enum value: MODEL_TASK_INFER = 4;
      */
@@ -540,8 +542,8 @@ export declare enum ModelTask {
  */
 export declare const ModelTaskSchema: GenEnum<ModelTask>;
 /**
- * ModelService tells of models and loads them. Codes and details are those of
- * ChatService.
+ * ModelService lists, loads and unloads models. Codes and error details are those
+ * of ChatService.
  *
  * @generated from service trident.v1.ModelService
  */
@@ -557,8 +559,8 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceListResponseSchema;
     };
     /**
-     * Get returns one model by any of its names. NOT_FOUND for a name that nothing
-     * has.
+     * Get returns one model by any of its names. It fails with NOT_FOUND if no model
+     * has the name.
      *
      * @generated from rpc trident.v1.ModelService.Get
      */
@@ -568,11 +570,11 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceGetResponseSchema;
     };
     /**
-     * Watch returns all models at once and then each change, until the caller leaves
-     * or the server stops, with UNAVAILABLE. Loads and unloads by this server show at
-     * once, in each of their states; other changes within some seconds: the engine is
-     * asked for them. A caller that falls behind by more than 16 changes is told of
-     * the newest alone.
+     * Watch returns all models at once and then each change. It ends when the client
+     * cancels the call, or with UNAVAILABLE when the server stops. Each state of a
+     * load or unload by this server is sent at once. Other changes follow within some
+     * seconds, because the server polls the engine for them. A client that falls
+     * behind by more than 16 changes gets only the newest state.
      *
      * @generated from rpc trident.v1.ModelService.Watch
      */
@@ -582,10 +584,10 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceWatchResponseSchema;
     };
     /**
-     * Load loads a model of the engine's repository and returns once requests for it
-     * are served. INVALID_ARGUMENT for a model that is loaded already, or that no
-     * repository has, and where the engine lets nobody load models, which is
-     * UNIMPLEMENTED. Leaving does not stop a load.
+     * Load loads a model of the engine's repository and returns when the model serves
+     * requests. It fails with INVALID_ARGUMENT if the model is already loaded or no
+     * repository contains it. It fails with UNIMPLEMENTED if the engine doesn't allow
+     * loading. If the client disconnects, the load continues.
      *
      * @generated from rpc trident.v1.ModelService.Load
      */
@@ -595,8 +597,9 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceLoadResponseSchema;
     };
     /**
-     * Unload unloads a model and returns when it is gone: its requests in flight end
-     * first. INVALID_ARGUMENT for a model that is not loaded; otherwise as Load.
+     * Unload unloads a model and returns when its requests in flight have ended and
+     * it is unloaded. It fails with INVALID_ARGUMENT if the model is not loaded.
+     * Other errors are those of Load.
      *
      * @generated from rpc trident.v1.ModelService.Unload
      */

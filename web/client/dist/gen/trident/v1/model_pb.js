@@ -1,4 +1,4 @@
-// The models behind the server.
+// The models of the server.
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 /**
@@ -71,7 +71,7 @@ export const ModelServiceUnloadRequestSchema = /*@__PURE__*/ messageDesc(file_tr
  */
 export const ModelServiceUnloadResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_model, 12);
 /**
- * ModelState is what a model is doing.
+ * ModelState is the state of a model.
  *
  * @generated from enum trident.v1.ModelState
  */
@@ -84,37 +84,37 @@ export var ModelState;
      */
     ModelState[ModelState["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * In the repository, and never loaded.
+     * The model is in the repository and has never been loaded.
      *
      * @generated from enum value: MODEL_STATE_NOT_LOADED = 1;
      */
     ModelState[ModelState["NOT_LOADED"] = 1] = "NOT_LOADED";
     /**
-     * Being loaded.
+     * The model is being loaded.
      *
      * @generated from enum value: MODEL_STATE_LOADING = 2;
      */
     ModelState[ModelState["LOADING"] = 2] = "LOADING";
     /**
-     * Serving requests.
+     * The model serves requests.
      *
      * @generated from enum value: MODEL_STATE_READY = 3;
      */
     ModelState[ModelState["READY"] = 3] = "READY";
     /**
-     * Being unloaded, once its requests have ended.
+     * The model is being unloaded, as soon as its requests have ended.
      *
      * @generated from enum value: MODEL_STATE_UNLOADING = 4;
      */
     ModelState[ModelState["UNLOADING"] = 4] = "UNLOADING";
     /**
-     * Unloaded, or failed to load; the reason says which.
+     * The model was unloaded or failed to load; the reason describes which one.
      *
      * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
      */
     ModelState[ModelState["UNAVAILABLE"] = 5] = "UNAVAILABLE";
     /**
-     * Broke down, and the engine is bringing it back by itself.
+     * The model failed, and the engine is restarting it without a request.
      *
      * @generated from enum value: MODEL_STATE_RECOVERING = 6;
      */
@@ -125,7 +125,7 @@ export var ModelState;
  */
 export const ModelStateSchema = /*@__PURE__*/ enumDesc(file_trident_v1_model, 0);
 /**
- * ModelTask is what a model can be asked for.
+ * ModelTask is a kind of request that a model serves.
  *
  * @generated from enum trident.v1.ModelTask
  */
@@ -138,7 +138,7 @@ export var ModelTask;
      */
     ModelTask[ModelTask["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * Continuations of plain texts: CompletionService.
+     * Continuations of plain text: CompletionService.
      *
      * @generated from enum value: MODEL_TASK_COMPLETE = 1;
      */
@@ -156,7 +156,7 @@ export var ModelTask;
      */
     ModelTask[ModelTask["EMBED"] = 3] = "EMBED";
     /**
-     * Tensors: InferService. Every model that is ready.
+     * Tensors: InferService. Every model that is ready has this task.
      *
      * @generated from enum value: MODEL_TASK_INFER = 4;
      */
@@ -167,8 +167,8 @@ export var ModelTask;
  */
 export const ModelTaskSchema = /*@__PURE__*/ enumDesc(file_trident_v1_model, 1);
 /**
- * ModelService tells of models and loads them. Codes and details are those of
- * ChatService.
+ * ModelService lists, loads and unloads models. Codes and error details are those
+ * of ChatService.
  *
  * @generated from service trident.v1.ModelService
  */

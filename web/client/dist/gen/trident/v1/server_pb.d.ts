@@ -24,13 +24,13 @@ export type ServerServiceWatchRequest = Message<"trident.v1.ServerServiceWatchRe
  */
 export declare const ServerServiceWatchRequestSchema: GenMessage<ServerServiceWatchRequest>;
 /**
- * ServerServiceWatchResponse has the status.
+ * ServerServiceWatchResponse contains the status.
  *
  * @generated from message trident.v1.ServerServiceWatchResponse
  */
 export type ServerServiceWatchResponse = Message<"trident.v1.ServerServiceWatchResponse"> & {
     /**
-     * The status now.
+     * The current status.
      *
      * @generated from field: trident.v1.ServerStatus status = 1;
      */
@@ -42,13 +42,13 @@ export type ServerServiceWatchResponse = Message<"trident.v1.ServerServiceWatchR
  */
 export declare const ServerServiceWatchResponseSchema: GenMessage<ServerServiceWatchResponse>;
 /**
- * ServerStatus is what the server is doing.
+ * ServerStatus is the status of the server.
  *
  * @generated from message trident.v1.ServerStatus
  */
 export type ServerStatus = Message<"trident.v1.ServerStatus"> & {
     /**
-     * When this was read.
+     * When this status was read.
      *
      * @generated from field: google.protobuf.Timestamp time = 1;
      */
@@ -66,33 +66,33 @@ export type ServerStatus = Message<"trident.v1.ServerStatus"> & {
      */
     started?: Timestamp | undefined;
     /**
-     * Whether requests are served: what the readiness probe tells.
+     * Whether the server accepts requests, as the readiness probe reports.
      *
      * @generated from field: bool ready = 4;
      */
     ready: boolean;
     /**
-     * Why not, where it is not ready.
+     * Why the server is not ready. Empty if it is ready.
      *
      * @generated from field: string reason = 5;
      */
     reason: string;
     /**
-     * Most requests that are served at once; 0 for no limit.
+     * Maximum number of requests that are served at once; 0 means no limit.
      *
      * @generated from field: uint32 max_in_flight = 6;
      */
     maxInFlight: number;
     /**
-     * All models together. In flight here are also requests whose model is not
-     * settled yet.
+     * Load of all models together. Its in_flight includes requests whose model is not
+     * determined yet.
      *
      * @generated from field: trident.v1.Load total = 7;
      */
     total?: Load | undefined;
     /**
-     * Each model that has had a request, by name. A model that was unloaded leaves
-     * some time after its last request.
+     * Load of each model that has had a request, by name. An unloaded model is
+     * removed some time after its last request.
      *
      * @generated from field: repeated trident.v1.ModelLoad models = 8;
      */
@@ -110,7 +110,7 @@ export declare const ServerStatusSchema: GenMessage<ServerStatus>;
  */
 export type ModelLoad = Message<"trident.v1.ModelLoad"> & {
     /**
-     * The model's own name, also for requests by another.
+     * The model's own name, also for requests that use another of its names.
      *
      * @generated from field: string model = 1;
      */
@@ -128,65 +128,67 @@ export type ModelLoad = Message<"trident.v1.ModelLoad"> & {
  */
 export declare const ModelLoadSchema: GenMessage<ModelLoad>;
 /**
- * Load is what is being done, and how fast.
+ * Load is the number of requests and tokens, and their rates and latencies.
  *
  * @generated from message trident.v1.Load
  */
 export type Load = Message<"trident.v1.Load"> & {
     /**
-     * Requests being served now, those that are queued among them.
+     * Requests in flight, including the queued ones.
      *
      * @generated from field: uint32 in_flight = 1;
      */
     inFlight: number;
     /**
-     * Those of them that no answer has come of yet: they wait for their turn here or
-     * in the engine's queue, or their prompt is being read.
+     * Requests in flight without a response so far: they wait in this server's queue
+     * or in the engine's, or the model is reading their prompt.
      *
      * @generated from field: uint32 queued = 2;
      */
     queued: number;
     /**
-     * Tokens of answers per second, over the last 5 to 10 s.
+     * Generated tokens per second, over the last 5 to 10 s.
      *
      * @generated from field: double tokens_per_second = 3;
      */
     tokensPerSecond: number;
     /**
-     * From the start of a streamed answer's request to its first token, over the last
+     * Time from a streaming request to the first token of its response, over the last
      * 30 to 60 s.
      *
      * @generated from field: trident.v1.Quantiles time_to_first_token = 4;
      */
     timeToFirstToken?: Quantiles | undefined;
     /**
-     * Between two tokens of a streamed answer, over the last 30 to 60 s. What the
-     * engine hands over together is shared out evenly.
+     * Time between two tokens of a streaming response, over the last 30 to 60 s. The
+     * time before tokens that arrive together is divided evenly among them.
      *
      * @generated from field: trident.v1.Quantiles inter_token = 5;
      */
     interToken?: Quantiles | undefined;
     /**
-     * Requests since the server started, or the model was first asked; those in
-     * flight and those that failed among them.
+     * Requests since the server started, or since the model's first request. They
+     * include the requests in flight and the failed ones.
      *
      * @generated from field: uint64 requests = 6;
      */
     requests: bigint;
     /**
-     * Those of them that failed: refused, ended by an error, or left by their client.
+     * Failed requests: refused, ended by an error, or cancelled by the client.
      *
      * @generated from field: uint64 failures = 7;
      */
     failures: bigint;
     /**
-     * Tokens of prompts of generations and embeddings that have ended, likewise.
+     * Tokens of the prompts of generations and embeddings that have ended, over the
+     * same time as requests.
      *
      * @generated from field: uint64 prompt_tokens = 8;
      */
     promptTokens: bigint;
     /**
-     * Tokens of answers, likewise, those in flight included.
+     * Generated tokens, including those of requests in flight, over the same time as
+     * requests.
      *
      * @generated from field: uint64 completion_tokens = 9;
      */
@@ -198,31 +200,32 @@ export type Load = Message<"trident.v1.Load"> & {
  */
 export declare const LoadSchema: GenMessage<Load>;
 /**
- * Quantiles of times, in seconds, each off by no more than an eighth.
+ * Quantiles are quantiles of durations in seconds. The error of each is at most one
+ * eighth.
  *
  * @generated from message trident.v1.Quantiles
  */
 export type Quantiles = Message<"trident.v1.Quantiles"> & {
     /**
-     * Half of the times are no longer.
+     * Half of the durations are at most this long.
      *
      * @generated from field: double p50 = 1;
      */
     p50: number;
     /**
-     * Nine tenths are no longer.
+     * 90% of the durations are at most this long.
      *
      * @generated from field: double p90 = 2;
      */
     p90: number;
     /**
-     * 99 of 100 are no longer.
+     * 99% of the durations are at most this long.
      *
      * @generated from field: double p99 = 3;
      */
     p99: number;
     /**
-     * Number of times; 0 leaves the quantiles 0.
+     * Number of durations; if 0, the quantiles are 0.
      *
      * @generated from field: uint64 count = 4;
      */
@@ -234,14 +237,14 @@ export type Quantiles = Message<"trident.v1.Quantiles"> & {
  */
 export declare const QuantilesSchema: GenMessage<Quantiles>;
 /**
- * ServerService tells of the server's load, whichever API the requests come by.
+ * ServerService returns the server's load, including the requests of all APIs.
  *
  * @generated from service trident.v1.ServerService
  */
 export declare const ServerService: GenService<{
     /**
-     * Watch returns the status at once and then at an interval, until the caller
-     * leaves or the server stops, with UNAVAILABLE.
+     * Watch returns the status at once and then at an interval. It ends when the
+     * client cancels the call, or with UNAVAILABLE when the server stops.
      *
      * @generated from rpc trident.v1.ServerService.Watch
      */

@@ -1,4 +1,4 @@
-// What the server is doing.
+// The status and load of the server.
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 /**
@@ -36,7 +36,7 @@ export const LoadSchema = /*@__PURE__*/ messageDesc(file_trident_v1_server, 4);
  */
 export const QuantilesSchema = /*@__PURE__*/ messageDesc(file_trident_v1_server, 5);
 /**
- * ServerService tells of the server's load, whichever API the requests come by.
+ * ServerService returns the server's load, including the requests of all APIs.
  *
  * @generated from service trident.v1.ServerService
  */
