@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// passed is what node's tests print at their end.
+// passed matches the last line of node's test output with at least ten passed tests.
 var passed = regexp.MustCompile(`(?m)^\S+ pass [1-9]\d`)
 
-// TestPlayground holds the page at / to its types and its own tests, and uses it in a
-// real Chromium. With TRIDENT_TEST_SHOTS it leaves pictures in that folder.
+// TestPlayground type-checks the page at /, runs its own tests, and uses it in a real Chromium. If
+// TRIDENT_TEST_SHOTS is set, the test writes screenshots to that folder.
 func TestPlayground(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(root(t), "web", "playground")
@@ -42,9 +42,10 @@ func TestPlayground(t *testing.T) {
 	}
 	out := t.TempDir()
 	elsewhere := otherOrigin(t)
-	// Of its own: nothing else may work there when an answer is stopped, or change one that is asked for again.
+	// The server is the test's own. A request of another test could occupy the model when a response is
+	// stopped, or change a response that is requested again.
 	s := ownEngine(t, demoOptions(t)).startReady(t)
-	kinds := ownEngine(t, contractOptions(t, "")).startAt(t, root(t)) // whose models it loads and unloads
+	kinds := ownEngine(t, contractOptions(t, "")).startAt(t, root(t)) // the page loads and unloads its models
 	kinds.awaitReady(t)
 	env := []string{
 		"CHROMIUM=" + chromium, "TRIDENT_OUT=" + out, "TRIDENT_SHOTS=" + os.Getenv("TRIDENT_TEST_SHOTS"),
@@ -72,8 +73,7 @@ func runNode(t *testing.T, dir string, env []string, file string) {
 	t.Logf("%s", printed)
 }
 
-// otherOrigin serves a page of a host that isn't this one, to who looks it up as the
-// tests' browser does.
+// otherOrigin serves a page under another host name, which the tests' browser resolves to this machine.
 func otherOrigin(t *testing.T) string {
 	t.Helper()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -88,8 +88,7 @@ func otherOrigin(t *testing.T) string {
 	return "http://play.example:" + u.Port()
 }
 
-// gate is a proxy as operators put before Trident: at a path, and for calls that have
-// a key.
+// gate is a proxy as operators run it in front of Trident: with a path prefix, and for calls with an API key.
 func gate(t *testing.T, target string) string {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -108,8 +107,8 @@ func gate(t *testing.T, target string) string {
 	return server.URL
 }
 
-// paced is a proxy like a slow network, so that a browser which gets little of a busy machine shows
-// the pieces of an answer one by one, too.
+// paced is a proxy that delays streams like a slow network. A browser on a busy machine then also shows the
+// pieces of a response one by one.
 func paced(t *testing.T, target string) string {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -119,18 +118,18 @@ func paced(t *testing.T, target string) string {
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, FlushInterval: -1,
 		ModifyResponse: func(response *http.Response) error {
-			if strings.HasPrefix(response.Header.Get("Content-Type"), "application/connect+") { // a stream
+			if strings.HasPrefix(response.Header.Get("Content-Type"), "application/connect+") { // a streaming response
 				response.Body = &pacedBody{response.Body, time.NewTicker(20 * time.Millisecond)}
 			}
 			return nil
 		},
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // browsers leave
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // browsers disconnect
 	})
 	t.Cleanup(proxy.Close)
 	return proxy.URL
 }
 
-// pacedBody gives a piece of a body at each tick, of about the size of a message with a token.
+// pacedBody returns a piece of a body at each tick, about the size of a message with one token.
 type pacedBody struct {
 	io.ReadCloser
 
@@ -142,8 +141,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p[:min(len(p), 100)])
 }
 
-// checkPrograms runs what the page shows of a request, which must give the page's
-// answer.
+// checkPrograms runs the programs that the page shows for a request, and compares their output with the page's
+// response.
 func checkPrograms(t *testing.T, dir string) {
 	t.Helper()
 	want, err := os.ReadFile(filepath.Join(dir, "answer.txt"))
@@ -176,7 +175,7 @@ func checkPrograms(t *testing.T, dir string) {
 	}
 }
 
-// jsonTexts is a command that prints the texts of a chat's chunks.
+// jsonTexts returns a command that prints the text of a chat's chunks.
 func jsonTexts(t *testing.T) string {
 	t.Helper()
 	const program = `import json,sys
@@ -185,11 +184,11 @@ for line in sys.stdin:
 	return installed(t, "python") + " -c '" + program + "'"
 }
 
-// squeezed is a text without the spaces that a page may show otherwise.
+// squeezed returns the text without white space, which a page may show differently.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func failureOf(err error) string {
-	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output wraps nothing
+	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output doesn't wrap the error
 		return string(failed.Stderr)
 	}
 	return ""

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// tokensMade is how many tokens the chat model has made; 0 where that can't be known.
+// tokensMade returns the number of tokens that the chat model has generated, or 0 if it can't be
+// read.
 func (s *trident) tokensMade(t *testing.T) float64 {
 	t.Helper()
 	if inProcess() {
@@ -20,8 +21,8 @@ func (s *trident) tokensMade(t *testing.T) float64 {
 	return s.metric(t, generatedTokens)
 }
 
-// TestChatStream follows one stream from its headers to its end, and proves that
-// its first tokens come while the model still makes the others.
+// TestChatStream reads one stream from its headers to its end. It checks that the first tokens
+// arrive while the model still generates the others.
 func TestChatStream(t *testing.T) {
 	s := serving(t)
 	const tokens = 80
@@ -67,9 +68,9 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// checkChunks holds a whole stream of n choices to its rules: one id, and for
-// each choice first the role, then content, then the finish reason, each where
-// it belongs and nowhere else. It gives the choices' texts.
+// checkChunks checks the chunks of a complete stream of n choices and returns the choices' texts.
+// All chunks have the same id. Each choice has first the role, then content, then the finish
+// reason, and each of these only in its place.
 func checkChunks(t *testing.T, all []chunk, n int) []string {
 	t.Helper()
 	if len(all) == 0 {
@@ -104,7 +105,7 @@ func checkChunks(t *testing.T, all []chunk, n int) []string {
 	return texts
 }
 
-// streamed collects a chat's stream. The usage is nil when none came.
+// streamed returns the chunks of a streamed chat. The usage is nil if the stream has none.
 func (s *trident) streamed(t *testing.T, body object) ([]chunk, *usage) {
 	t.Helper()
 	var all []chunk
@@ -224,7 +225,7 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// hardText takes several tokens a character, and escapes in JSON.
+// hardText has characters of several tokens, and characters that JSON escapes.
 const hardText = "日本語 🎉🏳️‍🌈 \"quoted\" \\ </s> é\tend"
 
 func notEmpty(t *testing.T, text string) {
@@ -245,7 +246,7 @@ func oneOf(want ...string) func(t *testing.T, text string) {
 	}
 }
 
-// jsonObject is for answers that may have been cut at their limit.
+// jsonObject checks a response that may have been cut at its token limit.
 func jsonObject(t *testing.T, text string) {
 	t.Helper()
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&object{}); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -311,8 +312,8 @@ func TestChatLogprobs(t *testing.T) {
 	})
 }
 
-// TestContextLength holds the words and the code of a prompt that is too long,
-// which clients act on.
+// TestContextLength checks the message and the code of the error for a too long prompt. Clients
+// depend on both.
 func TestContextLength(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

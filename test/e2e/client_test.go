@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// client sends the tests' plain requests; no request may take longer than a
-// test can wait.
+// client sends the tests' plain requests. Its timeout is shorter than the tests' limits.
 var client = &http.Client{Timeout: time.Minute, Transport: contractTransport{&http.Transport{}}}
 
 // object is a JSON object.
 type object = map[string]any
 
-// answer is what a request got, the body in whole.
+// answer is a response with its whole body.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// decode reads the body as T.
+// decode parses the body as a T.
 func decode[T any](t *testing.T, a answer) T {
 	t.Helper()
 	var v T
@@ -38,7 +37,7 @@ func decode[T any](t *testing.T, a answer) T {
 	return v
 }
 
-// want fails the test unless the answer has this status.
+// want fails the test unless the response has this status.
 func (a answer) want(t *testing.T, status int) answer {
 	t.Helper()
 	if a.status != status {
@@ -47,13 +46,13 @@ func (a answer) want(t *testing.T, status int) answer {
 	return a
 }
 
-// wireError is the error object; pointers tell null from absent.
+// wireError is the error object; pointers distinguish null from absent.
 type wireError struct {
 	Message, Type *string
 	Param, Code   *string
 }
 
-// failure reads an error answer, which has all four keys and no others.
+// failure reads an error response. The object must have exactly these four keys.
 func (a answer) failure(t *testing.T) wireError {
 	t.Helper()
 	return parseError(t, a.body)
@@ -76,7 +75,7 @@ func parseError(t *testing.T, body []byte) wireError {
 	return wireError{e.Error["message"], e.Error["type"], e.Error["param"], e.Error["code"]}
 }
 
-// text is the string or "null".
+// text returns the string, or "null" for nil.
 func text(s *string) string {
 	if s == nil {
 		return "null"
@@ -84,8 +83,8 @@ func text(s *string) string {
 	return *s
 }
 
-// request makes a request with a body that is JSON-encoded unless it is text or
-// a reader; header holds names and values in turn.
+// request returns a request. It encodes the body as JSON unless the body is a string or a reader.
+// header contains names and values alternately.
 func (s *trident) request(t *testing.T, method, path string, body any, header ...string) *http.Request {
 	t.Helper()
 	var reader io.Reader
@@ -115,7 +114,7 @@ func (s *trident) request(t *testing.T, method, path string, body any, header ..
 	return r
 }
 
-// do sends a request, reads the answer and holds it to the OpenAPI document.
+// do sends a request, reads the response and checks it against the OpenAPI document.
 func (s *trident) do(t *testing.T, method, path string, body any, header ...string) answer {
 	t.Helper()
 	return exchange(t, client, s.request(t, method, path, body, header...))
@@ -152,14 +151,13 @@ func readAll(t *testing.T, response *http.Response) answer {
 	return answer{response.StatusCode, response.Header, body}
 }
 
-// stream is an answer in server-sent events that is still coming.
+// stream is a response of server-sent events that is still arriving.
 type stream struct {
 	response *http.Response
 	reads    *readCounter
 }
 
-// readCounter counts the reads that gave something: each is at least one packet
-// of its own.
+// readCounter counts the reads that returned data. Each read is at least one packet.
 type readCounter struct {
 	io.ReadCloser
 	count int
@@ -173,7 +171,7 @@ func (r *readCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open sends a request whose answer is to be a stream.
+// open sends a request for a streaming response.
 func (s *trident) open(t *testing.T, by *http.Client, r *http.Request) *stream {
 	t.Helper()
 	response, err := by.Do(r)
@@ -190,22 +188,22 @@ func (s *trident) open(t *testing.T, by *http.Client, r *http.Request) *stream {
 	return &stream{response, reads}
 }
 
-// openChat streams a chat on a connection of its own.
+// openChat streams a chat on a new connection.
 func (s *trident) openChat(t *testing.T, body object) *stream {
 	t.Helper()
 	body["stream"] = true
 	return s.open(t, client, s.request(t, http.MethodPost, "/v1/chat/completions", body))
 }
 
-// events gives the data of each event as it comes, to the end of the stream.
-// Whatever is no event, comment or blank line fails the test.
+// events yields the data of each event as it arrives, to the end of the stream. Any other line than
+// events, comments and blank lines fails the test.
 func (s *stream) events(t *testing.T) iter.Seq[[]byte] {
 	t.Helper()
 	return s.read(t, false)
 }
 
-// typedEvents is events for those that have a line with their type, the one in the
-// data, before it.
+// typedEvents is like events for streams whose events have a type line. The type must equal the one
+// in the data.
 func (s *stream) typedEvents(t *testing.T) iter.Seq[[]byte] {
 	t.Helper()
 	return s.read(t, true)
@@ -259,7 +257,7 @@ type chunk struct {
 	Usage json.RawMessage // null and absent differ
 }
 
-// content is the text of a chunk's only choice.
+// content returns the text of a chunk's only choice.
 func (c chunk) content() string {
 	if len(c.Choices) == 0 {
 		return ""
@@ -279,10 +277,10 @@ type logprobs struct {
 	}
 }
 
-// byteNumber keeps encoding/json from reading a list of bytes as base64.
+// byteNumber prevents encoding/json from reading a list of bytes as base64.
 type byteNumber byte
 
-// text is what the tokens' bytes spell.
+// text returns the string of the tokens' bytes.
 func (l *logprobs) text() string {
 	var b strings.Builder
 	for _, token := range l.Content {
@@ -299,8 +297,7 @@ type usage struct {
 	Total      int `json:"total_tokens"`
 }
 
-// chunks gives each chunk as it comes. It ends at [DONE], which must be the last
-// event.
+// chunks yields each chunk as it arrives. It ends at [DONE], which must be the last event.
 func (s *stream) chunks(t *testing.T) iter.Seq[chunk] {
 	t.Helper()
 	return func(yield func(chunk) bool) {
@@ -326,7 +323,7 @@ func (s *stream) chunks(t *testing.T) iter.Seq[chunk] {
 	}
 }
 
-// completion is a chat's whole answer.
+// completion is a chat's complete response.
 type completion struct {
 	ID      string
 	Model   string
@@ -342,14 +339,14 @@ type completion struct {
 	Usage usage
 }
 
-// chat asks without a stream.
+// chat sends a non-streaming request.
 func (s *trident) chat(t *testing.T, body object) completion {
 	t.Helper()
 	return decode[completion](t, s.post(t, "/v1/chat/completions", body).want(t, http.StatusOK))
 }
 
-// ask makes the body of a chat with one message; more holds further fields and
-// their values in turn.
+// ask returns the body of a chat with one message. more contains the names and values of further
+// fields alternately.
 func ask(text string, more ...any) object {
 	body := object{"model": "chat", "messages": []object{{"role": "user", "content": text}}}
 	for pair := range slices.Chunk(more, 2) {
@@ -358,7 +355,7 @@ func ask(text string, more ...any) object {
 	return body
 }
 
-// longStory is a request that the model works on for half a minute.
+// longStory returns a request that keeps the model busy for half a minute.
 func longStory(more ...any) object {
 	return ask("Write a very long story about a ship.", append([]any{"ignore_eos", true, "max_tokens", 1500}, more...)...)
 }

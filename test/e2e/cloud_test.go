@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// TestCloudRepository: an address of cloud storage reaches Triton's own client of it as
-// it was given. Nothing here takes it for a folder, and the error is Triton's.
+// TestCloudRepository checks that the URL of a cloud storage repository reaches Triton's client
+// unchanged. Trident must not treat it as a folder, and the error is Triton's.
 func TestCloudRepository(t *testing.T) {
 	t.Parallel()
 	dir := root(t)
 	for _, test := range []struct {
 		name   string
-		bucket int // status of the bucket itself
+		bucket int // status of the response for the bucket itself
 		asked  string
 		words  string
 	}{
@@ -47,7 +47,7 @@ func TestCloudRepository(t *testing.T) {
 			cmd.Dir, cmd.Stderr = dir, &stderr
 			timer := time.AfterFunc(startLimit, func() { _ = cmd.Process.Kill() })
 			defer timer.Stop()
-			_ = cmd.Run() // the code tells
+			_ = cmd.Run() // the exit code is checked below
 			if code := cmd.ProcessState.ExitCode(); code != 1 {
 				t.Errorf("exit code %d", code)
 			}

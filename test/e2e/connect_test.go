@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// connectClients are the typed service's callers: Connect over HTTP/1.1, gRPC
-// and gRPC-Web over HTTP/2 without TLS.
+// connectClients returns clients of the typed service: Connect over HTTP/1.1, and gRPC and gRPC-Web
+// over HTTP/2 without TLS.
 func connectClients(t *testing.T, s *trident) map[string]tridentv1connect.ChatServiceClient {
 	t.Helper()
 	return map[string]tridentv1connect.ChatServiceClient{
@@ -153,7 +153,7 @@ func checkTypedErrors(t *testing.T, s *trident, client tridentv1connect.ChatServ
 	}
 }
 
-// callTyped gives the error of a call that must fail.
+// callTyped returns the error of a call that must fail.
 func callTyped(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, streaming bool) error {
 	if !streaming {
 		_, err := client.Chat(ctx, request)
@@ -165,11 +165,11 @@ func callTyped(ctx context.Context, client tridentv1connect.ChatServiceClient, r
 	}
 	for stream.Receive() {
 	}
-	_ = stream.Close() // the error is the stream's
+	_ = stream.Close() // the error is the same as the stream's
 	return stream.Err()
 }
 
-// TestConnectHeaders holds what the typed services share with all others.
+// TestConnectHeaders checks the headers that the typed services share with all other surfaces.
 func TestConnectHeaders(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -193,12 +193,12 @@ func (s *trident) rawConnect(t *testing.T, body string, header ...string) answer
 	return readAll(t, response)
 }
 
-// TestConnectLeaves is TestClientLeaves for the typed service.
+// TestConnectLeaves checks the cases of TestClientLeaves for the typed service.
 func TestConnectLeaves(t *testing.T) {
 	s := serving(t)
 	for name, client := range connectClients(t, s) {
 		if name == "Connect JSON" {
-			continue // as Connect
+			continue // covered by connect
 		}
 		t.Run(name+" streaming", func(t *testing.T) {
 			checkLeaving(t, s, 1, func(ctx context.Context, began func()) {
@@ -215,7 +215,7 @@ func TestConnectLeaves(t *testing.T) {
 				if code := connect.CodeOf(stream.Err()); code != connect.CodeCanceled {
 					t.Errorf("the stream ended with %v", stream.Err())
 				}
-				_ = stream.Close() // it has failed
+				_ = stream.Close() // the stream has failed
 			})
 		})
 		t.Run(name, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// document is the OpenAPI document with its objects closed: an answer may have
-// no key that the document doesn't tell of.
+// document is the OpenAPI document with closed objects: a response may not have a key that the
+// document doesn't describe.
 var document = sync.OnceValue(func() *openapi3.T {
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.OpenAI())
 	if err != nil {
@@ -34,12 +34,12 @@ var document = sync.OnceValue(func() *openapi3.T {
 	return doc
 })
 
-// violations are what answers had, to whatever client, that the document doesn't
-// allow. Those that no test has failed by fail the run at its end.
+// violations contains the violations of the document in the responses to all clients. Violations
+// that fail no test fail the run at its end.
 var violations violationList
 
-// violationList keeps them by the names of the tests whose requests they are about, empty where
-// that isn't known. It may be used concurrently.
+// violationList contains violations by the name of the test that sent the request. The name is
+// empty if the test isn't known. Its methods may be called concurrently.
 type violationList struct {
 	mu    sync.Mutex
 	found map[string][]string
@@ -48,7 +48,7 @@ type violationList struct {
 // asker is the key of the test's name in the context of its requests.
 type asker struct{}
 
-// askedBy is a context for requests of this test.
+// askedBy returns a context for requests of this test.
 func askedBy(ctx context.Context, t *testing.T) context.Context {
 	t.Helper()
 	return context.WithValue(ctx, asker{}, t.Name())
@@ -64,7 +64,7 @@ func (v *violationList) addf(r *http.Request, format string, args ...any) {
 	v.found[name] = append(v.found[name], fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, fmt.Sprintf(format, args...)))
 }
 
-// fail fails the test by those of its own requests.
+// fail fails the test if its own requests have violations.
 func (v *violationList) fail(t *testing.T) {
 	t.Helper()
 	v.mu.Lock()
@@ -75,7 +75,7 @@ func (v *violationList) fail(t *testing.T) {
 	delete(v.found, t.Name())
 }
 
-// rest are all that no test has failed by.
+// rest returns the violations that failed no test.
 func (v *violationList) rest() (all []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,7 +87,7 @@ func (v *violationList) rest() (all []string) {
 	return all
 }
 
-// contractTransport holds all answers that come through it to the document.
+// contractTransport checks all its responses against the document.
 type contractTransport struct{ http.RoundTripper }
 
 func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -98,10 +98,9 @@ func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// holdToContract checks an answer of the OpenAI surface while it is read, whole or
-// event by event, and what every answer must be: it has a request id, and what the
-// document has no operation or status for is an error object. Seen, if not nil, gets
-// each JSON object.
+// holdToContract checks a response of the OpenAI surface against the document while it is read,
+// whole or event by event. All responses must have a request id. A response must be an error object
+// if the document has no such operation or status. seen, if not nil, receives each JSON object.
 func holdToContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
 	for _, other := range []string{"/trident.", clientPackage, "/metrics", "/v2", "/debug/"} {
 		if strings.HasPrefix(r.URL.Path, other) {
@@ -119,7 +118,7 @@ func holdToContract(r *http.Request, response *http.Response, seen func(operatio
 	}}
 }
 
-// operationOf finds the operation by any spelling of its path.
+// operationOf returns the operation of any spelling of its path.
 func operationOf(r *http.Request) *openapi3.Operation {
 	path := strings.TrimPrefix(r.URL.Path, "/openai")
 	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/health/") {
@@ -145,7 +144,7 @@ func operationOf(r *http.Request) *openapi3.Operation {
 	return nil
 }
 
-// watchedBody hands an answer on to its checks.
+// watchedBody passes a response to its checks.
 type watchedBody struct {
 	io.ReadCloser
 
@@ -163,7 +162,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answerKind tells what a JSON object of an answer is.
+// answerKind is the kind of a JSON object in a response.
 type answerKind int
 
 const (
@@ -172,10 +171,10 @@ const (
 	errorObject
 )
 
-// watchedAnswer checks one answer.
+// watchedAnswer checks one response.
 type watchedAnswer struct {
 	request   *http.Request
-	operation *openapi3.Operation // nil where the document has none
+	operation *openapi3.Operation // nil if the document doesn't have it
 	status    int
 	kind      string // Content-Type
 	seen      func(operation *openapi3.Operation, kind answerKind, raw []byte)
@@ -200,7 +199,7 @@ func (a *watchedAnswer) add(p []byte) {
 	}
 }
 
-// event checks one event, by itself and among the others.
+// event checks one event, by itself and against the previous events.
 func (a *watchedAnswer) event(data []byte) {
 	if string(data) != "[DONE]" {
 		kind := streamEvent
@@ -230,7 +229,7 @@ func (a *watchedAnswer) end() {
 	}
 }
 
-// check holds an object to its schema.
+// check validates an object against its schema.
 func (a *watchedAnswer) check(kind answerKind, raw []byte) {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
@@ -245,7 +244,8 @@ func (a *watchedAnswer) check(kind answerKind, raw []byte) {
 	}
 }
 
-// schema is that of an error for what the document doesn't have.
+// schema returns the schema of an object. If the document doesn't have one, it is the schema of an
+// error.
 func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
 	media := map[answerKind]string{wholeAnswer: "application/json", streamEvent: "text/event-stream"}[kind]
 	if a.operation != nil && media != "" {
@@ -256,18 +256,18 @@ func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
 	return document().Components.Schemas["ErrorResponse"].Value
 }
 
-// streamRules are what holds among the events of one stream. Chunks: one head, the
-// role first, one finish reason a choice, usage in all or in none, [DONE] last.
-// Events of a response: numbered from 0, an end of their own.
+// streamRules checks the rules among the events of one stream. Chunks have one head, the role
+// first, one finish reason per choice, usage in all or in none of them, and [DONE] last. Events of
+// a response are numbered from 0 and have their own last event.
 type streamRules struct {
 	head     string
-	usage    string // what the chunks have: "absent", "null" or, in the last, "counts"
+	usage    string // usage of the chunks: "absent", "null" or, in the last one, "counts"
 	finished map[int]bool
-	count    int // of a response's events
+	count    int // number of events of a response
 	ended    string
 }
 
-// chunkEvent is what chunks of chats and of completions share.
+// chunkEvent has the fields that chunks of chats and of completions share.
 type chunkEvent struct {
 	ID, Object, Model string
 	Fingerprint       string `json:"system_fingerprint"`
@@ -280,12 +280,12 @@ type chunkEvent struct {
 	}
 	Usage json.RawMessage
 	Error json.RawMessage
-	// Those of responses have these instead.
+	// Events of responses have these fields instead.
 	Type     string
 	Sequence int `json:"sequence_number"`
 }
 
-// next says what is wrong with the next event, if anything is.
+// next returns what is wrong with the next event, or "".
 func (s *streamRules) next(data []byte) string {
 	if s.ended != "" {
 		return "an event after " + s.ended
@@ -308,7 +308,7 @@ func (s *streamRules) next(data []byte) string {
 	return s.chunk(&c)
 }
 
-// typed is for the events of a response.
+// typed checks an event of a response.
 func (s *streamRules) typed(c *chunkEvent) string {
 	first := s.count == 0
 	s.count++
@@ -362,7 +362,7 @@ func (s *streamRules) unfinished() string {
 	return ""
 }
 
-// end says what is wrong with a stream that has ended here.
+// end returns what is wrong with a stream that ends here, or "".
 func (s *streamRules) end() string {
 	if s.ended == "" {
 		return "the stream ended without its last event"
@@ -370,7 +370,7 @@ func (s *streamRules) end() string {
 	return ""
 }
 
-// TestStreamRules: the rules notice what breaks them.
+// TestStreamRules checks that the rules detect violations.
 func TestStreamRules(t *testing.T) {
 	t.Parallel()
 	const head = `"id":"x","object":"o","created":1,"model":"m"`

@@ -10,16 +10,14 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// contractModel is an engine of the test's own with the model of the vLLM
-// backend's contract.
+// contractModel returns an engine of the test's own with the model of the vLLM backend's contract.
 func contractModel(t *testing.T) engine {
 	t.Helper()
-	// By itself, and loaded for good: where models can be unloaded, one of many
-	// requests would do it.
+	// The model can't be unloaded. Otherwise one of the many requests could unload it.
 	return ownEngine(t, tritonserver.Options{Repositories: []string{contractRepository(t)}})
 }
 
-// contractRepository has that model alone.
+// contractRepository returns a repository with this model alone.
 func contractRepository(t *testing.T) string {
 	t.Helper()
 	repository := t.TempDir()
@@ -29,7 +27,7 @@ func contractRepository(t *testing.T) string {
 	return repository
 }
 
-// TestContract serves a model with adapters and a tokenizer.
+// TestContract runs the contract tests on a model with adapters and a tokenizer.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_", "--owned-by=lab")

@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// TestModelControl loads and unloads a model through the OpenAI API, with Triton
-// in trident's process and elsewhere: both give the same answers.
+// TestModelControl loads and unloads a model through the OpenAI API, with in-process Triton and
+// with a tritonserver. Both give the same responses.
 func TestModelControl(t *testing.T) {
 	t.Parallel()
 	options := demoOptions(t)
@@ -43,7 +43,7 @@ func TestModelControl(t *testing.T) {
 
 func checkModelControl(t *testing.T, s *trident) {
 	t.Helper()
-	s.awaitReady(t) // without models
+	s.awaitReady(t) // ready without models
 	control := func(model, action string) answer { return s.post(t, "/v1/models/"+model+"/"+action, nil) }
 	wantFailure := func(a answer, status int, code, words string) {
 		t.Helper()
@@ -73,8 +73,8 @@ func checkModelControl(t *testing.T, s *trident) {
 	checkTypedControl(t, s)
 }
 
-// checkTypedControl does it by the typed services, to a model that is loaded: each
-// state is told of, and the model is run by its tensors and shows in the server's load.
+// checkTypedControl loads and unloads a loaded model by the typed services. Each state is sent to
+// watchers, the model runs by its tensors, and the server's load contains it.
 func checkTypedControl(t *testing.T, s *trident) {
 	t.Helper()
 	models := tridentv1connect.NewModelServiceClient(client, s.url)
@@ -140,8 +140,8 @@ func checkTypedControl(t *testing.T, s *trident) {
 	}
 }
 
-// TestNoModelControl: without explicit control both engines refuse in Triton's
-// words.
+// TestNoModelControl checks that both engines refuse with Triton's messages without explicit model
+// control.
 func TestNoModelControl(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -153,8 +153,8 @@ func TestNoModelControl(t *testing.T) {
 	}
 }
 
-// TestModelsFail starts trident with models that can't be loaded: all are told
-// of, and it ends unless it was told not to.
+// TestModelsFail starts trident with models that can't be loaded. All of them are logged, and
+// trident exits unless a flag allows such models.
 func TestModelsFail(t *testing.T) {
 	t.Parallel()
 	repository := t.TempDir()

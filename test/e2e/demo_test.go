@@ -15,14 +15,14 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// demo is what `make run` starts, on a free port.
+// demo is the program that `make run` starts, on a free port.
 type demo struct {
 	cmd    *exec.Cmd
 	log    *logLines
 	exited chan struct{}
 	url    string
-	mark   string // in the environment of all its processes
-	server int    // trident's process, once seen
+	mark   string // a variable in the environment of all its processes
+	server int    // id of trident's process, once it is known
 }
 
 func startDemo(t *testing.T, models string, variables ...string) *demo {
@@ -33,17 +33,17 @@ func startDemo(t *testing.T, models string, variables ...string) *demo {
 		url: "http://127.0.0.1:" + port,
 		cmd: exec.Command(demoBinary(t), "-port="+port, "-models="+models, "-trident="+tridentBinary(t)),
 	}
-	d.cmd.Dir = root(t) // where Triton is found
+	d.cmd.Dir = root(t) // Triton is found relative to this folder
 	d.cmd.Env = environment(append(variables, raceOptions, d.mark)...)
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	d.cmd.WaitDelay = stopLimit // children may hold the pipe for as long as they take to end
+	d.cmd.WaitDelay = stopLimit // children may keep the pipe open until they end
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		defer close(d.exited)
-		_ = d.cmd.Wait() // ProcessState tells
+		_ = d.cmd.Wait() // ProcessState has the result
 	}()
 	t.Cleanup(func() {
 		for _, p := range d.processes(t) {
@@ -68,9 +68,9 @@ func (d *demo) processes(t *testing.T) []process {
 	return processes(t, func(p process) bool { return strings.Contains(p.environment, d.mark) })
 }
 
-// trident is the process that serves, whose id names what its models have in
-// shared memory. The children that it forks look the same until they have become
-// models; whoever kills one of these lets Triton wait for it.
+// trident returns the id of the serving process, which is part of the names of its models' shared memory.
+// Its forked children look the same until they have become models. If such a child is killed, Triton
+// waits for it.
 func (d *demo) trident(t *testing.T) int {
 	t.Helper()
 	for _, p := range d.processes(t) {
@@ -81,8 +81,7 @@ func (d *demo) trident(t *testing.T) int {
 	return d.server
 }
 
-// awaitGreeting waits for the curl line, which promises that requests are
-// served.
+// awaitGreeting waits for the curl line, which is printed when requests are served.
 func (d *demo) awaitGreeting(t *testing.T) {
 	t.Helper()
 	_, ok := d.log.await(startLimit, d.exited, func(l logLine) bool {
@@ -112,8 +111,8 @@ func (d *demo) awaitLoading(t *testing.T) {
 	}
 }
 
-// TestDemo runs what `make run` runs, uses it, and ends it as a terminal's
-// Ctrl-C does and as the kernel does when memory is short. Nothing may be left.
+// TestDemo runs the program of `make run`, uses it, and ends it as Ctrl-C in a terminal does and as the
+// kernel's OOM killer does. No process and no shared memory may remain.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	t.Run("Ctrl-C", func(t *testing.T) {
@@ -132,7 +131,8 @@ func TestDemo(t *testing.T) {
 		if left := d.sharedMemory(t); len(left) == 0 {
 			t.Error("the models have no shared memory of the name that is looked for below")
 		}
-		// Few tokens: the whole answer has to fit into the demo's shutdown timeout on a busy machine too.
+		// Few tokens: the whole response must fit into the demo's shutdown timeout, even on a busy
+		// machine.
 		last := watch(t, s.openChat(t, ask("Count to ten.", "max_tokens", 12, "ignore_eos", true)))
 		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -210,11 +210,10 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// goneLimit is what the kernel may need to bury those that were killed.
+// goneLimit is the time that the kernel may need to remove killed processes.
 const goneLimit = 5 * time.Second
 
-// checkGone finds processes that are left, and what models left in shared
-// memory.
+// checkGone checks that no process and none of the models' shared memory remains.
 func (d *demo) checkGone(t *testing.T, limit time.Duration) {
 	t.Helper()
 	if !poll(limit, func() bool { return len(d.processes(t)) == 0 }) {
@@ -229,7 +228,7 @@ func (d *demo) checkGone(t *testing.T, limit time.Duration) {
 	}
 }
 
-// sharedMemory is what trident's models have.
+// sharedMemory returns the shared memory segments of trident's models.
 func (d *demo) sharedMemory(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("/dev/shm/trident_" + strconv.Itoa(d.server) + "_*")
@@ -239,7 +238,7 @@ func (d *demo) sharedMemory(t *testing.T) []string {
 	return all
 }
 
-// checkStopped wants the demo to end by itself, and to leave nothing.
+// checkStopped checks that the demo ends by itself and leaves nothing.
 func (d *demo) checkStopped(t *testing.T) {
 	t.Helper()
 	select {

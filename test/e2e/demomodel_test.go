@@ -19,16 +19,16 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// called is what an answer of the demo's chat model has, by whatever surface it came.
+// called is a response of the demo's chat model in a form common to all surfaces.
 type called struct {
 	text, finish, name, arguments string
-	prompt                        int // tokens
+	prompt                        int // number of tokens
 }
 
-// offer is a chat with one tool in the words of all surfaces.
+// offer is a chat with one tool in a form common to all surfaces.
 type offer struct {
 	question, choice string // choice is auto, required, none or named
-	answer           string // the only text that the model may write; empty for any
+	answer           string // the only text that the model may write; empty for any text
 }
 
 const lookupParameters = `{"type":"object","properties":{"city":{"type":"string","enum":["Rome","Paris"]}},"required":["city"]}`
@@ -77,9 +77,9 @@ func (o offer) typed() *tridentv1.ChatRequest {
 	return r
 }
 
-// TestDemoTools: the demo takes tools with each tool_choice, on each surface, streamed and not.
-// A model of its size seldom calls by itself, so that its words are chosen for it where it may
-// choose.
+// TestDemoTools checks that the demo supports tools with each tool_choice, on each surface,
+// streaming and non-streaming. A model of its size rarely calls a tool by itself. So the test
+// constrains the text if the model may choose.
 func TestDemoTools(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -103,7 +103,7 @@ func TestDemoTools(t *testing.T) {
 				if !tt.check(got) {
 					t.Errorf("%s: %+v", surface, got)
 				}
-				// Tools that mustn't be called aren't shown to the model.
+				// If tool_choice is none, the prompt contains no tools.
 				const withoutTools = 60
 				if shown := got.prompt > withoutTools; got.prompt == 0 || shown != (tt.offer.choice != "none") {
 					t.Errorf("%s: the prompt has %d tokens", surface, got.prompt)
@@ -197,7 +197,7 @@ func askers(t *testing.T, s *trident) map[string]func(*testing.T, offer) called 
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer stream.Close()
+			defer stream.Close() //nolint:errcheck // the stream was read to its end
 			var c called
 			for stream.Receive() {
 				if n := stream.Msg().GetUsage().GetPromptTokens(); n > 0 {
@@ -224,7 +224,7 @@ func typedFinish(reason tridentv1.FinishReason) string {
 	return strings.ToLower(strings.TrimPrefix(reason.String(), "FINISH_REASON_"))
 }
 
-// ofMessages reads a whole chat, or the chunks of one.
+// ofMessages reads a complete chat, or the chunks of one.
 func ofMessages(t *testing.T, chats []json.RawMessage) called {
 	t.Helper()
 	type message struct {
@@ -261,7 +261,7 @@ func ofMessages(t *testing.T, chats []json.RawMessage) called {
 	return c
 }
 
-// ofResponse reads a response, whose finish is told by its output.
+// ofResponse reads a response. Its finish reason follows from its output.
 func ofResponse(t *testing.T, raw json.RawMessage) called {
 	t.Helper()
 	var r struct {
@@ -292,8 +292,9 @@ func ofResponse(t *testing.T, raw json.RawMessage) called {
 	return c
 }
 
-// TestDemoSpecialTokens: skip_special_tokens decides whether they are in the text, and the token
-// that ends an answer never is. Triton's own door takes the biases that force them.
+// TestDemoSpecialTokens checks that skip_special_tokens decides whether the text contains special
+// tokens. The token that ends a response is never in the text. The logit biases that force special
+// tokens are sent through Triton's own port.
 func TestDemoSpecialTokens(t *testing.T) {
 	t.Parallel()
 	s, err := demoModels(t).start(t, kservePorts()...).kserve(client)
@@ -334,7 +335,8 @@ func TestDemoSpecialTokens(t *testing.T) {
 	}
 }
 
-// llamaCPP asks the engines of the demo's chat model by their Python packages.
+// llamaCPP runs a command of the script that calls the engines of the demo's chat model by their
+// Python packages.
 func llamaCPP[T any](t *testing.T, command string, question any) T {
 	t.Helper()
 	input, err := json.Marshal(question)
@@ -356,8 +358,8 @@ func llamaCPP[T any](t *testing.T, command string, question any) T {
 	return answer
 }
 
-// TestDemoTokenizer: the tokenizer in the demo's folder is that of the weights, and gives the
-// token ids of llama.cpp.
+// TestDemoTokenizer checks that the tokenizer in the demo's folder is that of the weights, and that
+// it returns the token ids of llama.cpp.
 func TestDemoTokenizer(t *testing.T) {
 	t.Parallel()
 	made, err := exec.CommandContext(t.Context(), filepath.Join(root(t), ".venv", "bin", "python"), filepath.Join(root(t), "tools", "gguf-tokenizer.py")).Output()
@@ -403,8 +405,8 @@ func differAt(a, b []int) int {
 	return min(len(a), len(b))
 }
 
-// demoTexts are pages of the documentation, all characters up to U+2FFF with their neighbours, and
-// random mixtures.
+// demoTexts returns pages of the documentation, all characters up to U+2FFF with their neighbours,
+// and random mixtures.
 func demoTexts(t *testing.T) []string {
 	t.Helper()
 	var texts []string
@@ -439,7 +441,8 @@ func demoTexts(t *testing.T) []string {
 	return texts
 }
 
-// TestDemoTokens: token ids are prompts, texts of them come back, and usage has their number.
+// TestDemoTokens checks that token ids can be prompts, that the text of such prompts is returned,
+// and that usage has their number.
 func TestDemoTokens(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -464,8 +467,8 @@ func TestDemoTokens(t *testing.T) {
 	}
 }
 
-// TestDemoGrammar: objects of a schema that lists properties have these alone, and each once. What
-// a client says itself holds, and what several schemas say together.
+// TestDemoGrammar checks that objects of a schema that lists properties have only these, each once.
+// additionalProperties of the client has precedence, and so do several schemas of the same object.
 func TestDemoGrammar(t *testing.T) {
 	t.Parallel()
 	type texts map[string]bool

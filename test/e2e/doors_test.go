@@ -14,9 +14,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestDoors asks a server on the loopback without keys by the name of another host, as a
-// page does whose name was made to lead here: no port serves it. Clients of this machine
-// go on as ever, but for shared memory, which the server wasn't told to register.
+// TestDoors sends requests to a server on the loopback interface without keys under the name of
+// another host, as a page does in a DNS rebinding attack. All ports refuse them. Local clients are
+// served, except for the registration of shared memory, which needs a flag.
 func TestDoors(t *testing.T) {
 	s := &kserveTrident{trident: start(t, append([]string{"--triton-endpoint=127.0.0.1:1"}, kservePorts()...)...)}
 	for what, address := range map[string]*string{"listening for KServe v2 by gRPC": &s.native, "listening for KServe v2 by REST": &s.rest} {
@@ -58,7 +58,7 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestEmptyKey: a variable that was meant to hold a key ends the start.
+// TestEmptyKey checks that an empty variable for an API key ends the start.
 func TestEmptyKey(t *testing.T) {
 	command := exec.Command(tridentBinary(t), "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1")
 	command.Env = environment(raceOptions, "TRIDENT_API_KEY=")

@@ -19,7 +19,7 @@ type embeddings struct {
 	Usage usage
 }
 
-// embed gives the vectors of the inputs in order.
+// embed returns the vectors of the inputs in order.
 func (s *trident) embed(t *testing.T, input any, more object) ([][]float32, usage) {
 	t.Helper()
 	body := object{"model": "embedding", "input": input}

@@ -11,10 +11,10 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// inProcess reports whether trident itself runs Triton.
+// inProcess reports whether the tests use in-process Triton.
 func inProcess() bool { return os.Getenv("TRIDENT_TEST_ENGINE") == "local" }
 
-// needsServer skips a test of trident and a tritonserver beside it.
+// needsServer skips a test that needs a tritonserver beside trident.
 func needsServer(t *testing.T) {
 	t.Helper()
 	if inProcess() {
@@ -22,13 +22,12 @@ func needsServer(t *testing.T) {
 	}
 }
 
-// engine is the Triton whose models a trident serves: a tritonserver beside it, or one in its
-// process.
+// engine is the Triton whose models a trident serves: a tritonserver, or in-process Triton.
 type engine struct {
-	server *tritonserver.Server // nil where Triton is in trident's process
-	flags  []string             // by which trident finds the models
-	files  []string             // further ones, by which it finds files beside the models of a tritonserver
-	env    []string             // of trident's process, where the models are in it
+	server *tritonserver.Server // nil with in-process Triton
+	flags  []string             // flags by which trident finds the models
+	files  []string             // further flags, by which it finds files beside the models of a tritonserver
+	env    []string             // environment of trident's process, with in-process Triton
 }
 
 func launchEngine(options tritonserver.Options) (engine, error) {
@@ -52,7 +51,7 @@ func launchEngine(options tritonserver.Options) (engine, error) {
 	return e, nil
 }
 
-// sharedEngine ends with the last test.
+// sharedEngine returns an engine that ends with the last test.
 func sharedEngine(options tritonserver.Options) (engine, error) {
 	e, err := launchEngine(options)
 	if err == nil && e.server != nil {
@@ -61,7 +60,7 @@ func sharedEngine(options tritonserver.Options) (engine, error) {
 	return e, err
 }
 
-// ownEngine ends after the test: tritonserver takes some seconds for that, in which it does nothing.
+// ownEngine returns an engine that ends after the test. tritonserver needs some idle seconds to end.
 func ownEngine(t *testing.T, options tritonserver.Options) engine {
 	t.Helper()
 	if testing.Short() {
@@ -85,7 +84,7 @@ func ownEngine(t *testing.T, options tritonserver.Options) engine {
 	return e
 }
 
-// launch starts a trident before it, in the working directory dir if that isn't empty.
+// launch starts a trident in front of the engine, in the working directory dir unless that is empty.
 func (e engine) launch(t *testing.T, dir string, flags ...string) (*trident, error) {
 	t.Helper()
 	s, err := launchAt(t, dir, e.env, slices.Concat(e.flags, e.files, flags)...)
@@ -96,20 +95,20 @@ func (e engine) launch(t *testing.T, dir string, flags ...string) (*trident, err
 	return s, nil
 }
 
-// start launches a trident of the test's own before it, which ends with the test.
+// start launches a trident of the test's own in front of the engine. It ends with the test.
 func (e engine) start(t *testing.T, flags ...string) *trident {
 	t.Helper()
 	return e.startAt(t, "", flags...)
 }
 
-// startAt does so in another working directory.
+// startAt is like start, with another working directory.
 func (e engine) startAt(t *testing.T, dir string, flags ...string) *trident {
 	t.Helper()
 	s, err := e.launch(t, dir, flags...)
 	return owned(t, s, err)
 }
 
-// startReady waits for all models, too.
+// startReady is like start, and waits until all models are ready.
 func (e engine) startReady(t *testing.T, flags ...string) *trident {
 	t.Helper()
 	s := e.start(t, flags...)

@@ -16,11 +16,11 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// failLimit is how soon a client must learn that its answer won't be finished.
+// failLimit is the time in which a client must get the error of an interrupted response.
 const failLimit = 5 * time.Second
 
-// TestTritonDies kills tritonserver under streams, one of them each SDK's, looks
-// at what its clients get while it is away, and starts it again.
+// TestTritonDies kills tritonserver under streams, including one of each SDK. It checks the
+// responses while tritonserver is down, and starts it again.
 func TestTritonDies(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
@@ -56,20 +56,20 @@ func TestTritonDies(t *testing.T) {
 	if err := models.server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Not even the first request after that may fail.
+	// The first request after that must succeed.
 	if whole := s.chat(t, ask("Hello.", "max_tokens", 4)); whole.Usage.Completion == 0 {
 		t.Errorf("usage %+v", whole.Usage)
 	}
 	s.get(t, "/health/ready").want(t, http.StatusOK)
 	s.embed(t, "Hello.", nil)
-	// Trident logs the server's absence and return once each, when it next looks.
+	// Trident logs once each that the server is unreachable and that it is back, at its next check.
 	if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("engine "), "does not answer") }) {
 		t.Error("trident doesn't find the server again")
 	}
 }
 
-// watch reads a stream to its end and gives its last event. The stream has had
-// some text when watch returns.
+// watch reads a stream to its end in the background and sends its last event. When watch returns,
+// the stream has had some text.
 func watch(t *testing.T, events *stream) <-chan []byte {
 	t.Helper()
 	began, last := make(chan struct{}), make(chan []byte, 1)
@@ -94,7 +94,7 @@ func watch(t *testing.T, events *stream) <-chan []byte {
 	return last
 }
 
-// checkDown holds what clients and probes get from a trident without Triton.
+// checkDown checks the responses that clients and probes get from a trident without Triton.
 func checkDown(t *testing.T, s *trident) {
 	t.Helper()
 	for _, body := range []object{ask("Hello."), ask("Hello.", "stream", true)} {
@@ -119,7 +119,7 @@ func checkDown(t *testing.T, s *trident) {
 	s.get(t, "/health/live").want(t, http.StatusOK)
 }
 
-// TestWithoutTriton starts trident before there is a server to talk to.
+// TestWithoutTriton starts trident before its tritonserver runs.
 func TestWithoutTriton(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--triton-endpoint=127.0.0.1:1")
@@ -129,13 +129,13 @@ func TestWithoutTriton(t *testing.T) {
 	}
 }
 
-// TestModelDies kills the process in which the model runs. Triton says nothing
-// then, neither in the streams nor by the model's state: silence must end them.
+// TestModelDies kills the process in which the model runs. Triton reports nothing then, neither in
+// the streams nor by the model's state, so the idle timeout must end the streams.
 func TestModelDies(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	models := ownEngine(t, scripted(t, "chat", "embedding"))
-	t.Cleanup(models.server.Kill) // it may wait for the dead model when it is told to stop
+	t.Cleanup(models.server.Kill) // on a stop it may wait for the dead model
 	s := models.startReady(t, "--inactivity-timeout=2s", "--first-response-timeout=8s")
 	last := watch(t, s.openChat(t, longStory()))
 	answers := make(chan answer, 1)
@@ -155,10 +155,10 @@ func TestModelDies(t *testing.T) {
 	if e := a.failure(t); text(e.Code) != "model_not_ready" && text(e.Code) != "engine_inactive" {
 		t.Errorf("the next request got code %s: %s", text(e.Code), text(e.Message))
 	}
-	s.embed(t, "Hello.", nil) // the other model serves on
+	s.embed(t, "Hello.", nil) // the other model still serves
 }
 
-// killStub ends the process of a tritonserver's chat model.
+// killStub kills the process of a tritonserver's chat model.
 func killStub(t *testing.T, server *tritonserver.Server) {
 	t.Helper()
 	pids := processes(t, func(p process) bool {
@@ -173,19 +173,19 @@ func killStub(t *testing.T, server *tritonserver.Server) {
 	}
 }
 
-// process is what /proc tells of one.
+// process is the information of /proc on a process.
 type process struct {
 	id, parent  int
 	group       int
-	command     string // words with spaces between them
-	environment string // words with NULs between them
+	command     string // arguments, separated by spaces
+	environment string // variables, separated by NULs
 }
 
-// String leaves the environment out: it is nobody's business but the kernel's.
+// String omits the environment, which may contain secrets.
 func (p process) String() string { return fmt.Sprintf("%d %s", p.id, p.command) }
 
-// processes are those of this machine that fit; ones that come and go meanwhile
-// may be missed, zombies are left out.
+// processes returns the processes of this machine for which fits returns true. Zombies are omitted;
+// processes that start or end meanwhile may be missed.
 func processes(t *testing.T, fits func(process) bool) []process {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")
@@ -198,7 +198,7 @@ func processes(t *testing.T, fits func(process) bool) []process {
 		if err != nil {
 			continue
 		}
-		// The name in parentheses may hold anything.
+		// The name in parentheses may contain any character.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		command, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
 		environ, _ := os.ReadFile(filepath.Join(folder, "environ"))

@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// TestFuzz has schemathesis make requests out of the document that trident
-// serves, right and wrong ones, and holds every answer to it: TRIDENT_TEST_FUZZ of
-// each operation to a model that answers at once, and TRIDENT_TEST_FUZZ_SLOW to
-// the demo models. Neither may be answered by a 5xx, hang, or leave anything.
+// TestFuzz runs schemathesis, which generates valid and invalid requests from the document that
+// trident serves, and checks each response against it. It sends TRIDENT_TEST_FUZZ requests of each
+// operation to a model that responds at once, and TRIDENT_TEST_FUZZ_SLOW to the demo models. No
+// request may get a 5xx, hang, or leave anything behind.
 func TestFuzz(t *testing.T) {
 	needsServer(t)
 	t.Run("contract", func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestFuzz(t *testing.T) {
 	})
 }
 
-// fuzzCases is the number in a variable, without which the test is skipped.
+// fuzzCases returns the number in a variable, and skips the test if it isn't set.
 func fuzzCases(t *testing.T, variable string) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -46,14 +46,14 @@ func fuzzCases(t *testing.T, variable string) int {
 }
 
 const (
-	// warmUp is how many requests of each operation come before the first look.
+	// warmUp is the number of requests of each operation before the first measurement.
 	warmUp = 20
-	// fuzzRound is how many one run of schemathesis makes at most. The more it has
-	// made the longer it looks for another one: 34 a second at 200, 3 at 10,000.
+	// fuzzRound is the maximum number of requests of one run of schemathesis. It slows down with
+	// the number of its requests: from 34 a second at 200 to 3 a second at 10,000.
 	fuzzRound = 200
 )
 
-// fuzz runs a warm-up and then the cases, after which trident must be as it was.
+// fuzz runs a warm-up and then the cases. Afterwards trident's footprint must be as before.
 func fuzz(t *testing.T, models engine, flags []string, cases int, phases string, env ...string) {
 	t.Helper()
 	profiles := "127.0.0.1:" + freePort(t)
@@ -67,7 +67,7 @@ func fuzz(t *testing.T, models engine, flags []string, cases int, phases string,
 	inRounds(cases, func(n, made int) {
 		what := phases
 		if made > 0 {
-			what = "fuzzing" // each field's values have their turn once
+			what = "fuzzing" // covers the values of each field one by one
 		}
 		schemathesis(t, s, n, what, env)
 		t.Logf("%d requests of each operation, after %d", n, made)
@@ -93,8 +93,8 @@ func fuzz(t *testing.T, models engine, flags []string, cases int, phases string,
 	t.Logf("answers by status: %v", statuses)
 }
 
-// inRounds runs rounds until there are so many cases, on all cores: to make requests
-// takes far more than to answer them.
+// inRounds runs rounds on all cores until they have this many cases. Generating requests takes far
+// longer than answering them.
 func inRounds(cases int, run func(n, made int)) {
 	side := runtime.NumCPU()
 	most := min(fuzzRound, (cases+side-1)/side)
@@ -123,7 +123,7 @@ func schemathesis(t *testing.T, s *trident, cases int, phases string, env []stri
 	ours := filepath.Join(root(t), "test", "fuzz")
 	cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
 		"run", s.url+"/openapi.json", "--phases="+phases, "--max-examples="+strconv.Itoa(cases), "--no-color")
-	cmd.Dir = t.TempDir() // it keeps what it found there
+	cmd.Dir = t.TempDir() // schemathesis stores its findings there
 	cmd.Env = append(os.Environ(), append(env, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH="+ours, "PYTHONDONTWRITEBYTECODE=1")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -132,7 +132,7 @@ func schemathesis(t *testing.T, s *trident, cases int, phases string, env []stri
 	}
 }
 
-// footprint is what a process holds when it has nothing to do.
+// footprint is what an idle process holds.
 type footprint struct {
 	goroutines     int
 	heap, resident int // bytes

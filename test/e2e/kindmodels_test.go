@@ -14,21 +14,21 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// kind is a model without weights that has the tensors of one kind of backend, and
-// what that kind can do. They say what they are asked: see test/models-contract.
+// kind is a model without weights that has the tensors of one kind of backend, with the features of
+// that kind. The model's text is its input: see test/models-contract.
 type kind struct {
 	model string
-	// limits its answers, by tokens.
+	// limits reports whether it limits its responses by tokens.
 	limits bool
-	// characters of several tokens come whole, in one piece or in a stream.
+	// streamsCharacters reports whether characters of several tokens are complete in streams too.
 	streamsCharacters bool
-	// constrains answers and favours tokens, and tells its tokens' probabilities.
+	// executor reports whether it supports constraints, logit biases and log probabilities.
 	executor bool
-	// bytes are its tokens, and the end is one, too.
+	// bytes reports whether its tokens are bytes and its end token counts as a token.
 	bytes bool
 }
 
-// tokens are as many as a kind makes of words of the tokenizer, or of bytes.
+// tokens returns the kind's number of tokens: that of the tokenizer's words, or that of bytes.
 func (k kind) tokens(words, bytes int) int {
 	if k.bytes {
 		return bytes
@@ -36,7 +36,7 @@ func (k kind) tokens(words, bytes int) int {
 	return words
 }
 
-// ids are those of the text " the sea".
+// ids returns the token ids of the text " the sea".
 func (k kind) ids() []int {
 	if !k.bytes {
 		return []int{266, 269}
@@ -58,8 +58,7 @@ func kinds() []kind {
 	}
 }
 
-// contract is a trident before these models, and the file in which they record
-// what they get.
+// contract is a trident in front of these models, and the file in which they record their inputs.
 type contract struct {
 	*trident
 
@@ -79,7 +78,7 @@ var contracts = shared(func(t *testing.T) (contract, error) {
 	if !inProcess() {
 		flags = append(flags, "--triton-model-repository="+options.Repositories[0])
 	}
-	// The models name their tokenizer as it is called from the top of the source tree.
+	// The models' path of their tokenizer is relative to the top of the source tree.
 	if c.trident, err = c.engine.launch(t, root(t), flags...); err != nil {
 		return c, err
 	}
@@ -90,8 +89,8 @@ var contracts = shared(func(t *testing.T) (contract, error) {
 	return c, nil
 })
 
-// contractOptions are Triton's for the models of all kinds, which record what they get if record
-// names a file.
+// contractOptions returns Triton's options for the models of all kinds. They record their inputs if
+// record names a file.
 func contractOptions(t *testing.T, record string) tritonserver.Options {
 	t.Helper()
 	options := tritonserver.Options{
@@ -104,7 +103,7 @@ func contractOptions(t *testing.T, record string) tritonserver.Options {
 	return options
 }
 
-// said is an answer, streamed or not.
+// said is a response, streaming or not.
 type said struct {
 	id       string
 	texts    []string
@@ -114,7 +113,7 @@ type said struct {
 	usage    usage
 }
 
-// spoken is a chunk or a whole answer of either operation.
+// spoken is a chunk or a complete response of either operation.
 type spoken struct {
 	ID      string
 	Choices []struct {
@@ -167,8 +166,8 @@ func (s *said) add(raw []byte) error {
 	return nil
 }
 
-// say sends a request without and with a stream, which must be the same but for
-// their ids, and gives the first.
+// say sends a request without and with streaming. Both responses must be equal except for their
+// ids. It returns the first one.
 func (c contract) say(t *testing.T, path string, body object) said {
 	t.Helper()
 	var whole, streamed said
@@ -209,7 +208,7 @@ func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) said 
 	return c.say(t, "/v1/completions", body)
 }
 
-// given are the inputs that the models got in a request, once for each inference.
+// given returns the inputs that the models got in a request, one map per inference.
 func (c contract) given(t *testing.T, id string) []map[string]string {
 	t.Helper()
 	record, err := os.ReadFile(c.record)
@@ -223,7 +222,7 @@ func (c contract) given(t *testing.T, id string) []map[string]string {
 			Inputs map[string]json.RawMessage
 		}
 		if !bytes.HasSuffix(raw, []byte("\n")) {
-			break // another request's, which is being written
+			break // another request's line, which is being written
 		}
 		if err := json.Unmarshal(raw, &line); err != nil {
 			t.Fatal(err)
@@ -236,7 +235,7 @@ func (c contract) given(t *testing.T, id string) []map[string]string {
 			var in struct{ Shape, Values json.RawMessage }
 			if json.Unmarshal(raw, &in) == nil {
 				inputs[name] = string(in.Shape) + " " + string(in.Values)
-			} else { // vLLM's model writes the values alone
+			} else { // vLLM's model writes only the values
 				inputs[name] = string(raw)
 			}
 		}

@@ -18,7 +18,7 @@ func TestKindsAnswer(t *testing.T) {
 				ask     func() said
 				texts   []string
 				finish  string
-				tokens  int // of the answer
+				tokens  int // of the response
 				limited bool
 			}{
 				{"a chat", func() said { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", k.tokens(3, 15), false},
@@ -45,7 +45,7 @@ func TestKindsAnswer(t *testing.T) {
 						t.Errorf("texts %q, finish %q; want %q, %s", got.texts, got.finish, test.texts, test.finish)
 					}
 					u := got.usage
-					// The executor's end is a token, too.
+					// The executor's end token counts too.
 					if u.Prompt == 0 || u.Completion == 0 || u.Total != u.Prompt+u.Completion || test.tokens > 0 && u.Completion != test.tokens && (!k.executor || u.Completion != test.tokens+len(test.texts)) {
 						t.Errorf("usage %+v, want %d tokens in the answer", u, test.tokens)
 					}
@@ -55,8 +55,8 @@ func TestKindsAnswer(t *testing.T) {
 	}
 }
 
-// TestKindsSingleCall: an answer in pieces ends after the call that was wanted. The
-// ensemble's comes in one piece, or its characters would break, and has both.
+// TestKindsSingleCall checks that a streaming model's response ends after the single allowed tool
+// call. The ensemble doesn't stream, or its characters would break, so its response has both calls.
 func TestKindsSingleCall(t *testing.T) {
 	t.Parallel()
 	const call = `<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>`
@@ -78,8 +78,8 @@ func clock() []json.RawMessage {
 	return []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}},"required":["in"]}}}`)}
 }
 
-// TestKindsCharacters: those of several tokens come whole. The ensemble decodes
-// each token alone, so in its streams they are lost before Trident sees them.
+// TestKindsCharacters checks that characters of several tokens are complete. The ensemble decodes
+// each token separately, so its streams lose them before Trident reads them.
 func TestKindsCharacters(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds() {
@@ -99,8 +99,8 @@ func TestKindsCharacters(t *testing.T) {
 	}
 }
 
-// TestKindsSampling holds the tensors of a request: names, shapes and values as
-// the model declares them, and none that it doesn't.
+// TestKindsSampling checks the tensors of a request: names, shapes and values as the model declares
+// them, and no other tensors.
 func TestKindsSampling(t *testing.T) {
 	t.Parallel()
 	executor := map[string]string{
@@ -109,8 +109,9 @@ func TestKindsSampling(t *testing.T) {
 		"temperature": "[1, 1] [0.5]", "top_p": "[1, 1] [0.75]", "top_k": "[1, 1] [20]", "seed": "[1, 1] [7]", "frequency_penalty": "[1, 1] [0.5]",
 		"presence_penalty": "[1, 1] [-0.5]", "repetition_penalty": "[1, 1] [1.25]", "min_tokens": "[1, 1] [2]", "stop_words": `[1, 2] ["x", "é"]`, "bad_words": `[1, 1] ["no"]`,
 	}
-	// Dimensions that a model takes away are gone where it reads them. It answers in
-	// pieces to end at a stop text, which the ensemble's characters would suffer from.
+	// A reshape removes a dimension of these inputs before the model reads them. The model bls
+	// streams to end at a stop sequence; the ensemble doesn't, because streaming breaks its
+	// characters.
 	bls := map[string]string{}
 	for name, value := range executor {
 		bls[name] = value
@@ -173,7 +174,7 @@ func TestKindsSampling(t *testing.T) {
 	})
 }
 
-// TestKindsExecutor: what only TensorRT-LLM's executor can.
+// TestKindsExecutor checks the features that only TensorRT-LLM's executor has.
 func TestKindsExecutor(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":3}},"required":["name","age"]}`
@@ -227,7 +228,8 @@ func TestKindsExecutor(t *testing.T) {
 	}
 }
 
-// TestKindsSeveralTexts: a model that gives several texts makes several choices.
+// TestKindsSeveralTexts checks that a model with several texts in a response returns several
+// choices.
 func TestKindsSeveralTexts(t *testing.T) {
 	t.Parallel()
 	c := contracts(t)
@@ -249,12 +251,12 @@ func TestKindsSeveralTexts(t *testing.T) {
 	}
 }
 
-// TestKindsRefuse what they can't do, by the name of the field, and tell of what
-// their models refuse.
+// TestKindsRefuse checks that a kind refuses unsupported features with the name of the field, and
+// that errors of the model are passed on.
 func TestKindsRefuse(t *testing.T) {
 	t.Parallel()
 	c := contracts(t)
-	long := strings.Repeat("x", 250) // more than the models take, less than Trident knows of
+	long := strings.Repeat("x", 250) // more than the models accept, less than Trident's limit
 	for _, test := range []struct {
 		model, name string
 		more        []any
@@ -302,7 +304,7 @@ func TestKindsRefuse(t *testing.T) {
 	}
 }
 
-// TestKindsNeutral: what says nothing is refused by none.
+// TestKindsNeutral checks that values without effect are refused by no kind.
 func TestKindsNeutral(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds() {

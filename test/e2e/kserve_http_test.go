@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// TestKServeHTTPClient has NVIDIA's client of REST call both ports, plain and by
-// asyncio: all that it can ask, and the values of all that it gets.
+// TestKServeHTTPClient runs NVIDIA's REST client against both ports, synchronously and with
+// asyncio. It makes all calls of the client and compares all returned values.
 func TestKServeHTTPClient(t *testing.T) {
 	t.Parallel()
 	options := kserveModels(t, "models", "models-ext", "models-kserve")
@@ -20,7 +20,7 @@ func TestKServeHTTPClient(t *testing.T) {
 	}
 }
 
-// kservePorts open KServe's own ports, free ones.
+// kservePorts returns the flags that open KServe's own ports, on free port numbers.
 func kservePorts() []string {
 	return []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0"}
 }

@@ -16,26 +16,26 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// kserveLimit is what a client may take for all of its calls.
+// kserveLimit is the time limit of all calls of a client.
 const kserveLimit = 4 * time.Minute
 
-// kserveTrident serves KServe v2 on a port of its own too.
+// kserveTrident is a trident that also serves KServe v2 on its own ports.
 type kserveTrident struct {
 	*trident
 
-	native, rest string // the addresses of that port and of REST's
+	native, rest string // the addresses of that port and of the REST port
 }
 
-// shared is the shared port's address.
+// shared returns the address of the port for all APIs.
 func (s *kserveTrident) shared() string { return s.url[strings.LastIndex(s.url, "/")+1:] }
 
-// ports are both by their names.
+// ports returns both addresses by their names.
 func (s *kserveTrident) ports() map[string]string {
 	return map[string]string{"own port": s.native, "shared port": s.shared()}
 }
 
-// kserveServing is the trident before the models of the extensions' tests that
-// KServe's tests share.
+// kserveServing is the trident, with the models of the extensions' tests, that KServe's tests
+// share.
 var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
 	t.Helper()
 	models, err := sharedEngine(kserveModels(t, "models"))
@@ -66,7 +66,7 @@ func (s *trident) kserve(by *http.Client) (*kserveTrident, error) {
 	return &kserveTrident{s, line.text("address"), rest.text("address")}, nil
 }
 
-// awaitReadyBy asks by a client of its own.
+// awaitReadyBy waits until trident is ready, with the given HTTP client.
 func (s *trident) awaitReadyBy(by *http.Client) error {
 	ready := func() bool {
 		answer, err := by.Get(s.url + "/health/ready")
@@ -78,7 +78,7 @@ func (s *trident) awaitReadyBy(by *http.Client) error {
 	return nil
 }
 
-// kserveModels are Triton's options for the models in folders of test/.
+// kserveModels returns Triton's options for the models in folders of test/.
 func kserveModels(t *testing.T, folders ...string) tritonserver.Options {
 	t.Helper()
 	var options tritonserver.Options
@@ -88,9 +88,9 @@ func kserveModels(t *testing.T, folders ...string) tritonserver.Options {
 	return options
 }
 
-// strained is an engine of the test's own for clients that cancel streams whose requests are about
-// to end: tritonserver 2.51 may crash or hang by that, at once or later, also without Trident (its
-// issues 7368 and 8034). It is killed in the end.
+// strained returns an engine of the test's own for clients that cancel streams whose requests are
+// about to end. Such cancellations may crash or block tritonserver 2.51, at once or later, also
+// without Trident (its issues 7368 and 8034). The engine is killed at the end.
 func strained(t *testing.T, options tritonserver.Options) engine {
 	t.Helper()
 	e := ownEngine(t, options)
@@ -100,7 +100,8 @@ func strained(t *testing.T, options tritonserver.Options) engine {
 	return e
 }
 
-// renew restarts such an engine when the test has ended, and waits until trident finds it.
+// renew restarts such an engine when the test has ended, and waits until trident is connected to
+// it.
 func (e engine) renew(t *testing.T, s *trident, by *http.Client) {
 	t.Helper()
 	if e.server == nil {
@@ -117,7 +118,7 @@ func (e engine) renew(t *testing.T, s *trident, by *http.Client) {
 	})
 }
 
-// runClient runs a program that calls trident, and holds it to what it must print.
+// runClient runs a program that calls trident, and compares its output with want.
 func (s *trident) runClient(t *testing.T, want, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
@@ -128,17 +129,18 @@ func (s *trident) runClient(t *testing.T, want, name string, args ...string) {
 	}
 }
 
-// end is what one needs of a log that has a line for each of many requests.
+// end returns the last lines of a log, which are enough of a log with a line for each of many
+// requests.
 func (l *logLines) end() string {
 	text := l.String()
 	return text[max(0, len(text)-4000):]
 }
 
-// pythonParts are what kserve_client.py prints.
+// pythonParts is the output of kserve_client.py.
 const pythonParts = "describe\ninfer\nstreams\nshares\nasynchronous\ncancels\n"
 
-// TestKServeClient has NVIDIA's own Python client call both ports: by callbacks, by
-// asyncio, in streams of many requests, with shared memory, and leaving in between.
+// TestKServeClient runs NVIDIA's own Python client against both ports: with callbacks, with
+// asyncio, in streams of many requests, with shared memory, and with cancellations.
 func TestKServeClient(t *testing.T) {
 	t.Parallel()
 	models := strained(t, kserveModels(t, "models", "models-ext"))
@@ -154,8 +156,8 @@ func TestKServeClient(t *testing.T) {
 	}
 }
 
-// TestKServeVLLM is a program like the vLLM backend's sample: one stream, many ids,
-// sampling parameters of text as a tensor and as request parameters.
+// TestKServeVLLM runs a program like the vLLM backend's sample: one stream with many ids, and
+// sampling parameters as a string tensor and as request parameters.
 func TestKServeVLLM(t *testing.T) {
 	t.Parallel()
 	s, err := ownEngine(t, scripted(t, "chat")).start(t, kservePorts()...).kserve(client)
@@ -169,7 +171,7 @@ func TestKServeVLLM(t *testing.T) {
 	}
 }
 
-// connectParts are what connect.mjs prints.
+// connectParts returns the output of connect.mjs.
 func connectParts(chats bool) string {
 	web, http2 := []string{"Connect-Web", "Connect-Web with JSON", "gRPC-Web"}, []string{"Connect", "Connect with JSON and gzip", "gRPC", "gRPC-Web over HTTP/2"}
 	var b strings.Builder
@@ -188,9 +190,9 @@ func connectParts(chats bool) string {
 	return b.String()
 }
 
-// TestConnectNode has Connect's clients of Node and of browsers call KServe v2 and
-// typed chats: by Connect, gRPC and gRPC-Web, and streams both ways over HTTP/2. Their
-// messages and services are those of the client that the server gives.
+// TestConnectNode runs Connect's clients for Node and for browsers against KServe v2 and typed
+// chats. They use Connect, gRPC and gRPC-Web, and bidirectional streams over HTTP/2. Their messages
+// and services come from the client package that the server serves.
 func TestConnectNode(t *testing.T) {
 	t.Parallel()
 	dir := nodePrograms(t)
@@ -198,7 +200,7 @@ func TestConnectNode(t *testing.T) {
 	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
 }
 
-// TestKServeCurl asks as docs/kserve.md says.
+// TestKServeCurl sends the curl requests of docs/kserve.md.
 func TestKServeCurl(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")
@@ -210,7 +212,7 @@ func TestKServeCurl(t *testing.T) {
 	for _, test := range []struct {
 		name, method, body string
 		status             int
-		want               string // JSON that the answer has
+		want               string // JSON that the response contains
 	}{
 		{"metadata", "ModelMetadata", `{"name":"echo"}`, 200, `{"name":"echo","versions":["1"],"platform":"python"}`},
 		{
@@ -239,8 +241,8 @@ func TestKServeCurl(t *testing.T) {
 	}
 }
 
-// TestPerfAnalyzer has NVIDIA's load generator measure models that answer once, by
-// shared memory too, and one that streams, and holds what it has seen to what they do.
+// TestPerfAnalyzer runs NVIDIA's load generator on models with one response, also with shared
+// memory, and on a streaming model. It compares the report with the models' behavior.
 func TestPerfAnalyzer(t *testing.T) {
 	t.Parallel()
 	options := kserveModels(t, "models", "models-kserve")
@@ -253,14 +255,14 @@ func TestPerfAnalyzer(t *testing.T) {
 	for _, test := range []struct {
 		name, data string
 		args       []string
-		responses  int // of each request
+		responses  int // number per request
 	}{
 		{"unary", `{"data":[{"TEXT":{"content":["hällo","again"],"shape":[2]}}]}`, []string{"-m", "echo"}, 1},
 		{"compressed", words, []string{"-m", "echo", "--grpc-compression-algorithm", "gzip"}, 1},
 		{"asynchronous", words, []string{"-m", "echo", "--async"}, 1},
 		{"shared inputs", both, []string{"-m", "both", "--shared-memory", "system"}, 1},
 		{"shared outputs", both, []string{"-m", "both", "--shared-memory", "system", "--output-shared-memory-size", "1024", "-b", "2"}, 1},
-		{"decoupled", `{"data":[{"COUNT":{"content":[3],"shape":[1]},"DELAY":{"content":[5],"shape":[1]}}]}`, []string{"-m", "stream", "--streaming"}, 4}, // the last is empty
+		{"decoupled", `{"data":[{"COUNT":{"content":[3],"shape":[1]},"DELAY":{"content":[5],"shape":[1]}}]}`, []string{"-m", "stream", "--streaming"}, 4}, // the last response is empty
 	} {
 		for port, address := range s.ports() {
 			t.Run(test.name+", "+port, func(t *testing.T) {
@@ -278,7 +280,7 @@ func TestPerfAnalyzer(t *testing.T) {
 	}
 }
 
-// analyze runs it once.
+// analyze runs perf_analyzer once.
 func (s *kserveTrident) analyze(t *testing.T, data string, responses int, args ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -290,8 +292,8 @@ func (s *kserveTrident) analyze(t *testing.T, data string, responses int, args .
 	ctx, cancel := context.WithTimeout(t.Context(), kserveLimit)
 	defer cancel()
 	var out []byte
-	for info, err := os.Stat(export); err != nil || info.Size() == 0; info, err = os.Stat(export) { // now and then it leaves the file empty, and exits with 0
-		_ = os.Remove(export) // it must not exist
+	for info, err := os.Stat(export); err != nil || info.Size() == 0; info, err = os.Stat(export) { // perf_analyzer sometimes leaves the file empty and exits with 0
+		_ = os.Remove(export) // the file must not exist
 		if out, err = exec.CommandContext(ctx, installed(t, "perf_analyzer"), args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v:\n%s\nTrident's log ends with:\n%s", err, out, s.log.end())
 		}
@@ -299,7 +301,7 @@ func (s *kserveTrident) analyze(t *testing.T, data string, responses int, args .
 	checkPerformance(t, export, responses, string(out))
 }
 
-// checkPerformance reads what perf_analyzer has written of its requests.
+// checkPerformance reads perf_analyzer's report on its requests.
 func checkPerformance(t *testing.T, export string, responses int, printed string) {
 	t.Helper()
 	raw, err := os.ReadFile(export)

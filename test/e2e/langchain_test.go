@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestLangChain runs an application of LangChain's; its answers are held to the
-// document on their way.
+// TestLangChain runs a LangChain application. A proxy checks the responses against the document.
 func TestLangChain(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

@@ -14,14 +14,13 @@ import (
 	"time"
 )
 
-// The chat model's own metrics, on Triton's metrics port. Triton shows each
-// change at once.
+// The chat model's own metrics on Triton's metrics port. Triton updates them at once.
 const (
 	generationsInProgress = "llamacpp:requests_processing"
 	generatedTokens       = "llamacpp:tokens_predicted_total"
 )
 
-// metric reads one of the metrics of trident's chat model, which only a tritonserver shows.
+// metric returns a metric of trident's chat model. Only a tritonserver exposes it.
 func (s *trident) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	needsServer(t)
@@ -45,8 +44,8 @@ func (s *trident) metric(t *testing.T, name string) float64 {
 	return 0
 }
 
-// awaitRunning waits until the model works on n generations. Of a model in
-// trident's process only its slots tell: whether all are taken, or one is free.
+// awaitRunning waits until the model runs n generations. With in-process Triton only the slots are
+// visible: all are taken, or one is free.
 func awaitRunning(t *testing.T, s *trident, n float64) {
 	t.Helper()
 	switch {
@@ -64,25 +63,25 @@ func awaitRunning(t *testing.T, s *trident, n float64) {
 }
 
 const (
-	// leaveTokens is how many tokens a generation may make after its last client has left. Tokens
-	// take longer on a busy machine, as all does that stops them. A core that is taken away at that
-	// moment can still make it more: the middle one of several attempts counts.
+	// leaveTokens is the maximum number of tokens that a generation may make after its last client
+	// has disconnected. On a busy machine a token takes longer, and so does the cancellation. A
+	// descheduled core may still add tokens, so the median of several attempts is compared.
 	leaveTokens   = 10
 	leaveAttempts = 3
-	// lateLimit bounds each attempt: a fraction of what the abandoned answers would take.
+	// lateLimit bounds each attempt. It is a fraction of the time of the abandoned generations.
 	lateLimit = 5 * time.Second
-	// slotLimit is how soon a short answer comes from a model that has a slot for it.
+	// slotLimit is the maximum time of a short response from a model with a free slot.
 	slotLimit = 400 * time.Millisecond
 )
 
-// TestClientLeaves lets clients go in every way, and asks the model itself when
-// it stops.
+// TestClientLeaves checks that the model stops after each kind of client disconnect, by the model's
+// own metrics.
 func TestClientLeaves(t *testing.T) {
 	s := serving(t)
 	for _, test := range []struct {
 		name    string
 		body    object
-		running float64 // generations at which the client leaves
+		running float64 // running generations at which the client disconnects
 	}{
 		{"streaming", longStory("stream", true), 1},
 		{"not streaming", longStory(), 1},
@@ -96,7 +95,7 @@ func TestClientLeaves(t *testing.T) {
 				r := s.request(t, http.MethodPost, "/v1/chat/completions", test.body) //nolint:contextcheck // it gets its context below
 				response, err := client.Do(r.WithContext(ctx))
 				if err != nil {
-					return // the context ended before there was an answer
+					return // the context ended before the response
 				}
 				defer response.Body.Close()
 				readUntil(t, response.Body, `"content":"`)
@@ -107,9 +106,8 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// checkLeaving makes a call, ends its context once the call has begun and the
-// model makes tokens for that many generations, and counts the tokens that are
-// made until none is left.
+// checkLeaving makes a call and cancels its context when the model generates tokens for this many
+// generations. Then it counts the tokens until no generation runs.
 func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx context.Context, began func())) {
 	t.Helper()
 	if inProcess() {
@@ -150,11 +148,11 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 	}
 }
 
-// slots is how many generations the chat model works on at a time.
+// slots is the number of concurrent generations of the chat model.
 const slots = 4
 
-// checkLeavingSlots takes all of the model's slots by that many calls, ends
-// these, and wants a slot for another one.
+// checkLeavingSlots takes all of the model's slots with this many calls, cancels them, and checks
+// that a slot is free.
 func checkLeavingSlots(t *testing.T, s *trident, calls int, call func(ctx context.Context, began func())) {
 	t.Helper()
 	var running, begun sync.WaitGroup
@@ -170,7 +168,7 @@ func checkLeavingSlots(t *testing.T, s *trident, calls int, call func(ctx contex
 	checkFree(t, s)
 }
 
-// awaitTaken waits until the model has no slot for a request.
+// awaitTaken waits until the model has no free slot.
 func awaitTaken(t *testing.T, s *trident) {
 	t.Helper()
 	if !poll(startLimit, func() bool { return !s.within(t, slotLimit, ask("Hello.", "max_tokens", 1)) }) {
@@ -178,7 +176,7 @@ func awaitTaken(t *testing.T, s *trident) {
 	}
 }
 
-// checkFree wants the model to have a slot for a request, unless it has ended.
+// checkFree checks that the model has a free slot, unless the engine has ended.
 func checkFree(t *testing.T, s *trident) {
 	t.Helper()
 	select {
@@ -191,7 +189,7 @@ func checkFree(t *testing.T, s *trident) {
 	}
 }
 
-// within tells whether a chat is answered in time.
+// within reports whether a chat is answered within the limit.
 func (s *trident) within(t *testing.T, limit time.Duration, body object) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(askedBy(t.Context(), t), limit)

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// talkingModels is the repository of the model that talks, which costs nothing.
+// talkingModels is the repository of the model talk, which uses almost no CPU time.
 const talkingModels = "testdata/models"
 
-// endLimit is how long trident with Triton in its process may take to end: some
-// of it is for models that don't.
+// endLimit bounds the end of a trident with in-process Triton. A part of it is for models that
+// don't stop.
 const endLimit = 15 * time.Second
 
-// startLocal launches a trident of the test's own with Triton in its process. The
-// test ends it; nothing may be left of it then.
+// startLocal launches a trident of the test's own with in-process Triton. The test ends it and
+// checks that nothing remains.
 func startLocal(t *testing.T, repository, variable string, flags ...string) *trident {
 	t.Helper()
 	if testing.Short() {
@@ -42,7 +42,7 @@ func startLocal(t *testing.T, repository, variable string, flags ...string) *tri
 	return s
 }
 
-// startTalking waits for its model, too.
+// startTalking is like startLocal with the model talk, and waits until it is ready.
 func startTalking(t *testing.T, flags ...string) *trident {
 	t.Helper()
 	s := startLocal(t, talkingModels, "", flags...)
@@ -57,16 +57,16 @@ func (s *trident) awaitReady(t *testing.T) {
 	}
 }
 
-// prefix is what the names of its shared memory begin with.
+// prefix returns the prefix of the names of its shared memory.
 func (s *trident) prefix() string { return fmt.Sprintf("trident_%d_", s.cmd.Process.Pid) }
 
-// models are the processes of its Python models, and what those have started.
+// models returns the processes of its Python models and their children.
 func (s *trident) models(t *testing.T) []process {
 	t.Helper()
 	return processes(t, func(p process) bool { return strings.Contains(p.command, " "+s.prefix()) })
 }
 
-// segments are its shared memory.
+// segments returns its shared memory segments.
 func (s *trident) segments(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("/dev/shm/" + s.prefix() + "*")
@@ -76,7 +76,7 @@ func (s *trident) segments(t *testing.T) []string {
 	return all
 }
 
-// checkEnded wants a clean exit that leaves nothing.
+// checkEnded checks for exit code 0 and that nothing remains.
 func (s *trident) checkEnded(t *testing.T) {
 	t.Helper()
 	checkExit(t, s, endLimit)
@@ -114,7 +114,7 @@ func (s *trident) killModel(t *testing.T) {
 // forever is more words than any test waits for.
 const forever = 100_000
 
-// TestLocalStop ends trident with Triton in its process, whatever the models do.
+// TestLocalStop stops a trident with in-process Triton while its models are in different states.
 func TestLocalStop(t *testing.T) {
 	t.Parallel()
 	t.Run("streams that end in time", func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLocalStop(t *testing.T) {
 		mark := 0
 		for c := range s.openChat(t, talk("Hello.", 60)).chunks(t) {
 			if all = append(all, c); len(all) == 3 {
-				mark = s.log.len() // at its start it may have swept up after a trident of another test
+				mark = s.log.len() // at its start it may have removed leftovers of another test's trident
 				signalStop(t, s, syscall.SIGTERM)
 				awaitRefused(t, s)
 			}
@@ -157,7 +157,7 @@ func TestLocalStop(t *testing.T) {
 		s := startTalking(t, "--shutdown-timeout=300ms")
 		answers := make(chan answer, 1)
 		go func() { answers <- s.post(t, "/v1/chat/completions", talk("hang", 1)) }()
-		if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // it has started a process
+		if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // the model has started a child process
 			t.Fatal("the model isn't asked")
 		}
 		signalStop(t, s, syscall.SIGTERM)
@@ -170,7 +170,7 @@ func TestLocalStop(t *testing.T) {
 	t.Run("a model that is loading", func(t *testing.T) {
 		t.Parallel()
 		s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
-		loading := func() bool { // not the process that is asked for the configuration
+		loading := func() bool { // not the process that reads the configuration
 			all := s.models(t)
 			return len(all) == 1 && strings.Contains(all[0].command, " talk_0_0 ")
 		}
@@ -188,7 +188,7 @@ func TestLocalStop(t *testing.T) {
 		events := s.openChat(t, talk("Hello.", forever))
 		readUntil(t, events.response.Body, `"content":"`)
 		line := s.stopTwice(t, syscall.SIGINT)
-		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
+		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
 		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
 			t.Errorf("the first signal logs %v", line)
 		}
@@ -201,7 +201,7 @@ func TestLocalStop(t *testing.T) {
 		if err := s.kill(); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
+		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
 		if len(s.segments(t)) == 0 {
 			t.Log("another trident of this machine has swept up already")
 		}
@@ -212,8 +212,8 @@ func TestLocalStop(t *testing.T) {
 	})
 }
 
-// TestLocalModelDies kills the process in which a model runs: its streams end at
-// once, clients and probes are told, and it comes back by itself.
+// TestLocalModelDies kills the process in which a model runs. Its streams end at once, clients and
+// probes get errors, and the model is restarted without a request.
 func TestLocalModelDies(t *testing.T) {
 	t.Parallel()
 	s := startTalking(t)
@@ -240,7 +240,7 @@ func TestLocalModelDies(t *testing.T) {
 	if whole := s.chat(t, talk("Hello.", 3)); strings.Count(whole.Choices[0].Message.Content, "word") != 3 {
 		t.Errorf("the answer is %q", whole.Choices[0].Message.Content)
 	}
-	// A stop while it is brought back once more.
+	// Trident is stopped while the model is restarted a second time.
 	s.killModel(t)
 	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status != http.StatusOK }) {
 		t.Error("nobody notices")

@@ -10,15 +10,14 @@ import (
 	"testing"
 )
 
-// adapters are those of test/models-contract, with the word by which answers show
-// that it is they who answer.
+// adapters maps the adapters of test/models-contract to the word that identifies their responses.
 var adapters = map[string]string{"cow": " and", "doll": " sea", "sheep": " three"}
 
-// adapterCache is that of the models of contracts: which adapters it holds follows from who asked last.
+// adapterCache guards the adapter cache of the contract models. Its content depends on the previous requests.
 var adapterCache sync.Mutex
 
-// TestLoRAs: TensorRT-LLM's models are told of adapters in their own ways, and each
-// adapter answers for itself, also when the engine has put it out.
+// TestLoRAs checks that TensorRT-LLM's models get adapters in their own formats, and that each adapter responds,
+// also after the engine has evicted it.
 func TestLoRAs(t *testing.T) {
 	t.Parallel()
 	alone(t, &adapterCache)
@@ -35,7 +34,7 @@ func TestLoRAs(t *testing.T) {
 				}
 				return
 			}
-			// Two have room in the executor, so each of these but the first two is put out before it comes again.
+			// The executor has room for two adapters, so each of these except the first two was evicted before.
 			for _, name := range []string{"doll", "sheep", "cow", "doll", "sheep", "cow"} {
 				if got := c.chatOf(t, kind{model: k.model + "_lora_" + name}, " one two"); got.texts[0] != adapters[name]+" one two" || got.finish[0] != "stop" {
 					t.Errorf("%s: %q, %s", name, got.texts, got.finish)
@@ -62,8 +61,8 @@ func TestLoRAs(t *testing.T) {
 	}
 }
 
-// TestLoRATensors: the weights come with the first request and with none that
-// follows, until the engine lacks them.
+// TestLoRATensors checks that the weights are sent with the first request only, until the engine has evicted
+// them.
 func TestLoRATensors(t *testing.T) {
 	t.Parallel()
 	alone(t, &adapterCache)
@@ -78,7 +77,7 @@ func TestLoRATensors(t *testing.T) {
 				}
 				return c.given(t, got.id)
 			}
-			for _, adapter := range []string{"doll", "sheep", "cow"} { // the third puts the first out, whatever was before
+			for _, adapter := range []string{"doll", "sheep", "cow"} { // the third evicts the first, whatever the cache contained before
 				ask(adapter)
 			}
 			back := ask("doll")
@@ -112,7 +111,7 @@ func TestLoRATensors(t *testing.T) {
 	})
 }
 
-// numbered tells whether an input is one large number.
+// numbered reports whether an input is one large number.
 func numbered(input string) bool {
 	return regexp.MustCompile(`^\[1(, 1)?\] \[\d{19}\]$`).MatchString(input)
 }
@@ -136,8 +135,8 @@ func TestLoRAsAreListed(t *testing.T) {
 	}
 }
 
-// TestLoRAsWhereNobodyKnows: without the repository at hand a name goes to the
-// engine, whose refusal is told as that of a model that isn't there.
+// TestLoRAsWhereNobodyKnows checks names of adapters without access to the repository. The name goes to the
+// engine, and its refusal is returned as the error of an unknown model.
 func TestLoRAsWhereNobodyKnows(t *testing.T) {
 	t.Parallel()
 	needsServer(t)

@@ -1,8 +1,7 @@
-// Package e2e tests the trident program as its users meet it: the real binary,
-// built with the race detector, before a real tritonserver with the demo
-// models, called by real clients. With TRIDENT_TEST_ENGINE=local Triton is in
-// trident's process instead, and what needs a tritonserver beside it is left out.
-// `make setup-test` installs what it needs.
+// Package e2e tests the trident program as users run it: the real binary, built with the race
+// detector, in front of a real tritonserver with the demo models, called by real clients. With
+// TRIDENT_TEST_ENGINE=local the tests use in-process Triton, and tests that need a tritonserver are
+// skipped. `make setup-test` installs the dependencies.
 package e2e
 
 import (
@@ -22,14 +21,14 @@ import (
 
 // Tests that call t.Parallel run in parallel, after all other tests have ended. A parallel test may
 // use the shared servers. It must not stop them, depend on their metrics or on their speed, or
-// compare answers of the shared chat model: llama.cpp's results change slightly with the other
-// requests of a batch. A test that does so starts servers of its own, with the scripted chat model
-// (scripted_test.go) where that will do, or runs before the parallel tests.
+// compare responses of the shared chat model: llama.cpp's results change slightly with the other
+// requests of a batch. A test that needs this starts its own servers, with the scripted chat model
+// (scripted_test.go) if that is sufficient, or runs before the parallel tests.
 //
 // Go starts the first and the last parallel test first, in the order of files and functions. These
 // are TestPlayground and TestWebClient, which take long.
 
-// atOnce is the number of tests that run in parallel, unless -parallel sets another one. It is
+// atOnce is the number of tests that run in parallel, unless -parallel sets another number. It is
 // larger than the number of cores because tests often wait for a process to start or to end.
 const atOnce = 5
 
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(atOnce)) // it is a number
+		_ = flag.Set("test.parallel", strconv.Itoa(atOnce)) // a number is always valid
 	}
 	code := m.Run()
 	for _, text := range violations.rest() {
@@ -52,16 +51,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code) //nolint:forbidigo // what the tests share may fail to end, and a TestMain has no error to return
 }
 
-// undos end what the tests share.
+// undos contains the functions that end what the tests share.
 var undos undoList
 
-// undoList has the stages in which that happens. It may be used concurrently.
+// undoList contains the functions by stage. Its methods may be called concurrently.
 type undoList struct {
 	mu     sync.Mutex
 	stages [3][]func() error
 }
 
-// The stages: tridents end before the engines that they use.
+// The stages. Tridents end before the engines that they use.
 const (
 	tridentsEnd = iota
 	enginesEnd
@@ -74,14 +73,15 @@ func (u *undoList) add(stage int, undo func() error) {
 	u.stages[stage] = append(u.stages[stage], undo)
 }
 
-// begin runs an undo now, beside the tests that follow, and reports its error with the others.
+// begin runs an undo function now, in parallel to the following tests, and reports its error with
+// the others.
 func (u *undoList) begin(undo func() error) {
 	ended := make(chan error, 1)
 	go func() { ended <- undo() }()
 	u.add(enginesEnd, func() error { return <-ended })
 }
 
-// run runs each stage at once, and returns the errors.
+// run runs the functions stage by stage, those of one stage in parallel, and returns the errors.
 func (u *undoList) run() []error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -98,8 +98,8 @@ func (u *undoList) run() []error {
 	return failed
 }
 
-// shared makes a value once, for the first test that needs it; tests that need it meanwhile wait.
-// When that fails all others that need it fail too.
+// shared returns a function that creates a value once, for the first test that needs it. Other tests
+// wait for it. If the creation fails, all tests that need the value fail.
 func shared[T any](get func(t *testing.T) (T, error)) func(t *testing.T) T {
 	var (
 		once  sync.Once
@@ -119,24 +119,24 @@ func shared[T any](get func(t *testing.T) (T, error)) func(t *testing.T) T {
 	}
 }
 
-// root is the top of the source tree.
+// root returns the top of the source tree.
 var root = shared(func(*testing.T) (string, error) { return tritonserver.SourceRoot() })
 
-// alone has a value that tests share to the end of the test. None of the others may do so meanwhile.
+// alone locks a shared value until the end of the test.
 func alone(t *testing.T, mu *sync.Mutex) {
 	t.Helper()
 	mu.Lock()
 	t.Cleanup(mu.Unlock)
 }
 
-// scratch is a folder for what is built.
+// scratch returns a folder for built files.
 var scratch = shared(func(*testing.T) (string, error) {
 	dir, err := os.MkdirTemp("", "trident-e2e-*") //nolint:usetesting // it outlives the test that needs it first
 	undos.add(filesEnd, func() error { return os.RemoveAll(dir) })
 	return dir, err
 })
 
-// The programs under test.
+// tridentBinary returns the path of the program under test.
 func tridentBinary(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(programs(t), "trident")
@@ -147,17 +147,17 @@ func demoBinary(t *testing.T) string {
 	return filepath.Join(programs(t), "demo")
 }
 
-// stamp is the version that they are built with.
+// stamp is the version of the built programs.
 const stamp = "v0.0.0-e2e"
 
-// programs is the folder where they are.
+// programs returns the folder of the built programs.
 var programs = shared(func(t *testing.T) (string, error) {
 	t.Helper()
 	dir := filepath.Join(scratch(t), "bin")
 	return dir, command(root(t), "go", "build", "-race", "-ldflags=-X main.version="+stamp, "-o", dir+string(filepath.Separator), "./cmd/trident", "./test/demo")
 })
 
-// command runs a tool and gives what it printed with its failure.
+// command runs a tool. Its error contains the tool's output.
 func command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -167,7 +167,7 @@ func command(dir, name string, args ...string) error {
 	return nil
 }
 
-// installed gives the path of a tool that setup installs for tests.
+// installed returns the path of a tool that make setup-test installs.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(root(t), ".venv-test", "bin", name)
@@ -191,8 +191,8 @@ func demoOptions(t *testing.T) tritonserver.Options {
 	return tritonserver.Options{Repositories: []string{filepath.Join(root(t), "models")}}
 }
 
-// serving is the trident before it that all tests share but those that need
-// flags of their own.
+// serving is the trident in front of demoModels. All tests share it, except those that need other
+// flags.
 var serving = shared(func(t *testing.T) (*trident, error) {
 	t.Helper()
 	s, err := demoModels(t).launch(t, "")

@@ -30,22 +30,23 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// plainBinary is trident without the race detector, which takes several times the memory.
+// plainBinary is trident without the race detector, which uses several times the memory.
 var plainBinary = shared(func(t *testing.T) (string, error) {
 	t.Helper()
 	path := filepath.Join(scratch(t), "plain", "trident")
 	return path, command(root(t), "go", "build", "-o", path, "./cmd/trident")
 })
 
-// siege is a trident under hostile clients, with its memory limit.
+// siege is a trident with a memory limit under hostile clients.
 type siege struct {
 	*kserveTrident
 
 	limit int64              // in bytes
-	calls []*grpc.ClientConn // one for each hostile client
+	calls []*grpc.ClientConn // one per hostile client
 }
 
-// The keys of a siege: the client at its limits may have so many requests in flight.
+// The API keys of a siege, and the maximum number of requests in flight of the client at its
+// limits.
 const (
 	steadyKey    = "sk-steady"
 	steadyAtOnce = 4
@@ -53,12 +54,12 @@ const (
 
 func hostileKey(client int) string { return "sk-hostile-" + strconv.Itoa(client) }
 
-// patience is how long a hostile client waits for the end of a request before it sends the
-// next one.
+// patience is the maximum time that a hostile client waits for the end of a request before it sends
+// the next one.
 const patience = 10 * time.Second
 
-// besiege starts a trident with a memory limit before models of tensors and of texts, for so
-// many hostile clients and one at its limits.
+// besiege starts a trident with a memory limit in front of tensor models and text models. It has
+// keys for this many hostile clients and for one client at its limits.
 func besiege(t *testing.T, limit int64, hostile int) *siege {
 	t.Helper()
 	var keys strings.Builder
@@ -104,7 +105,7 @@ func launchPlain(t *testing.T, options tritonserver.Options, clients int, flags 
 // keyed sends requests with an API key.
 type keyed struct{ key string }
 
-// direct is the transport below it.
+// direct is the underlying transport.
 var direct = &http.Transport{}
 
 // RoundTrip implements [http.RoundTripper].
@@ -114,8 +115,8 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return direct.RoundTrip(r)
 }
 
-// memory reads a figure of the process in bytes, such as VmRSS or VmHWM (the peak); statusOf
-// does so of any process.
+// memory returns a figure of the process in bytes, such as VmRSS or VmHWM (the peak). statusOf does
+// so for any process.
 func (s *siege) memory(t *testing.T, name string) int64 {
 	t.Helper()
 	return statusOf(t, s.cmd.Process.Pid, name)
@@ -146,8 +147,8 @@ type hostile struct {
 	send func(ctx context.Context, s *siege, client int) (outcome string)
 }
 
-// hostiles are bodies near the limits of each surface: of many bytes, of many elements,
-// compressed, of long texts, of tensors, and one that comes slowly.
+// hostiles returns requests near the limits of each surface: of many bytes, of many elements,
+// compressed, of long texts, of tensors, and a slow one.
 func hostiles(body int) []hostile {
 	long := strings.Repeat("word ", body/5)
 	chat := func(content string) []byte {
@@ -159,7 +160,7 @@ func hostiles(body int) []hostile {
 		return fmt.Appendf(nil, `{"inputs":[{"name":"TEXT","datatype":"BYTES","shape":[1],"data":["a"]},{"name":"DATA","datatype":"FP32","shape":[%d,4],"data":[%s]}]}`, n/4, data)
 	}
 	numbers := body / 2 / 4 * 4
-	typed := bytes.Repeat([]byte{0x12, 0}, 1<<20) // messages without anything
+	typed := bytes.Repeat([]byte{0x12, 0}, 1<<20) // empty messages
 	const (
 		chats, openaiJSON = "/v1/chat/completions", "application/json"
 		infer             = "/v2/models/echo/infer"
@@ -185,7 +186,7 @@ func hostiles(body int) []hostile {
 	}
 }
 
-// random are n numbers in a text that compression shortens to a half or so.
+// random returns n numbers as a string that compresses to about half its size.
 func random(n int) string {
 	from := rand.New(rand.NewPCG(1, 2))
 	text := make([]byte, 0, 4*n)
@@ -195,7 +196,7 @@ func random(n int) string {
 	return string(text[:len(text)-1])
 }
 
-// rawTensor is a request of the model echo with a tensor of so many bytes.
+// rawTensor returns a request of the model echo with a tensor of this many bytes.
 func rawTensor(size int) *kserve.ModelInferRequest {
 	size = size / 16 * 16
 	return &kserve.ModelInferRequest{
@@ -210,7 +211,7 @@ func rawTensor(size int) *kserve.ModelInferRequest {
 func compressed(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // a Buffer takes all
+	_, _ = w.Write(body) // a Buffer never fails
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -221,7 +222,7 @@ func post(name, path, contentType, encoding string, body []byte) hostile {
 	}}
 }
 
-// crowd is a transport that no request waits for.
+// crowd is an HTTP client with enough connections for all requests.
 var crowd = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 func send(ctx context.Context, s *siege, client int, path, contentType, encoding string, body io.Reader, length int64) string {
@@ -240,16 +241,16 @@ func send(ctx context.Context, s *siege, client int, path, contentType, encoding
 		return "cut off"
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, answer.Body) // a server that is being attacked may cut it
+	_, _ = io.Copy(io.Discard, answer.Body) // a server under attack may cut the response
 	return strconv.Itoa(answer.StatusCode)
 }
 
-// trickle sends a byte now and then.
+// trickle sends a byte every 100 ms.
 type trickle struct{ ctx context.Context } //nolint:containedctx // it ends the reads
 
 func (r *trickle) Read(p []byte) (int, error) {
 	select {
-	case <-time.After(100 * time.Millisecond): // the pace is what it is about
+	case <-time.After(100 * time.Millisecond): // the slow pace is the point of the test
 		p[0] = 'a'
 		return 1, nil
 	case <-r.ctx.Done():
@@ -257,8 +258,8 @@ func (r *trickle) Read(p []byte) (int, error) {
 	}
 }
 
-// attack has so many clients send hostile requests, some at once each, until ctx ends, and
-// returns how often each kind had which outcome.
+// attack runs this many clients that send hostile requests, each atOnce in parallel, until ctx
+// ends. It returns the number of each outcome by kind.
 func (s *siege) attack(ctx context.Context, clients, atOnce int, kinds []hostile) map[string]int {
 	outcomes := map[string]int{}
 	var mu sync.Mutex
@@ -282,14 +283,14 @@ func (s *siege) attack(ctx context.Context, clients, atOnce int, kinds []hostile
 	return outcomes
 }
 
-// steady is what became of the requests of the client at its limits.
+// steady is the number of requests by outcome of the client at its limits.
 type steady struct {
 	Answered int
 	Slowest  float64
 	Failed   map[string]int
 }
 
-// part is how many of its requests the client got through.
+// part returns the fraction of the client's requests that succeeded.
 func (s steady) part() float64 {
 	all := s.Answered
 	for _, n := range s.Failed {
@@ -315,10 +316,10 @@ func (r *sdkRun) steady(t *testing.T) steady {
 	return got
 }
 
-// TestMemory attacks a trident by clients of all surfaces: it stays below its memory limit,
-// and a client that keeps to the limits of its key gets its requests through.
+// TestMemory attacks a trident with clients of all surfaces. It stays below its memory limit, and a
+// client within the limits of its key is served.
 func TestMemory(t *testing.T) {
-	needsServer(t) // or the process is Triton, too
+	needsServer(t) // in-process Triton would add to the memory
 	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](1<<30, 2<<30), tier.Size(8<<20, 60<<20)
 	s := besiege(t, limit, clients)
 	run := s.startSteady(t, duration)
@@ -345,7 +346,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// figure reads one of trident's metrics.
+// figure returns the value of one of trident's metrics.
 func (s *siege) figure(t *testing.T, name string) float64 {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/metrics", http.NoBody)
@@ -369,8 +370,8 @@ func (s *siege) figure(t *testing.T, name string) float64 {
 	return 0
 }
 
-// TestMemoryReturns sends a thousand hostile requests: the memory that they took is the
-// system's again within a minute.
+// TestMemoryReturns sends a thousand hostile requests. Trident must return their memory to the
+// system within a minute.
 func TestMemoryReturns(t *testing.T) {
 	tier.OnlySlow(t)
 	needsServer(t)
@@ -396,8 +397,8 @@ func TestMemoryReturns(t *testing.T) {
 	t.Logf("%d MiB before, %d MiB after the last request, %d MiB %s later", baseline>>20, after>>20, s.memory(t, "VmRSS")>>20, time.Since(began).Round(time.Millisecond))
 }
 
-// TestLocalMemory: with Triton in its process trident leaves Triton and the models' processes
-// what they hold, and takes more once a model is gone.
+// TestLocalMemory checks trident's memory limit with in-process Triton: it excludes the memory of
+// Triton and of the models' processes, and it grows when a model is unloaded.
 func TestLocalMemory(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 30

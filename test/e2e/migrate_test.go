@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// TestMigrateNamesAll: docs/migrate.md says of each flag of tritonserver's what
-// becomes of it.
+// TestMigrateNamesAll checks that docs/migrate.md describes the equivalent of each of
+// tritonserver's flags.
 func TestMigrateNamesAll(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root(t), "docs", "migrate.md"))
@@ -23,7 +23,7 @@ func TestMigrateNamesAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	help, _ := exec.Command(path, "--help").CombinedOutput() // it exits with 1
+	help, _ := exec.Command(path, "--help").CombinedOutput() // tritonserver exits with 1
 	flags := regexp.MustCompile(`(?m)^ {2}--([a-z0-9-]+)`).FindAllStringSubmatch(string(help), -1)
 	if len(flags) < 80 {
 		t.Fatalf("it has %d flags:\n%s", len(flags), help)

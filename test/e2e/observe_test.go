@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestObserved: a chat is in Trident's metrics and in Triton's on either port, in its
-// trace, and in the log by the trace's id.
+// TestObserved checks that a chat appears in Trident's metrics and Triton's on either port, in its
+// trace, and in the log with the trace's id.
 func TestObserved(t *testing.T) {
 	const traceID = "0af7651916cd43dd8448eb211c80319c"
 	var mu sync.Mutex
@@ -47,7 +47,7 @@ func TestObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := sync.OnceValue(s.stop)
-	defer func() { _ = stop() }() // it is checked below
+	defer func() { _ = stop() }() // the error is checked below
 	if err := s.awaitModels(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// read gives the body of an answer.
+// read returns the body of a response.
 func read(t *testing.T, req *http.Request) string {
 	t.Helper()
 	resp, err := http.DefaultClient.Do(req)

@@ -19,14 +19,14 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// fields are names and values in turn: of an OpenAI request, and of the typed one in
-// JSON where that says it otherwise.
+// fields contains names and values alternately: of an OpenAI request, and of the typed request in
+// JSON if that differs.
 type fields struct {
 	name        string
 	open, typed []any
 }
 
-// operation is what both surfaces do, with what its requests are made of.
+// operation is an operation of both surfaces, with the fields of its requests.
 type operation struct {
 	path    string
 	streams bool
@@ -34,10 +34,10 @@ type operation struct {
 	typed   []any
 	told    func(t *testing.T, s *trident, request []byte, streaming bool) told
 	good    []fields
-	bad     []fields // refused, by the same code for the same field
+	bad     []fields // refused with the same code for the same field
 }
 
-// formats are the forms of an answer, which the surfaces say in words of their own.
+// formats are the response formats, which the surfaces name differently.
 var formats = []fields{
 	{"a JSON object", []any{"response_format", object{"type": "json_object"}}, []any{"response_format", object{"json_object": object{}}}},
 	{
@@ -52,7 +52,7 @@ var formats = []fields{
 
 const wetSchema = `{"type":"object","properties":{"yes":{"type":"boolean"}},"required":["yes"]}`
 
-// sampling are the options of texts and chats alike.
+// sampling contains the options that completions and chats share.
 var sampling = append([]fields{
 	{name: "temperature", open: []any{"temperature", 0.5}},
 	{name: "top_p", open: []any{"top_p", 0.9}},
@@ -90,7 +90,7 @@ var badSampling = []fields{
 	{name: "what the context can't hold", open: []any{"min_tokens", 4096}},
 	{name: "five stop texts", open: []any{"stop", []string{"a", "b", "c", "d", "e"}}},
 	{name: "a token that isn't one", open: []any{"allowed_token_ids", []int{1000}}},
-	{name: "logit_bias", open: []any{"logit_bias", object{"5": 1}}}, // by models of this kind
+	{name: "logit_bias", open: []any{"logit_bias", object{"5": 1}}}, // refused by models of this kind
 	{name: "logit_bias beyond", open: []any{"logit_bias", object{"5": 101}}},
 	{name: "truncate_prompt_tokens", open: []any{"truncate_prompt_tokens", 0}},
 	{name: "n", open: []any{"n", 129}},
@@ -99,8 +99,8 @@ var badSampling = []fields{
 	{"a schema that is none", []any{"response_format", object{"type": "json_schema", "json_schema": object{"name": "x", "schema": json.RawMessage(`{"type":7}`)}}}, []any{"response_format", object{"json_schema": object{"schema": `{"type":7}`}}}},
 }
 
-// stricter are refused in the typed form alone: OpenAI's clients send empty texts and
-// mean none.
+// stricter contains fields that only the typed form refuses. OpenAI's clients send empty strings
+// for absent values.
 var stricter = []fields{
 	{name: "stop", open: []any{"stop", []string{"a", ""}}},
 	{name: "bad_words", open: []any{"bad_words", []string{""}}},
@@ -165,9 +165,9 @@ func operations() []operation {
 	}
 }
 
-// TestParityFields asks both surfaces for each field by itself, whole and as a stream:
-// the model gets the same and they give the same; or they refuse it by the same code,
-// for the same field.
+// TestParityFields sends each field by itself to both surfaces, streaming and non-streaming. Either
+// the model gets the same inputs and both surfaces return the same, or both refuse with the same
+// code for the same field.
 func TestParityFields(t *testing.T) {
 	t.Parallel()
 	alone(t, &seeingRecord)
@@ -192,7 +192,7 @@ func TestParityFields(t *testing.T) {
 			if open.Reason == "" || open.Param == "" || open.Reason != here.Reason || fieldOf(open.Param) != fieldOf(here.Param) {
 				t.Errorf("OpenAI %+v\ntyped  %+v", open, here)
 			}
-			if !slices.Equal(given, givenHere) { // some the model itself refuses
+			if !slices.Equal(given, givenHere) { // the model itself refuses some
 				t.Errorf("the model gets %s of OpenAI's and %s of the typed request", given, givenHere)
 			}
 		})
@@ -207,8 +207,8 @@ func TestParityFields(t *testing.T) {
 	}
 }
 
-// askBoth asks both surfaces, as often as the operation knows ways to answer, and has
-// checked what they say and what the model got.
+// askBoth sends the request to both surfaces, once for each of the operation's ways to respond.
+// check gets both responses and the models' inputs.
 func (c contract) askBoth(t *testing.T, op operation, f fields, check func(t *testing.T, open, here told, given, givenHere []string)) {
 	t.Helper()
 	if f.typed == nil {
@@ -231,7 +231,7 @@ func (c contract) askBoth(t *testing.T, op operation, f fields, check func(t *te
 	}
 }
 
-// objectOf is an object of names and values, later ones before earlier.
+// objectOf returns an object of names and values. Later lists overwrite earlier ones.
 func objectOf(lists ...[]any) object {
 	all := object{}
 	for pair := range slices.Chunk(slices.Concat(lists...), 2) {
@@ -240,17 +240,17 @@ func objectOf(lists ...[]any) object {
 	return all
 }
 
-// recorded is how much the models have recorded of what they got.
+// recorded returns the size of the models' record of their inputs.
 func (c contract) recorded(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(c.record)
 	if err != nil {
-		return 0 // nothing yet
+		return 0 // no inputs recorded yet
 	}
 	return info.Size()
 }
 
-// since are the lines of what they got, in any order, without the request's id.
+// since returns the recorded lines in this range, sorted, without the request's id.
 func (c contract) since(t *testing.T, from, to int64) []string {
 	t.Helper()
 	all, err := os.ReadFile(c.record)
@@ -274,7 +274,7 @@ func (c contract) since(t *testing.T, from, to int64) []string {
 	return lines
 }
 
-// toldOf reads the typed request and asks for it.
+// toldOf parses the typed request and sends it.
 func toldOf[M any, P interface {
 	*M
 	proto.Message
@@ -294,8 +294,8 @@ func toldOf[M any, P interface {
 	}
 }
 
-// fieldOf is the field itself: an element is told in other ways by each surface, or in
-// the text alone.
+// fieldOf returns the field without the index of an element. The surfaces report elements
+// differently, or only in the message.
 func fieldOf(param string) string { return element.ReplaceAllString(param, "") }
 
 var element = regexp.MustCompile(`(\.\d+|\[\d+\]).*$`)
@@ -349,7 +349,7 @@ func typedVectors(t *testing.T, s *trident, request *tridentv1.EmbedRequest, _ b
 	return err
 }
 
-// textLogprobs are those of plain texts, as OpenAI's lists have them.
+// textLogprobs is the format of log probabilities in OpenAI's completions.
 type textLogprobs struct {
 	Tokens        []string
 	TokenLogprobs []float64            `json:"token_logprobs"`
@@ -376,8 +376,8 @@ func textLogprob(token string, logprob float64, top map[string]float64) string {
 	return line
 }
 
-// addText adds tokens as OpenAI's lists have them: the token's own is among the
-// likeliest, where these are asked for.
+// addText adds tokens in the format of OpenAI's completions: the likeliest tokens, if requested,
+// include the generated one.
 func (c *toldChoice) addText(tokens []*tridentv1.TokenLogprob) {
 	for _, l := range tokens {
 		top := map[string]float64{}

@@ -16,11 +16,11 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// told is what either surface says to a request, in one form.
+// told is the response of either surface in a common form.
 type told struct {
 	Choices []toldChoice
 	Usage   [2]int
-	// Of a failure.
+	// Fields of an error.
 	Reason, Param, Message string
 }
 
@@ -31,20 +31,19 @@ type toldChoice struct {
 	Vector                  []float32
 }
 
-// parity is a request in OpenAI's form and in the typed one.
+// parity is a request in OpenAI's form and in the typed form.
 type parity struct {
 	name  string
 	model string
 	text  string
 	more  []any
 	typed func(*tridentv1.ChatRequest)
-	// schema is true where each surface's schema refuses the request, in words of its
-	// own.
+	// schema reports whether each surface's schema refuses the request, with different messages.
 	schema bool
 }
 
-// parities are asked of real models. Sampling is greedy, or one answer were not the
-// other. The models of the kinds say what they are told.
+// parities returns requests for real models and for contract models. Sampling is greedy, so that
+// two responses are equal. The contract models respond with their inputs.
 func parities() []parity {
 	const call = `<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>`
 	tools := func(r *tridentv1.ChatRequest) {
@@ -123,8 +122,8 @@ func parities() []parity {
 	return all
 }
 
-// TestParity asks both surfaces the same of the same models, in one piece and as a
-// stream, and wants the same answer or the same refusal.
+// TestParity sends the same request to the same models by both surfaces, streaming and
+// non-streaming. Both must return the same response or the same refusal.
 func TestParity(t *testing.T) {
 	demo, made := serving(t), contracts(t).trident
 	for _, p := range parities() {
@@ -156,7 +155,7 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// at gives a choice, which may be the first news of it.
+// at returns a choice, and adds it if it is new.
 func (a *told) at(index int) *toldChoice {
 	for len(a.Choices) <= index {
 		a.Choices = append(a.Choices, toldChoice{})
@@ -164,7 +163,7 @@ func (a *told) at(index int) *toldChoice {
 	return &a.Choices[index]
 }
 
-// call adds a piece of one.
+// call adds a piece of a tool call.
 func (c *toldChoice) call(index int, name, arguments string) {
 	if index == len(c.Calls) {
 		c.Calls = append(c.Calls, name+" ")
@@ -253,7 +252,7 @@ func (s *trident) openaiTold(t *testing.T, path string, body object, streaming b
 	case a.status != http.StatusOK:
 		e := a.failure(t)
 		all.Reason, all.Message = given(e.Code), given(e.Message)
-		// A call has no further level there.
+		// Typed calls have no object function.
 		all.Param = strings.ReplaceAll(given(e.Param), "].function.arguments", "].arguments")
 	case streaming:
 		for line := range strings.Lines(string(a.body)) {
@@ -290,7 +289,7 @@ func typedTold(t *testing.T, client tridentv1connect.ChatServiceClient, request 
 	if err != nil {
 		detail := detailOf(t, err)
 		all.Reason, all.Message = detail.GetReason(), connectMessage(err)
-		// Parts have another name here.
+		// The typed form has another name for parts.
 		all.Param = strings.ReplaceAll(detail.GetParam(), "].parts[", "].content[")
 	}
 	return all
@@ -334,7 +333,7 @@ func (c *toldChoice) add(tokens []*tridentv1.TokenLogprob) {
 	}
 }
 
-// finishWord is OpenAI's.
+// finishWord returns OpenAI's finish reason.
 func finishWord(f tridentv1.FinishReason) string {
 	if f == tridentv1.FinishReason_FINISH_REASON_UNSPECIFIED {
 		return ""
@@ -342,7 +341,7 @@ func finishWord(f tridentv1.FinishReason) string {
 	return strings.ToLower(strings.TrimPrefix(f.String(), "FINISH_REASON_"))
 }
 
-// detailOf is the detail that every error must have.
+// detailOf returns the detail that every error must have.
 func detailOf(t *testing.T, err error) *tridentv1.ErrorDetail {
 	t.Helper()
 	failed := new(connect.Error)
@@ -362,7 +361,7 @@ func detailOf(t *testing.T, err error) *tridentv1.ErrorDetail {
 
 func asConnect(err error, to **connect.Error) bool { return errors.As(err, to) }
 
-// connectMessage is the text without the code.
+// connectMessage returns the message without the code.
 func connectMessage(err error) string {
 	failed := new(connect.Error)
 	if asConnect(err, &failed) {
@@ -371,7 +370,7 @@ func connectMessage(err error) string {
 	return err.Error()
 }
 
-// given is empty for what is null.
+// given returns the string, or "" for null.
 func given(s *string) string {
 	if s == nil {
 		return ""

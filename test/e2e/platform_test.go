@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// platforms are the ports of SageMaker and Vertex AI, by their names.
+// platforms returns the ports of SageMaker and Vertex AI by name.
 func (s *trident) platforms(t *testing.T, names ...string) map[string]*trident {
 	t.Helper()
 	ports := map[string]*trident{}
@@ -25,7 +25,7 @@ func (s *trident) platforms(t *testing.T, names ...string) map[string]*trident {
 	return ports
 }
 
-// TestPlatforms has the demo models answer SageMaker's and Vertex AI's requests, by the
+// TestPlatforms sends the requests of SageMaker and Vertex AI to the demo models, with the
 // platforms' own variables: chats, streams, embeddings and KServe's generate.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestPlatforms(t *testing.T) {
 	models.env = slices.Concat(models.env, []string{
 		"AIP_HEALTH_ROUTE=/v1/endpoints/1/health", "AIP_PREDICT_ROUTE=/v1/endpoints/1:predict", "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME=chat",
 	})
-	if inProcess() { // llama.cpp, by which the model runs, heeds the variables too
+	if inProcess() { // llama.cpp in the model also reads the variables
 		flags = append(flags, "--allow-vertex-ai", "--vertex-ai-port="+freePort(t))
 	} else {
 		models.env = append(models.env, "AIP_MODE=PREDICTION", "AIP_HTTP_PORT="+freePort(t))
@@ -57,7 +57,7 @@ func TestPlatforms(t *testing.T) {
 		t.Errorf("whether the model is ready: %s", a.body)
 	}
 	vertex.platformPost(t, "/v1/endpoints/1:predict", "{}", redirect, "v2/repository/models/chat/unload").want(t, http.StatusForbidden)
-	s.chat(t, ask("Hello.", "max_tokens", 1)) // it wasn't
+	s.chat(t, ask("Hello.", "max_tokens", 1)) // the model was not unloaded
 }
 
 func testPlatform(t *testing.T, s *trident, health, predict string) {
@@ -70,7 +70,7 @@ func testPlatform(t *testing.T, s *trident, health, predict string) {
 	s.platformPost(t, "/v1/chat/completions", encoded(t, ask("Hello."))).want(t, http.StatusNotFound)
 
 	body := ask("Hello.", "max_tokens", 8, "ignore_eos", true)
-	delete(body, "model") // the platform's default
+	delete(body, "model") // the platform's default model
 	whole := decode[completion](t, s.platformPost(t, predict, encoded(t, body)).want(t, http.StatusOK))
 	if whole.Model != "chat" || whole.Usage.Completion != 8 || len(whole.Choices) != 1 {
 		t.Errorf("a chat: %+v", whole)
@@ -96,7 +96,7 @@ func testPlatform(t *testing.T, s *trident, health, predict string) {
 	}
 }
 
-// platformPost posts to a port whose paths no document has.
+// platformPost sends a POST to a port whose paths are in no document.
 func (s *trident) platformPost(t *testing.T, path, body string, header ...string) answer {
 	t.Helper()
 	response, err := http.DefaultClient.Do(s.request(t, http.MethodPost, path, body, header...))

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestDrain stops trident under streams: those that end in time are finished,
-// the others are told, new ones find nobody.
+// TestDrain stops trident under streams. Streams that end in time are complete, the others get an
+// error, and new requests are refused.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	models := ownEngine(t, scripted(t, "chat"))
@@ -27,7 +27,7 @@ func TestDrain(t *testing.T) {
 		for c := range events.chunks(t) {
 			if all = append(all, c); len(all) == 3 {
 				signalStop(t, s, syscall.SIGTERM)
-				signalStop(t, s, syscall.SIGTERM) // a supervisor's, at the same time: no second one
+				signalStop(t, s, syscall.SIGTERM) // a supervisor's signal at the same time doesn't count as a second one
 				awaitRefused(t, s)
 			}
 		}
@@ -41,7 +41,7 @@ func TestDrain(t *testing.T) {
 		}
 	})
 	t.Run("a second signal kills", func(t *testing.T) {
-		needsServer(t) // TestLocalStop has the other case
+		needsServer(t) // TestLocalStop covers in-process Triton
 		s, err := models.launch(t, "")
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by chat" || line["in_flight_timeout"] == nil || line["models_to_unload"] != nil {
 			t.Errorf("the first signal logs %v", line)
 		}
-		_, _ = io.Copy(io.Discard, events.response.Body) // cut somewhere
+		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
 		awaitRunning(t, s, 0)
 	})
 	t.Run("idle", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDrain(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.kill() })
-		s.awaitReady(t) // its connection stays
+		s.awaitReady(t) // its connection stays open
 		for _, address := range s.addresses(t) {
 			for _, said := range []string{"", "GET / HTTP/1.1\r\nHost: loc", prefaceHTTP2} {
 				say(t, address, said)
@@ -101,7 +101,7 @@ func signalStop(t *testing.T, s *trident, signal syscall.Signal) {
 	}
 }
 
-// awaitRefused waits until nobody listens any more.
+// awaitRefused waits until the port is closed.
 func awaitRefused(t *testing.T, s *trident) {
 	t.Helper()
 	if !poll(stopLimit, func() bool {
@@ -128,7 +128,7 @@ func checkExit(t *testing.T, s *trident, limit time.Duration) {
 	}
 }
 
-// TestRefusesToStart holds the one line that a mistake on the command line gets.
+// TestRefusesToStart checks that each mistake on the command line is reported in one line.
 func TestRefusesToStart(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -163,7 +163,7 @@ func TestRefusesToStart(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			timer := time.AfterFunc(startLimit, func() { _ = cmd.Process.Kill() })
 			defer timer.Stop()
-			_ = cmd.Run() // the code tells
+			_ = cmd.Run() // the exit code is checked below
 			if code := cmd.ProcessState.ExitCode(); code != 1 {
 				t.Errorf("exit code %d", code)
 			}
@@ -194,7 +194,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestOverload holds the refusal of a request too many.
+// TestOverload checks the refusal of requests over the limit.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--max-in-flight=1", "--max-queued=0")
@@ -214,7 +214,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestRequestTimeout holds what a request gets that takes longer than allowed.
+// TestRequestTimeout checks the response to a request that exceeds the request timeout.
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--request-timeout=1500ms")

@@ -15,7 +15,7 @@ type recordedBody struct {
 
 	Path    string
 	Refused string
-	Needs   string // for who reads the file
+	Needs   string // for readers of the file
 	Ignored string
 	Body    json.RawMessage
 }
@@ -41,7 +41,7 @@ func recordedBodies(t *testing.T) []recordedBody {
 	return all
 }
 
-// TestRecordedBodies sends what Open WebUI and LangChain send to the demo models.
+// TestRecordedBodies sends recorded requests of Open WebUI and LangChain to the demo models.
 func TestRecordedBodies(t *testing.T) {
 	t.Parallel()
 	s := startReady(t, "--default-max-tokens=8") // most tasks of Open WebUI have no limit
@@ -62,8 +62,8 @@ func TestRecordedBodies(t *testing.T) {
 	}
 }
 
-// TestPathAliases: clients of the local-model world leave /v1 out, put KServe's
-// prefix before it and post for the list of models.
+// TestPathAliases checks the paths of clients for local models: without /v1, with KServe's prefix,
+// and POST for the list of models.
 func TestPathAliases(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

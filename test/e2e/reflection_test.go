@@ -21,8 +21,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// TestReflection does as grpcurl: all that it knows of the services, the server has
-// told it. It lists them, describes a method and calls it, once and as a stream.
+// TestReflection works like grpcurl: it knows the services only by the server's reflection. It
+// lists them, describes a method and calls it, with one response and as a stream.
 func TestReflection(t *testing.T) {
 	t.Parallel()
 	s := kserveServing(t)
@@ -68,7 +68,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// reflector asks a server for its descriptors.
+// reflector requests descriptors from a server.
 type reflector struct {
 	stream grpc.BidiStreamingClient[grpc_reflection_v1.ServerReflectionRequest, grpc_reflection_v1.ServerReflectionResponse]
 }
@@ -103,7 +103,7 @@ func (r reflector) services(t *testing.T) (names []string) {
 	return names
 }
 
-// service describes one, by the files of the server alone.
+// service returns the descriptor of a service, from the server's files alone.
 func (r reflector) service(t *testing.T, name string) protoreflect.ServiceDescriptor {
 	t.Helper()
 	files := &descriptorpb.FileDescriptorSet{}
@@ -143,8 +143,8 @@ func (r reflector) service(t *testing.T, name string) protoreflect.ServiceDescri
 	return service
 }
 
-// call sends one request, given as JSON, and gives the first response; what comes
-// after it must be a clean end.
+// call sends one request, given as JSON, and returns the first response. The call must then end
+// without an error.
 func call(ctx context.Context, conn *grpc.ClientConn, method protoreflect.MethodDescriptor, body string) (*dynamicpb.Message, error) {
 	request, answer := dynamicpb.NewMessage(method.Input()), dynamicpb.NewMessage(method.Output())
 	if err := (protojson.UnmarshalOptions{Resolver: new(protoregistry.Types)}).Unmarshal([]byte(body), request); err != nil {

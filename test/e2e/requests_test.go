@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// marker is a text of clients' messages that must never reach the log.
+// marker is a string in clients' messages that must never reach the log.
 const marker = "xyzzy-top-secret-prompt"
 
-// bad is a request and what it must get.
+// bad is an invalid request and its expected response.
 type bad struct {
 	name   string
 	method string // POST unless set
@@ -26,10 +26,10 @@ type bad struct {
 	status  int
 	code    string // "null" for none
 	param   string // "null" for none
-	message string // a part of it
+	message string // a part of the message
 }
 
-// rows of bodies that are wrong in one place each.
+// badRequests returns requests with bodies that are invalid in one place each.
 func badRequests() []bad {
 	chat := func(more ...any) object { return ask(marker, more...) }
 	invalid := func(name, param, message string, body any) bad {
@@ -151,13 +151,13 @@ func badRequests() []bad {
 	}
 }
 
-// hugeBody is a chat of 65 MiB, one more than the server takes.
+// hugeBody returns a chat of 65 MiB, 1 MiB above the server's limit.
 func hugeBody() *strings.Reader {
 	return strings.NewReader(`{"model":"chat","messages":[{"role":"user","content":"` + strings.Repeat(marker+" ", 65<<20/(len(marker)+1)) + `"}]}`)
 }
 
-// TestBadRequests holds every refusal's status, type, code, param and words, and
-// that it leaves one line in the log, which has nothing of the prompt.
+// TestBadRequests checks each refusal's status, type, code, param and message. Each leaves one line
+// in the log, without any part of the prompt.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -188,10 +188,10 @@ func TestBadRequests(t *testing.T) {
 			}
 		})
 	}
-	s.chat(t, ask("Hello.", "max_tokens", 2)) // and it serves on
+	s.chat(t, ask("Hello.", "max_tokens", 2)) // the server still serves
 }
 
-// checkSameEachTime repeats a bad request: a client that asks again gets the same answer.
+// checkSameEachTime repeats an invalid request and checks that the response is the same.
 func checkSameEachTime(t *testing.T, s *trident, test *bad, first answer) {
 	t.Helper()
 	const times = 20
@@ -203,8 +203,8 @@ func checkSameEachTime(t *testing.T, s *trident, test *bad, first answer) {
 	}
 }
 
-// checkOneLine waits for a request's line in the log, and returns it. It must be the only one of
-// that request since the mark, and no line since then may have any of the client's text.
+// checkOneLine waits for a request's line in the log, and returns it. It must be the request's only
+// line since the mark, and no line since then may contain any of the client's text.
 func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) logLine {
 	t.Helper()
 	line, ok := s.log.await(stopLimit, s.exited, func(l logLine) bool { return l["request_id"] == id })
@@ -220,7 +220,7 @@ func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) log
 			t.Errorf("the client's text is in the log: %v", l)
 		}
 	}
-	other := func(l logLine) bool { return l["request_id"] != nil && l["request_id"] != id } // of tests beside this one
+	other := func(l logLine) bool { return l["request_id"] != nil && l["request_id"] != id } // of parallel tests
 	if lines := slices.DeleteFunc(since, other); len(lines) != 1 {
 		t.Errorf("%d lines, want 1: %v", len(lines), lines)
 	}
@@ -254,7 +254,7 @@ func TestUnknownFields(t *testing.T) {
 	})
 }
 
-// TestRequestLog holds the line of a request that succeeds.
+// TestRequestLog checks the log line of a successful request.
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

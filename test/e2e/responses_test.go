@@ -32,14 +32,14 @@ type response struct {
 	Error *struct{ Code string }
 }
 
-// openResponse streams a response on a connection of its own.
+// openResponse streams a response on a new connection.
 func (s *trident) openResponse(t *testing.T, body object) *stream {
 	t.Helper()
 	body["stream"] = true
 	return s.open(t, client, s.request(t, http.MethodPost, responsesPath, body))
 }
 
-// responseEvents gives each event as it comes.
+// responseEvents yields each event as it arrives.
 func (s *stream) responseEvents(t *testing.T, yield func(responseEvent)) {
 	t.Helper()
 	count := 0
@@ -56,8 +56,8 @@ func (s *stream) responseEvents(t *testing.T, yield func(responseEvent)) {
 	}
 }
 
-// TestResponseStream follows one stream from its headers to its end, and proves
-// that its first tokens come while the model still makes the others.
+// TestResponseStream reads one stream from its headers to its end. It checks that the first tokens
+// arrive while the model still generates the others.
 func TestResponseStream(t *testing.T) {
 	s := serving(t)
 	const tokens = 80
@@ -92,8 +92,8 @@ func TestResponseStream(t *testing.T) {
 	}
 }
 
-// TestResponseConversation goes on from a response; the prompt grows by what was
-// said, whoever repeats it.
+// TestResponseConversation continues a response. The prompt grows by the previous turn, whether the
+// server or the client repeats it.
 func TestResponseConversation(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -125,7 +125,7 @@ func TestResponseConversation(t *testing.T) {
 	}
 }
 
-// TestResponseForms: JSON by a schema, and a demanded call.
+// TestResponseForms checks JSON that matches a schema, and a forced tool call.
 func TestResponseForms(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -151,12 +151,12 @@ func TestResponseForms(t *testing.T) {
 	}
 }
 
-// TestResponseClientLeaves: the model stops.
+// TestResponseClientLeaves checks that the model stops if the client disconnects.
 func TestResponseClientLeaves(t *testing.T) {
 	s := serving(t)
 	events := s.openResponse(t, object{"model": "chat", "input": "Write a very long story.", "max_output_tokens": 1500, "ignore_eos": true})
 	for range events.typedEvents(t) {
-		break // the first has come
+		break // the first delta has arrived
 	}
 	_ = events.response.Body.Close()
 	if inProcess() {

@@ -9,12 +9,12 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// scriptedLoad lets the chat model load for some seconds, as a real one does.
+// scriptedLoad makes the chat model's load take some seconds, as that of a real model does.
 const scriptedLoad = "SCRIPTED_LOAD_SECONDS=3"
 
-// scripted are Triton's options for the demo models of these names, with a chat model that has
-// testdata/scripted in the place of llama.cpp: it starts at once, and costs next to nothing. All
-// else of it is the demo's: tensors, slots, metrics, cancellation.
+// scripted returns Triton's options for these demo models. The chat model uses testdata/scripted
+// instead of llama.cpp: it starts at once and uses almost no CPU time. Tensors, slots, metrics and
+// cancellation are the demo's.
 func scripted(t *testing.T, names ...string) tritonserver.Options {
 	t.Helper()
 	repository := t.TempDir()

@@ -12,8 +12,8 @@ import (
 // sdk is one of OpenAI's client libraries, as a program that uses it.
 type sdk struct {
 	name string
-	// command runs the program: in mode all, or interrupted, where it expects
-	// its stream to fail.
+	// command returns the program's command. mode is all or interrupted; in interrupted the program
+	// expects its stream to fail.
 	command func(t *testing.T, mode, url, down string) *exec.Cmd
 }
 
@@ -38,15 +38,15 @@ var sdks = []sdk{
 	}},
 }
 
-// sdkBinary are the tests of the Go SDK, compiled.
+// sdkBinary is the compiled test of the Go SDK.
 var sdkBinary = shared(func(t *testing.T) (string, error) {
 	t.Helper()
 	path := filepath.Join(scratch(t), "sdk.test")
 	return path, command("sdk", "go", "test", "-c", "-o", path, ".")
 })
 
-// nodePrograms is the folder of the Node programs with the packages that they need, among them the
-// browser client: that comes from the server, as users get it.
+// nodePrograms is the folder of the Node programs with their packages. The browser client among
+// these comes from the server, as users get it.
 var nodePrograms = shared(func(t *testing.T) (string, error) {
 	t.Helper()
 	if err := installModules(t, "node"); err != nil {
@@ -55,19 +55,18 @@ var nodePrograms = shared(func(t *testing.T) (string, error) {
 	return "node", command("node", installed(t, "npm"), "install", "--no-save", "--no-audit", "--no-fund", serving(t).url+clientPackage)
 })
 
-// installModules installs what a folder's package-lock.json names, unless that was
-// done.
+// installModules installs the packages of a folder's package-lock.json, unless they are installed.
 func installModules(t *testing.T, dir string) error {
 	t.Helper()
 	return command(".", filepath.Join(root(t), "tools", "npm-ci.sh"), dir)
 }
 
-// sdkLimit is how long a program may take in all.
+// sdkLimit is the time limit of a program.
 const sdkLimit = 5 * time.Minute
 
 func TestSDK(t *testing.T) {
 	t.Parallel()
-	// Of its own, as it is to be idle after each program.
+	// The server is the test's own, because it must be idle after each program.
 	s := ownEngine(t, demoOptions(t)).startReady(t, "--http-max-input-size=1048576")
 	down := start(t, "--triton-endpoint=127.0.0.1:1")
 	var seen recording
@@ -77,7 +76,7 @@ func TestSDK(t *testing.T) {
 			run.awaitSuccess(t)
 			violations.fail(t)
 			t.Log(run.log)
-			// The answers that the program left would go on for half a minute.
+			// The responses that the program cancelled would otherwise continue for half a minute.
 			if inProcess() {
 				checkFree(t, s)
 			} else if !poll(lateLimit, func() bool { return s.metric(t, generationsInProgress) == 0 }) {
@@ -88,12 +87,12 @@ func TestSDK(t *testing.T) {
 	t.Run("types", seen.check)
 }
 
-// sdkRun is such a program under way.
+// sdkRun is a running program.
 type sdkRun struct {
 	name   string
 	log    *logLines
 	exited chan struct{}
-	err    error // once exited
+	err    error // valid after the exit
 }
 
 func startSDK(t *testing.T, cmd *exec.Cmd) *sdkRun {
@@ -109,18 +108,18 @@ func startSDK(t *testing.T, cmd *exec.Cmd) *sdkRun {
 		run.err = cmd.Wait()
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // unless it has ended, as it should
+		_ = cmd.Process.Kill() // the program has normally exited
 		<-run.exited
 	})
 	return run
 }
 
-// interruptedSDKs starts all of them with a stream that is going to fail.
+// interruptedSDKs starts all programs with a stream that is going to fail.
 func interruptedSDKs(t *testing.T, url string) []*sdkRun {
 	t.Helper()
 	var commands []*exec.Cmd
 	url = new(recording).proxy(t, url)
-	for _, s := range sdks { // making one may take longer than the others' streams
+	for _, s := range sdks { // building one program may take longer than the others' streams
 		commands = append(commands, s.command(t, "interrupted", url, ""))
 	}
 	var runs []*sdkRun

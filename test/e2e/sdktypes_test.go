@@ -21,8 +21,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// recording is what went to clients through its proxies: answers, events and
-// errors, each with the type that OpenAI's SDKs have for it.
+// recording contains what clients received through its proxies: responses, events and errors, each
+// with its type in OpenAI's SDKs.
 type recording struct {
 	mu   sync.Mutex
 	seen []typedObject
@@ -34,8 +34,8 @@ type typedObject struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// proxy stands between a client and a trident: what passes is held to the document
-// and recorded.
+// proxy returns the address of a proxy between a client and a trident. It checks responses against
+// the document and records them.
 func (rec *recording) proxy(t *testing.T, target string) string {
 	t.Helper()
 	to, err := url.Parse(target)
@@ -49,7 +49,7 @@ func (rec *recording) proxy(t *testing.T, target string) string {
 			return nil
 		},
 		Transport: &http.Transport{},
-		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // clients leave
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // clients disconnect
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxy.ServeHTTP(w, r.WithContext(askedBy(r.Context(), t)))
@@ -58,7 +58,7 @@ func (rec *recording) proxy(t *testing.T, target string) string {
 	return server.URL
 }
 
-// sdkTypes are the SDKs' names for the answers of operations, whole and in events.
+// sdkTypes maps operations to the SDKs' type names of their complete responses and of their events.
 var sdkTypes = map[string][2]string{
 	"createChatCompletion": {"ChatCompletion", "ChatCompletionChunk"},
 	"createCompletion":     {"Completion", "Completion"},
@@ -71,8 +71,8 @@ var sdkTypes = map[string][2]string{
 	"countResponseInputTokens": {"InputTokenCountResponse"},
 }
 
-// add takes an object on its way. What isn't on the SDKs' list of types is an
-// error object, or a list of models.
+// add records an object. An object whose type is unknown to the SDKs must be an error object or a
+// list of models.
 func (rec *recording) add(operation *openapi3.Operation, kind answerKind, raw []byte) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
@@ -81,7 +81,7 @@ func (rec *recording) add(operation *openapi3.Operation, kind answerKind, raw []
 		var wrapped struct{ Error json.RawMessage }
 		_ = json.Unmarshal(raw, &wrapped) // checked already
 		rec.seen = append(rec.seen, typedObject{"ErrorObject", wrapped.Error})
-	case operation.OperationID == "deleteResponse": // SDKs don't look at it
+	case operation.OperationID == "deleteResponse": // the SDKs ignore this response
 	case operation.OperationID == "listModels":
 		var list struct{ Data []json.RawMessage }
 		_ = json.Unmarshal(raw, &list)
@@ -94,10 +94,9 @@ func (rec *recording) add(operation *openapi3.Operation, kind answerKind, raw []
 	}
 }
 
-// asSDKsSee changes what SDKs change, or have no type for, before they show it:
-// vectors in base64 are decoded; the type of a whole completion is used for chunks,
-// whose finish reason and usage are null in OpenAI's API, too; and some fields of
-// responses.
+// asSDKsSee changes the fields that the SDKs change before they return them, or have no type for.
+// Base64 vectors are decoded. A chunk of a completion has the type of a complete one, but its
+// finish reason and usage are null, as in OpenAI's API. Some fields of responses have no type.
 func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 	var object map[string]any
 	_ = json.Unmarshal(raw, &object)
@@ -128,14 +127,13 @@ func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 		return raw
 	}
 	changed, err := json.Marshal(object)
-	if err != nil { // it came from JSON
+	if err != nil { // the object came from JSON
 		return raw
 	}
 	return changed
 }
 
-// withoutTypes takes out of a response what OpenAI's API sends and SDKs have no type
-// for.
+// withoutTypes removes fields of a response that OpenAI's API sends and the SDKs have no type for.
 func withoutTypes(response map[string]any) {
 	delete(response, "store")
 	for _, field := range []string{"prompt_cache_key", "safety_identifier", "usage", "user"} {
@@ -154,8 +152,8 @@ func decodeVector(text string) []float32 {
 	return vector
 }
 
-// check holds all that was recorded to the SDKs' own types, strictly: nothing may be
-// missing, of another type, or unknown to them but reasoning_content.
+// check validates all recorded objects against the SDKs' types in strict mode. No field may be
+// missing, have another type, or be unknown to them, except reasoning_content.
 func (rec *recording) check(t *testing.T) {
 	t.Helper()
 	rec.mu.Lock()
@@ -177,7 +175,7 @@ func (rec *recording) check(t *testing.T) {
 	t.Run("TypeScript", rec.checkTypeScript)
 }
 
-// checkPython validates by pydantic in strict mode.
+// checkPython validates with pydantic in strict mode.
 func (rec *recording) checkPython(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "recorded.jsonl")
 	var lines strings.Builder
@@ -196,8 +194,8 @@ func (rec *recording) checkPython(t *testing.T) {
 	}
 }
 
-// checkTypeScript makes each object a literal of its type and compiles that: to
-// literals TypeScript allows no key that their type doesn't have.
+// checkTypeScript compiles each object as a literal of its type. TypeScript allows no unknown key
+// in literals.
 func (rec *recording) checkTypeScript(t *testing.T) {
 	modules, err := filepath.Abs(filepath.Join(nodePrograms(t), "node_modules"))
 	if err != nil {

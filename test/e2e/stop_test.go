@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// betweenSignals is how much later than the first signal another one is the second.
+	// betweenSignals is the minimum delay after which a signal is the second one.
 	betweenSignals = 200 * time.Millisecond
-	// prefaceHTTP2 begins a connection of HTTP/2 whose client has no settings.
+	// prefaceHTTP2 starts an HTTP/2 connection of a client without settings.
 	prefaceHTTP2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 )
 
 var (
-	// secondLimit bounds the end after a second signal. It takes some 30 ms on an idle machine.
+	// secondLimit bounds the end after a second signal. On an idle machine it takes some 30 ms.
 	secondLimit = tier.Size(3*time.Second, time.Second)
-	// idleLimit bounds a stop without requests, beyond what Triton in the process takes.
+	// idleLimit bounds a stop without requests, in addition to the time of in-process Triton.
 	idleLimit = tier.Size(3*time.Second, time.Second)
 )
 
-// stopTwice sends a signal to the process group twice, as a terminal does, and wants the
-// process to end at once then: with the exit code of the signal, without a process or shared
-// memory left. It returns what the first signal has logged.
+// stopTwice sends a signal to the process group twice, as a terminal does. The process must then
+// end at once with the exit code of the signal, and leave no process or shared memory. It returns
+// the log line of the first signal.
 func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 	t.Helper()
 	mark := s.log.len()
@@ -37,7 +37,7 @@ func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 	if !ok || !strings.Contains(first.text("msg"), "a second signal ends at once") || first.text("signal") != signal.String() {
 		t.Errorf("the first signal logs %v", first)
 	}
-	<-time.After(betweenSignals) // the pause is what makes it the second
+	<-time.After(betweenSignals) // the pause makes it the second signal
 	s.signalGroup(t, signal)
 	sent := time.Now()
 	if err := s.awaitExit(secondLimit); err != nil {
@@ -64,10 +64,10 @@ func (s *trident) signalGroup(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// listeningLine begins the lines of ports that are open.
+// listeningLine matches the messages of open ports.
 var listeningLine = regexp.MustCompile("^listening( for KServe v2 by (REST|gRPC))?$")
 
-// addresses are those of all ports.
+// addresses returns the addresses of all ports.
 func (s *trident) addresses(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -82,7 +82,7 @@ func (s *trident) addresses(t *testing.T) []string {
 	return all
 }
 
-// say opens a connection that says no more than this.
+// say opens a connection that sends only this text.
 func say(t *testing.T, address, text string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -95,7 +95,7 @@ func say(t *testing.T, address, text string) {
 	}
 }
 
-// TestLocalStopTwice sends a second signal at moments of all kinds.
+// TestLocalStopTwice sends a second signal in different states of trident.
 func TestLocalStopTwice(t *testing.T) {
 	t.Parallel()
 	tier.OnlySlow(t)
@@ -126,7 +126,7 @@ func TestLocalStopTwice(t *testing.T) {
 			})
 			t.Run("while a model loads", func(t *testing.T) {
 				s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
-				loading := func(p process) bool { return strings.Contains(p.command, " talk_0_0 ") } // not the process that is asked for the configuration
+				loading := func(p process) bool { return strings.Contains(p.command, " talk_0_0 ") } // not the process that reads the configuration
 				if !poll(startLimit, func() bool { return slices.ContainsFunc(s.models(t), loading) }) {
 					t.Fatalf("no model starts:\n%s", s.log)
 				}
@@ -139,7 +139,7 @@ func TestLocalStopTwice(t *testing.T) {
 						response.Body.Close()
 					}
 				}()
-				if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // it has started a process
+				if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // the model has started a child process
 					t.Fatal("the model isn't asked")
 				}
 				s.stopTwice(t, signal)
@@ -148,7 +148,7 @@ func TestLocalStopTwice(t *testing.T) {
 	}
 }
 
-// TestLocalStopOnce sends one signal while trident starts, and to an idle one.
+// TestLocalStopOnce sends one signal while trident starts, and one to an idle trident.
 func TestLocalStopOnce(t *testing.T) {
 	t.Parallel()
 	tier.OnlySlow(t)
@@ -171,7 +171,7 @@ func TestLocalStopOnce(t *testing.T) {
 			say(t, address, prefaceHTTP2)
 		}
 		mark := s.log.len()
-		s.signalGroup(t, syscall.SIGINT) // its models get it, too
+		s.signalGroup(t, syscall.SIGINT) // its models get the signal too
 		checkExit(t, s, endLimit)
 		s.checkGone(t)
 		took := map[string]time.Duration{}

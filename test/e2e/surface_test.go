@@ -27,7 +27,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%v by itself, %v in the list", one, m)
 		}
 	}
-	// Unknown names: TestBadRequests.
+	// TestBadRequests covers unknown names.
 }
 
 func TestHealth(t *testing.T) {
@@ -40,7 +40,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestRequestID sends an id, none, and one that no header or log may carry on.
+// TestRequestID sends a valid id, no id, and an id that must not appear in a header or log.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -59,7 +59,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestCORS plays a browser's part on pages of this host and of others.
+// TestCORS sends requests as a browser does for pages of this host and of others.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -96,7 +96,7 @@ func TestCORS(t *testing.T) {
 	})
 }
 
-// overHTTP2 speaks HTTP/2 without TLS, knowing that the server does.
+// overHTTP2 returns a client that uses HTTP/2 without TLS and without negotiation.
 func overHTTP2(t *testing.T) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -122,7 +122,7 @@ func TestHTTP2(t *testing.T) {
 	exchange(t, overHTTP2(t), s.request(t, http.MethodGet, "/v1/models", nil)).want(t, http.StatusOK)
 }
 
-// TestContentType sends JSON under other names, as `curl -d` does.
+// TestContentType sends JSON with other content types, as `curl -d` does.
 func TestContentType(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

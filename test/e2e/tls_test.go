@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
-// certified is an authority and the files of a server's certificate by it.
+// certified is a CA and the files of a server certificate that it signed.
 type certified struct {
 	*servertest.Authority
 
@@ -29,14 +29,14 @@ func certify(t *testing.T) *certified {
 	return c
 }
 
-// write makes a certificate, and gives its files.
+// write creates a certificate and returns its files.
 func (c *certified) write(t *testing.T, name string) (cert, key string) {
 	t.Helper()
 	pair := c.Issue(t, name)
 	return servertest.Write(t, c.dir, name+".pem", pair.Certificate), servertest.Write(t, c.dir, name+"-key.pem", pair.Key)
 }
 
-// client is HTTP's, by HTTP/2 where the server takes it.
+// client returns an HTTP client, which uses HTTP/2 if the server supports it.
 func (c *certified) client(t *testing.T, pairs ...servertest.Pair) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: c.Client(t, pairs...), ForceAttemptHTTP2: true}
@@ -52,8 +52,8 @@ func (c *certified) start(t *testing.T, models engine, flags ...string) *trident
 	return s
 }
 
-// TestTLSChat streams a chat by HTTP/2 while the certificate is renewed: the stream goes
-// on, curl sees the new one, and who forgets TLS is told.
+// TestTLSChat streams a chat over HTTP/2 while the certificate is renewed. The stream continues,
+// curl gets the new certificate, and clients without TLS get an error.
 func TestTLSChat(t *testing.T) {
 	t.Parallel()
 	files := certify(t)
@@ -94,8 +94,8 @@ func TestTLSChat(t *testing.T) {
 	}
 }
 
-// TestTLSClients has the real clients call both ports with TLS: Node, which must not
-// show a certificate, and those that must, by Python and by Go.
+// TestTLSClients runs the real clients against both ports with TLS: Node without a client
+// certificate, and Python and Go, which must have one.
 func TestTLSClients(t *testing.T) {
 	t.Parallel()
 	t.Run("any client", func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestTLSClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, id := range []string{"1", "2"} { // the second once the first is answered
+		for _, id := range []string{"1", "2"} { // the second is sent once the first is answered
 			if err := conversation.Send(&kserve.ModelInferRequest{
 				ModelName: "stream", Id: id, RawInputContents: [][]byte{{1, 0, 0, 0}},
 				Inputs: []*kserve.ModelInferRequest_InferInputTensor{{Name: "COUNT", Datatype: "INT32", Shape: []int64{1}}},

@@ -20,39 +20,38 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// Limits of waits that fail a test. Conditions are usually met long before.
+// Limits of waits that fail a test. Conditions are usually met much earlier.
 const (
 	startLimit = 2 * time.Minute
 	stopLimit  = 20 * time.Second
 	pollEvery  = 20 * time.Millisecond
 )
 
-// raceOptions end a program at its first data race, with exit code 66.
+// raceOptions make a program exit at its first data race, with code 66.
 const raceOptions = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
 
 // trident is one process of the program under test.
 type trident struct {
 	url    string
-	server *tritonserver.Server // that it was launched before; nil for none, and with Triton in its process
+	server *tritonserver.Server // the tritonserver; nil for none, and with in-process Triton
 	cmd    *exec.Cmd
 	log    *logLines
 	exited chan struct{}
 }
 
-// launch starts trident on a free port of the loopback and waits until it
-// listens.
+// launch starts trident on a free loopback port and waits until it listens.
 func launch(t *testing.T, flags ...string) (*trident, error) {
 	t.Helper()
 	return launchAt(t, "", nil, flags...)
 }
 
-// launchAt does so in another working directory, and with further variables in its environment.
+// launchAt is like launch, with another working directory and additional environment variables.
 func launchAt(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
 	return launchBinary(t, tridentBinary(t), dir, variables, flags...)
 }
 
-// launchBinary does so with another build of the program.
+// launchBinary is like launchAt, with another build of the program.
 func launchBinary(t *testing.T, binary, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
 	s, err := startBinary(binary, dir, variables, flags...)
@@ -65,14 +64,14 @@ func launchBinary(t *testing.T, binary, dir string, variables []string, flags ..
 	return s, nil
 }
 
-// launchUnheard doesn't wait until trident listens.
+// launchUnheard is like launchAt, but doesn't wait until trident listens.
 func launchUnheard(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
 	return startBinary(tridentBinary(t), dir, variables, flags...)
 }
 
-// startBinary starts a build of the program. The process has a group of its own, as one that
-// a shell starts has.
+// startBinary starts a build of the program. The process has its own process group, as a process
+// that a shell starts has.
 func startBinary(binary, dir string, variables []string, flags ...string) (*trident, error) {
 	flags = append([]string{"--host=127.0.0.1", "--openai-port=0", "--log-format=json"}, flags...)
 	s := &trident{cmd: exec.Command(binary, flags...), log: newLogLines(), exited: make(chan struct{})}
@@ -85,7 +84,7 @@ func startBinary(binary, dir string, variables []string, flags ...string) (*trid
 	}
 	go func() {
 		defer close(s.exited)
-		_ = s.cmd.Wait() // exitError tells
+		_ = s.cmd.Wait() // exitError has the result
 	}()
 	return s, nil
 }
@@ -103,10 +102,10 @@ func (s *trident) awaitListening() error {
 	return nil
 }
 
-// listening is that line of a plain log.
+// listening matches the line of an open port in a plain log.
 var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
 
-// environment is this process's without settings of trident's.
+// environment returns this process's environment without trident's variables.
 func environment(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "TRIDENT_") })
 	return append(env, more...)
@@ -133,7 +132,7 @@ func owned(t *testing.T, s *trident, err error) *trident {
 	return s
 }
 
-// startReady launches one with the shared demo models, and waits for them.
+// startReady launches a trident with the shared demo models, and waits until they are ready.
 func startReady(t *testing.T, flags ...string) *trident {
 	t.Helper()
 	s := demoModels(t).start(t, flags...)
@@ -143,17 +142,17 @@ func startReady(t *testing.T, flags ...string) *trident {
 	return s
 }
 
-// stop ends the process as an operator does and holds it to what every run must
-// be: a clean exit, and a log without a race, a panic or anything but log lines.
+// stop ends the process as an operator does. Each run must exit with code 0, and its log must have
+// no race, no panic and only log lines.
 func (s *trident) stop() error {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // a process that ended is fine here
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
 	if err := s.awaitExit(stopLimit); err != nil {
 		return errors.Join(err, s.kill(), fmt.Errorf("its log:\n%s", s.log))
 	}
 	return errors.Join(s.exitError(), s.log.check(s.inProcess()))
 }
 
-// inProcess tells whether Triton and its models write to the same output.
+// inProcess reports whether Triton and its models write to the same output.
 func (s *trident) inProcess() bool {
 	return slices.ContainsFunc(s.cmd.Args, func(arg string) bool { return strings.HasPrefix(arg, "--model-repository=") })
 }
@@ -195,7 +194,7 @@ func (s *trident) awaitModels() error {
 		if r.StatusCode != http.StatusOK || json.NewDecoder(r.Body).Decode(&list) != nil || len(list.Data) != 2 {
 			return false
 		}
-		ready, err := client.Get(s.url + "/health/ready") // then the log has told of the models
+		ready, err := client.Get(s.url + "/health/ready") // then the models have been logged
 		if err != nil {
 			return false
 		}
@@ -208,7 +207,7 @@ func (s *trident) awaitModels() error {
 	return nil
 }
 
-// poll asks until the answer is yes or the limit is over.
+// poll calls met until it returns true or the limit has passed.
 func poll(limit time.Duration, met func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -224,7 +223,7 @@ func poll(limit time.Duration, met func() bool) bool {
 	return true
 }
 
-// logLine is a line of the JSON log; a line that is none has only the key raw.
+// logLine is a line of the JSON log. A line that isn't JSON has only the key raw.
 type logLine map[string]any
 
 func (l logLine) text(key string) string {
@@ -232,13 +231,13 @@ func (l logLine) text(key string) string {
 	return s
 }
 
-// logLines takes a process's output. Its methods may be called concurrently.
+// logLines collects a process's output. Its methods may be called concurrently.
 type logLines struct {
 	mu      sync.Mutex
 	all     bytes.Buffer
 	partial []byte
 	lines   []logLine
-	grown   chan struct{} // closed and renewed with each line
+	grown   chan struct{} // closed and replaced with each line
 }
 
 func newLogLines() *logLines { return &logLines{grown: make(chan struct{})} }
@@ -263,28 +262,28 @@ func (l *logLines) Write(p []byte) (int, error) {
 	}
 }
 
-// String is the whole output.
+// String returns the whole output.
 func (l *logLines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all.String()
 }
 
-// len is the number of lines so far, a mark for since.
+// len returns the number of lines so far, a mark for since.
 func (l *logLines) len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.lines)
 }
 
-// since gives the lines after a mark.
+// since returns the lines after a mark.
 func (l *logLines) since(mark int) []logLine {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines[mark:])
 }
 
-// last is the last message that begins with the prefix, empty for none.
+// last returns the last message with the prefix, or "".
 func (l *logLines) last(prefix string) string {
 	for _, line := range slices.Backward(l.since(0)) {
 		if strings.HasPrefix(line.text("msg"), prefix) {
@@ -294,8 +293,8 @@ func (l *logLines) last(prefix string) string {
 	return ""
 }
 
-// await gives the first line that fits, waiting for it until the limit is over
-// or the process has ended.
+// await returns the first line for which fits returns true. It waits until the limit has passed or
+// the process has ended.
 func (l *logLines) await(limit time.Duration, exited <-chan struct{}, fits func(logLine) bool) (logLine, bool) {
 	deadline := time.After(limit)
 	for last := false; ; {
@@ -318,12 +317,11 @@ func (l *logLines) await(limit time.Duration, exited <-chan struct{}, fits func(
 	}
 }
 
-// tritonLine is a line of Triton's, which in trident's process writes to its
-// standard error, or of a Python model's process.
+// tritonLine matches a line of Triton's log, which in-process Triton writes to trident's standard
+// error, or of a Python model's process.
 var tritonLine = regexp.MustCompile(`^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ `)
 
-// check finds what no log may have. Others may write to it too, when Triton is in
-// the process.
+// check returns an error for lines that no log may have. others allows lines of in-process Triton.
 func (l *logLines) check(others bool) error {
 	for _, line := range l.since(0) {
 		if raw, odd := line["raw"]; odd && !others && !tritonLine.MatchString(line.text("raw")) {

@@ -19,11 +19,11 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// seeingRecord is what the models of seeing got last.
+// seeingRecord guards the record of the last inputs of seeing's models.
 var seeingRecord sync.Mutex
 
-// seeing is a trident before models that read images, which fetches images, and before
-// one of vLLM's that doesn't see.
+// seeing is a trident that fetches images, in front of models that read images and of a vLLM model
+// that doesn't.
 var seeing = shared(func(t *testing.T) (contract, error) {
 	t.Helper()
 	c := contract{record: filepath.Join(scratch(t), "vision-record")}
@@ -52,8 +52,8 @@ var seeing = shared(func(t *testing.T) (contract, error) {
 	return c, nil
 })
 
-// blindModel is that of vLLM's contract without eyes, whose template shows images all
-// the same.
+// blindModel creates the model of vLLM's contract without image input. Its template supports images
+// nevertheless.
 func blindModel(source, repository string) error {
 	if err := os.Mkdir(filepath.Join(repository, "blind"), 0o755); err != nil {
 		return err
@@ -70,7 +70,7 @@ func blindModel(source, repository string) error {
 	return os.Symlink(filepath.Join(source, "vllm", "1"), filepath.Join(repository, "blind", "1"))
 }
 
-// pictures are a PNG and a GIF of one pixel.
+// pictures returns a PNG and a GIF of one pixel.
 func pictures(t *testing.T) (onePNG, oneGIF string) {
 	t.Helper()
 	var first, second bytes.Buffer
@@ -84,7 +84,7 @@ func pictures(t *testing.T) (onePNG, oneGIF string) {
 	return base64.StdEncoding.EncodeToString(first.Bytes()), base64.StdEncoding.EncodeToString(second.Bytes())
 }
 
-// look is a chat, or a response, with a text and images.
+// look returns a chat, or a response, with a text and images.
 func look(path, model, prompt string, urls ...string) object {
 	text, picture, list := "text", "image_url", "messages"
 	if path == "/v1/responses" {
@@ -101,7 +101,7 @@ func look(path, model, prompt string, urls ...string) object {
 	return object{"model": model, list: []object{{"role": "user", "content": parts}}}
 }
 
-// seen are the images that a model got last.
+// seen returns the images of a model's last request.
 func (c contract) seen(t *testing.T, input string) string {
 	t.Helper()
 	lines, err := os.ReadFile(c.record)
@@ -111,7 +111,7 @@ func (c contract) seen(t *testing.T, input string) string {
 	last := lines[bytes.LastIndexByte(bytes.TrimSpace(lines), '\n')+1:]
 	line := decode[struct{ Inputs map[string]any }](t, answer{body: last})
 	switch in := line.Inputs[input].(type) {
-	case []any: // as the model of vLLM's contract writes them
+	case []any: // the format of the model of vLLM's contract
 		return joined(in)
 	case map[string]any:
 		values, _ := in["values"].([]any)
@@ -133,7 +133,7 @@ func TestVision(t *testing.T) {
 	t.Parallel()
 	alone(t, &seeingRecord)
 	onePNG, oneGIF := pictures(t)
-	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // a type that isn't the image's
+	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // not the image's real type
 	for _, test := range []struct {
 		name, model, input string
 		urls               []string

@@ -27,17 +27,17 @@ import (
 	"github.com/trident-inference/trident/test/vllm/constraints"
 )
 
-// vllmLimit is how long the real backend may take to load its model.
+// vllmLimit bounds the load of the real backend's model.
 const vllmLimit = 20 * time.Minute
 
-// TestVLLM runs the suite on the real vLLM backend, where a person has installed it:
-// docs/vllm-testing.md says how.
+// TestVLLM runs the suite on a real vLLM backend, which must be installed by hand: see
+// docs/vllm-testing.md.
 func TestVLLM(t *testing.T) {
 	s, model := startVLLM(t)
 	vllmSuite(t, contract{trident: s}, model)
 }
 
-// startVLLM starts trident before the real backend, and waits for its model.
+// startVLLM starts trident in front of the real backend, and waits until its model is ready.
 func startVLLM(t *testing.T) (s *trident, model string) {
 	t.Helper()
 	at := os.Getenv("TRIDENT_TEST_VLLM")
@@ -72,7 +72,7 @@ func startVLLM(t *testing.T) (s *trident, model string) {
 	return s, model
 }
 
-// TestVLLMContract runs it on the model without weights that has the same contract.
+// TestVLLMContract runs the suite on the model without weights that has the same contract.
 func TestVLLMContract(t *testing.T) {
 	t.Parallel()
 	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_")
@@ -82,8 +82,8 @@ func TestVLLMContract(t *testing.T) {
 	vllmSuite(t, contract{trident: s}, "vllm")
 }
 
-// vllmSuite holds what a model of vLLM's contract does, whatever it says. Answers are
-// the likeliest ones, so that a stream is the same as the whole.
+// vllmSuite checks the behavior of a model of vLLM's contract, regardless of its text. Sampling is
+// greedy, so that streaming and non-streaming responses are equal.
 func vllmSuite(t *testing.T, c contract, model string) {
 	t.Helper()
 	k := kind{model: model}
@@ -171,7 +171,7 @@ func vllmSuite(t *testing.T, c contract, model string) {
 	})
 }
 
-// vllmConstraints: constrained answers are what the constraint takes.
+// vllmConstraints checks that constrained responses satisfy the constraint.
 func vllmConstraints(t *testing.T, c contract, k kind) {
 	t.Helper()
 	const schema = `{"type":"object","properties":{"age":{"type":"integer","minimum":0,"maximum":9}},"required":["age"],"additionalProperties":false}`
@@ -202,8 +202,8 @@ func vllmConstraints(t *testing.T, c contract, k kind) {
 	}
 }
 
-// vllmKillers sends the constraints that end the engine of a vLLM that chooses its backend
-// of structured outputs by the request. Each is refused by name, or answered by what
+// vllmKillers sends the constraints that stop the engine of a vLLM that chooses the backend of
+// structured outputs per request. Each is refused with the name of its field, or the response
 // satisfies it.
 func vllmKillers(t *testing.T, c contract, model string) {
 	t.Helper()
@@ -217,7 +217,7 @@ func vllmKillers(t *testing.T, c contract, model string) {
 			ID, Kind string
 			Value    json.RawMessage
 			Killer   bool
-			Good     []string // answers that satisfy it
+			Good     []string // responses that satisfy it
 		}
 		if err := json.Unmarshal(line, &killer); err != nil {
 			t.Fatal(err)
@@ -246,10 +246,9 @@ func vllmKillers(t *testing.T, c contract, model string) {
 	c.get(t, "/health/ready").want(t, http.StatusOK)
 }
 
-// TestVLLMGenerated sends 500 schemas, regular expressions and grammars, four at a time, and
-// sends them again in reverse order. Each request is refused with the name of its field, or
-// its answer satisfies the constraint. The engine survives. The refused requests are the same
-// in both orders.
+// TestVLLMGenerated sends 500 schemas, regular expressions and grammars, four at a time, and sends
+// them again in reverse order. Each request is refused with the name of its field, or its response
+// satisfies the constraint. The engine survives. The refused requests are the same in both orders.
 func TestVLLMGenerated(t *testing.T) {
 	s, model := startVLLM(t)
 	made, err := constraints.Make(500, 23)
@@ -290,7 +289,7 @@ func TestVLLMGenerated(t *testing.T) {
 	}
 }
 
-// vllmGenerated sends one constraint. An answer that ended at the limit of tokens isn't checked.
+// vllmGenerated sends one constraint. A response that ended at the token limit isn't checked.
 func vllmGenerated(t *testing.T, s *trident, model string, made constraints.Constraint) (status int, ended bool) {
 	t.Helper()
 	patient := &http.Client{Transport: client.Transport} // on a CPU a backend may work on one constraint for a minute
@@ -329,8 +328,8 @@ func vllmGenerated(t *testing.T, s *trident, model string, made constraints.Cons
 	return a.status, false
 }
 
-// TestVLLMDeath kills the engine's process under 50 streams. It is the last that a
-// tritonserver serves. TRIDENT_TEST_VLLM_SESSION is the id of that server's session.
+// TestVLLMDeath kills the engine's process under 50 streams. Afterwards the tritonserver can't
+// serve any more. TRIDENT_TEST_VLLM_SESSION is the id of that server's session.
 func TestVLLMDeath(t *testing.T) {
 	s, model := startVLLM(t)
 	session, _ := strconv.Atoi(os.Getenv("TRIDENT_TEST_VLLM_SESSION"))
@@ -347,8 +346,8 @@ func TestVLLMDeath(t *testing.T) {
 	})
 }
 
-// TestVLLMContractDeath does so to the model without weights: before a tritonserver whose
-// models can't be loaded, before one whose models can, and in process.
+// TestVLLMContractDeath kills the engine of the model without weights: with a tritonserver without
+// model control, with a tritonserver with model control, and in-process.
 func TestVLLMContractDeath(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "explicit"} {
@@ -374,7 +373,7 @@ func TestVLLMContractDeath(t *testing.T) {
 	}
 }
 
-// isBelow reports whether a process is one that another has started, or that such a one has.
+// isBelow reports whether a process is a descendant of another one.
 func isBelow(t *testing.T, id, top int) bool {
 	t.Helper()
 	parents := map[int]int{}
@@ -387,14 +386,14 @@ func isBelow(t *testing.T, id, top int) bool {
 	return id == top
 }
 
-// engineDies kills the engine, a process that is ours, under streams. Each is told; the
-// model isn't ready, and requests get a 503 that says why. Where it can be loaded it comes
-// back by itself; elsewhere the reason says what to do.
+// engineDies kills the engine, a process for which ours returns true, under streams. Each stream
+// gets an error; the model isn't ready, and requests get a 503 with the reason. If the model can be
+// loaded, it comes back by itself; otherwise the reason describes what to do.
 func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours func(process) bool) {
 	t.Helper()
 	const streams = 50
 	var begun, ended sync.WaitGroup
-	patient := &http.Client{Transport: client.Transport} // on a CPU 50 streams take their time
+	patient := &http.Client{Transport: client.Transport} // on a CPU 50 streams take long
 	for range streams {
 		begun.Add(1)
 		body := ask("Tell a story.", "model", model, "max_tokens", 1500, "ignore_eos", true, "stream", true)
@@ -455,8 +454,8 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	}
 }
 
-// brokenInWatch returns a channel that receives the reason from Watch when the model stops
-// being ready. The reason is empty if Watch reports nothing within startLimit.
+// brokenInWatch returns a channel that receives the reason from Watch when the model stops being
+// ready. The reason is empty if Watch reports nothing within startLimit.
 func brokenInWatch(t *testing.T, s *trident, model string) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
@@ -464,7 +463,7 @@ func brokenInWatch(t *testing.T, s *trident, model string) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// next is whether the next news of the model call it ready.
+	// next returns the model's next state from Watch.
 	next := func() (ready bool, reason string) {
 		for watch.Receive() {
 			for _, m := range watch.Msg().GetModels() {

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// sleeper is a Python model that answers in one piece after as many seconds as its
-// text says, one request at a time.
+// sleeper is a Python model without streaming. It responds after the number of seconds in its
+// input, one request at a time.
 const sleeper = `import time
 import triton_python_backend_utils as pb_utils
 
@@ -27,7 +27,7 @@ class TritonPythonModel:
         return responses
 `
 
-// sleeperRepository is where Triton finds it.
+// sleeperRepository returns a repository with the model.
 func sleeperRepository(t *testing.T) string {
 	t.Helper()
 	const settings = "backend: \"python\"\ninput [ { name: \"text_input\" data_type: TYPE_STRING dims: [ 1 ] } ]\n" +
@@ -44,7 +44,7 @@ func sleeperRepository(t *testing.T) string {
 	return dir
 }
 
-// sleeping is an engine of the test's own with that model alone.
+// sleeping returns an engine of the test's own with this model alone.
 func sleeping(t *testing.T) engine {
 	t.Helper()
 	return ownEngine(t, tritonserver.Options{Repositories: []string{sleeperRepository(t)}})
@@ -58,7 +58,7 @@ func sleepKServe(seconds string) object {
 
 const sleeperInfer = "/v2/models/sleeper/infer"
 
-// later posts in the background.
+// later sends a POST in the background.
 func (s *trident) later(t *testing.T, path string, body object) <-chan answer {
 	t.Helper()
 	answers := make(chan answer, 1)
@@ -66,8 +66,8 @@ func (s *trident) later(t *testing.T, path string, body object) <-chan answer {
 	return answers
 }
 
-// TestLongAnswers: an answer in one piece, and one that waits for others in Triton's
-// queue, may take longer than a stream may be silent.
+// TestLongAnswers checks that the idle timeout of streams doesn't end a non-streaming response, nor
+// one that waits in Triton's queue.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
 	const inactivity = 400 * time.Millisecond
@@ -95,7 +95,8 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// TestFirstResponseTimeout: the limit for the first response ends what the model holds.
+// TestFirstResponseTimeout checks that the limit for the first response ends a request that the
+// model holds.
 func TestFirstResponseTimeout(t *testing.T) {
 	t.Parallel()
 	s := sleeping(t).startReady(t, "--first-response-timeout=500ms")
@@ -109,8 +110,8 @@ func TestFirstResponseTimeout(t *testing.T) {
 	}
 }
 
-// TestFrozenTriton: a server that stops in its tracks is found out while an answer in
-// one piece is awaited from it, long before that would be too late.
+// TestFrozenTriton checks that a frozen server is detected while a non-streaming response is
+// pending, long before the response's own limit.
 func TestFrozenTriton(t *testing.T) {
 	needsServer(t)
 	const (
@@ -150,7 +151,7 @@ func TestFrozenTriton(t *testing.T) {
 	}
 }
 
-// inFlight is how many requests trident serves.
+// inFlight returns the number of requests in flight.
 func inFlight(t *testing.T, s *trident) int {
 	t.Helper()
 	page := s.get(t, "/metrics").want(t, http.StatusOK)

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// webLimit is how long node may take: more than it should, as the machine may be busy.
+// webLimit bounds a run of node. It is generous, because the machine may be busy.
 const webLimit = 5 * time.Minute
 
 // webClient is the folder of the browser client, which make generate has built.
@@ -35,11 +35,11 @@ var webClient = shared(func(t *testing.T) (string, error) {
 	return dir, installModules(t, dir)
 })
 
-// clientPackage is what npm gets of the server.
+// clientPackage is the path of the package that the server serves to npm.
 const clientPackage = "/client.tgz"
 
-// TestClientPackage holds what the server gives npm to what npm makes of the client's
-// folder. Who installs it is TestConnectNode.
+// TestClientPackage compares the package that the server serves with the one that npm packs from the client's
+// folder. TestConnectNode installs the package.
 func TestClientPackage(t *testing.T) {
 	t.Parallel()
 	s, dir := serving(t), t.TempDir()
@@ -71,7 +71,7 @@ func TestClientPackage(t *testing.T) {
 	}
 }
 
-// unpacked are the files of a package: their modes and contents.
+// unpacked returns the files of a package: their modes and contents.
 func unpacked(t *testing.T, pack []byte) map[string]string {
 	t.Helper()
 	plain, err := gzip.NewReader(bytes.NewReader(pack))
@@ -92,8 +92,8 @@ func unpacked(t *testing.T, pack []byte) map[string]string {
 	}
 }
 
-// TestWebExample builds the page of examples/web-connect, and uses it in a real
-// Chromium: from another origin than the server's, with the browser's own fetch.
+// TestWebExample builds the page of examples/web-connect, and uses it in a real Chromium. The page has
+// another origin than the server and uses the browser's own fetch.
 func TestWebExample(t *testing.T) {
 	t.Parallel()
 	webClient(t)
@@ -135,7 +135,7 @@ func TestWebExample(t *testing.T) {
 	}
 }
 
-// deno is the program, which npm brings.
+// deno returns the path of Deno, which npm installs.
 func deno(t *testing.T) (string, error) {
 	t.Helper()
 	if err := installModules(t, "deno"); err != nil {
@@ -144,8 +144,8 @@ func deno(t *testing.T) (string, error) {
 	return filepath.Abs(filepath.Join("deno", "node_modules", "@deno", "linux-x64-glibc", "deno"))
 }
 
-// TestWebClient runs the browser client's own tests, on Node and Deno, whose fetch is
-// that of browsers, before servers in every state that they need.
+// TestWebClient runs the browser client's own tests on Node and on Deno, whose fetch is like that of
+// browsers. The tests get a server for each state that they need.
 func TestWebClient(t *testing.T) {
 	t.Parallel()
 	dir := webClient(t)
@@ -157,12 +157,12 @@ func TestWebClient(t *testing.T) {
 	var program string
 	var missing error
 	var coming sync.WaitGroup
-	coming.Go(func() { program, missing = deno(t) }) // it is large
+	coming.Go(func() { program, missing = deno(t) }) // the download is large
 	defer coming.Wait()
-	chats := ownEngine(t, scripted(t, "chat", "embedding")) // whose metrics tell what these clients leave
+	chats := ownEngine(t, scripted(t, "chat", "embedding")) // its metrics show whether the model stops for cancelled calls
 	tensors := strained(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	controlled := start(t, "--model-repository="+filepath.Join(root(t), "test", "models"), "--model-control-mode=explicit")
-	controlled.awaitReady(t) // without models
+	controlled.awaitReady(t) // ready without models
 	env := []string{
 		"TRIDENT_URL=" + chats.startReady(t).url, "TRIDENT_TENSORS_URL=" + tensors.url, "TRIDENT_CONTROLLED_URL=" + controlled.url,
 		"TRIDENT_LIMITED_URL=" + chats.startReady(t, "--max-in-flight=1", "--max-queued=0").url, "TRIDENT_DOWN_URL=" + start(t, "--triton-endpoint=127.0.0.1:1").url,
@@ -183,7 +183,7 @@ func TestWebClient(t *testing.T) {
 		t.Logf("%s", out)
 	}
 	t.Run("Node", func(t *testing.T) {
-		// One file after the other: all of them use the chat model's slots.
+		// The files run one after the other, because all of them use the chat model's slots.
 		run(t, `(?m)^\S+ pass [1-9]\d`, installed(t, "node"), "--test", "--test-concurrency=1", "--test-timeout=60000", "test/*.test.ts")
 	})
 	t.Run("Deno", func(t *testing.T) {
@@ -191,8 +191,8 @@ func TestWebClient(t *testing.T) {
 		if missing != nil {
 			t.Fatal(missing)
 		}
-		// Those of texts, which stream, fail and are left. The client needs the network and nothing else; the
-		// tests read the servers' addresses.
+		// The tests of texts, which stream, fail and cancel. The client needs only network access; the tests
+		// read the servers' addresses from variables.
 		env = append(env, "DENO_DIR="+t.TempDir(), "NO_COLOR=1")
 		run(t, `ok \| [1-9]\d* passed .* 0 failed`, program, "test", "--no-check", "--no-lock", "--cached-only", "--allow-env", "--allow-net=127.0.0.1", "test/texts.test.ts")
 	})

@@ -62,7 +62,7 @@ func TestResponseStream(t *testing.T) {
 	}
 }
 
-// TestResponseTools calls a function, and goes on from that with its output.
+// TestResponseTools gets a tool call, and continues the response with its output.
 func TestResponseTools(t *testing.T) {
 	client := connect(t, "TRIDENT_URL")
 	request := input("Is water wet?")

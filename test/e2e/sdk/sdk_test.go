@@ -1,6 +1,6 @@
-// Package sdk tests Trident with OpenAI's Go SDK. It is a module of its own, so
-// that Trident's doesn't depend on the SDK. The e2e tests run it and name the
-// server in TRIDENT_URL, and in TRIDENT_DOWN_URL one that has no Triton.
+// Package sdk tests Trident with OpenAI's Go SDK. It is a separate module, so that Trident's module
+// doesn't depend on the SDK. The e2e tests run it. TRIDENT_URL is the address of the server, and
+// TRIDENT_DOWN_URL that of a server without a Triton.
 package sdk
 
 import (
@@ -231,8 +231,8 @@ func checkError(t *testing.T, err error, status int, code, param string) {
 	}
 }
 
-// TestInterrupted expects its stream to fail: the e2e tests kill Triton when
-// "streaming" is printed.
+// TestInterrupted expects its stream to fail: the e2e tests kill Triton when "streaming" is
+// printed.
 func TestInterrupted(t *testing.T) {
 	client := connect(t, "TRIDENT_INTERRUPTED_URL")
 	stream := client.Chat.Completions.NewStreaming(deadline(t), hello(1500), toTheLimit)
