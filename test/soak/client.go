@@ -25,11 +25,11 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// clients call one Trident in every way.
+// clients contains the clients of one Trident for all APIs.
 type clients struct {
 	url  string
 	http *http.Client
-	// narrow has connections that hold next to nothing for who doesn't read.
+	// narrow has connections with minimal buffers, for slow readers.
 	narrow *http.Client
 	chat   tridentv1connect.ChatServiceClient
 	grpc   *grpc.ClientConn
@@ -50,7 +50,7 @@ func newClients(url, native string) (*clients, error) {
 	}, nil
 }
 
-// narrowClient lets a slow reader be felt at once.
+// narrowClient returns a client whose small buffers make the server wait for a slow reader at once.
 func narrowClient(dialer *net.Dialer) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
@@ -68,7 +68,7 @@ func (c *clients) close() error {
 	return c.grpc.Close()
 }
 
-// chunk is what the load reads of a stream's event, an answer or an error.
+// chunk has the fields of an event, a response or an error that the load reads.
 type chunk struct {
 	ID      string `json:"id"`
 	Choices []struct {
@@ -93,7 +93,7 @@ func (c *chunk) failure() error {
 	return &ending{how: refused, code: c.Error.Code, err: errors.New(c.Error.Message)}
 }
 
-// post sends a chat. The caller closes the body of an answer without error.
+// post sends a chat. The caller closes the body of a response without error.
 func (c *clients) post(ctx context.Context, client *http.Client, model string, r *request, tokens int, stream bool) (*http.Response, error) {
 	body, err := json.Marshal(map[string]any{
 		"model": model, "max_tokens": tokens, "stream": stream, "messages": []any{map[string]any{"role": "user", "content": r.name}},
@@ -124,7 +124,7 @@ func (c *clients) post(ctx context.Context, client *http.Client, model string, r
 	return nil, answer.failure()
 }
 
-// whole asks for an answer in one piece.
+// whole sends a non-streaming request.
 func (c *clients) whole(ctx context.Context, model string, r *request, tokens int) error {
 	resp, err := c.post(ctx, c.http, model, r, tokens, false)
 	if err != nil {
@@ -145,10 +145,10 @@ func (c *clients) whole(ctx context.Context, model string, r *request, tokens in
 	return all.end()
 }
 
-// errLeaves is what a client returns to its stream to leave it.
+// errLeaves is returned by a client's function to cancel its stream.
 var errLeaves = &ending{how: left}
 
-// events reads a stream of events to its end; each is called after each piece.
+// events reads a stream of events to its end. It calls each after each piece.
 func (c *clients) events(ctx context.Context, model string, r *request, tokens int, each func(piece int) error) error {
 	client := c.http
 	if model == flood {
@@ -217,7 +217,7 @@ func (c *clients) typed(ctx context.Context, model string, r *request, tokens in
 	return all.end()
 }
 
-// ofConnect tells what Trident said from what happened to the connection.
+// ofConnect distinguishes Trident's errors from failures of the connection.
 func ofConnect(err error) error {
 	if said, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(said) {
 		return &ending{how: refused, code: said.Code().String(), err: err}
@@ -225,7 +225,7 @@ func ofConnect(err error) error {
 	return err
 }
 
-// native reads a stream of KServe v2 by gRPC; each looks at a response.
+// native reads a stream of KServe v2 over gRPC. It calls each with each response.
 func (c *clients) native(ctx context.Context, req *kserve.ModelInferRequest, each func(*kserve.ModelInferResponse) error) error {
 	stream, err := c.infer.ModelStreamInfer(ctx)
 	if err != nil {
@@ -253,7 +253,7 @@ func (c *clients) native(ctx context.Context, req *kserve.ModelInferRequest, eac
 	}
 }
 
-// ofGRPC tells what Trident said from what grpc-go says of the connection.
+// ofGRPC distinguishes Trident's errors from grpc-go's errors of the connection.
 func ofGRPC(err error) error {
 	said := status.Convert(err)
 	for _, text := range []string{"error reading from server", "connection error", "transport", "connection refused", "connection is closing"} {
@@ -267,7 +267,7 @@ func ofGRPC(err error) error {
 	return &ending{how: refused, code: said.Code().String(), err: err}
 }
 
-// counted asks the model that counts in tensors. The answer's id is the request's.
+// counted calls the counting model by its tensors. The response's id is the request's.
 func (c *clients) counted(ctx context.Context, model string, r *request, tokens int) error {
 	all := newCount(r, tokens)
 	if err := all.piece(r.name, ""); err != nil {
@@ -296,7 +296,7 @@ func (c *clients) counted(ctx context.Context, model string, r *request, tokens 
 
 const sizeOfLength = 4
 
-// element is a text as the one element of a BYTES tensor.
+// element encodes a string as the only element of a BYTES tensor.
 func element(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
@@ -310,8 +310,8 @@ func output(r *kserve.ModelInferResponse, name string) []byte {
 	return nil
 }
 
-// numbered asks the Python model for responses that are numbered, and whose data
-// has a size of the request's own.
+// numbered calls the Python model, which sends numbered responses with data of a size that is the
+// request's own.
 func (c *clients) numbered(ctx context.Context, r *request, responses int, delay time.Duration) error {
 	size := 1 + r.worker
 	number := func(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }

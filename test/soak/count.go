@@ -11,18 +11,18 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// request is one of a worker's, and what tells it from others where something is wrong.
-// It is the worker's own, but for what the connection's goroutine notes.
+// request is a request of a worker, with the data that identifies it in reports of errors. Only the
+// worker uses it, except for the fields that the connection's goroutine sets.
 type request struct {
 	worker int
-	name   string // its prompt, which no other request has
-	id     string // that of its answer; empty until that has come
-	before string // the worker's request before
+	name   string // its prompt, which is unique
+	id     string // id of its response; empty until it arrives
+	before string // the worker's previous request
 
-	trail *trail // of its connection; nil for gRPC, which has one for all
+	trail *trail // requests by connection; nil for gRPC, which has one connection for all
 	mu    sync.Mutex
 	conn  string // the client's address; empty until there is a connection
-	there string // the request before on that connection
+	there string // the previous request on that connection
 }
 
 func (r *request) String() string {
@@ -41,7 +41,7 @@ func orNone(text string) string {
 	return text
 }
 
-// identify notes the id of its answer.
+// identify stores the id of its response.
 func (r *request) identify(id string) {
 	r.id = id
 	r.mu.Lock()
@@ -51,7 +51,7 @@ func (r *request) identify(id string) {
 	}
 }
 
-// traced has the connection noted by which the request goes.
+// traced returns a context that records the connection of the request.
 func (r *request) traced(ctx context.Context, t *trail) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		r.mu.Lock()
@@ -64,8 +64,8 @@ func (r *request) traced(ctx context.Context, t *trail) context.Context {
 	}})
 }
 
-// trail knows the latest request of each connection, by the client's address. It may be
-// used concurrently.
+// trail contains the latest request of each connection, by the client's address. Its methods may be
+// called concurrently.
 type trail struct {
 	mu   sync.Mutex
 	last map[string]string
@@ -73,7 +73,7 @@ type trail struct {
 
 func newTrail() *trail { return &trail{last: map[string]string{}} }
 
-// follow notes a request, and gives the one before.
+// follow records a request on a connection and returns the previous one.
 func (t *trail) follow(conn, what string) (before string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,20 +81,20 @@ func (t *trail) follow(conn, what string) (before string) {
 	return before
 }
 
-// count checks the pieces of an answer of a model that counts: each must go on from
-// the one before, and all must be of this request, by its prompt and by its id.
+// count checks the pieces of a response of a counting model. Each must continue the previous one,
+// and all must belong to this request, by its prompt and by its id.
 type count struct {
 	request *request
 	tokens  int
-	want    string // what hasn't come yet, once the id is known
-	open    string // what has come of the latest token
-	started int    // tokens, that one among them
+	want    string // the expected rest, once the id is known
+	open    string // the received part of the latest token
+	started int    // number of tokens, including that one
 	begun   bool
 }
 
 func newCount(r *request, tokens int) *count { return &count{request: r, tokens: tokens} }
 
-// piece takes more of the answer; id is empty where a message doesn't tell it.
+// piece checks the next piece of the response. id is empty if the message doesn't contain it.
 func (c *count) piece(id, text string) error {
 	switch own := c.request.id; {
 	case id != "" && own != "" && id != own:
@@ -116,7 +116,7 @@ func (c *count) piece(id, text string) error {
 	return nil
 }
 
-// stray tells of the first token that isn't the one that was to come.
+// stray returns an error for the first token that isn't the expected one.
 func (c *count) stray(text string) error {
 	place := c.started
 	if c.open != "" {
@@ -131,7 +131,7 @@ func (c *count) stray(text string) error {
 	return wrongly("%.200q came at place %d to %s", text, place, c.request)
 }
 
-// tells reads of a token what came to the model, and so where requests were mixed up.
+// tells describes from a token what input the model got, and thus where requests were mixed up.
 func (c *count) tells(token string) string {
 	prompt, rest, _ := strings.Cut(token, "@")
 	slash := max(strings.LastIndexByte(rest, '/'), 0)
@@ -148,7 +148,7 @@ func (c *count) tells(token string) string {
 	return fmt.Sprintf("%s (prompt %q, id %q, place %q)", where, prompt, id, number)
 }
 
-// cut is a failure of the connection.
+// cut returns the error for a failure of the connection.
 func (c *count) cut(err error) error {
 	if _, told := errors.AsType[*ending](err); told || !c.begun {
 		return err

@@ -16,34 +16,34 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// fault is one way in which Trident's world breaks.
+// fault is a kind of failure that the test injects.
 type fault struct {
 	name string
-	// hold is how long it lasts.
+	// hold is the duration of the fault.
 	hold time.Duration
-	// bound is in which time a request must learn that it failed, from the fault or
-	// from its own begin; 0 where none may fail.
+	// bound is the time in which a request must get its error, from the fault or from the request's
+	// start. It is 0 if no request may fail.
 	bound time.Duration
-	// recovery is when after the repair no request may fail any more.
+	// recovery is the time after the repair from which no request may fail.
 	recovery time.Duration
-	// kinds of requests that it may concern; nil for all.
+	// kinds are the kinds of requests that the fault may affect; nil for all kinds.
 	kinds []string
-	// since is how long before it was noticed it may have begun.
+	// since is the maximum time between the start of the fault and its detection.
 	since time.Duration
-	// own says that it is a fault of Trident's machine alone, wherever Triton runs.
+	// own reports whether the fault concerns only Trident's machine, wherever Triton runs.
 	own bool
-	// breaks says that Trident itself ends without a word.
+	// breaks reports whether Trident itself ends without closing its responses.
 	breaks       bool
 	strike, mend func(ctx context.Context, f *fleet) error
 }
 
-// Bounds. The clock of a silence is coarse, a busy machine late.
+// Bounds. The inactivity timeout has a coarse clock, and a busy machine adds delays.
 const (
 	atOnce  = 8 * time.Second
 	silence = inactivity + inactivity/2 + atOnce
 	soon    = 3 * time.Second
-	// lostLimit is when a connection must have been found to be dead on which nothing
-	// comes back, though nobody says so.
+	// lostLimit is the time in which a connection that silently drops everything must be detected
+	// as dead.
 	lostLimit = 30 * time.Second
 )
 
@@ -113,8 +113,8 @@ func faults() []fault {
 	}
 }
 
-// localFaults are those of a Trident with Triton in its process, that has no network to
-// lose, and brings a broken model back by itself.
+// localFaults returns the faults of a Trident with in-process Triton. It has no network to lose,
+// and restarts a broken model by itself.
 func localFaults() []fault {
 	list := []fault{
 		{
@@ -140,7 +140,7 @@ func localFaults() []fault {
 	return list
 }
 
-// noticed is when Trident must know that a process of a model's has ended.
+// noticed is the time in which Trident must detect the end of a model's process.
 const noticed = time.Second
 
 const manyDescriptors = 1 << 14
@@ -154,7 +154,7 @@ func (t *trident) limit(resource int, value uint64) error {
 	return unix.Prlimit(t.pid(), resource, &unix.Rlimit{Cur: min(value, old.Max), Max: old.Max}, nil)
 }
 
-// fillDisk lets every further write to the log fail, as a full disk does.
+// fillDisk makes all further writes to the log fail, as a full disk does.
 func (t *trident) fillDisk() error {
 	log, err := os.Stat(t.logPath)
 	if err != nil {
@@ -163,7 +163,7 @@ func (t *trident) fillDisk() error {
 	return t.limit(unix.RLIMIT_FSIZE, uint64(log.Size()))
 }
 
-// useUpDescriptors leaves Trident those that it has.
+// useUpDescriptors limits Trident to the file descriptors that it has open.
 func (t *trident) useUpDescriptors() error {
 	open, err := t.descriptors()
 	if err != nil {
@@ -172,7 +172,7 @@ func (t *trident) useUpDescriptors() error {
 	return t.limit(unix.RLIMIT_NOFILE, uint64(open))
 }
 
-// signalStub is for the process in which the Python model runs.
+// signalStub sends a signal to the process in which the Python model runs.
 func (f *fleet) signalStub(signal syscall.Signal) error {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -192,7 +192,7 @@ func (f *fleet) signalStub(signal syscall.Signal) error {
 	return errors.New("the Python model has no process")
 }
 
-// loadAnew does by Trident what brings back a model whose process died.
+// loadAnew restores a model whose process died: it unloads and loads the model by Trident.
 func loadAnew(ctx context.Context, f *fleet) error {
 	c, err := newClients(f.trident.url, f.trident.native)
 	if err != nil {

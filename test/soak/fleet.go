@@ -19,18 +19,17 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// fleet is tritonserver, the network and Trident, or a Trident with Triton in its
-// process alone.
+// fleet is a tritonserver, a network and a Trident, or only a Trident with in-process Triton.
 type fleet struct {
-	binary  string // Trident's
+	binary  string // path of Trident
 	local   bool
 	folder  string               // of the models and the logs
-	triton  *tritonserver.Server // nil where it is local, and so the next two
-	log     *os.File             // tritonserver's
+	triton  *tritonserver.Server // nil for in-process Triton, as are the next two
+	log     *os.File             // log of tritonserver
 	network *proxy
 	trident *trident
-	target  atomic.Pointer[clients] // of this Trident
-	dismiss func()                  // has all clients of the load leave at once
+	target  atomic.Pointer[clients] // the clients of the current Trident
+	dismiss func()                  // disconnects all clients of the load at once
 }
 
 const readyTimeout = 2 * time.Minute
@@ -72,8 +71,8 @@ func (f *fleet) start(ctx context.Context) error {
 
 func (f *fleet) models() string { return filepath.Join(f.folder, "models") }
 
-// loading are flags of tritonserver's and of Trident's alike. The mode is explicit, as a
-// model whose process died must be unloaded and loaded again.
+// loading returns flags that tritonserver and Trident share. The control mode is explicit, because
+// a model whose process died must be unloaded and loaded again.
 func (*fleet) loading() []string {
 	return []string{"--model-control-mode=explicit", "--load-model=" + steady, "--load-model=" + flood, "--load-model=stream"}
 }
@@ -89,12 +88,12 @@ func (f *fleet) startTrident(ctx context.Context, engine ...string) error {
 		return err
 	}
 	if before := f.target.Swap(c); before != nil {
-		return before.close() // its Trident is gone
+		return before.close() // its Trident has ended
 	}
 	return nil
 }
 
-// ended is closed when the process in which Triton runs has ended.
+// ended returns a channel that is closed when the process in which Triton runs has ended.
 func (f *fleet) ended() <-chan struct{} {
 	if f.local {
 		return f.trident.gone
@@ -102,7 +101,7 @@ func (f *fleet) ended() <-chan struct{} {
 	return f.triton.Exited()
 }
 
-// host is the process in which Triton runs, in words.
+// host names the process in which Triton runs, for reports.
 func (f *fleet) host() string {
 	if f.local {
 		return "Trident, with Triton in it,"
@@ -110,7 +109,7 @@ func (f *fleet) host() string {
 	return "tritonserver"
 }
 
-// restart has Triton run anew, as a supervisor does.
+// restart starts Triton again, as a supervisor does.
 func (f *fleet) restart(ctx context.Context) error {
 	if !f.local {
 		return f.triton.Restart(ctx)
@@ -130,10 +129,10 @@ func (f *fleet) repository(ctx context.Context) error {
 	return os.CopyFS(filepath.Join(f.models(), "stream"), os.DirFS(filepath.Join("test", "models", "stream")))
 }
 
-// answerLimit is for a short answer of tritonserver's.
+// answerLimit bounds a short response of tritonserver.
 const answerLimit = 15 * time.Second
 
-// answers is nil when Triton does: tritonserver itself, asked without Trident.
+// answers returns nil if Triton responds. It calls tritonserver directly, without Trident.
 func (f *fleet) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -144,7 +143,7 @@ func (f *fleet) answers(ctx context.Context) error {
 	return errors.Join(c.counted(ctx, steady, &request{name: "probe"}, 2), c.close())
 }
 
-// native is where Triton is asked by gRPC, without Trident if it can be.
+// native returns the gRPC address of Triton: tritonserver's, if there is one.
 func (f *fleet) native() string {
 	if f.local {
 		return f.trident.native
@@ -152,7 +151,7 @@ func (f *fleet) native() string {
 	return f.triton.GRPC()
 }
 
-// gone waits a while for the end of the process in which Triton runs.
+// gone reports whether the process in which Triton runs ends within the limit.
 func (f *fleet) gone(limit time.Duration) bool {
 	select {
 	case <-f.ended():
@@ -162,7 +161,7 @@ func (f *fleet) gone(limit time.Duration) bool {
 	}
 }
 
-// stop ends all that was started.
+// stop ends everything that was started.
 func (f *fleet) stop() error {
 	var err error
 	if f.trident != nil {
@@ -186,11 +185,11 @@ func (f *fleet) stop() error {
 // trident is the program under test.
 type trident struct {
 	cmd                   *exec.Cmd
-	engine                []string // flags that say where Triton is
-	logPath, settings     string   // files
-	logStart              int64    // where its own lines begin
+	engine                []string // flags with the address of Triton
+	logPath, settings     string   // paths of files
+	logStart              int64    // offset of its own lines in the log
 	gone                  chan struct{}
-	how                   error // it ended; to be read once gone is closed
+	how                   error // how it ended; valid once gone is closed
 	url, native, profiles string
 }
 
@@ -276,7 +275,7 @@ func (t *trident) wait(ctx context.Context) error {
 	return nil
 }
 
-// attribute finds a line of the log with that message, and gives one of its attributes.
+// attribute returns an attribute of the first log line with this message.
 func (t *trident) attribute(message, key string) string {
 	lines, err := t.lines(t.logStart, "msg", message)
 	if err != nil || len(lines) == 0 {
@@ -304,7 +303,7 @@ func (t *trident) pid() int { return t.cmd.Process.Pid }
 
 // kill ends it, if it still runs.
 func (t *trident) kill() {
-	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails when it has ended
+	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if it has ended
 	<-t.gone
 }
 

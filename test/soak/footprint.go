@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// footprint is what Trident holds.
+// footprint is the resources that Trident uses.
 type footprint struct {
 	goroutines, descriptors int
-	heap, resident          int // bytes; resident without what Go's heap is about to give back
+	heap, resident          int // in bytes; resident excludes the memory that Go's heap is about to release
 }
 
 const mebibyte = 1 << 20
@@ -23,16 +23,16 @@ func (f footprint) String() string {
 		f.goroutines, f.descriptors, float64(f.heap)/mebibyte, float64(f.resident)/mebibyte)
 }
 
-// Growth that is none: a few goroutines and descriptors of connections that are just
-// ending, and what the collector hasn't given back yet.
+// Growth that is no leak: some goroutines and descriptors of connections that are just ending, and
+// memory that the collector hasn't released yet.
 const (
 	fewMore  = 10
 	heapMore = 16 * mebibyte
 )
 
-// grown lists what f has more of than before. Of each process of a Python model's that
-// died at work in Trident's own Triton, Triton 2.51 keeps what it had for it: a
-// descriptor of its shared memory among that.
+// grown lists the resources of which f has more than before. died is the number of Python model
+// processes that died in in-process Triton. For each of them Triton 2.51 leaks resources, including
+// a descriptor of its shared memory.
 func (f footprint) grown(before footprint, died int) []string {
 	var list []string
 	for _, part := range []struct {
@@ -57,10 +57,10 @@ func heapIdle() *regexp.Regexp       { return regexp.MustCompile(`# HeapIdle = (
 func heapReleased() *regexp.Regexp   { return regexp.MustCompile(`# HeapReleased = (\d+)`) }
 func residentSize() *regexp.Regexp   { return regexp.MustCompile(`VmRSS:\s+(\d+) kB`) }
 
-// footprint looks at a Trident that has nothing to do. Its garbage is collected.
+// footprint measures an idle Trident after a garbage collection.
 func (t *trident) footprint(ctx context.Context) (footprint, error) {
 	var f footprint
-	var idle, released int // of the heap: what lies between them was garbage, and goes to the kernel by and by
+	var idle, released int // of the heap; the difference is garbage that the kernel gets back gradually
 	heap, err := t.profile(ctx, "heap?gc=1&debug=1")
 	if err != nil {
 		return f, err

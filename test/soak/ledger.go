@@ -16,23 +16,23 @@ import (
 type outcome string
 
 const (
-	answered outcome = "answered" // whole and right
-	left     outcome = "left"     // its client went, as planned
-	refused  outcome = "error"    // with an error that says so
-	cutOff   outcome = "cut off"  // its connection ended without a word, or none could be had
-	wrong    outcome = "wrong"    // with what isn't its own
-	mixed    outcome = "mixed"    // with the error that says that Triton sent another's response
-	late     outcome = "late"     // not at all, in the time that the longest way takes
+	answered outcome = "answered" // complete and correct
+	left     outcome = "left"     // its client disconnected, as planned
+	refused  outcome = "error"    // with an error response
+	cutOff   outcome = "cut off"  // its connection failed or ended without an error response
+	wrong    outcome = "wrong"    // with another request's data
+	mixed    outcome = "mixed"    // with the error that Triton sent another request's response
+	late     outcome = "late"     // not in the time that the slowest response takes
 )
 
-// inTheMiddle is the code of what was cut off after its answer had begun: even a
-// Trident that stops has a word for that.
+// inTheMiddle is the code of a response that was cut off after its start. Even a Trident that stops
+// should send an error instead.
 const inTheMiddle = "in the middle"
 
-// ending is what a request that wasn't answered came to.
+// ending is the result of a request that wasn't answered.
 type ending struct {
 	how  outcome
-	code string // of an error, for its count
+	code string // of an error, for the statistics
 	err  error
 }
 
@@ -49,15 +49,15 @@ type failed struct {
 // window is the time of a fault, in which requests may fail.
 type window struct {
 	fault    string
-	kinds    []string // that it may concern; nil for all
-	cuts     bool     // connections to Trident may be refused, or end before an answer begins
-	breaks   bool     // they may end in the middle of one, too
+	kinds    []string // the kinds that it may affect; nil for all kinds
+	cuts     bool     // connections to Trident may be refused, or end before a response begins
+	breaks   bool     // connections may also end in the middle of a response
 	bound    time.Duration
-	from, to time.Time // to is zero while it lasts
+	from, to time.Time // to is zero during the fault
 }
 
-// allows tells whether a request may have failed by the fault: they met, and it
-// learnt of it within the fault's bound.
+// allows reports whether the fault explains a failed request: they overlapped, and the request got
+// its error within the fault's bound.
 func (w *window) allows(f *failed) bool {
 	if w.kinds != nil && !slices.Contains(w.kinds, f.kind) || f.ending.how == cutOff && (!w.cuts || f.ending.code == inTheMiddle && !w.breaks) {
 		return false
@@ -76,20 +76,19 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// ledger knows of every request how it ended. Its methods may be called
-// concurrently.
+// ledger records how each request ended. Its methods may be called concurrently.
 type ledger struct {
 	mu       sync.Mutex
 	begun    int
 	running  int
-	most     int // of those at once
+	most     int // maximum number of concurrent requests
 	counts   map[string]map[outcome]int
 	codes    map[string]int
-	longest  map[string]time.Duration // of those answered
+	longest  map[string]time.Duration // of the answered requests
 	failures []*failed
 	windows  []*window
 	wrongs   []string
-	grown    chan struct{} // closed and renewed with each answer
+	grown    chan struct{} // closed and replaced with each response
 	lastGood map[string]time.Time
 }
 
@@ -100,7 +99,8 @@ func newLedger() *ledger {
 	}
 }
 
-// begin counts a request; the function that it gives must be told how it ended.
+// begin records the start of a request. The caller must call the returned function when the request
+// has ended.
 func (l *ledger) begin(kind, name string) func(err error) {
 	l.mu.Lock()
 	l.begun++
@@ -118,7 +118,7 @@ func (l *ledger) end(kind, name string, from time.Time, err error) {
 	l.running--
 	e := endingOf(err)
 	if e.how == refused && strings.Contains(e.err.Error(), saysMixed) {
-		e = &ending{how: mixed, err: e.err} // Triton's doing, at any time
+		e = &ending{how: mixed, err: e.err} // a fault of Triton, which may happen at any time
 	}
 	if l.counts[kind] == nil {
 		l.counts[kind] = map[outcome]int{}
@@ -149,7 +149,7 @@ func endingOf(err error) *ending {
 	return &ending{how: cutOff, err: err}
 }
 
-// open begins a window, as of so long ago.
+// open begins a window, since ago.
 func (l *ledger) open(w *window, since time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *ledger) open(w *window, since time.Duration) {
 	l.windows = append(l.windows, w)
 }
 
-// widen lets a window concern all requests, and the connections if Trident itself broke.
+// widen extends a window to all requests, and to connections if Trident itself broke.
 func (l *ledger) widen(w *window, bound time.Duration, breaks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,15 +165,15 @@ func (l *ledger) widen(w *window, bound time.Duration, breaks bool) {
 	w.cuts, w.breaks = w.cuts || breaks, w.breaks || breaks
 }
 
-// shut ends it, after what it takes to recover.
+// shut ends a window after the recovery time.
 func (l *ledger) shut(w *window, recovery time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w.to = time.Now().Add(recovery)
 }
 
-// recovered waits until of each kind a request was answered that began after the
-// moment, and tells how long after that the last of the first ones began.
+// recovered waits until a request of each kind that started after since was answered. It returns an
+// error if ctx ends first.
 func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time) error {
 	for {
 		l.mu.Lock()
@@ -191,14 +191,14 @@ func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time)
 	}
 }
 
-// effect is what a fault did to requests.
+// effect is the effect of a fault on requests.
 type effect struct {
 	failed  int
-	slowest time.Duration // from the fault, or the request's begin, to its error
-	last    time.Duration // after the repair a request that failed began; negative for none
+	slowest time.Duration // from the fault, or the request's start, to its error
+	last    time.Duration // time from the repair to the start of the last failed request; negative for none
 }
 
-// effectOf sums a window up, which was repaired at that time.
+// effectOf summarizes a window whose fault was repaired at this time.
 func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +213,7 @@ func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	return e
 }
 
-// verdict lists what must not have been, the commonest kinds of it first.
+// verdict lists the unexplained failures, the most frequent kinds first.
 func (l *ledger) verdict() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// Models of the load: one that counts slowly, one that does so without mercy for
-// slow readers.
+// Models of the load. One counts slowly. The other counts as fast as possible, regardless of slow
+// readers.
 const (
 	steady = "steady"
 	flood  = "flood"
 )
 
-// Kinds of requests, as the tables have them.
+// Kinds of requests, by their names in the tables.
 const (
 	kindChat    = "chat, streamed"
 	kindSlow    = "chat, streamed, read slowly"
@@ -34,20 +34,20 @@ const (
 const (
 	pace       = 500 * time.Millisecond // of the steady model
 	tokens     = 12
-	fewTokens  = 6 // of whole answers: their model says nothing before the end, which mustn't be taken for silence
+	fewTokens  = 6 // of non-streaming responses, whose model sends nothing before the end; that must not reach the inactivity timeout
 	floodPace  = 2 * time.Millisecond
-	floods     = 1500 // tokens
+	floods     = 1500 // number of tokens
 	slowPause  = 700 * time.Millisecond
 	floodPause = 2 * time.Millisecond
-	retryPause = time.Second // of clients that got an error
+	retryPause = time.Second // of clients after an error
 	inactivity = 5 * time.Second
-	// slack is what a busy machine takes beyond the longest way of a request.
+	// slack is the delay of a busy machine beyond the duration of the slowest request.
 	slack = 15 * time.Second
-	// longest is that way: an answer that stalls just before its end.
+	// longest is the duration of the slowest request: a response that stalls just before its end.
 	longest = tokens*slowPause + 2*inactivity + slack
 )
 
-// kind is one way to ask.
+// kind is a kind of request.
 type kind struct {
 	name  string
 	share int // of 100 streams
@@ -90,7 +90,7 @@ func kinds() []kind {
 	}
 }
 
-// reading is how long the reader of a kind takes for what came before an error.
+// reading returns the time in which a reader of this kind reads everything before an error.
 func reading(kind string) time.Duration {
 	if kind == kindSlow || kind == kindFlood {
 		return tokens * slowPause
@@ -98,18 +98,18 @@ func reading(kind string) time.Duration {
 	return 0
 }
 
-// names of the kinds that have requests all the time.
+// names returns the kinds that always have requests.
 func names() []string {
 	var all []string
 	for _, k := range kinds() {
-		if k.name != kindLeaving { // whose requests have no answer
+		if k.name != kindLeaving { // whose requests have no response
 			all = append(all, k.name)
 		}
 	}
 	return all
 }
 
-// load keeps so many requests under way until it is told to end.
+// load keeps this many requests in flight until it is stopped.
 type load struct {
 	ledger  *ledger
 	target  *atomic.Pointer[clients]
@@ -118,7 +118,7 @@ type load struct {
 	workers sync.WaitGroup
 }
 
-// startLoad begins with the streams spread over some seconds, as users come.
+// startLoad starts the load. The streams begin over some seconds, as users' requests do.
 func startLoad(ctx context.Context, l *ledger, target *atomic.Pointer[clients], streams int) *load {
 	w := &load{ledger: l, target: target, ending: make(chan struct{})}
 	w.leaving.Store(newCrowd())
@@ -133,7 +133,7 @@ func startLoad(ctx context.Context, l *ledger, target *atomic.Pointer[clients], 
 	return w
 }
 
-// crowd are clients that leave together.
+// crowd is a group of clients that disconnect together.
 type crowd struct {
 	here  context.Context //nolint:containedctx // it ends when they leave
 	leave context.CancelFunc
@@ -144,10 +144,10 @@ func newCrowd() *crowd {
 	return &crowd{here: here, leave: leave}
 }
 
-// dismiss has all clients leave at once.
+// dismiss disconnects all clients at once.
 func (w *load) dismiss() { w.leaving.Swap(newCrowd()).leave() }
 
-// stop lets the requests under way end, and waits for them.
+// stop waits until the requests in flight have ended.
 func (w *load) stop() {
 	close(w.ending)
 	w.workers.Wait()
@@ -167,7 +167,7 @@ func (w *load) work(ctx context.Context, k kind, worker int) {
 	}
 }
 
-// rest waits, and tells whether to go on.
+// rest waits, and reports whether to continue.
 func (w *load) rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,6 +1,6 @@
-// Command soak keeps many streams of all kinds running through Trident to a real
-// tritonserver, or to Triton in Trident's process, breaks one thing after the other
-// meanwhile, and wants of every request its own answer or an error, in bounded time.
+// Command soak keeps many streams of all kinds running through Trident to a real tritonserver or to
+// in-process Triton. Meanwhile it injects one fault after the other. Each request must get its own
+// response or an error, in bounded time.
 package main
 
 import (
@@ -26,10 +26,10 @@ func main() {
 	}
 }
 
-// local is the engine in Trident's process.
+// local selects in-process Triton.
 const local = "local"
 
-// options of a run.
+// options are the options of a run.
 type options struct {
 	Duration time.Duration `default:"30m" help:"How long faults follow each other, each at least once; the time to start, to warm up and to end comes on top."`
 	Streams  int           `default:"1000" help:"Requests under way at a time, about."`

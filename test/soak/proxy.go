@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// proxy is the network between Trident and tritonserver: it passes bytes on until
-// it is told otherwise. Its methods may be called concurrently.
+// proxy is the network between Trident and tritonserver. It passes bytes on unless its weather is
+// set to another one. Its methods may be called concurrently.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -19,23 +19,23 @@ type proxy struct {
 	mu     sync.Mutex
 	links  map[*link]struct{}
 	state  weather
-	change chan struct{} // closed and renewed with each change
+	change chan struct{} // closed and replaced with each change
 }
 
-// weather is how a link, or the network, behaves.
+// weather is the behavior of a link, or of the network.
 type weather int
 
 const (
 	passes  weather = iota
-	stalls          // keeps what it has and takes nothing
-	drops           // takes all and passes on nothing
-	refuses         // closes what comes
+	stalls          // keeps its bytes and accepts no more
+	drops           // accepts all bytes and passes on nothing
+	refuses         // closes new connections
 )
 
 // link is one connection through the proxy.
 type link struct {
 	near, far *net.TCPConn
-	lost      bool // drops for ever
+	lost      bool // drops its bytes forever
 }
 
 func newProxy(ctx context.Context, target string) (*proxy, error) {
@@ -59,7 +59,7 @@ func (p *proxy) close() error {
 	return err
 }
 
-// set changes the weather of all connections but lost ones.
+// set changes the weather of all connections except lost ones.
 func (p *proxy) set(state weather) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +82,8 @@ func (p *proxy) cut() {
 	p.renew()
 }
 
-// lose lets all present connections drop their bytes for ever, though nobody closes
-// them: what a router does that has forgotten them. New ones are as the weather is.
+// lose makes all present connections drop their bytes forever without being closed, as a router
+// does that has lost its state. New connections have the current weather.
 func (p *proxy) lose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,8 +140,8 @@ func (p *proxy) connect(near *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// carry copies from one side to the other as the weather allows, and closes the
-// other side when one has ended.
+// carry copies from one side to the other as the weather allows, and closes the other side at the
+// end.
 func (p *proxy) carry(l *link, to, from *net.TCPConn) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -159,7 +159,8 @@ func (p *proxy) carry(l *link, to, from *net.TCPConn) {
 	}
 }
 
-// ended hands an end on: one in order, or a reset. What drops hands on neither.
+// ended passes the end of a side on: an orderly end, or a reset. A link that drops passes on
+// neither.
 func (p *proxy) ended(l *link, to *net.TCPConn, err error) {
 	switch {
 	case !p.pass(l):
@@ -170,7 +171,7 @@ func (p *proxy) ended(l *link, to *net.TCPConn, err error) {
 	}
 }
 
-// pass waits while the link stalls, and tells whether it passes bytes on.
+// pass waits while the link stalls, and reports whether it passes bytes on.
 func (p *proxy) pass(l *link) bool {
 	for {
 		p.mu.Lock()

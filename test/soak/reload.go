@@ -18,16 +18,16 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// settings are those of Trident that change under load: one of the log, one of the
-// limits and one of a model.
+// settings are settings of Trident that change under load: one of the log, one of the limits and
+// one of a model.
 type settings struct {
 	level string
-	limit int    // of requests in flight; 0 for none
+	limit int    // maximum number of requests in flight; 0 for no limit
 	alias string // of the steady model
 }
 
-// usual are the settings of the whole run, others are as good, and spoilt ones have a
-// limit that can't be, which must keep the rest of them from counting, too.
+// usual returns the settings of the whole run. others returns different valid settings. spoilt
+// returns settings with an invalid limit, which must prevent the other settings from taking effect.
 func usual() settings  { return settings{level: "info", limit: 0, alias: "steady-usual"} }
 func others() settings { return settings{level: "debug", limit: 1 << 16, alias: "steady-other"} }
 func spoilt() settings { return settings{level: "error", limit: -1, alias: "steady-spoilt"} }
@@ -36,7 +36,7 @@ func (s settings) text() string {
 	return fmt.Sprintf("log-level: %s\nmax-in-flight: %d\nmodels:\n  %s:\n    aliases: [%s]\n", s.level, s.limit, steady, s.alias)
 }
 
-// write puts them into a file, such that nobody reads half of it.
+// write replaces the file atomically.
 func (s settings) write(path string) error {
 	if err := os.WriteFile(path+".new", []byte(s.text()), 0o600); err != nil {
 		return err
@@ -44,18 +44,18 @@ func (s settings) write(path string) error {
 	return os.Rename(path+".new", path)
 }
 
-// Lines of Trident's log.
+// Messages of Trident's log.
 const (
 	saysTaken   = "settings read again"
 	saysRefused = "the new settings can't be used: the old ones stay"
-	saysMixed   = "the inference server sent another request's response" // to clients, too
+	saysMixed   = "the inference server sent another request's response" // clients get it too
 )
 
-// reloadLimit is when new settings must count, or have been refused, on a busy machine.
+// reloadLimit is the time in which new settings must take effect or be refused, on a busy machine.
 const reloadLimit = 10 * time.Second
 
-// changeSettings has Trident take good settings by a change of its file, and refuse
-// spoilt ones by a change and by SIGHUP.
+// changeSettings changes the file to valid settings, which Trident must apply. It then changes it
+// to spoilt ones, which Trident must refuse after the change and after SIGHUP.
 func changeSettings(ctx context.Context, f *fleet) error {
 	for _, step := range []struct {
 		what string
@@ -73,14 +73,15 @@ func changeSettings(ctx context.Context, f *fleet) error {
 	return nil
 }
 
-// restoreSettings has it take the usual ones again, by a change and SIGHUP at once.
+// restoreSettings makes Trident apply the usual settings again, by a change and SIGHUP at the same
+// time.
 func restoreSettings(ctx context.Context, f *fleet) error {
 	back := func() error { return errors.Join(usual().write(f.trident.settings), f.trident.hangUp()) }
 	return f.reload(ctx, back, saysTaken, usual())
 }
 
-// reload does something to the settings, waits until Trident has said what became of
-// that, and wants certain settings to count then.
+// reload calls do, which changes the settings, waits until Trident has logged the message said, and
+// checks that the settings want are in effect.
 func (f *fleet) reload(ctx context.Context, do func() error, said string, want settings) error {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
@@ -102,8 +103,8 @@ func (f *fleet) reload(ctx context.Context, do func() error, said string, want s
 	return f.counts(ctx, want, said == saysTaken)
 }
 
-// counts wants these settings to be those that Trident has, by what it does and tells,
-// and be they the latest ones.
+// counts checks by metrics, log and chats that these settings are in effect. latest is the expected
+// success of the last reload.
 func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	from, err := f.trident.logged()
 	if err != nil {
@@ -135,7 +136,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 			return fmt.Errorf("a chat by the alias %s, which doesn't count: %w", s.alias, unlessAnswered(err))
 		}
 	}
-	// The page of metrics is told of at the level debug alone.
+	// Requests for the page of metrics are logged at level debug only.
 	debugs, err := f.trident.says(from, "level", "DEBUG")
 	if err == nil && debugs != (want.level == "debug") {
 		err = fmt.Errorf("lines of the level debug: %t, and the level is %s", debugs, want.level)
@@ -143,7 +144,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	return err
 }
 
-// unlessAnswered is an error for what should have failed, too.
+// unlessAnswered returns an error also if the request succeeded, which should have failed.
 func unlessAnswered(err error) error {
 	if err == nil {
 		return errors.New("it was answered")
@@ -153,7 +154,7 @@ func unlessAnswered(err error) error {
 
 func (t *trident) hangUp() error { return t.cmd.Process.Signal(syscall.SIGHUP) }
 
-// logged is how long the log is.
+// logged returns the length of the log.
 func (t *trident) logged() (int64, error) {
 	log, err := os.Stat(t.logPath)
 	if err != nil {
@@ -162,13 +163,13 @@ func (t *trident) logged() (int64, error) {
 	return log.Size(), nil
 }
 
-// says tells whether the log has a line behind that place with this attribute.
+// says reports whether the log has a line with this attribute after an offset.
 func (t *trident) says(from int64, attribute, value string) (bool, error) {
 	lines, err := t.lines(from, attribute, value)
 	return len(lines) > 0, err
 }
 
-// lines are all of those.
+// lines returns all such lines.
 func (t *trident) lines(from int64, attribute, value string) ([]string, error) {
 	log, err := os.Open(filepath.Clean(t.logPath))
 	if err != nil {
@@ -189,7 +190,7 @@ func (t *trident) lines(from int64, attribute, value string) ([]string, error) {
 	return found, nil
 }
 
-// figure is the value of a metric without labels on a page.
+// figure returns the value of a metric without labels from a page of metrics.
 func figure(page, name string) (float64, error) {
 	for line := range strings.Lines(page) {
 		if text, found := strings.CutPrefix(line, name+" "); found {
@@ -199,7 +200,7 @@ func figure(page, name string) (float64, error) {
 	return 0, fmt.Errorf("no %s in %.200s", name, page)
 }
 
-// get is a page, by a connection of its own.
+// get returns a page, by a new connection.
 func get(ctx context.Context, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

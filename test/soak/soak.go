@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// soak is one run.
+// soak is a run.
 type soak struct {
 	options options
 	fleet   *fleet
@@ -21,16 +21,16 @@ type soak struct {
 	out     io.Writer
 	began   time.Time
 	rows    []*row
-	crashes int // of the process in which Triton runs, by itself
+	crashes int // of the process in which Triton runs, without an injected fault
 	hangs   int
-	mixed   float64 // responses that came to another request, by Trident's count
+	mixed   float64 // responses that belonged to another request, as Trident counts them
 	before  footprint
 	after   footprint
-	stopped time.Duration // of the stop under load
+	stopped time.Duration // duration of the stop under load
 	broken  []string
 }
 
-// row is what one kind of fault did, all of its times together.
+// row is the total effect of all faults of one kind.
 type row struct {
 	fault  fault
 	times  int
@@ -43,14 +43,15 @@ func (s *soak) sayf(format string, args ...any) {
 	fmt.Fprintf(s.out, "%6.0f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // a terminal
 }
 
-// run reports what there is to report however it ends.
+// run runs the test. It prints the report even if the test fails early.
 func (s *soak) run(ctx context.Context) error {
 	err := s.all(ctx)
 	return errors.Join(err, s.report())
 }
 
 func (s *soak) all(ctx context.Context) error {
-	// What the first requests bring is no growth: buffers, pools, connections.
+	// Buffers, pools and connections of the first requests are not growth, so a load warms Trident
+	// up first.
 	warm := startLoad(ctx, s.ledger, &s.fleet.target, s.options.Streams)
 	if err := s.wait(ctx, tokens*pace+s.options.Calm); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (s *soak) all(ctx context.Context) error {
 	return s.terminate(ctx)
 }
 
-// died is how many processes of the Python model's died in Trident's own Triton.
+// died returns the number of Python model processes that died in in-process Triton.
 func (s *soak) died() (all int) {
 	for _, r := range s.rows {
 		if s.fleet.local && slices.Contains(r.fault.kinds, kindPython) {
@@ -85,7 +86,7 @@ func (s *soak) died() (all int) {
 	return all
 }
 
-// under breaks one thing after the other under load.
+// under injects one fault after the other under load.
 func (s *soak) under(ctx context.Context) error {
 	load := startLoad(ctx, s.ledger, &s.fleet.target, s.options.Streams)
 	defer load.stop()
@@ -119,15 +120,15 @@ func (s *soak) list() []fault {
 	})
 }
 
-// recoveryLimit is for the first answer of each kind after a repair: the longest
-// answers, begun when all that failed begins anew, on a busy machine.
+// recoveryLimit bounds the time until a response of each kind after a repair. All failed requests
+// start again together, the slowest ones too, on a busy machine.
 const recoveryLimit = longest + slack
 
-// fault breaks something, holds that, mends it, and waits until all works again.
+// fault injects a fault, holds it, repairs it, and waits until all requests succeed again.
 func (s *soak) fault(ctx context.Context, f *fault) error {
 	w := &window{fault: f.name, kinds: f.kinds, bound: f.bound, cuts: f.breaks, breaks: f.breaks}
 	if f.bound == 0 {
-		w.kinds = []string{} // may concern nobody
+		w.kinds = []string{} // must not affect any request
 	}
 	s.ledger.open(w, f.since)
 	if err := f.strike(ctx, s.fleet); err != nil {
@@ -148,7 +149,7 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	repaired := time.Now()
 	s.ledger.shut(w, f.recovery)
 	if err := s.recover(ctx, repaired); err != nil {
-		if err := s.revive(ctx, w); err != nil { // what hung before it had to do with much
+		if err := s.revive(ctx, w); err != nil { // if Triton hung before the fault, the fault was not the only cause
 			return err
 		}
 		repaired = time.Now()
@@ -164,7 +165,7 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	return ctx.Err()
 }
 
-// mend repairs what a fault broke, anew if tritonserver went meanwhile.
+// mend repairs a fault, again if tritonserver ended meanwhile.
 func (s *soak) mend(ctx context.Context, f *fault, w *window) error {
 	err := f.mend(ctx, s.fleet)
 	if err == nil {
@@ -207,9 +208,9 @@ func (s *soak) note(f *fault, e effect, repair time.Duration) {
 	r.effect.slowest, r.effect.last = max(r.effect.slowest, e.slowest), max(r.effect.last, e.last)
 }
 
-// revive starts a Triton anew that has ended or hangs by itself, as 2.51 does now and
-// then when many requests are cancelled at once. The fault then concerns all requests,
-// for as long.
+// revive restarts a Triton that has ended or hangs without a fault, as 2.51 does sometimes when
+// many requests are cancelled at once. The fault's window is then extended to all requests until
+// Triton is back.
 func (s *soak) revive(ctx context.Context, w *window) error {
 	what := "has ended"
 	select {
@@ -232,8 +233,8 @@ func (s *soak) revive(ctx context.Context, w *window) error {
 	return s.fleet.restart(ctx)
 }
 
-// wait lets time pass without a fault. A Triton that ends by itself, as 2.51 does now
-// and then when requests are cancelled, is a fault of its own.
+// wait waits without a fault. If Triton ends by itself, as 2.51 does sometimes when requests are
+// cancelled, this is recorded as a separate fault.
 func (s *soak) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -246,16 +247,16 @@ func (s *soak) wait(ctx context.Context, d time.Duration) error {
 	}
 	s.crashes++
 	return s.fault(ctx, &fault{
-		name: s.fleet.host() + " ended by itself", breaks: s.fleet.local, since: silence, bound: 2 * silence, recovery: soon, // it may hang before it ends
+		name: s.fleet.host() + " ended by itself", breaks: s.fleet.local, since: silence, bound: 2 * silence, recovery: soon, // Triton may hang before it ends
 		strike: func(context.Context, *fleet) error { return nil },
 		mend:   func(ctx context.Context, f *fleet) error { return f.restart(ctx) },
 	})
 }
 
-// settle is what connections get to end after the last request.
+// settle is the time that connections have to end after the last request.
 const settle = 5 * time.Second
 
-// idle waits until Trident has nothing to do, and looks at what it holds.
+// idle waits until Trident is idle, and measures its footprint.
 func (s *soak) idle(ctx context.Context) (footprint, error) {
 	s.fleet.target.Load().http.CloseIdleConnections()
 	if err := pause.For(ctx, settle); err != nil {
@@ -264,7 +265,7 @@ func (s *soak) idle(ctx context.Context) (footprint, error) {
 	return s.fleet.trident.footprint(ctx)
 }
 
-// terminate stops Trident under load: what can end in time does, all else is told.
+// terminate stops Trident under load. Requests that can end in time do; all others get an error.
 func (s *soak) terminate(ctx context.Context) error {
 	load := startLoad(ctx, s.ledger, &s.fleet.target, s.options.Streams)
 	if err := s.wait(ctx, tokens*pace); err != nil {
@@ -285,7 +286,7 @@ func (s *soak) terminate(ctx context.Context) error {
 	return nil
 }
 
-// report prints the tables, and fails where something was wrong.
+// report prints the tables, and returns an error if there are unexplained failures.
 func (s *soak) report() error {
 	s.broken = append(s.broken, s.ledger.verdict()...)
 	if s.fleet.local && s.crashes+s.hangs > 0 {
@@ -321,11 +322,11 @@ func (s *soak) report() error {
 	return err
 }
 
-// shownMixed bounds how many of them are shown.
+// shownMixed is the maximum number of them in the report.
 const shownMixed = 20
 
-// reportMixed tells how often Triton sent a response to another request, which Trident
-// keeps from the client, and whose they were. It is no failure of Trident's.
+// reportMixed reports how many responses Triton sent to another request, and to which requests they
+// belonged. Trident withholds them from the client, so this is not Trident's failure.
 func (s *soak) reportMixed() error {
 	lines, err := s.fleet.trident.lines(0, "msg", saysMixed)
 	if err != nil {
@@ -342,7 +343,7 @@ func (s *soak) reportMixed() error {
 	return nil
 }
 
-// mixed is Trident's own count of such responses.
+// mixed returns Trident's own count of such responses.
 func (t *trident) mixed(ctx context.Context) (float64, error) {
 	page, err := get(ctx, t.url+"/metrics")
 	if err != nil {

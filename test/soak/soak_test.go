@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCount wants an answer that isn't this request's, has a gap or isn't whole to show,
-// and to tell of what came where the requests were mixed up.
+// TestCount checks that a response with another request's data, with a gap or without its end is
+// detected, and that the error describes the other request's data.
 func TestCount(t *testing.T) {
 	const id = "chatcmpl-A"
 	for _, row := range []struct {
@@ -61,7 +61,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCountIDs wants one id of an answer, from its first piece on.
+// TestCountIDs checks that all pieces of a response have one id, from the first piece on.
 func TestCountIDs(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -93,7 +93,7 @@ func checkWrong(t *testing.T, err error, want string) {
 	}
 }
 
-// TestTrail wants what is wrong to tell of the request before on the connection.
+// TestTrail checks that an error names the previous request on the connection.
 func TestTrail(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id": "chatcmpl-A", "choices": [{"message": {"content": "?"}}]}`)
@@ -109,7 +109,7 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// TestVerdict wants each failure that no fault explains to be told.
+// TestVerdict checks that each failure without an explaining fault is reported.
 func TestVerdict(t *testing.T) {
 	const fault = time.Second
 	from := time.Now().Add(-time.Hour)
@@ -145,8 +145,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestVerdictOnBreak allows connections that end in the middle of an answer where Trident
-// itself ended, and nowhere else.
+// TestVerdictOnBreak checks that connections may end in the middle of a response only if Trident
+// itself ended.
 func TestVerdictOnBreak(t *testing.T) {
 	from := time.Now().Add(-time.Hour)
 	for _, breaks := range []bool{true, false} {
@@ -161,7 +161,7 @@ func TestVerdictOnBreak(t *testing.T) {
 	}
 }
 
-// TestLedger wants what is wrong, late or without an end to be told, and counts.
+// TestLedger checks that wrong, late and unfinished requests are reported and counted.
 func TestLedger(t *testing.T) {
 	l := newLedger()
 	for _, err := range []error{
@@ -182,8 +182,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestDismiss wants clients that leave together to have left, and not what was wrong or
-// answered before, and later ones to stay.
+// TestDismiss checks that clients that disconnect together are counted as left. Requests that
+// failed or were answered before keep their outcome, and later clients stay.
 func TestDismiss(t *testing.T) {
 	ledger := newLedger()
 	w := &load{ledger: ledger, target: &atomic.Pointer[clients]{}}
@@ -212,7 +212,7 @@ func TestDismiss(t *testing.T) {
 	w.leaving.Load().leave()
 }
 
-// TestLog finds a line behind a place of the log, and figures on a page of metrics.
+// TestLog finds a line after an offset of the log, and values on a page of metrics.
 func TestLog(t *testing.T) {
 	early, late := `{"level":"INFO","msg":"settings read again"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
 	target := &trident{logPath: filepath.Join(t.TempDir(), "log")}
@@ -259,7 +259,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// TestProxy lets a line travel in each weather.
+// TestProxy sends a line through the proxy in each weather.
 func TestProxy(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -312,7 +312,7 @@ func TestProxy(t *testing.T) {
 			limit = short
 		}
 		got := answer("a", limit)
-		for len(got) < len(step.want) && strings.HasSuffix(got, " false") { // it may come in two
+		for len(got) < len(step.want) && strings.HasSuffix(got, " false") { // the line may arrive in two parts
 			got = strings.TrimSuffix(got, " false") + answer("", limit)
 		}
 		if got != step.want {
