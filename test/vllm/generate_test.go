@@ -9,9 +9,9 @@ import (
 	"github.com/trident-inference/trident/test/vllm/constraints"
 )
 
-// TestGenerated makes up 500 schemas, expressions and grammars. Of those that a setting
-// allows, each backend that the engine may run takes the form that is sent, in every order
-// of the backends, and all answers satisfy the constraint as it was given.
+// TestGenerated generates 500 schemas, regular expressions and grammars. For those that a setting
+// allows, each backend of the engine must accept the sent form, in any order of the backends, and
+// all responses must satisfy the original constraint.
 func TestGenerated(t *testing.T) {
 	tier.OnlySlow(t)
 	const number = 500
@@ -23,7 +23,7 @@ func TestGenerated(t *testing.T) {
 		name     string
 		set      structured.Backends
 		backends []string
-		least    int // constraints that are allowed
+		least    int // minimum number of allowed constraints
 	}{
 		{"auto", structured.Auto, []string{"xgrammar", "guidance"}, 150},
 		{"xgrammar", structured.XGrammar, []string{"xgrammar"}, 150},
@@ -49,7 +49,7 @@ func TestGenerated(t *testing.T) {
 					switch {
 					case b.Failed != nil, len(r.Fails) > 0 && f.name == "auto":
 						t.Errorf("%s ends on %s: %v %s", name, cases[i].Value, r.Fails, textOf(b.Failed))
-					case b.Refused != nil && f.name != "guidance": // which judges for itself
+					case b.Refused != nil && f.name != "guidance": // guidance checks constraints itself
 						t.Errorf("%s refuses %s: %s", name, cases[i].Value, *b.Refused)
 					}
 					for _, answer := range b.Answers {

@@ -24,27 +24,27 @@ const (
 	measuredFile   = "../../services/structured/testdata/vllm.jsonl"
 )
 
-// construct is a constraint with texts that satisfy it and that don't.
+// construct is a constraint with texts that satisfy it and texts that don't.
 type construct struct {
 	probeCase
 
 	Killer bool `json:"killer"`
 }
 
-// measured is a line of the table: what each backend makes of a form of a construct. The
-// words are taken; narrow, where a text that satisfies it can't be written; refused; ends
-// the engine; and lets through, with the text.
+// measured is a line of the table: the result of each backend for a form of a construct. The
+// results are: taken; narrow (a text that satisfies it can't be written); refused; ends the engine;
+// and lets through, with the text.
 type measured struct {
 	ID        string            `json:"id"`
-	Form      string            `json:"form"` // given, or as it is written anew for a setting
+	Form      string            `json:"form"` // given, or its rewritten form for a setting
 	Kind      string            `json:"kind"`
 	Value     json.RawMessage   `json:"value"`
 	Backends  map[string]string `json:"backends"`
 	Auto      string            `json:"auto,omitempty"`       // the backend that "auto" picks
-	AutoFails []string          `json:"auto_fails,omitempty"` // those that end then
+	AutoFails []string          `json:"auto_fails,omitempty"` // the backends that end the engine then
 }
 
-// forms are the settings that constraints are written anew for.
+// forms are the settings for which constraints are rewritten.
 var forms = []struct {
 	name     string
 	set      structured.Backends
@@ -55,8 +55,8 @@ var forms = []struct {
 	{"outlines", structured.Outlines, []string{"outlines"}},
 }
 
-// TestMeasure makes the table of constructs by backends anew, and compares it with the
-// recorded one; -update records it.
+// TestMeasure computes the table of constructs by backends, and compares it with the recorded one;
+// -update records it.
 func TestMeasure(t *testing.T) {
 	tier.OnlySlow(t)
 	all := constructs(t)
@@ -98,7 +98,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// constructs reads the list.
+// constructs reads the list of constructs.
 func constructs(t *testing.T) []construct {
 	t.Helper()
 	raw, err := os.ReadFile(constructsFile)
@@ -118,7 +118,7 @@ func constructs(t *testing.T) []construct {
 	return all
 }
 
-// measure probes one form of each construct that has it.
+// measure probes one form of each construct that has this form.
 func measure(t *testing.T, all []construct, form string, of func(construct) (string, json.RawMessage, bool), backends ...string) (json.RawMessage, []measured) {
 	t.Helper()
 	var cases []probeCase
@@ -151,10 +151,11 @@ func measure(t *testing.T, all []construct, form string, of func(construct) (str
 	return versions, table
 }
 
-// clock is the time in xgrammar's texts.
+// clock matches the time in xgrammar's messages.
 var clock = regexp.MustCompile(`\[\d\d:\d\d:\d\d\] /project/cpp/\S+ `)
 
-// outcome puts a backend's result in a word. Answers are held to the construct as given.
+// outcome returns a backend's result in one word. Responses are checked against the original
+// construct.
 func outcome(r *probed, name string, c construct) string {
 	b := r.Backends[name]
 	switch {

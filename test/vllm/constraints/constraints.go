@@ -1,6 +1,6 @@
-// Package constraints generates constraints of structured outputs, and checks answers against
-// them. It is for tests of engines. Which constraints an engine supports is in
-// services/structured.
+// Package constraints generates constraints of structured outputs, and checks responses against
+// them. It is for tests of engines. services/structured describes which constraints an engine
+// supports.
 package constraints
 
 import (
@@ -19,7 +19,7 @@ import (
 type Constraint struct {
 	Kind    string
 	Value   json.RawMessage
-	pattern string // of all texts of a grammar, where it is known
+	pattern string // of all strings of a grammar, if known
 }
 
 // Make generates constraints. The same seed generates the same ones. Of ten, six are JSON
@@ -59,7 +59,7 @@ func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
-// root is a schema with a definition that others may refer to.
+// root returns a schema with a definition that other schemas may refer to.
 func (g *generator) root() object {
 	s := g.schema(3)
 	if g.one(3) {
@@ -232,7 +232,7 @@ func (g *generator) grammar() (text, pattern string) {
 	return strings.Join(rules, ""), patterns[0]
 }
 
-// Violation returns how an answer violates the constraint. It is empty for an answer that
+// Violation returns how a response violates the constraint. It is empty for a response that
 // satisfies the constraint, and for a constraint that can't be checked here.
 func (c Constraint) Violation(answer string) string {
 	value := c.Value
@@ -245,10 +245,10 @@ func (c Constraint) Violation(answer string) string {
 	case "regex":
 		var pattern string
 		_ = json.Unmarshal(value, &pattern)
-		if strings.Contains(pattern, `\s`) { // which in Go lacks \v
+		if strings.Contains(pattern, `\s`) { // Go's \s lacks \v
 			answer = strings.ReplaceAll(answer, "\v", "\f")
 		}
-		another := strings.Contains(pattern, "&&") // which Go reads as characters
+		another := strings.Contains(pattern, "&&") // Go reads these as characters
 		if re, err := regexp.Compile(`^(?:` + pattern + `)$`); err == nil && !another && !re.MatchString(answer) {
 			return "it doesn't match"
 		}
@@ -267,8 +267,8 @@ func (c Constraint) Violation(answer string) string {
 	return ""
 }
 
-// calendar are the library's words about days and seconds that there aren't: formats are
-// held to their syntax.
+// calendar matches the library's errors about days and times that don't exist. Formats are checked
+// by syntax only.
 var calendar = regexp.MustCompile(`is not valid (?:date|time|date-time):`)
 
 func schemaViolation(schema json.RawMessage, answer string) string {
@@ -283,7 +283,7 @@ func schemaViolation(schema json.RawMessage, answer string) string {
 	}
 	compiled, err := compiler.Compile("schema.json")
 	if err != nil {
-		return "" // what the library can't read it can't judge
+		return "" // the library can't check a schema that it can't read
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
 	if err != nil {
