@@ -1,7 +1,9 @@
-"""What schemathesis sends beside what the document says: models that are there, and fields that models can honour.
+"""Hooks that make schemathesis also send names of loaded models, and fields that the
+models support.
 
-FUZZ_MODEL generates text and FUZZ_EMBEDDING embeds. FUZZ_MAX_TOKENS is for models that take their time: answers get no longer, and
-few. The server has the same limit for requests that say none, so that wrong ones which are answered all the same take no longer.
+FUZZ_MODEL generates text and FUZZ_EMBEDDING embeds. FUZZ_MAX_TOKENS is for slow models:
+it limits the length and the number of choices. The server has the same default limit, so
+that invalid requests that are served nevertheless are short too.
 """
 
 import json
@@ -15,7 +17,8 @@ MODEL = os.environ.get("FUZZ_MODEL", "vllm")
 EMBEDDING = os.environ.get("FUZZ_EMBEDDING", MODEL)
 MAX_TOKENS = int(os.environ.get("FUZZ_MAX_TOKENS", "0"))
 
-# Refused whatever the model is, so that a request with one of them gets no further.
+# Fields that are refused for all models. A request with one of them is refused before it
+# reaches a model.
 REFUSED = (
     "add_generation_prompt", "audio", "chat_template", "continue_final_message", "documents", "function_call", "functions",
     "length_penalty", "logit_bias", "modalities", "moderation", "prediction", "prompt_logprobs", "reasoning_effort", "suffix",
@@ -28,13 +31,13 @@ def before_call(context, case, kwargs):
     body = case.body
     if not isinstance(body, dict):
         return
-    # A name that is wrong in itself stays, or a request that is to be refused would pass.
+    # An invalid name stays; otherwise a request that must be refused would succeed.
     if isinstance(body.get("model"), str) and 1 <= len(body["model"]) <= 256:
         body["model"] = EMBEDDING if case.operation.path.endswith("/embeddings") else MODEL
     if not case.meta.generation.mode.is_positive:
         body.update(plainly_wrong(body))
         return
-    # Every other one that is right gets as far as it can.
+    # Half of the valid requests have only supported fields, so that they reach the model.
     if zlib.crc32(json.dumps(body, sort_keys=True, default=str).encode()) % 2:
         for name in REFUSED:
             body.pop(name, None)
@@ -45,8 +48,9 @@ def before_call(context, case, kwargs):
 
 
 def plainly_wrong(value):
-    """What is to be wrong, without what is right by other rules: 1.0 is no integer to schemathesis, and one to Trident and the standard
-    of JSON Schema; an empty object says nothing to Trident, whatever it may not lack."""
+    """Removes cases from the invalid requests that are valid by other rules. 1.0 is no
+    integer to schemathesis, but is one to Trident and to the standard of JSON Schema. An
+    empty object means nothing to Trident, whatever keys it should have."""
     if isinstance(value, float) and value.is_integer():
         return value + 0.5
     if isinstance(value, list):
@@ -61,8 +65,8 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 
 @schemathesis.deserializer("text/event-stream")
 def events(context, response):
-    """The objects of the events: those are what the document describes. A stream ends with [DONE] or an error, a response's with an
-    event of its own for that."""
+    """Returns the objects of the events, which the document describes. A stream ends with
+    [DONE] or an error; the stream of a response ends with its own last event."""
     lines = re.split("\r\n|\r|\n", response.content.decode())
     *chunks, last = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")] or [""]
     if last == "[DONE]":

@@ -1,16 +1,19 @@
-"""Renders chat templates the way transformers does, as the reference for services/chat/jinja.
+"""Renders chat templates as transformers does. It is the reference for services/chat/jinja.
 
-Reads JSON lines {"template": str, "vars": object, "now": str} from stdin and answers each with one JSON line:
-{"output": str} or {"error": str, "raised": bool}, where raised says that the template itself called
-raise_exception with that message. "now" (ISO 8601, optional) is the time that strftime_now sees.
-The template is compiled by transformers' own function, so that its jinja2 environment is the one compared with.
+Reads JSON lines {"template": str, "vars": object, "now": str} from stdin and writes one JSON line
+for each: {"output": str} or {"error": str, "raised": bool}. raised reports whether the template
+itself called raise_exception with that message. "now" (ISO 8601, optional) is the time for
+strftime_now. The template is compiled by transformers' own function, so that its jinja2 environment
+is used.
 
-With "messages" in it, a request is a chat in OpenAI's form, rendered by transformers' own function as
-apply_chat_template calls it: "tools" are those of the chat, "vars" what else the template is given, and "nulls"
-keeps keys that are null, as transformers 4 does; 5 drops them. Without it, no content is the empty string, as
-Trident has it. Arguments of calls are parsed, as servers do.
+A request with "messages" is a chat in OpenAI's format. transformers' own function renders it as
+apply_chat_template calls it. "tools" are the chat's tools, and "vars" the template's other
+variables. "nulls" keeps keys that are null, as transformers 4 does; transformers 5 drops them.
+Without "nulls", missing content is the empty string, as in Trident. Arguments of calls are parsed,
+as servers do.
 
-{"versions": true} is answered with {"versions": [...]}, the packages that the answers depend on.
+{"versions": true} is answered with {"versions": [...]}, the versions of the packages that affect
+the results.
 """
 
 import datetime
@@ -23,7 +26,7 @@ from transformers.utils import chat_template_utils
 
 
 def freeze(now):
-    """Makes datetime.now() inside of transformers return the given time."""
+    """Makes datetime.now() inside transformers return the given time."""
 
     class Frozen(datetime.datetime):
         @classmethod
@@ -61,7 +64,7 @@ def answer(request):
             return {"output": chat(request)}
         template = chat_template_utils._compile_jinja_template(request["template"])
         return {"output": template.render(**request["vars"])}
-    except Exception as error:  # whatever a template can cause is an answer
+    except Exception as error:  # any exception of a template is a result
         return {
             "error": f"{type(error).__name__}: {error}" if type(error) is not jinja2.TemplateError else str(error),
             "raised": type(error) is jinja2.TemplateError,

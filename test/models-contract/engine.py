@@ -1,8 +1,10 @@
-"""What the models without weights share: a tokenizer, what an answer is, and the record of requests.
+"""Code that the models without weights share: a tokenizer, the response text, and the record of
+requests.
 
-An answer is the prompt itself, over and over if it has to go on (min_tokens, or no end). One that is constrained is a small
-text that the constraint takes. With CONTRACT_RECORD in the environment each request is appended to the file of that name: a
-line of JSON with the request's id, the model and the inputs by name.
+A response is the prompt itself. It is repeated if it must continue (min_tokens, or no end). A
+constrained response is a short text that satisfies the constraint. If CONTRACT_RECORD is set in the
+environment, each request is appended to this file: a line of JSON with the request's id, the model
+and the inputs by name.
 """
 
 import json
@@ -19,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOKENIZER = Tokenizer.from_file(os.path.join(HERE, "ensemble", "tokenizer", "tokenizer.json"))
 END = TOKENIZER.token_to_id("<|end|>")
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
-CONTEXT = 200  # tokens of a prompt, at most
+CONTEXT = 200  # maximum number of tokens of a prompt
 
 lock = threading.Lock()
 
@@ -29,12 +31,12 @@ def encode(text):
 
 
 def decode(ids):
-    """The text without special tokens; a character that isn't whole shows as U+FFFD."""
+    """Returns the text without special tokens; an incomplete character is U+FFFD."""
     return TOKENIZER.decode(ids, skip_special_tokens=True)
 
 
 def answer(prompt, least=0, endless=False):
-    """The ids that follow a prompt, with the end; endless ones never come to it."""
+    """Yields the ids that follow a prompt, with the end token, which endless responses never reach."""
     ids = prompt or encode("?")
     made = 0
     while endless or made < least:
@@ -76,8 +78,8 @@ def record(request, model):
 
 
 def cancelled(sender):
-    """Whether the request was cancelled, a moment after the last token. tritonserver 2.51 crashes now and then when a
-    cancellation meets the end of a request, so that end gives way."""
+    """Reports whether the request was cancelled, a moment after the last token. tritonserver 2.51
+    sometimes crashes if a cancellation coincides with the end of a request, so the end waits."""
     time.sleep(0.001)
     if not sender.is_cancelled():
         return False
@@ -100,7 +102,8 @@ def strings(*values):
 
 
 def constrained(kind, guide):
-    """A text that a guide takes: of a regular expression one without operators, of a grammar the first text."""
+    """Returns a text that satisfies a guide: a regular expression without operators, or the first
+    text of a grammar."""
     if kind == "json":
         return "{}"
     if kind == "json_schema":

@@ -1,8 +1,11 @@
-"""TensorRT-LLM's executor with its pre- and postprocessing, as far as the ensemble and tensorrt_llm_bls show it.
+"""TensorRT-LLM's executor with its pre- and postprocessing, as far as it is
+visible through the ensemble and tensorrt_llm_bls.
 
-It keeps the weights of a few LoRA adapters, and puts the one that is used longest ago out for another. An adapter's first value is
-the id of the token that answers with it begin with. Those of ../ensemble/loras are as hf_lora_convert.py writes them:
-numpy.save of [1, modules, values] in float16, and of [1, modules, 3] in int32.
+It keeps the weights of a few LoRA adapters, and evicts the least recently used one
+for another. An adapter's first value is the id of the token with which its
+responses begin. The adapters in ../ensemble/loras have the format of
+hf_lora_convert.py: numpy.save of [1, modules, values] in float16, and of [1,
+modules, 3] in int32.
 """
 
 import collections
@@ -12,16 +15,16 @@ import threading
 import numpy as np
 from engine import CONTEXT, END, answer, cancelled, constrained, decode, encode, scalar, send, strings, tensor, texts
 
-ADAPTERS, LAYERS, MODULES, WIDTH = 2, 2, (0, 1), 8  # that fit in the cache; of the model; values of a module at rank 1
+ADAPTERS, LAYERS, MODULES, WIDTH = 2, 2, (0, 1), 8  # size of the cache; layers and modules of the model; values of a module at rank 1
 
-cache = collections.OrderedDict()  # first values of adapters by their task's id, the one used last at the end
+cache = collections.OrderedDict()  # first value of each cached adapter by its task's id, the most recently used one last
 cache_lock = threading.Lock()
 
 GUIDES = ("json", "json_schema", "regex", "ebnf_grammar")
 
 
 class Request:
-    """What a request asks for. Raises ValueError with TensorRT-LLM's texts."""
+    """The parameters of a request. Raises ValueError with TensorRT-LLM's messages."""
 
     def __init__(self, request):
         for name in ("text_input", "max_tokens"):
@@ -55,7 +58,8 @@ class Request:
         bias = self._bias(request)
         endless = scalar(request, "end_id", 0) == -1
         ids = answer(self.prompt, least=int(scalar(request, "min_tokens", 0)), endless=endless)
-        # The likeliest token is the answer's next, unless another one is favoured.
+        # The likeliest token is the response's next one, unless a bias favors
+        # another one.
         return (max(bias, key=bias.get) if any(weight > 50 for weight in bias.values()) else token for token in ids)
 
     def _bias(self, request):
@@ -71,7 +75,8 @@ class Request:
         return bias
 
     def tokens(self):
-        """The answer's ids: with the stop text that ends it, and with the end."""
+        """Returns the response's ids, including the stop sequence that ends it and
+        the end token."""
         made = []
         for token in self.ids:
             made.append(token)
@@ -81,7 +86,8 @@ class Request:
 
 
 def lora(request):
-    """The first value of the request's adapter, None for a request without one."""
+    """Returns the first value of the request's adapter, or None for a request
+    without one."""
     task, weights, config = (tensor(request, name) for name in ("lora_task_id", "lora_weights", "lora_config"))
     if task is None and weights is None and config is None:
         return None
@@ -103,7 +109,7 @@ def lora(request):
 
 
 def check(weights, config):
-    """What TensorRT-LLM's loraUtils.cpp holds an adapter to."""
+    """Checks an adapter as TensorRT-LLM's loraUtils.cpp does."""
     for wrong, text in (
         (weights is None or config is None, "Request for LoRA inference must have both lora_weights and lora_keys"),
         (lambda: weights.ndim != 3, "Invalid shape for lora_weights tensor"),
@@ -123,7 +129,8 @@ def check(weights, config):
 
 
 def respond(request, sender, accumulate):
-    """Answers token by token, or in one piece. Each token is decoded alone unless they are accumulated."""
+    """Responds token by token, or with one response. Each token is decoded
+    separately unless tokens are accumulated."""
     made = []
     for token in request.tokens():
         if request.stream and cancelled(sender):
@@ -138,7 +145,8 @@ def respond(request, sender, accumulate):
 
 
 def outputs(request, text, counted, made):
-    """The tensors of one response: the counts are its own, the probabilities those of all tokens so far."""
+    """Returns the tensors of one response. The counts are its own; the
+    probabilities are those of all tokens so far."""
     found = {"text_output": strings(text), "cum_log_probs": np.zeros((1, 1), np.float32)}
     if request.logprobs:
         found["output_log_probs"] = np.array([[[-(1 + token % 8) / 8 for token in made]]], np.float32)

@@ -1,4 +1,4 @@
-"""Images as Python's image library opens them, as far as their form goes: the models have no eyes."""
+"""Detects the format of images as Python's image library does. The models don't use the pixels."""
 
 import base64
 import io
@@ -10,7 +10,8 @@ MARKS = {b"\xff\xd8\xff": "JPEG", b"GIF87a": "GIF", b"GIF89a": "GIF", b"RIFF": "
 
 
 def opened(text):
-    """The format of an image in base64, which Python reads without a look at what isn't in the alphabet."""
+    """Returns the format of an image in base64. Python's decoder ignores characters that aren't in
+    the alphabet."""
     data = base64.b64decode(text)
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return png(data)
@@ -21,7 +22,7 @@ def opened(text):
 
 
 def png(data):
-    """Goes through all chunks, and through the pixels of those that have them."""
+    """Checks all chunks, and the pixels of formats that have them."""
     pixels, at = b"", 8
     while at + 8 <= len(data):
         size, kind = struct.unpack_from(">I4s", data, at)
@@ -38,7 +39,8 @@ def png(data):
 
 
 def of_uri(uri, types):
-    """The format of an image in a data: URI of one of the types. Anything else is an address."""
+    """Returns the format of an image in a data: URI of one of the types. Any other string is an
+    address."""
     found = re.fullmatch(rf"data:image/({types});base64,(.*)", uri)
     if not found:
         raise ValueError(f"No connection adapters were found for {uri[:40]!r}")

@@ -1,17 +1,18 @@
-"""What Hugging Face's tokenizers makes of texts, for the tests of services/tokenizer.
+"""Runs Hugging Face's tokenizers on texts, for the tests of services/tokenizer.
 
-Reads requests as JSON lines and answers each with one:
-  {"train": KIND, "texts": [...]}           {"json": TOKENIZER}: a small one, trained on the texts
-  {"path" or "json": ..., "texts": [...],   {"plain", "special": ids of each text, without and with special tokens,
-   "ids": [[...]]}                           "text", "skipped": each text decoded again, and each list of ids,
-                                             "count": the vocabulary's size}, or {"error": ...}
-  {"path" or "json": ..., "inputs": [...]}  {"encodings": [{"ids", "types"} of each input, or {} where tokenizers fails]}: an input
-                                             has "first", perhaps "second", "special", and perhaps "truncation"
-  {"path" or "json": ..., "texts": [...],   {"seconds": the least time of one thread for all texts, of that many rounds}
-   "rounds": N}
-  {"properties": [...]}                     {"sets": ranges of code points for each property of regular expressions and some
-                                             others, "maps": what becomes of each character, where it does not stay}
-  {"versions": true}                        {"versions": the packages that the answers depend on}
+Reads requests as JSON lines and writes one response for each:
+
+    {"train": KIND, "texts": [...]}           {"json": TOKENIZER}: a small one, trained on the texts
+    {"path" or "json": ..., "texts": [...],   {"plain", "special": ids of each text, without and with special tokens,
+     "ids": [[...]]}                           "text", "skipped": each text decoded again, and each list of ids,
+                                               "count": the vocabulary's size}, or {"error": ...}
+    {"path" or "json": ..., "inputs": [...]}  {"encodings": [{"ids", "types"} of each input, or {} if tokenizers fails]}: an input
+                                               has "first", optionally "second", "special", and optionally "truncation"
+    {"path" or "json": ..., "texts": [...],   {"seconds": the shortest time of one thread for all texts, of this many rounds}
+     "rounds": N}
+    {"properties": [...]}                     {"sets": ranges of code points for each property of regular expressions and some
+                                               others, "maps": the normalized form of each character that changes}
+    {"versions": true}                        {"versions": the packages that the responses depend on}
 """
 import io
 import json
@@ -23,7 +24,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 
 def charsmap():
-    """SentencePiece's compiled rules nmt_nfkc, as XLM-RoBERTa has them: those of a tiny model."""
+    """Returns SentencePiece's compiled rules nmt_nfkc, as in XLM-RoBERTa, from
+    a tiny trained model."""
     import sentencepiece
 
     model = io.BytesIO()
@@ -36,7 +38,8 @@ def charsmap():
 
 
 def fields(message):
-    """The numbers and contents of a protobuf message's fields, numbers aside."""
+    """Yields the numbers and contents of a protobuf message's fields, except
+    numeric ones."""
     at = 0
 
     def varint():
@@ -80,7 +83,7 @@ def train(kind, texts):
         t.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         trainer = trainers.BpeTrainer(vocab_size=3000, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"], show_progress=False)
-    elif kind in ("spaces", "words"):  # as SentencePiece's with bytes, and with words' ends marked
+    elif kind in ("spaces", "words"):  # as in SentencePiece with byte fallback, and with marked word ends
         suffix = {} if kind == "spaces" else {"end_of_word_suffix": "</w>"}
         t = Tokenizer(models.BPE(unk_token="<unk>", **suffix))
         t.pre_tokenizer = pre_tokenizers.Metaspace() if kind == "spaces" else pre_tokenizers.WhitespaceSplit()
@@ -104,8 +107,9 @@ def ranges(points):
 
 
 def unicode(properties):
-    """Splits a text of all characters where a property begins and ends, and puts single ones through normalizers."""
-    # Beyond is nothing, or for private use.
+    """Splits a text of all characters at the borders of a property, and applies
+    normalizers to single characters."""
+    # The remaining code points are unassigned or for private use.
     points = [*range(1, 0xD800), *range(0xE000, 0x33000), *range(0xE0000, 0xE1000)]
     every = "".join(map(chr, points))
     sets = {}
@@ -137,7 +141,7 @@ def unicode(properties):
         "marks": normalizers.StripAccents(),
     }
     for name, normalizer in maps.items():
-        between = "xyzzy" if name == "clean" else "\n"  # what the normalizer leaves, and nothing joins
+        between = "xyzzy" if name == "clean" else "\n"  # the normalizer keeps it, and it joins with no character
         out = normalizer.normalize_str(between.join(map(chr, points))).split(between)
         if between == "\n":
             out[points.index(10) : points.index(10) + 2] = ["\n"]
@@ -152,7 +156,7 @@ def encoding(t, given):
             t.enable_truncation(**cut)
         e = t.encode(given["first"], given.get("second"), add_special_tokens=given["special"])
         return {"ids": e.ids, "types": e.type_ids}
-    except BaseException as error:  # panics are no Exception
+    except BaseException as error:  # Rust panics are no Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         return {}
@@ -193,6 +197,6 @@ def answer(request):
 for line in sys.stdin:
     try:
         result = answer(json.loads(line))
-    except Exception as error:  # what tokenizers refuses, the tests want to see refused
+    except Exception as error:  # the tests check that Trident refuses what tokenizers refuses
         result = {"error": repr(error)}
     print(json.dumps(result), flush=True)

@@ -1,6 +1,8 @@
-"""TensorRT-LLM's tensorrt_llm_bls without weights. It accumulates tokens, and its errors are Python's stacks.
+"""A model without weights that has the contract of TensorRT-LLM's tensorrt_llm_bls. It accumulates
+tokens, and its errors are Python's stack traces.
 
-Without the parameter multimodal_model_path, which is its preprocessing model's, it passes over images.
+Without the parameter multimodal_model_path, which belongs to its preprocessing model, it ignores
+images.
 """
 
 import json
@@ -16,7 +18,7 @@ import picture
 
 
 class TritonPythonModel:
-    """What Triton loads."""
+    """The class that Triton loads."""
 
     def initialize(self, args):
         config = json.loads(args["model_config"])

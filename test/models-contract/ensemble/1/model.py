@@ -1,4 +1,5 @@
-"""TensorRT-LLM's ensemble without weights: every token is decoded alone, so a character of several tokens breaks in a stream."""
+"""A model without weights that has the contract of TensorRT-LLM's ensemble. It decodes each token
+separately, so a character of several tokens breaks in a stream."""
 
 import os
 import sys
@@ -10,7 +11,7 @@ import executor
 
 
 class TritonPythonModel:
-    """What Triton loads."""
+    """The class that Triton loads."""
 
     def execute(self, requests):
         for request in requests:

@@ -1,7 +1,9 @@
-"""TensorRT-LLM's model over its LLM API, without weights: texts hold all that came before and end before the stop text.
+"""A model without weights that has the contract of TensorRT-LLM's model for its LLM API. Each text
+contains all previous text, and ends before the stop sequence.
 
-Without the parameter multimodal, which stands for triton_config.multimodal of model.yaml, it passes over images.
-Answers with a LoRA adapter begin with the token whose id stands in the adapter_config.json of its folder.
+Without the parameter multimodal, which replaces triton_config.multimodal of model.yaml, it ignores
+images. Responses with a LoRA adapter begin with the token whose id is in the adapter_config.json of
+its folder.
 """
 
 import itertools
@@ -19,7 +21,7 @@ SCALARS = ("max_tokens", "temperature", "top_k", "top_p", "frequency_penalty", "
 
 
 class TritonPythonModel:
-    """What Triton loads."""
+    """The class that Triton loads."""
 
     def initialize(self, args):
         parameters = json.loads(args["model_config"])["parameters"]
@@ -66,11 +68,12 @@ def respond(request, sender):
             return None
 
 
-numbers = {}  # of adapters, by name: the LLM API keeps an adapter by its number
+numbers = {}  # numbers of adapters by name; the LLM API identifies an adapter by its number
 
 
 def adapter(request):
-    """The token of the request's adapter, if it has one. Raises what helpers.py and LoRARequest of TensorRT-LLM do."""
+    """Returns the token of the request's adapter, if it has one. Raises the errors of
+    TensorRT-LLM's helpers.py and LoRARequest."""
     number, name, path = (scalar(request, "lora_" + part) for part in ("id", "name", "path"))
     if number is None and name is None and path is None:
         return []
@@ -86,6 +89,6 @@ def adapter(request):
 
 
 def before(text, stop):
-    """The text before the first of the stop texts, and whether there is one."""
+    """Returns the text before the first stop sequence, and whether there is one."""
     places = [text.index(word) for word in stop if word in text]
     return (text[:min(places)], True) if places else (text, False)

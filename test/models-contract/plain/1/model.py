@@ -1,4 +1,5 @@
-"""A Python model of nobody's kind: a text in, texts out in one piece, no limit, no counts, no reason. A | in its answer begins another text."""
+"""A Python model that matches no backend's contract. It has a text input and text outputs, without
+streaming, token limit, counts or finish reason. A | in its response starts another text."""
 
 import os
 import sys
@@ -11,7 +12,7 @@ from engine import decode, encode, scalar, strings
 
 
 class TritonPythonModel:
-    """What Triton loads."""
+    """The class that Triton loads."""
 
     def execute(self, requests):
         return [self.answer(request) for request in requests]

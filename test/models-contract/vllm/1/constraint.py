@@ -1,4 +1,4 @@
-"""The smallest answer that satisfies a constraint of vLLM's structured outputs."""
+"""Builds the smallest response that satisfies a constraint of vLLM's structured outputs."""
 
 import json
 import math
@@ -12,13 +12,14 @@ except ModuleNotFoundError:  # Python 3.10
     import sre_parse as parser
 
 REPEATS = {op.MAX_REPEAT, op.MIN_REPEAT, getattr(op, "POSSESSIVE_REPEAT", op.MAX_REPEAT)}
-DEPTH = 32  # of a schema that refers to itself
+DEPTH = 32  # maximum depth of a schema that refers to itself
 FIRST = {op.CATEGORY_DIGIT: "0", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a", op.CATEGORY_NOT_DIGIT: "a",
          op.CATEGORY_NOT_SPACE: "a", op.CATEGORY_NOT_WORD: " "}
 
 
 def smallest(constraint):
-    """The text; None for a kind that isn't followed, and for none. Raises vLLM's errors for what is no constraint."""
+    """Returns the text; None for no constraint, and for a kind that isn't enforced. Raises vLLM's
+    errors for an invalid constraint."""
     if constraint.get("json_object"):
         return "{}"
     if (choice := constraint.get("choice")) is not None:
@@ -35,13 +36,13 @@ def smallest(constraint):
 
 
 def first_string(grammar):
-    """The first text of a grammar that is a list of texts; None for another."""
+    """Returns the first text of a grammar that is a list of texts; None for any other grammar."""
     found = re.match(r'root ::= ("(?:[^"\\]|\\.)*")(?: \||$)', grammar)
     return found and json.loads(found[1])
 
 
 def check(constraint):
-    """Raises vLLM's errors for a grammar or structural tag that is none at all."""
+    """Raises vLLM's errors for an invalid grammar or structural tag."""
     grammar, tag = constraint.get("grammar"), constraint.get("structural_tag")
     if grammar is not None and not grammar.strip():
         raise ValueError("structured_outputs.grammar cannot be an empty string")
@@ -50,7 +51,7 @@ def check(constraint):
 
 
 def instance(schema, root, depth=0):
-    """A small value that a schema of the usual kind takes."""
+    """Returns a small value that matches a schema of a common kind."""
     if depth > DEPTH:
         raise ValueError("the JSON schema has no finite instance that is small")
     if not isinstance(schema, dict):
@@ -84,7 +85,7 @@ def lookup(root, pointer):
 
 
 def from_regex(pattern):
-    """A text that the pattern matches from end to end, repetitions as short as they may be."""
+    """Returns a text that matches the whole pattern, with as few repetitions as possible."""
     try:
         parsed = parser.parse(pattern)
     except re.error as error:

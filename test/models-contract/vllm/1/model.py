@@ -1,21 +1,25 @@
-"""The contract of Triton's vLLM backend without weights: at once, and the same answer for the same request.
+"""A model without weights that has the contract of Triton's vLLM backend. It responds at once, and equal requests get
+equal responses.
 
-It takes and sends the tensors of vllm_backend's main branch (September 2025 on, vLLM 0.13), and fails with its texts. What it says:
+It has the tensors of vllm_backend's main branch (September 2025 on, vLLM 0.13), and its error messages. Its behavior:
 
-- After a chat the content of the last user's message, and of a plain prompt the prompt itself, over and over if it has to go on.
-- A constrained answer is the smallest that satisfies a JSON schema, a choice or a regular expression; a grammar and a structural
-  tag are taken and not followed. What is asked of logits isn't followed either: bad_words, allowed_token_ids.
-- A token is a byte, but for <|im_start|> and <|im_end|>; ../tokenizer has that as tokenizer.json. The end is a token of its own.
-- It reads images if the parameter vision says so, at most as many as limit_mm_per_prompt in model.json allows; each needs its
-  <|image|> in the prompt, and is IMAGE tokens of it.
-- An embedding has DIMENSIONS components, of a length that isn't 1, and depends on the input alone.
+- After a chat the text is the content of the last user message; after a plain prompt it is the prompt itself. It is repeated if it must
+  continue.
+- A constrained response is the smallest that satisfies a JSON schema, a choice or a regular expression. A grammar and a structural
+  tag are accepted and ignored. Parameters about logits (bad_words, allowed_token_ids) are ignored too.
+- A token is a byte, except <|im_start|> and <|im_end|>; ../tokenizer contains that as tokenizer.json. The end token counts as a token.
+- It reads images if the parameter vision is set, at most as many as limit_mm_per_prompt in model.json allows. Each image needs its
+  <|image|> in the prompt, and counts as IMAGE tokens.
+- An embedding has DIMENSIONS components and a length other than 1, and depends only on the input.
 
-Its engine is a process of its own that does nothing, called as vLLM's is. Once that has ended each request fails as there, and Triton
-calls the model ready still. With CONTRACT_PACE in the environment, in seconds, streams take that long for each piece.
+Its engine is a separate process that does nothing, with the name of vLLM's. If that process has ended, each request
+fails as in vLLM, and Triton still reports that the model is ready. If CONTRACT_PACE is set in the environment, a stream
+waits for this many seconds before each piece.
 
-Unlike a real one it generates and embeds, both in one model; it refuses an n above 1, of which the backend loses texts; and its
-engine doesn't end at {"json_object": false}. With CONTRACT_RECORD in the environment it appends what it gets to
-the file of that name: a line of JSON for each request, its inputs by name and the request's id and parameters.
+It differs from a real backend in three points. One model generates and embeds. It refuses an n above 1, of which the
+real backend loses texts. Its engine doesn't end at {"json_object": false}. If CONTRACT_RECORD is set in the
+environment, it appends each request to this file: a line of JSON with the inputs by name and the request's id and
+parameters.
 """
 
 import hashlib
@@ -42,7 +46,7 @@ EOS = 257
 VOCABULARY = 258
 PLACE, IMAGE = "<|image|>", 16
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
-CHUNKS = 12  # of a streamed answer, about
+CHUNKS = 12  # approximate number of a stream's pieces
 MAX_LOGPROBS = 20
 
 
@@ -54,7 +58,8 @@ def anything(_):
     return True
 
 
-# vllm.SamplingParams of 0.13: what the backend makes of a value, and what makes that good. Its own lora_name is checked apart.
+# vllm.SamplingParams of 0.13: how the backend converts a value, and the check of the value. The backend's own lora_name
+# is checked separately.
 PARAMETERS = {
     "n": (int, lambda v: v >= 1),
     "presence_penalty": (float, lambda v: -2 <= v <= 2),
@@ -86,7 +91,7 @@ KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
 
 
 class TritonPythonModel:
-    """What Triton loads. An answer takes less than a millisecond, so it is given in execute."""
+    """The class that Triton loads. A response takes less than a millisecond, so execute sends it."""
 
     def initialize(self, args):
         config = json.loads(args["model_config"])
@@ -110,7 +115,7 @@ class TritonPythonModel:
         for request in requests:
             if self._record:
                 self._write(request)
-            if self._pace:  # streams side by side
+            if self._pace:  # streams run in parallel
                 threading.Thread(target=self._serve, args=[request, request.get_response_sender()]).start()
             else:
                 self._serve(request, request.get_response_sender())
@@ -147,7 +152,7 @@ class TritonPythonModel:
     def _fail(sender, message, prefix="Error generating stream: "):
         if sender.is_cancelled():
             return cancel(sender)
-        # The backend gives no code, which makes it an internal error.
+        # The backend sends no error code, which makes it an internal error.
         text = pb_utils.Tensor("text_output", np.array([b"N/A"], dtype=np.object_))
         sender.send(pb_utils.InferenceResponse([text], error=pb_utils.TritonError(prefix + message)), flags=FINAL)
 
@@ -159,7 +164,7 @@ class TritonPythonModel:
         elif is_list(given, int) and given:
             tokens = given
         else:
-            raise ValueError("'list' object has no attribute 'get'")  # a list of texts; vLLM's text varies
+            raise ValueError("'list' object has no attribute 'get'")  # a list of texts; vLLM's message varies
         if max(tokens, default=0) > EOS:
             raise ValueError(f"Token id {max(tokens)} is out of vocabulary")
         fit(len(tokens), self._context)
@@ -180,7 +185,7 @@ class TritonPythonModel:
 
 
 class Answer:
-    """One generation. Raises what vLLM raises for what it doesn't take."""
+    """One generation. Raises vLLM's errors for invalid parameters."""
 
     def __init__(self, request, sampling, context, images):
         self._prompt = scalar(request, "text_input").decode()
@@ -207,13 +212,13 @@ class Answer:
         self._limit = min(self._sampling.get("max_tokens", 16), context - len(tokens))
 
     def responses(self):
-        """Pairs of a response and whether it is the last."""
+        """Yields pairs of a response and whether it is the last."""
         text, tokens, reason = self._text()
         step = max(4, len(text) // CHUNKS) if self._stream else max(1, len(text))
         pieces = [text[i:i + step] for i in range(0, len(text), step)] or [""]
         cumulative, sent = 0.0, 0
         if self._stream and reason == "stop" and pieces != [""]:
-            pieces.append("")  # what ends the answer comes by itself: a token without a text
+            pieces.append("")  # the token that ends the response is a separate piece without text
         for i, piece in enumerate(pieces):
             last = i == len(pieces) - 1
             count = tokens - sent if last else len(piece.encode())
@@ -223,14 +228,14 @@ class Answer:
             yield self._response(piece, count, part, cumulative, reason if last else None), last
 
     def _text(self):
-        """The whole answer, its number of tokens, and why it ends."""
+        """Returns the whole text, its number of tokens, and the finish reason."""
         forever = self._sampling.get("ignore_eos", False)
         source, wanted = self._source(), max(self._sampling.get("min_tokens", 0), self._limit if forever else 0)
         data = source.encode()
         while data and len(data) < wanted:
             data += source.encode()
         ended = len(data) + (0 if forever else 1) <= self._limit
-        # A character that the limit cuts in two is left out whole; its tokens count.
+        # A character that the limit cuts is left out; its tokens count.
         text = data[:self._limit].decode(errors="ignore")
         tokens = min(len(data) + 1, self._limit) if not forever else self._limit
         reason = "stop" if ended and not forever else "length"
@@ -258,7 +263,7 @@ class Answer:
         return turns[-1].split("<|im_end|>")[0] if len(turns) > 1 else self._prompt
 
     def _logprobs(self, data, start, count):
-        """One entry a token, the sampled one first; every third isn't the likeliest."""
+        """Returns one entry per token, the sampled one first; in every third entry it isn't the likeliest."""
         top = self._sampling.get("logprobs")
         if top is None:
             return []
@@ -287,7 +292,7 @@ class Answer:
 
 
 def seen(request, prompt, most):
-    """How many images a request has, if the model can read them and each has its place."""
+    """Returns the number of images of a request, if the model reads images and each has its place in the prompt."""
     tensor = pb_utils.get_input_tensor_by_name(request, "image")
     if tensor is None:
         return 0
@@ -311,11 +316,11 @@ def cancel(sender):
 
 
 def checked(sampling):
-    """The parameters that say something. Of a bad one the backend logs what is wrong, and fails with this text all the same."""
+    """Returns the parameters that are set. For an invalid one the backend logs the error, and fails with this message."""
     try:
         made = {name: PARAMETERS[name][0](value) for name, value in sampling.items()}
         good = all(PARAMETERS[name][1](value) for name, value in made.items())
-    except (KeyError, TypeError, ValueError):  # of a name, a null, a text that is no number or JSON
+    except (KeyError, TypeError, ValueError):  # for an unknown name, a null, or a string that is no number or JSON
         good = False
     if not good or made.get("n", 1) > 1 or made.get("min_tokens", 0) > made.get("max_tokens", 16):
         raise AttributeError("'NoneType' object has no attribute 'lora_name'")
@@ -323,7 +328,8 @@ def checked(sampling):
 
 
 def refuse(sampling, context):
-    """Raises what vLLM's engine does for parameters that were taken so far. Assertions have no text."""
+    """Raises the errors that vLLM's engine raises for parameters that passed the checks so far. Assertions have no
+    message."""
     logprobs, cut = sampling.get("logprobs", 0), sampling.get("truncate_prompt_tokens", -1)
     if not -1 < logprobs <= MAX_LOGPROBS:
         asked = VOCABULARY if logprobs == -1 else logprobs
@@ -356,12 +362,12 @@ def tokenize(text):
 
 
 def decoded(token):
-    """What vLLM shows of one token: a part of a character is U+FFFD."""
+    """Returns the string that vLLM shows for one token: a part of a character is U+FFFD."""
     return "<|im_end|>" if token == EOS else bytes([token]).decode(errors="replace")
 
 
 def scalar(request, name, default=None):
-    """The one element of an input; default where the request has none."""
+    """Returns the only element of an input, or default if the request doesn't have it."""
     tensor = pb_utils.get_input_tensor_by_name(request, name)
     return default if tensor is None else tensor.as_numpy().item()
 

@@ -1,7 +1,7 @@
-"""A model that answers with the request's own tensors, those that have an output.
+"""A model that responds with the request's input tensors, if they have an output.
 
-The request parameter "hold" names a file: the answer waits until it is gone, and
-a file beside it, "...seen", says that it does.
+The request parameter "hold" is the path of a file: the response waits until the file is removed. A
+second file, "...seen", shows that the response waits.
 """
 
 import json

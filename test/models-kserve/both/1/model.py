@@ -1,4 +1,4 @@
-"""A model that answers with the request's own tensors."""
+"""A model that responds with the request's input tensors."""
 
 import triton_python_backend_utils as pb_utils
 

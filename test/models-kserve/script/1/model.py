@@ -1,4 +1,4 @@
-"""A decoupled model that sends what the request tells it to, in that order."""
+"""A decoupled model that executes the request's SCRIPT in order."""
 
 import threading
 import time

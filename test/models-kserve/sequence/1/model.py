@@ -1,4 +1,4 @@
-"""A stateful model that adds up each sequence's inputs."""
+"""A stateful model that sums up each sequence's inputs."""
 
 import numpy
 import triton_python_backend_utils as pb_utils

@@ -1,4 +1,4 @@
-"""A model that answers each request once, with the request's own tensors."""
+"""A model that responds to each request once, with the request's input tensors."""
 
 import triton_python_backend_utils as pb_utils
 

@@ -8,7 +8,8 @@ import triton_python_backend_utils as pb_utils
 
 
 def scalar(request, name, default=None):
-    """The single element of an input, or default when the request lacks it."""
+    """Returns the single element of an input, or default if the request doesn't have
+    it."""
     tensor = pb_utils.get_input_tensor_by_name(request, name)
     return default if tensor is None else tensor.as_numpy().flat[0]
 
@@ -18,7 +19,8 @@ class TritonPythonModel:
         self.records = {}  # key -> [state, responses sent]
 
     def execute(self, requests):
-        # Each request has a thread, so that one slow stream doesn't hold up the others.
+        # Each request has its own thread, so that a slow stream doesn't delay the
+        # others.
         for request in requests:
             threading.Thread(target=self.serve, args=(request,), daemon=True).start()
 
@@ -50,7 +52,7 @@ class TritonPythonModel:
 
 
 def cancelled_within(sender, seconds):
-    """Waits, watching for cancellation."""
+    """Waits, and returns early on a cancellation."""
     end = time.monotonic() + seconds
     while not sender.is_cancelled():
         left = end - time.monotonic()
