@@ -33,7 +33,7 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// plantedVariable has the test binary serve the planted readers instead of running tests.
+// plantedVariable makes the test binary serve the planted readers instead of running tests.
 const plantedVariable = "TRIDENT_COST_PLANTED"
 
 func TestMain(m *testing.M) {
@@ -44,8 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run()) //nolint:forbidigo // this is main
 }
 
-// servePlanted serves readers of a list of numbers: one that works for each element alike,
-// one that searches all elements before each, and one that keeps a hundred times the body.
+// servePlanted serves three readers of a list of numbers. The first does constant work for each
+// element, the second searches all elements before each element, and the third keeps a hundred
+// times the body in memory.
 func servePlanted() error {
 	if err := probe.Listen(); err != nil {
 		return err
@@ -58,7 +59,7 @@ func servePlanted() error {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
-			_, _ = fmt.Fprintln(w, read(elements)) // the client sees to it
+			_, _ = fmt.Fprintln(w, read(elements)) // the client detects a failed write
 		})
 	}
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -99,7 +100,7 @@ func hoarding(elements []int) int {
 	return bytes.Count(kept, []byte{2})
 }
 
-// planted starts the planted readers in a process of their own.
+// planted starts the planted readers in a separate process.
 func planted(t *testing.T) *meter {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "probe")
@@ -138,8 +139,8 @@ func planted(t *testing.T) *meter {
 	return m
 }
 
-// TestPlanted has the judge find a planted reader that is quadratic, and one that takes too
-// much memory, and pass one that is linear.
+// TestPlanted checks that the judge finds a reader with quadratic time and one with too much
+// memory, and accepts one with linear time.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -171,7 +172,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestJudge holds the bounds to their numbers.
+// TestJudge checks the bounds with exact numbers.
 func TestJudge(t *testing.T) {
 	at := func(cpu time.Duration, memory int64) *step {
 		return &step{decoded: 1 << 20, cpu: cpu, memory: memory, answer: answer{ok: true}}
@@ -205,8 +206,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestTargets holds the requests that are made to what they claim to be: each is one of its
-// protocol, and grows with its units.
+// TestTargets checks that each generated request is valid in its protocol, and grows with its
+// units.
 func TestTargets(t *testing.T) {
 	targets, err := all()
 	if err != nil {
@@ -247,7 +248,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// decodes reports what is wrong with an encoded message.
+// decodes returns an error if an encoded message is invalid.
 func decodes(of *target, body []byte) error {
 	service, method, _ := strings.Cut(strings.TrimPrefix(of.path, "/"), "/")
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
@@ -263,7 +264,7 @@ func decodes(of *target, body []byte) error {
 	return err
 }
 
-// TestNewFields is that a field which an API gets is covered by itself.
+// TestNewFields checks that a new field of an API gets a target without a change of this program.
 func TestNewFields(t *testing.T) {
 	openAI := openAIDocument()
 	const before = "        documents:\n"
@@ -305,7 +306,7 @@ func wantTarget(t *testing.T, targets []*target, name string) {
 	t.Errorf("%s is missing", name)
 }
 
-// TestCompress is that a body is packed as tightly as Trident takes it.
+// TestCompress checks that a body is compressed as tightly as Trident accepts.
 func TestCompress(t *testing.T) {
 	for _, size := range []int{1 << 10, freeBytes, freeBytes + 1, 9 << 20} {
 		body := bytes.Repeat([]byte("[1],"), size/4+1)[:size]
@@ -319,15 +320,16 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// manyRequests are sent before memory has to be back to what it was, and a little more.
+// manyRequests is the number of requests after which memory must be back at its previous value,
+// plus a margin.
 const (
 	manyRequests = 1000
 	littleMore   = 64 << 20
 	backWithin   = time.Minute
 )
 
-// TestMemoryComesBack sends requests of all kinds to a real trident, whose memory is back
-// afterwards.
+// TestMemoryComesBack sends requests of all kinds to a real trident, and checks that its memory is
+// released afterwards.
 func TestMemoryComesBack(t *testing.T) {
 	tier.OnlySlow(t)
 	if tier.Race {
@@ -378,7 +380,7 @@ func TestMemoryComesBack(t *testing.T) {
 	}
 }
 
-// TestList writes names and measures nothing.
+// TestList checks that the list contains names only, without a measurement.
 func TestList(t *testing.T) {
 	var out strings.Builder
 	if err := command(t.Context(), []string{"--list", "--only", "logit_bias"}, &out); err != nil || !strings.Contains(out.String(), "OpenAI createCompletion: logit_bias, many keys\n") {

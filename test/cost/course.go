@@ -9,14 +9,14 @@ import (
 // halfBody is half of the default --http-max-input-size, in bytes.
 const halfBody = 32 << 20
 
-// A field is filled to some sizes, each sizeFactor times the one before.
+// A field is filled to several sizes, each sizeFactor times the previous one.
 const (
 	sizeCount  = 4
 	sizeFactor = 4
 )
 
-// course is a target measured by one encoding: the sizes up to the reader's limit, or those
-// beyond it up to half of the largest body.
+// course is the measurement of a target in one encoding: either the sizes up to the reader's limit,
+// or the sizes beyond it up to half of the largest body.
 type course struct {
 	target *target
 	zip    bool
@@ -30,18 +30,18 @@ func (c *course) String() string {
 	return c.target.String()
 }
 
-// worst is the step that took the most CPU.
+// worst returns the step with the most CPU time.
 func (c *course) worst() *step {
 	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.cpu - b.cpu) })
 }
 
-// scope is how much is measured: make cost takes three minutes, cost --all an hour.
+// scope is the extent of the measurement: make cost takes three minutes, cost --all an hour.
 type scope struct {
 	all bool
 }
 
-// probeSize is enough for most readers to refuse a body, in bytes, and textSize enough for
-// what reads the content of strings.
+// probeSize, in bytes, is the size at which most readers refuse a body. textSize is the size for
+// code that reads the content of strings.
 const (
 	probeSize = 8 << 20
 	textSize  = 4 << 20
@@ -50,7 +50,7 @@ const (
 // has reports whether a target is measured.
 func (s scope) has(t *target) bool { return s.all || !t.fill.further }
 
-// most is the size of a target's largest body.
+// most returns the size of a target's largest body.
 func (s scope) most(t *target) int {
 	if t.text && !s.all {
 		return textSize
@@ -58,7 +58,7 @@ func (s scope) most(t *target) int {
 	return halfBody
 }
 
-// measure fills a target's field.
+// measure measures requests with a target's field filled to several sizes.
 func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, error) {
 	if _, err := m.base(ctx, t.call); err != nil {
 		return nil, err
@@ -83,9 +83,10 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		units []int
 		zip   bool
 	}
-	// What is compressed is read as what isn't once it is decompressed.
+	// A compressed body is read like an uncompressed one after decompression, so only the largest
+	// sizes are measured compressed.
 	plans := []plan{{sizes(limit, 0), false}, {beyond, false}, {last(sizes(limit, 0)), true}, {last(beyond), true}}
-	if !m.zips[t.call] { // whatever is in it, it is refused: one shows it
+	if !m.zips[t.call] { // gzip is refused whatever the content, so one body is enough
 		plans[2].units, plans[3].units = nil, []int{top}
 		if m.refused[t.call] {
 			plans[3].units = nil
@@ -106,7 +107,8 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 	return list, nil
 }
 
-// ignores reports whether a field that a JSON Schema would fill isn't read as one.
+// ignores reports whether the server doesn't read a field as a JSON Schema, although the fill is
+// for such fields.
 func (m *meter) ignores(ctx context.Context, t *target) (bool, error) {
 	if t.schema == nil {
 		return false, nil
@@ -122,11 +124,11 @@ func (m *meter) ignores(ctx context.Context, t *target) (bool, error) {
 	return classes[0] == classes[1], nil
 }
 
-// readingTime is the CPU time that a text of textSize may take that is only passed on.
+// readingTime is the maximum CPU time of a text of textSize that is only passed on.
 const readingTime = 60 * time.Millisecond
 
-// glance measures a long text alone. Nothing more is to be seen of those that are cheap and
-// answered as a short one is.
+// glance measures one long text. If it is cheap and gets the same response as a short text, further
+// measurements aren't needed.
 func (m *meter) glance(ctx context.Context, t *target, s scope) ([]*course, error) {
 	steps, err := m.steps(ctx, t, []int{t.units(s.most(t))}, false)
 	if err != nil || steps[0].cpu > readingTime {
@@ -139,8 +141,8 @@ func (m *meter) glance(ctx context.Context, t *target, s scope) ([]*course, erro
 	return []*course{{t, false, steps}}, nil
 }
 
-// reach finds the largest body to send and the reader's limit, both in units. A limit of 0
-// is none.
+// reach returns the largest body to send and the reader's limit, both in units. A limit of 0 means
+// no limit.
 func (m *meter) reach(ctx context.Context, t *target, s scope) (top, limit int, err error) {
 	sizes := []int{s.most(t)}
 	if !s.all && sizes[0] > probeSize {
@@ -155,10 +157,10 @@ func (m *meter) reach(ctx context.Context, t *target, s scope) (top, limit int, 
 	return top, limit, err
 }
 
-// last is the last size, if there is one.
+// last returns the last size, if there is one.
 func last(sizes []int) []int { return sizes[max(0, len(sizes)-1):] }
 
-// sizes are up to four, each a quarter of the next, up to the most and above the least.
+// sizes returns up to four sizes, each a quarter of the next one, up to most and above least.
 func sizes(most, least int) []int {
 	var list []int
 	for n := most; n > least && len(list) < sizeCount; n /= sizeFactor {
@@ -168,8 +170,8 @@ func sizes(most, least int) []int {
 	return list
 }
 
-// limit finds the largest number of units that is answered otherwise than the top, to an
-// eighth: the reader's limit, or 0 where the top is answered as one unit is.
+// limit returns the largest number of units with another response than top, to within an eighth.
+// This is the reader's limit. It is 0 if top has the same response as one unit.
 func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 	at, err := m.classOf(ctx, t, top)
 	if err != nil {
@@ -187,7 +189,7 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 		}
 		within = n
 	}
-	const part = 8 // of the limit, which the answer may be off by
+	const part = 8 // the result may be too small by this fraction of the limit
 	for beyond-within > max(1, within/part) {
 		middle := (within + beyond) / 2
 		class, err := m.classOf(ctx, t, middle)
@@ -203,7 +205,7 @@ func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 	return within, nil
 }
 
-// classOf has a body of so many units answered.
+// classOf sends a body of this many units and returns the class of the response.
 func (m *meter) classOf(ctx context.Context, t *target, units int) (string, error) {
 	s, err := m.step(ctx, t, units, false)
 	if err != nil {
@@ -223,10 +225,10 @@ func (m *meter) answered(ctx context.Context, c *call, body []byte) (string, err
 	return got.class(), err
 }
 
-// greatest is the step that took the most memory beside what its size allows.
+// greatest returns the step with the most memory above the bound for its size.
 func (c *course) greatest() *step {
 	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.memory - a.memoryBound() - b.memory + b.memoryBound()) })
 }
 
-// excess is the memory of that step without what its size allows.
+// excess returns the memory of that step minus the bound for its size.
 func (c *course) excess() int64 { return c.greatest().memory - memoryTimes*int64(c.greatest().decoded) }

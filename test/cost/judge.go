@@ -7,35 +7,35 @@ import (
 
 // Bounds of a request's cost.
 const (
-	// stepTimes is how many times the CPU time of a request the one of a request four times
-	// as large may be, if that is more than stepFrom and more than perByte for each of its
-	// bytes. Less isn't compared: bodies of megabytes don't fit into the caches of a processor,
-	// and are read into memory that the system has to provide, so that their bytes take up to
-	// twice as long as those of smaller ones. The smaller request counts as leastStep at least:
-	// what it needs fits into the caches.
+	// stepTimes is the maximum ratio of the CPU times of two requests, of which the larger one has
+	// four times the size. It applies only if the larger one takes more than stepFrom, and more
+	// than perByte for each of its bytes. Smaller times aren't compared, because bodies of
+	// megabytes don't fit into the processor's caches and need new memory from the system. Their
+	// bytes take up to twice as long as those of smaller bodies. The time of the smaller request is
+	// at least leastStep in the comparison, because its data fits into the caches.
 	stepTimes = 6
 	stepFrom  = 5 * time.Millisecond
 	leastStep = stepFrom / 2
 	perByte   = 16 * time.Nanosecond
-	// mostCPU is the CPU time of any request from its first byte to its refusal, or to the
+	// mostCPU is the maximum CPU time of a request from its first byte to its refusal, or to the
 	// call of the model.
 	mostCPU = 500 * time.Millisecond
-	// freeMemory and memoryTimes of the decoded bytes are the peak memory of any request.
+	// The peak memory of a request may be freeMemory plus memoryTimes its decoded bytes.
 	freeMemory  = 32 << 20
 	memoryTimes = 10
 )
 
 const mebibyte = 1 << 20
 
-// step is what requests of one size cost.
+// step is the cost of requests of one size.
 type step struct {
 	units   int
-	decoded int // bytes
-	sent    int // bytes, compressed
+	decoded int // in bytes
+	sent    int // in bytes, compressed
 	cpu     time.Duration
-	planned time.Duration // up to the call of the model; 0 where it isn't measured apart
+	planned time.Duration // up to the call of the model; 0 if it isn't measured separately
 	memory  int64
-	runs    int // whose mean the CPU time is
+	runs    int // number of runs; the CPU time is their mean
 	answer  answer
 }
 
@@ -47,7 +47,7 @@ func (s *step) String() string {
 	return fmt.Sprintf("%d units, %s (%s sent): %s, %s of memory, %s", s.units, size(int64(s.decoded)), size(int64(s.sent)), cpu, size(s.memory), s.answer.short())
 }
 
-// before is the CPU time up to the refusal or the model's call.
+// before returns the CPU time up to the refusal or the model's call.
 func (s *step) before() time.Duration {
 	if s.planned > 0 {
 		return min(s.planned, s.cpu)
@@ -75,7 +75,7 @@ func size(bytes int64) string {
 // over reports whether a step takes more CPU time than its bounds allow.
 func over(steps []*step, i int) bool { return steps[i].before() > mostCPU || steep(steps, i) }
 
-// steep reports whether a step takes more CPU time than the one before explains.
+// steep reports whether a step takes more CPU time than the previous step explains.
 func steep(steps []*step, i int) bool {
 	if i == 0 || !steps[i].compared() {
 		return false
@@ -86,15 +86,15 @@ func steep(steps []*step, i int) bool {
 	return times((*step).before) && times(func(s *step) time.Duration { return s.cpu })
 }
 
-// compared reports whether a step takes so much that it is compared with the one before.
+// compared reports whether a step takes enough CPU time to be compared with the previous step.
 func (s *step) compared() bool {
 	return s.before() > max(stepFrom, time.Duration(s.decoded)*perByte)
 }
 
-// memoryBound is the memory that a request may take.
+// memoryBound returns the maximum memory of a request.
 func (s *step) memoryBound() int64 { return freeMemory + memoryTimes*int64(s.decoded) }
 
-// judge names what goes beyond a bound in requests that grow by steps of four.
+// judge returns a description of each exceeded bound, for requests that grow by steps of four.
 func judge(steps []*step) []string {
 	var found []string
 	for i, s := range steps {

@@ -1,7 +1,8 @@
-// Command cost measures what hostile requests cost a real trident. It makes them of the
-// OpenAPI documents and the proto descriptors: each repeated, mapped, nested or free field
-// of each surface, filled up to the reader's limit and beyond it. It fails when the CPU time
-// of one grows faster than its size, or its CPU time or memory is more than a bound.
+// Command cost measures how much CPU time and memory hostile requests take in a real trident. It
+// generates them from the OpenAPI documents and the proto descriptors: each repeated, map, nested
+// or free-form field of each surface, filled up to the reader's limit and beyond it. The command
+// fails if the CPU time of a request grows faster than its size, or if its CPU time or memory
+// exceeds a bound.
 package main
 
 import (
@@ -33,7 +34,7 @@ func main() {
 	}
 }
 
-// options of a run.
+// options are the options of a run.
 type options struct {
 	Only  string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
 	All   bool   `help:"Fill fields in all ways, and up to half of the largest body beyond what readers take; takes an hour."`
@@ -88,19 +89,19 @@ func write(out io.Writer, targets []*target) error {
 	return err
 }
 
-// together is how many tridents are measured at the same time, each by requests one after the
-// other: while one reads a request, the next one for another is made. chunk is how many
-// targets are measured at most with the same trident.
+// together is the number of tridents that are measured at the same time. Each gets its requests one
+// after the other: while one reads a request, the next request of another is generated. chunk is
+// the maximum number of targets that are measured with the same trident.
 const (
 	together = 3
 	chunk    = 20
 )
 
-// rareGarbage has this program collect its garbage, which is large bodies, less often: it
-// shares the processors with what it measures.
+// rareGarbage makes this program collect its garbage, mainly large bodies, less often. The program
+// shares the processors with the measured processes.
 const rareGarbage = 400
 
-// measureAll measures targets and writes what they cost.
+// measureAll measures targets and writes their costs.
 func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *report) error {
 	r.began, r.of = time.Now(), len(targets)
 	work := make(chan []*target, len(targets))
@@ -144,8 +145,7 @@ func (m *meter) measureSome(ctx context.Context, s scope, targets []*target, r *
 	return nil
 }
 
-// warm has each call's smallest request answered, and takes the memory after that as the
-// least.
+// warm sends each call's smallest request. The memory afterwards is the floor.
 func (m *meter) warm(ctx context.Context, targets []*target) error {
 	done := map[*call]bool{}
 	for _, t := range targets {

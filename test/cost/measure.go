@@ -9,21 +9,21 @@ import (
 	"github.com/trident-inference/trident/test/cost/probe"
 )
 
-// meter measures what requests cost one process.
+// meter measures the cost of requests in one process.
 type meter struct {
 	client  *client
 	process *process
-	atRest  bool          // nothing was sent since the process was
-	began   time.Duration // CPU time of the process when the last runs began
-	floor   int64         // least resident memory of the process at rest
+	atRest  bool          // no request was sent since the process was at rest
+	began   time.Duration // CPU time of the process at the start of the last runs
+	floor   int64         // minimum resident memory of the process at rest
 	bases   map[*call]time.Duration
-	zips    map[*call]bool // whether the smallest request is answered alike when it is gzipped
-	refused map[*call]bool // those of which a gzipped request was measured, as not
-	tried   map[body]*step // by one run each, without compression
-	sent    int            // requests
+	zips    map[*call]bool // whether the smallest request gets the same response when it is gzipped
+	refused map[*call]bool // calls without gzip support of which a gzipped request was measured
+	tried   map[body]*step // steps of one run each, without compression
+	sent    int            // number of requests
 }
 
-// body is the one of a target with so many units.
+// body identifies the body of a target with this many units.
 type body struct {
 	target *target
 	units  int
@@ -35,10 +35,10 @@ func newMeter(c *client, p *process) *meter {
 
 const (
 	enoughRuns = 20
-	// enoughTime of CPU in all is enough for fewer runs.
+	// enoughTime is the total CPU time at which a step needs fewer runs.
 	enoughTime = time.Second
-	// repeats is how often a step beyond a bound is measured again: first by fewRuns, which
-	// clear most, then by enoughRuns.
+	// repeats is the maximum number of times that a step beyond a bound is measured again. The
+	// first time uses fewRuns, which are enough for most steps; later ones use enoughRuns.
 	repeats = 4
 	fewRuns = 4
 )
@@ -62,7 +62,7 @@ func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, an
 	return after - before, last, err
 }
 
-// start returns the CPU time that the process has used, once it is at rest.
+// start waits until the process is at rest, and returns the CPU time that it has used.
 func (m *meter) start(ctx context.Context) (time.Duration, error) {
 	if m.atRest {
 		return m.process.cpu()
@@ -70,7 +70,7 @@ func (m *meter) start(ctx context.Context) (time.Duration, error) {
 	return m.process.rest(ctx)
 }
 
-// base is the CPU time of the smallest valid request of a call.
+// base returns the CPU time of the smallest valid request of a call.
 func (m *meter) base(ctx context.Context, c *call) (time.Duration, error) {
 	if known, ok := m.bases[c]; ok {
 		return known, nil
@@ -81,7 +81,7 @@ func (m *meter) base(ctx context.Context, c *call) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		_, got, err := m.run(ctx, p, 1) // connections are made
+		_, got, err := m.run(ctx, p, 1) // opens the connections
 		if err != nil {
 			return 0, err
 		}
@@ -98,7 +98,7 @@ func (m *meter) base(ctx context.Context, c *call) (time.Duration, error) {
 	return m.bases[c], nil
 }
 
-// once measures one run, with its memory.
+// once measures one run, including its memory.
 func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
 	base, err := m.base(ctx, p.call)
 	if err != nil {
@@ -110,18 +110,18 @@ func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
 		return nil, err
 	}
 	s.cpu = max(0, used-base)
-	if s.cpu > mostCPU { // a call of the model may be in it
+	if s.cpu > mostCPU { // it may include a call of the model
 		if err := m.planned(ctx, p, s); err != nil {
 			return nil, err
 		}
 	}
-	if s.memory > s.memoryBound() { // with what requests before left, and garbage
+	if s.memory > s.memoryBound() { // it may include garbage and memory of previous requests
 		err = m.held(ctx, p, s)
 	}
 	return s, err
 }
 
-// planned measures a step up to the call of the model by one more run.
+// planned measures the CPU time of a step up to the call of the model with one more run.
 func (m *meter) planned(ctx context.Context, p *parcel, s *step) error {
 	if _, err := m.process.tell(probe.Watch); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (m *meter) held(ctx context.Context, p *parcel, s *step) (err error) {
 	return err
 }
 
-// peak runs a request once. The memory is what it took at most above the least that the
-// process had at rest: what requests before left behind is in it, unless it was freed.
+// peak runs a request once. The returned memory is its peak minus the minimum of the process at
+// rest. It includes memory of previous requests that isn't freed.
 func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answer, error) {
 	if err := m.process.resetPeak(); err != nil {
 		return 0, 0, answer{}, err
@@ -174,7 +174,7 @@ func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answ
 	return used, peak - m.floor, got, err
 }
 
-// settle has the process give its memory back, which is the floor of later measures.
+// settle makes the process free its memory, which is the floor of later measurements.
 func (m *meter) settle(command string) error {
 	if _, err := m.process.tell(command); err != nil {
 		return err
@@ -185,8 +185,8 @@ func (m *meter) settle(command string) error {
 	return err
 }
 
-// refine measures a step as the mean of more runs. The least would miss the collections of
-// garbage that small requests cause now and then, and large ones always.
+// refine sets a step's CPU time to the mean of more runs. The minimum would omit the garbage
+// collections that small requests cause sometimes and large ones always.
 func (m *meter) refine(ctx context.Context, t *target, zip bool, s *step, runs int) error {
 	p, err := t.pack(t.filled(s.units), zip)
 	if err != nil {
@@ -200,14 +200,14 @@ func (m *meter) refine(ctx context.Context, t *target, zip bool, s *step, runs i
 	return m.planned(ctx, p, s)
 }
 
-// runsFor is how many runs a step is measured by.
+// runsFor returns the number of runs for a step.
 func runsFor(s *step) int {
 	return max(1, min(enoughRuns, int(enoughTime/max(s.cpu, time.Microsecond))))
 }
 
-// steps measures bodies of some sizes, from the largest on. Where one takes so little that it
-// isn't compared with smaller ones, those aren't measured. Steps beyond a bound are measured
-// by more runs.
+// steps measures bodies of several sizes, from the largest on. If a step takes too little CPU time
+// to be compared with smaller ones, the smaller ones aren't measured. Steps beyond a bound are
+// measured with more runs.
 func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]*step, error) {
 	var steps []*step
 	for _, n := range slices.Backward(units) {
@@ -235,7 +235,7 @@ func (m *meter) steps(ctx context.Context, t *target, units []int, zip bool) ([]
 	return steps, nil
 }
 
-// step measures one run, unless that of the same body was measured.
+// step measures one run, unless the same body has been measured.
 func (m *meter) step(ctx context.Context, t *target, units int, zip bool) (*step, error) {
 	if known := m.tried[body{t, units}]; known != nil && !zip {
 		return known, nil
@@ -251,8 +251,8 @@ func (m *meter) step(ctx context.Context, t *target, units int, zip bool) (*step
 	return s, err
 }
 
-// again measures a step that is beyond a bound by more runs, and the one before it by so many
-// that both cause about as many collections of garbage.
+// again measures a step beyond a bound with more runs. It measures the previous step with so many
+// runs that both cause about the same number of garbage collections.
 func (m *meter) again(ctx context.Context, t *target, zip bool, steps []*step, i, runs int) error {
 	if i > 0 {
 		if err := m.refine(ctx, t, zip, steps[i-1], sizeFactor*runs); err != nil {

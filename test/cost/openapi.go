@@ -14,17 +14,19 @@ import (
 type document struct {
 	surface string
 	text    []byte
-	// bases are the smallest valid bodies of operations, where the schema's required fields
-	// alone don't make one.
+	// bases are the smallest valid bodies of operations, for schemas whose required fields alone
+	// aren't valid.
 	bases map[string]string
-	// fields are objects around fields, by "operation.path", or around one, by "operation.path
-	// field", where the schema's required fields alone don't make a valid one.
+	// fields are valid objects around fields, for schemas whose required fields alone aren't valid.
+	// The key is "operation.path" for all fields of an object, or "operation.path field" for one
+	// field.
 	fields map[string]string
-	// schemas are those that were walked. What another operation has of them is read alike.
+	// schemas contains the visited schemas. Another operation reads a visited schema in the same
+	// way.
 	schemas map[*openapi3.Schema]bool
 }
 
-// targets are those of all operations with a body.
+// targets returns the targets of all operations with a body.
 func (d *document) targets() ([]*target, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(d.text)
 	if err != nil {
@@ -87,14 +89,14 @@ type walk struct {
 	targets []*target
 }
 
-// spot is a position in a body, with what stands before and after it.
+// spot is a position in a body, with the text before and after it.
 type spot struct{ path, before, after string }
 
 func (s spot) at(step, before, after string) spot {
 	return spot{s.path + step, s.before + before, after + s.after}
 }
 
-// add makes a target. A quoted "@n" before or after the spot becomes the number of units.
+// add adds a target. A quoted "@n" before or after the spot is replaced by the number of units.
 func (w *walk) add(s spot, text bool, fills ...fill) {
 	for _, f := range fills {
 		w.targets = append(w.targets, &target{call: w.call, field: strings.TrimPrefix(s.path, "."), fill: f.name, text: text, body: func(n int) []byte {
@@ -104,7 +106,7 @@ func (w *walk) add(s spot, text bool, fills ...fill) {
 	}
 }
 
-// visit adds what a position of a schema can be filled with, and goes to what it holds.
+// visit adds the fills of a schema's position, and visits the schemas that it contains.
 func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 	schema := ref.Value
 	within := w.schemas[schema]
@@ -126,7 +128,7 @@ func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 	}
 }
 
-// free adds a field that may hold any JSON.
+// free adds a field that may contain any JSON.
 func (w *walk) free(s spot) {
 	w.add(s, false, free()...)
 	before := len(w.targets)
@@ -136,7 +138,7 @@ func (w *walk) free(s spot) {
 	}
 }
 
-// enough is the length from which a text may be long.
+// enough is the maximum length from which a string counts as long.
 const enough = 1 << 10
 
 func (w *walk) text(schema *openapi3.Schema, s spot) {
@@ -181,7 +183,7 @@ func (w *walk) object(schema *openapi3.Schema, s spot, within bool) {
 	}
 }
 
-// unknownKeys adds members to a body.
+// unknownKeys returns a fill that adds unknown members to a body.
 func unknownKeys(body []byte) fill {
 	head := strings.TrimSuffix(string(body), "}")
 	if head != "{" {
@@ -190,7 +192,8 @@ func unknownKeys(body []byte) fill {
 	return around(first("many unknown keys"), head+`"unknown":`, keys(inner(), "0"), "}")
 }
 
-// beside is the position of a property in an object with what it needs beside.
+// beside returns the position of a property in an object, together with the other properties that
+// the object needs.
 func (w *walk) beside(schema *openapi3.Schema, s spot, name string) spot {
 	members := map[string]any{}
 	text := encoded(minimal(&openapi3.SchemaRef{Value: schema}, nil))
@@ -203,7 +206,7 @@ func (w *walk) beside(schema *openapi3.Schema, s spot, name string) spot {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
-		members = map[string]any{} // the schema has no object there
+		members = map[string]any{} // the schema isn't an object here
 	}
 	delete(members, name)
 	before := strings.TrimSuffix(encoded(members), "}")
@@ -216,12 +219,12 @@ func (w *walk) beside(schema *openapi3.Schema, s spot, name string) spot {
 func encoded(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return "null" // what was decoded can be encoded
+		return "null" // a decoded value can always be encoded
 	}
 	return string(text)
 }
 
-// minimal is the least value that a schema allows, as far as types tell.
+// minimal returns the smallest value that a schema allows, as far as its types specify.
 func minimal(ref *openapi3.SchemaRef, within []*openapi3.Schema) any {
 	schema := ref.Value
 	if slices.Contains(within, schema) {
@@ -257,7 +260,7 @@ func minimal(ref *openapi3.SchemaRef, within []*openapi3.Schema) any {
 	return 0
 }
 
-// binaryTensors is a request whose elements follow its JSON: strings of no bytes.
+// binaryTensors returns a request whose tensor elements follow its JSON: strings of no bytes.
 func binaryTensors(of *call) *target {
 	const header = "Inference-Header-Content-Length"
 	c := *of

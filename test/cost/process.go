@@ -18,14 +18,14 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// process is the one whose CPU time and memory are measured.
+// process is the process whose CPU time and memory are measured.
 type process struct {
 	pid   int
 	probe net.Conn
 	line  *bufio.Reader
 }
 
-// open connects to the probe in a process, which listens from the process's start on.
+// open connects to the probe in a process. The probe listens from the process's start on.
 func open(ctx context.Context, pid int, socket string) (*process, error) {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -40,8 +40,8 @@ func open(ctx context.Context, pid int, socket string) (*process, error) {
 
 func (p *process) close() error { return p.probe.Close() }
 
-// cpu is what all threads of the process have used, those that have ended too. It is the
-// process's own CPU clock, in nanoseconds: clock_getcpuclockid(3).
+// cpu returns the CPU time that all threads of the process have used, including ended ones. It
+// reads the process's CPU clock, in nanoseconds: clock_getcpuclockid(3).
 func (p *process) cpu() (time.Duration, error) {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
@@ -51,7 +51,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// A process is at rest when it used less than restful in each of calmChecks pauses.
+// A process is at rest if it used less CPU time than restful in each of calmChecks pauses.
 const (
 	restPause  = time.Millisecond
 	restful    = 60 * time.Microsecond
@@ -59,8 +59,8 @@ const (
 	restLimit  = 10 * time.Second
 )
 
-// rest waits until the process does nothing, as a collection that the last request caused
-// goes on after its answer, and returns the CPU time used until then.
+// rest waits until the process is at rest, and returns the CPU time used until then. A garbage
+// collection that a request caused may continue after the response.
 func (p *process) rest(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, restLimit)
 	defer cancel()
@@ -85,7 +85,7 @@ func (p *process) rest(ctx context.Context) (time.Duration, error) {
 	return last, nil
 }
 
-// tell has the process follow a command of the probe's, and returns the answer.
+// tell sends a command to the probe and returns the answer.
 func (p *process) tell(command string) (int64, error) {
 	if _, err := io.WriteString(p.probe, command+"\n"); err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (p *process) resident() (now, peak int64, err error) {
 	return now, peak, nil
 }
 
-// resetPeak begins the peak of the resident memory anew.
+// resetPeak resets the peak of the resident memory.
 func (p *process) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600)
 }

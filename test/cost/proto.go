@@ -16,12 +16,12 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// protocol is a way to call the procedures of proto services.
+// protocol is a protocol in which procedures of proto services are called.
 type protocol struct {
 	surface string
-	native  bool // KServe's own port
+	native  bool // uses KServe's own port
 	json    bool
-	framing framing // of all; Connect's streams have their own
+	framing framing // of all calls; Connect's streams have their own framing
 }
 
 func protocols() []protocol {
@@ -39,8 +39,8 @@ type link struct {
 	field   protoreflect.FieldDescriptor
 }
 
-// services makes the targets of all procedures by one protocol. A field of a message is
-// filled in the first procedure that has it: all decode it alike.
+// services returns the targets of all procedures in one protocol. A field of a message is filled in
+// the first procedure that has it, because all procedures decode it in the same way.
 func (p protocol) services(files ...protoreflect.FileDescriptor) ([]*target, error) {
 	w := &messages{protocol: p, seen: map[protoreflect.FullName]bool{}}
 	for _, file := range files {
@@ -58,7 +58,7 @@ func (p protocol) services(files ...protoreflect.FileDescriptor) ([]*target, err
 	return w.targets, nil
 }
 
-// messages finds the fields of procedures' requests.
+// messages collects the fields of procedures' requests.
 type messages struct {
 	protocol
 
@@ -89,12 +89,12 @@ func (w *messages) method(m protoreflect.MethodDescriptor) error {
 	w.call.base = base
 	before := len(w.targets)
 	if err := w.visit(m.Input(), nil); err != nil || len(w.targets) == before {
-		return err // its fields are those of procedures before, or it has none
+		return err // its fields belong to previous procedures, or it has none
 	}
 	return w.add(m.Input(), nil, w.unknown())
 }
 
-// visit adds the fields of a message that no procedure before had.
+// visit adds the fields of a message that no previous procedure had.
 func (w *messages) visit(message protoreflect.MessageDescriptor, path []link) error {
 	if w.seen[message.FullName()] {
 		return nil
@@ -118,7 +118,7 @@ func (w *messages) visit(message protoreflect.MessageDescriptor, path []link) er
 	return nil
 }
 
-// valueOf is the message that a field holds, or nil.
+// valueOf returns the message type of a field, or nil.
 func valueOf(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	if f.IsMap() {
 		return f.MapValue().Message()
@@ -126,7 +126,8 @@ func valueOf(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	return f.Message()
 }
 
-// fieldFill fills a field with n units: in JSON its value, on the wire all its occurrences.
+// fieldFill fills a field with n units: its value in JSON, or all its occurrences in the wire
+// format.
 type fieldFill struct {
 	name fillName
 	make func(n int) []byte
@@ -147,15 +148,15 @@ func (w *messages) add(root protoreflect.MessageDescriptor, path []link, f field
 	w.targets = append(w.targets, &target{call: w.call, field: strings.Join(names, "."), fill: f.name, text: text, body: func(n int) []byte {
 		body, err := w.encode(path, root, f.make, n)
 		if err != nil {
-			return nil // the encoding of one unit has shown that it has no error
+			return nil // the encoding of one unit had no error
 		}
 		return body
 	}})
 	return nil
 }
 
-// encode makes a message whose field at the end of the path is filled with n units. Other
-// fields are those of the smallest valid messages on the way.
+// encode returns a message whose field at the end of the path is filled with n units. The other
+// fields are those of the smallest valid messages along the path.
 func (w *messages) encode(path []link, root protoreflect.MessageDescriptor, filled func(int) []byte, n int) ([]byte, error) {
 	if len(path) == 0 {
 		base, err := w.message(root, nil, "", n)
@@ -185,7 +186,7 @@ func (w *messages) encode(path []link, root protoreflect.MessageDescriptor, fill
 	return content, nil
 }
 
-// join puts a field behind those of a message.
+// join appends a field to the fields of a message.
 func (w *messages) join(base, field []byte) []byte {
 	if !w.json {
 		return append(slices.Clip(base), field...)
@@ -197,7 +198,7 @@ func (w *messages) join(base, field []byte) []byte {
 	return append([]byte(inner), append(field, '}')...)
 }
 
-// occurrence is a field with one message in it.
+// occurrence returns a field that contains one message.
 func (w *messages) occurrence(f protoreflect.FieldDescriptor, content []byte) []byte {
 	switch {
 	case w.json && f.IsMap():
@@ -217,7 +218,7 @@ func delimited(f protoreflect.FieldDescriptor, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, f.Number(), protowire.BytesType), content)
 }
 
-// mapKey is the key of an entry.
+// mapKey returns the key of an entry.
 func mapKey(f protoreflect.FieldDescriptor, i int) []byte {
 	if f.MapKey().Kind() == protoreflect.StringKind {
 		return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), strconv.Itoa(i))
@@ -225,7 +226,8 @@ func mapKey(f protoreflect.FieldDescriptor, i int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(i))
 }
 
-// message is the smallest valid one without a field, and without what excludes that.
+// message returns the smallest valid message without a field, and without the other members of its
+// oneof.
 func (w *messages) message(d protoreflect.MessageDescriptor, without protoreflect.FieldDescriptor, leaf string, n int) ([]byte, error) {
 	text := strings.ReplaceAll(smallest(d, leaf, nil), `"@n"`, strconv.Itoa(n))
 	m := dynamicpb.NewMessage(d)
@@ -243,7 +245,7 @@ func (w *messages) message(d protoreflect.MessageDescriptor, without protoreflec
 		if err != nil {
 			return nil, err
 		}
-		var compact map[string]json.RawMessage // protojson varies its blanks
+		var compact map[string]json.RawMessage // protojson varies its white space
 		if err := json.Unmarshal(encoded, &compact); err != nil {
 			return nil, err
 		}
@@ -252,7 +254,7 @@ func (w *messages) message(d protoreflect.MessageDescriptor, without protoreflec
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
-// smallest is the JSON of the smallest message that the rules of its fields allow, for a
+// smallest returns the JSON of the smallest message that the rules of its fields allow, for a
 // request with the field leaf.
 func smallest(d protoreflect.MessageDescriptor, leaf string, within []protoreflect.FullName) string {
 	for _, special := range specialMessages() {
@@ -289,7 +291,7 @@ func smallest(d protoreflect.MessageDescriptor, leaf string, within []protorefle
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// smallestValue is one value of a field.
+// smallestValue returns one value of a field.
 func smallestValue(f protoreflect.FieldDescriptor, within []protoreflect.FullName) string {
 	switch f.Kind() {
 	case protoreflect.StringKind, protoreflect.BytesKind:

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// fills are the ways to fill a field in the protocol's encoding.
+// fills returns the fills of a field in the protocol's encoding.
 func (w *messages) fills(f protoreflect.FieldDescriptor) []fieldFill {
 	if w.json {
 		return jsonFills(f)
@@ -27,7 +27,7 @@ func jsonFills(f protoreflect.FieldDescriptor) []fieldFill {
 		list = elementsOf(f)
 	case f.Kind() == protoreflect.StringKind:
 		for _, t := range texts() {
-			t.name.further = true // the wire format has the first
+			t.name.further = true // the wire format has the first one
 			list = append(list, t)
 		}
 	case f.Kind() == protoreflect.BytesKind:
@@ -58,8 +58,8 @@ func elementText(f protoreflect.FieldDescriptor) string {
 	return smallestValue(f, nil)
 }
 
-// wireFills fill a field in the wire format. Lists that aren't packed are read alike by all
-// protocols.
+// wireFills returns the fills of a field in the wire format. All protocols read lists that aren't
+// packed in the same way.
 func (w *messages) wireFills(f protoreflect.FieldDescriptor) []fieldFill {
 	switch {
 	case f.IsMap():
@@ -97,8 +97,9 @@ func (w *messages) wireMessages(f protoreflect.FieldDescriptor) []fieldFill {
 	return fills
 }
 
-// wireTexts fill a string, with JSON too: some are read as that. What a string holds is
-// read alike by all protocols, so that one of them has those.
+// wireTexts returns the fills of a string. Some contain JSON, because some strings are read as
+// JSON. All protocols read the content of a string in the same way, so only one of them has these
+// fills.
 func (w *messages) wireTexts(f protoreflect.FieldDescriptor) []fieldFill {
 	var list []fieldFill
 	for _, t := range texts() {
@@ -113,7 +114,7 @@ func (w *messages) wireTexts(f protoreflect.FieldDescriptor) []fieldFill {
 	return list
 }
 
-// alike marks a fill that other protocols have.
+// alike marks a fill that other protocols have too.
 func (w *messages) alike(name fillName) fillName {
 	if w.framing == grpc {
 		name.further = true
@@ -121,7 +122,7 @@ func (w *messages) alike(name fillName) fillName {
 	return name
 }
 
-// entries are those of a map.
+// entries returns n entries of a map.
 func (w *messages) entries(f protoreflect.FieldDescriptor, n int) []byte {
 	value := protowire.AppendTag(nil, 2, protowire.BytesType)
 	if f.MapValue().Message() == nil && f.MapValue().Kind() != protoreflect.StringKind && f.MapValue().Kind() != protoreflect.BytesKind {
@@ -139,7 +140,7 @@ func (w *messages) entries(f protoreflect.FieldDescriptor, n int) []byte {
 	return all
 }
 
-// distinct are strings that differ.
+// distinct returns n different strings.
 func distinct(f protoreflect.FieldDescriptor, n int) []byte {
 	var all []byte
 	for i := range n {
@@ -151,7 +152,7 @@ func distinct(f protoreflect.FieldDescriptor, n int) []byte {
 
 func times(n int, unit []byte) []byte { return []byte(strings.Repeat(string(unit), n)) }
 
-// unknown are fields that the message doesn't have.
+// unknown returns a fill of fields that the message doesn't have.
 func (w *messages) unknown() fieldFill {
 	if w.json {
 		members := around(inner(), `"unknown":`, keys(inner(), "0"), "")
@@ -162,7 +163,7 @@ func (w *messages) unknown() fieldFill {
 	return fieldFill{first("many unknown fields"), func(n int) []byte { return times(n, unit) }}
 }
 
-// number is how a scalar 1 is encoded.
+// number is the encoding of a scalar 1.
 type number struct {
 	wire protowire.Type
 	one  []byte

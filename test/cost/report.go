@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// report writes what requests cost as they are measured, and a table in the end. Methods may
+// report writes the costs of requests as they are measured, and a table at the end. Its methods may
 // be called concurrently.
 type report struct {
 	out   io.Writer
-	steps bool // writes each
+	steps bool // writes each step
 	began time.Time
-	of    int // targets
+	of    int // number of targets
 
 	mu      sync.Mutex
 	done    int
-	sent    int           // requests
+	sent    int           // number of requests
 	used    time.Duration // CPU time of the tridents
 	seen    map[string]bool
 	courses []*course
-	found   []string // beyond a bound
-	failed  error    // to write
+	found   []string // exceeded bounds
+	failed  error    // error of a write
 }
 
 func (r *report) printf(format string, args ...any) {
@@ -32,7 +32,7 @@ func (r *report) printf(format string, args ...any) {
 	}
 }
 
-// sum adds what one trident was sent and has used.
+// sum adds the requests of one trident and the CPU time that it used.
 func (r *report) sum(sent int, used time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,10 +65,10 @@ func (r *report) add(t *target, courses []*course, took time.Duration) {
 	r.courses = append(r.courses, courses...)
 }
 
-// dearest is how many courses the table has.
+// dearest is the number of courses in the table.
 const dearest = 10
 
-// end writes the table and fails if something was beyond a bound.
+// end writes the table and returns an error if a bound was exceeded.
 func (r *report) end() error {
 	steps := 0
 	for _, c := range r.courses {

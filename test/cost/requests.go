@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// all makes the targets of all surfaces.
+// all returns the targets of all surfaces.
 func all() ([]*target, error) {
 	var list []*target
 	for _, d := range []document{openAIDocument(), kserveDocument()} {
@@ -61,7 +61,7 @@ func openAIDocument() document {
 }
 
 func kserveDocument() document {
-	// The output is binary, so that the answer costs little beside the request.
+	// The output is binary, so that the response is cheap compared to the request.
 	const infer = `{"inputs":[{"name":"input","datatype":"UINT8","shape":[1],"data":[0]}],"outputs":[{"name":"output","parameters":{"binary_data":true}}]}`
 	return document{
 		surface: "KServe REST", text: openapi.KServe(),
@@ -80,8 +80,8 @@ func kserveDocument() document {
 	}
 }
 
-// special is the smallest valid message where its fields' rules alone don't make one, for
-// fields whose full name has a prefix. "@n" is the number of units.
+// special is the smallest valid message for fields whose full name has a prefix, if the rules of
+// its fields alone don't give a valid one. "@n" is the number of units.
 type special struct{ message, leaf, text string }
 
 func specialMessages() []special {

@@ -21,7 +21,7 @@ type client struct {
 	one, two       *http.Client
 }
 
-// answerLimit is how long an answer may take. It is no measure: it finds requests that wait.
+// answerLimit bounds a response. It isn't a measurement: it detects requests that hang.
 const answerLimit = 20 * time.Second
 
 func newClient(shared, native string) *client {
@@ -37,14 +37,14 @@ func newClient(shared, native string) *client {
 // parcel is an encoded request.
 type parcel struct {
 	call    *call
-	decoded int // bytes without compression
+	decoded int // bytes before compression
 	body    []byte
 	header  map[string]string
 }
 
 const (
 	gzipName    = "gzip"
-	frameHeader = 5 // bytes
+	frameHeader = 5 // in bytes
 )
 
 // pack encodes a body.
@@ -81,13 +81,13 @@ func (c *call) pack(body []byte, zip bool) (*parcel, error) {
 	return p, nil
 }
 
-// Trident refuses what grows to more than freeBytes and more than 100 times its size.
+// Trident refuses a body that grows to more than freeBytes and more than 100 times its size.
 const (
 	freeBytes = 4 << 20
 	mostTimes = 95
 )
 
-// compress packs a body as tightly as Trident takes it: flushes make it longer.
+// compress compresses a body as tightly as Trident accepts. Flushes make the result longer.
 func compress(body []byte) ([]byte, error) {
 	piece := len(body)
 	if len(body) > freeBytes {
@@ -105,7 +105,7 @@ func compress(body []byte) ([]byte, error) {
 	return squeeze(body, piece)
 }
 
-// squeeze packs pieces of a body.
+// squeeze compresses a body piece by piece.
 func squeeze(body []byte, piece int) ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
@@ -127,27 +127,27 @@ func squeeze(body []byte, piece int) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// answer is what came of a request.
+// answer is the response to a request.
 type answer struct {
 	ok     bool
-	none   bool   // none came in time
-	unread bool   // the server refused the request for a limit or for want of memory
-	text   string // of a refusal
+	none   bool   // no response arrived in time
+	unread bool   // the server refused the request because of a limit or lack of memory
+	text   string // message of a refusal
 }
 
-// refused is an answer with a status and a message.
+// refused returns an answer with a status and a message.
 func refused(text string) answer {
 	return answer{unread: busy.MatchString(text) && !strings.Contains(text, noControl), text: cut(text)}
 }
 
-// noControl is in the refusals of control requests, which have such a status too.
+// noControl is part of the refusals of control requests, which have such a status too.
 const noControl = "explicit model load / unload"
 
-// busy matches the statuses of requests that the server had no place for: of HTTP, gRPC and
+// busy matches the statuses of requests for which the server had no capacity: of HTTP, gRPC and
 // Connect.
 var busy = regexp.MustCompile(`^(429|503|8|14) |^\{"code":"(resource_exhausted|unavailable)"`)
 
-// class is the same for answers that say the same, numbers aside.
+// class returns a string that is equal for responses that differ only in numbers.
 func (a answer) class() string {
 	if a.ok {
 		return "ok"
@@ -157,7 +157,7 @@ func (a answer) class() string {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// send has the request answered, to the end.
+// send sends the request and reads the response to its end.
 func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
 	url, by := c.shared, c.one
 	if p.call.native {
@@ -185,7 +185,7 @@ func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
 	defer resp.Body.Close() //nolint:errcheck // it was read
 	if p.call.endless && resp.StatusCode == http.StatusOK && resp.Header.Get("Grpc-Status") == "" {
 		_, err := io.ReadFull(resp.Body, make([]byte, frameHeader))
-		if errors.Is(err, io.EOF) { // it ends without a message, and its trailers say how
+		if errors.Is(err, io.EOF) { // the stream has no message; its trailers contain the status
 			return p.call.read(resp, nil)
 		}
 		return answer{ok: true}, err
@@ -197,10 +197,10 @@ func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
 	return p.call.read(resp, text)
 }
 
-// messageBytes is how much of an error's text is kept.
+// messageBytes is the maximum length of an error's message that is kept.
 const messageBytes = 300
 
-// read finds how an answer ended.
+// read returns the answer from a response.
 func (c *call) read(resp *http.Response, text []byte) (answer, error) {
 	if c.framing == grpc {
 		status, message := resp.Trailer.Get("Grpc-Status"), resp.Trailer.Get("Grpc-Message")
@@ -221,7 +221,8 @@ func (c *call) read(resp *http.Response, text []byte) (answer, error) {
 	return refused(fmt.Sprint(resp.StatusCode, " ", string(text))), nil
 }
 
-// endOfStream reads the last message of Connect's streams, which has the error.
+// endOfStream returns the answer from the last message of a Connect stream, which contains the
+// error.
 func endOfStream(text []byte) (answer, error) {
 	for len(text) >= frameHeader {
 		flags, size := text[0], int(binary.BigEndian.Uint32(text[1:]))

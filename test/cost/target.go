@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// call is how requests of one operation are sent.
+// call describes the requests of one operation.
 type call struct {
 	surface   string
 	operation string
-	native    bool // by KServe's own gRPC port
+	native    bool // uses KServe's own gRPC port
 	path      string
 	content   string // the content type
 	framing   framing
-	endless   bool // its answer doesn't end by itself
+	endless   bool // its response doesn't end by itself
 	header    func(payload []byte) map[string]string
 	base      []byte // the smallest valid request
 }
 
-// framing is what stands around a message.
+// framing is the data around a message.
 type framing int
 
 const (
@@ -31,7 +31,7 @@ const (
 
 func (c *call) String() string { return c.surface + " " + c.operation }
 
-// target is a call with one field of its request filled. A body of n units grows with n.
+// target is a call with one filled field in its request. A body of n units grows with n.
 type target struct {
 	*call
 
@@ -39,17 +39,17 @@ type target struct {
 	fill  fillName
 	text  bool // the field is a string
 	body  func(n int) []byte
-	made  map[int][]byte // large bodies that were made last
-	// schema makes a body with a value of the field, where the fill is for fields that are
-	// read as JSON Schemas; nil for all others.
+	made  map[int][]byte // the large bodies that were generated last
+	// schema returns a body with a value of the field, if the fill is for fields that are read as
+	// JSON Schemas; nil for all other fills.
 	schema func(value string) []byte
 }
 
-// fillName says what a field is filled with.
+// fillName is the name of a fill.
 type fillName struct {
 	name string
-	// further is true where another fill of the field costs about the same: make cost has
-	// the others, and cost --all has all.
+	// further reports whether another fill of the field costs about the same. make cost skips such
+	// fills; cost --all measures all fills.
 	further bool
 }
 
@@ -57,8 +57,8 @@ func (t *target) String() string {
 	return fmt.Sprintf("%s: %s, %s", t.call, cmp.Or(t.field, "the message"), t.fill.name)
 }
 
-// filled is a body of n units. The large ones that were made last are kept: each is sent
-// several times, and takes as long to make as to be answered.
+// filled returns a body of n units. The last large bodies are cached: each is sent several times,
+// and generating one takes as long as its request.
 func (t *target) filled(n int) []byte {
 	const large, few = 1 << 20, 3
 	if made := t.made[n]; made != nil {
@@ -74,7 +74,7 @@ func (t *target) filled(n int) []byte {
 	return body
 }
 
-// units is how many units make a body of about that many bytes.
+// units returns the number of units of a body of about this size in bytes.
 func (t *target) units(size int) int {
 	const few, more = 64, 1 << 10
 	each := max(1, (len(t.body(more))-len(t.body(few)))/(more-few))
@@ -85,7 +85,7 @@ func (t *target) units(size int) int {
 	return n
 }
 
-// fill is a way to fill a field: a JSON value of n units.
+// fill fills a field with a JSON value of n units.
 type fill struct {
 	name fillName
 	make func(n int) string
@@ -95,14 +95,14 @@ func first(name string) fillName { return fillName{name: name} }
 
 func further(name string) fillName { return fillName{name, true} }
 
-// inner is the fill of a part.
+// inner returns the name of a part's fill.
 func inner() fillName { return fillName{} }
 
-// unitText is the least string that fields take.
+// unitText is the shortest string that fields accept.
 const unitText = "a"
 
-// list has n elements. Each has a string of its own where the element has one, as lists of
-// equal elements may be refused.
+// list returns a fill of n elements. If the element contains a string, each gets a different one,
+// because lists of equal elements may be refused.
 func list(name fillName, element string) fill {
 	head, tail, numbered := strings.Cut(element, strconv.Quote(unitText))
 	return fill{name, func(n int) string {
@@ -126,7 +126,7 @@ func list(name fillName, element string) fill {
 	}}
 }
 
-// keys is an object of n members.
+// keys returns a fill of an object with n members.
 func keys(name fillName, value string) fill {
 	return fill{name, func(n int) string { return object(n, value) }}
 }
@@ -148,12 +148,12 @@ func object(n int, value string) string {
 	return b.String()
 }
 
-// around puts a value between two texts.
+// around returns a fill that puts a value between two texts.
 func around(name fillName, head string, part fill, tail string) fill {
 	return fill{name, func(n int) string { return head + part.make(n) + tail }}
 }
 
-// repeated is a string of n units.
+// repeated returns a fill of a string of n units.
 func repeated(name fillName, unit string) fill {
 	return fill{name, func(n int) string { return `"` + strings.Repeat(unit, n) + `"` }}
 }
@@ -162,7 +162,7 @@ func deep(name fillName, open, inside, closing string) fill {
 	return fill{name, func(n int) string { return strings.Repeat(open, n) + inside + strings.Repeat(closing, n) }}
 }
 
-// texts fill a string.
+// texts returns the fills of a string.
 func texts() []fill {
 	return []fill{
 		repeated(first("many words"), "a "),
@@ -171,7 +171,7 @@ func texts() []fill {
 	}
 }
 
-// free fill a field that may hold any JSON.
+// free returns the fills of a field that may contain any JSON.
 func free() []fill {
 	return []fill{
 		keys(first("many keys"), "0"),
@@ -182,7 +182,7 @@ func free() []fill {
 	}
 }
 
-// forms fill a field that may hold a JSON Schema.
+// forms returns the fills of a field that may contain a JSON Schema.
 func forms() []fill {
 	return []fill{
 		around(first("properties"), `{"type":"object","properties":`, keys(inner(), "{}"), "}"),

@@ -10,17 +10,17 @@ import (
 	"google.golang.org/grpc/balancer/pickfirst"
 )
 
-// watch finds when a program begins its first call of a model. grpc-go's load balancer picks a
-// connection for each call, before the call's message is encoded, so a load balancer sees it
-// without a change of the program.
+// watch records when a program makes its first call of a model. grpc-go's load balancer picks a
+// connection for each call before it encodes the call's message. So a load balancer detects the
+// call without a change of the program.
 type watch struct {
-	called atomic.Int64 // the process's CPU time at the first call since begin, 0 for none
+	called atomic.Int64 // the process's CPU time at the first call since begin; 0 for no call
 }
 
-// calls is that of the program.
+// calls is the watch of the program.
 var calls watch //nolint:gochecknoglobals // grpc-go's load balancers are global
 
-// begin forgets the calls so far.
+// begin forgets the previous calls.
 func (w *watch) begin() { w.called.Store(0) }
 
 func (w *watch) note(method string) {
@@ -29,23 +29,23 @@ func (w *watch) note(method string) {
 	}
 }
 
-// used is the CPU time of the process.
+// used returns the CPU time of the process.
 func used() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
-		return 0 // Linux has this clock
+		return 0 // Linux always has this clock
 	}
 	return time.Duration(t.Nano())
 }
 
-// seen is grpc-go's default load balancer, whose picks are noted.
+// seen is grpc-go's default load balancer with recorded picks.
 type seen struct {
 	balancer.Builder
 	balancer.ConfigParser
 }
 
-// grpc-go looks its default load balancer up when it initializes. Packages initialize in the
-// order of their import paths, so this one is earlier: it doesn't import grpc-go itself.
+// grpc-go looks up its default load balancer when it initializes. Packages initialize in the order
+// of their import paths. This package comes first, because it doesn't import grpc-go itself.
 func init() { //nolint:gochecknoinits // load balancers are registered at initialization
 	of := balancer.Get(pickfirst.Name)
 	parser, _ := of.(balancer.ConfigParser)

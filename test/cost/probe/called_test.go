@@ -11,7 +11,8 @@ import (
 	"github.com/trident-inference/trident/test/cost/probe"
 )
 
-// TestCalled is that the CPU time of the first call of a model is noted, and of no other call.
+// TestCalled checks that the CPU time of the first call of a model is recorded, and that of no
+// other call.
 func TestCalled(t *testing.T) {
 	server := grpc.NewServer()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -1,6 +1,7 @@
 package probe
 
-// Obey and Used are for the tests, which are another package: they import grpc-go.
+// Obey and Used are exported for the tests, which are in another package because they import
+// grpc-go.
 var (
 	Obey = obey
 	Used = used

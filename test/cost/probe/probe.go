@@ -1,6 +1,7 @@
-// Package probe lets `make cost` have a program give its free memory back to the kernel and
-// collect garbage early, so that the program's peak afterwards is what one request holds. It
-// finds how much CPU time the program had used when it called a model. It is linked into a trident that is built for that, and into a server of the tests.
+// Package probe lets `make cost` control a program's memory. The program returns its free memory to the kernel and
+// collects garbage early, so that its peak afterwards is the memory that one request holds. The package also records
+// how much CPU time the program had used when it called a model. It is linked into a trident that is built for this
+// purpose, and into a server of the tests.
 package probe
 
 import (
@@ -11,22 +12,22 @@ import (
 	"runtime/debug"
 )
 
-// Variable is the environment variable with the path of the socket on which a program
-// listens. Without it nothing listens.
+// Variable is the environment variable with the path of the socket on which a program listens. If it is unset, the
+// program doesn't listen.
 const Variable = "TRIDENT_COST_PROBE"
 
-// Commands, each a line, answered with a line.
+// Commands. Each is a line, and the program answers with a line.
 const (
-	// Free has the program give free memory back.
+	// Free makes the program return its free memory.
 	Free = "free"
-	// Tight does the same, and has the program collect garbage whenever it is a tenth of the
-	// heap. The garbage of one request is otherwise left until it is as much as all else.
+	// Tight does the same, and makes the program collect garbage whenever it exceeds a tenth of the heap. By default
+	// the garbage of one request stays until it is as large as the rest of the heap.
 	Tight = "tight"
-	// Usual has the program collect garbage as usual, as Free does too.
+	// Usual makes the program collect garbage at the default rate again. Free does so too.
 	Usual = "usual"
-	// Watch has the program note the CPU time at its next call of a model by gRPC.
+	// Watch makes the program record the CPU time at its next call of a model by gRPC.
 	Watch = "watch"
-	// Called is answered with that CPU time, in nanoseconds; 0 for no call.
+	// Called returns that CPU time in nanoseconds; 0 for no call.
 	Called = "called"
 )
 
@@ -63,7 +64,7 @@ func answer(conn net.Conn) {
 	}
 }
 
-// obey follows a command and returns the answer.
+// obey executes a command and returns its answer.
 func obey(command string) int64 {
 	switch command {
 	case Watch:
