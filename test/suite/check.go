@@ -12,8 +12,8 @@ import (
 // checkCommand runs the check tier.
 type checkCommand struct{}
 
-// Run runs every step, also after one has failed, so that one run shows all that is
-// wrong. Without the installation nothing else makes sense.
+// Run runs every step, even if an earlier one has failed, so that one run shows all failures. If
+// the installation fails, the other steps don't run.
 func (checkCommand) Run(ctx context.Context) error {
 	var done []outcome
 	began := time.Now()
@@ -87,8 +87,8 @@ type slowCommand struct {
 	List  bool     `help:"List the suites of the slow tier, and which passed on this tree."`
 }
 
-// Run runs what has not passed on this tree yet. An interrupted run goes on where it
-// was.
+// Run runs the steps that have not passed on this tree yet. It thereby continues an interrupted
+// run.
 func (c *slowCommand) Run(ctx context.Context) error {
 	kept, err := openStore(ctx, "slow")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestContributing holds the table of CONTRIBUTING.md to the list of suites: each suite
-// has one row with its tier and what it shows, in the order of the list.
+// TestContributing compares the table of CONTRIBUTING.md with the list of suites. Each suite has
+// one row with its tier and its description, in the order of the list.
 func TestContributing(t *testing.T) {
 	text, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestContributing(t *testing.T) {
 	}
 }
 
-// TestTargets holds each suite that isn't of Go tests to a target of the Makefile.
+// TestTargets checks that each suite without Go tests is a target of the Makefile.
 func TestTargets(t *testing.T) {
 	text, err := os.ReadFile("../../Makefile")
 	if err != nil {

@@ -41,9 +41,9 @@ type results struct {
 	Packages map[string]result
 	Coverage map[string]float64 // percent of statements, by package
 
-	output map[testKey][]string // of tests that have not ended, and of failed ones
+	output map[testKey][]string // of running tests and of failed ones
 	builds map[string][]string  // output of builds, by import path
-	failed []testKey            // in the order of their ends
+	failed []testKey            // in the order in which they ended
 }
 
 func newResults() *results {
@@ -61,8 +61,8 @@ func shortPackage(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// read takes all events. Each is passed to seen, which may be nil, after it was
-// counted. Lines that are not events are passed to odd.
+// read reads all events. It passes each counted event to seen, which may be nil, and lines that are
+// not events to odd.
 func (r *results) read(from io.Reader, seen func(event), odd func(string)) error {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	for {
@@ -88,7 +88,7 @@ func (r *results) read(from io.Reader, seen func(event), odd func(string)) error
 	}
 }
 
-// coverageOf reads the line that a package's tests print at their end.
+// coverageOf parses the line that a package's tests print at their end.
 func coverageOf(line string) (percent float64, ok bool) {
 	number, ok := strings.CutPrefix(line, "coverage: ")
 	if !ok {
@@ -102,7 +102,7 @@ func coverageOf(line string) (percent float64, ok bool) {
 	return percent, err == nil
 }
 
-// maxOutput bounds the kept output of a test, in lines: the last ones count.
+// maxOutput bounds the kept output of a test, in lines. The last lines are kept.
 const maxOutput = 2000
 
 func (r *results) take(e event) {
@@ -134,8 +134,8 @@ func (r *results) take(e event) {
 	}
 }
 
-// add takes the results of a part: all of them, or of one that runs packages again those
-// that addRun takes.
+// add adds the results of a part. again reports whether the part runs packages a second time; then
+// add adds the results that addRun selects.
 func (r *results) add(part *results, again bool) {
 	if again {
 		r.addRun(part)
@@ -149,8 +149,8 @@ func (r *results) add(part *results, again bool) {
 	r.failed = append(r.failed, part.failed...)
 }
 
-// addRun takes the coverage of another run of the same packages, the tests that passed there
-// alone, and its failures.
+// addRun adds the results of another run of the same packages: its coverage, its failures, and the
+// tests that passed only there.
 func (r *results) addRun(other *results) {
 	maps.Copy(r.Coverage, other.Coverage)
 	maps.Copy(r.builds, other.builds)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// flakeCommand repeats the tests of the check tier beside a load.
+// flakeCommand repeats the tests of the check tier under load.
 type flakeCommand struct {
 	Rounds int `short:"n" default:"10" help:"How often the unit tests run; the end-to-end tests run half as often."`
 	Load   int `default:"2" help:"Number of processes that keep a core busy."`
@@ -17,8 +17,8 @@ type flakeCommand struct {
 	Spin bool `hidden:"" help:"Keep a core busy until standard input ends."`
 }
 
-// Run runs all rounds that have not run on this tree yet, also after a failure, and
-// fails if any has failed: a test that fails once is a defect to find.
+// Run runs all rounds that have not run on this tree yet, even after a failure, and returns an
+// error if any has failed. A test that fails once has a defect.
 func (c *flakeCommand) Run(ctx context.Context) error {
 	if c.Spin {
 		return spin()
@@ -39,7 +39,7 @@ func (c *flakeCommand) Run(ctx context.Context) error {
 	}{{"unit", c.Rounds}, {"e2e", (c.Rounds + 1) / 2}} {
 		s, _ := suiteNamed(plan.suite)
 		s = s.unmeasured()
-		s.Limit *= 4 // of the load
+		s.Limit *= 4 // because of the load
 		for round := range plan.rounds {
 			name := fmt.Sprintf("%s-%02d", plan.suite, round+1)
 			o, before := kept.load(name)
@@ -64,8 +64,8 @@ func (c *flakeCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// busy starts processes that keep a core busy each, until stop is called or this
-// process ends.
+// busy starts processes that keep a core busy each. They run until stop is called or this process
+// ends.
 func busy(ctx context.Context, n int) (stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -95,13 +95,13 @@ func busy(ctx context.Context, n int) (stop func(), err error) {
 	return stop, nil
 }
 
-// spin keeps a core busy until standard input ends, which it does with the process that
-// has started this one.
+// spin keeps a core busy until standard input ends. It ends together with the process that has
+// started this one.
 func spin() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = os.Stdin.Read(make([]byte, 1)) // ends with an error, as nobody writes
+		_, _ = os.Stdin.Read(make([]byte, 1)) // returns at the end of the input, because the parent writes nothing
 	}()
 	for began := time.Now(); ; {
 		select {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// The inventory lists every test of every suite, so that no change drops one
-// unseen. inventoryFile holds it, renamesFile the reasons for names that are gone.
+// The inventory lists every test of every suite, so that no test is dropped unnoticed.
+// inventoryFile contains it; renamesFile contains the reasons for removed names.
 const (
 	inventoryFile = "test/inventory.txt"
 	renamesFile   = "test/inventory-renames.txt"
@@ -29,7 +29,7 @@ type entryKey struct{ Suite, Package, Test string }
 
 func (k entryKey) String() string { return k.Suite + "\t" + k.Package + "\t" + k.Test }
 
-// entry is what the inventory knows of a test.
+// entry is the data of a test in the inventory.
 type entry struct {
 	Outcome string // pass or skip
 	Below   int    // number of tests below the line's own subtests
@@ -45,9 +45,9 @@ func newInventory() *inventory {
 	return &inventory{Tests: map[entryKey]entry{}, Coverage: map[string]float64{}}
 }
 
-// observed is the inventory of one suite's run. A fuzz target's seeds are
-// counted, not named: their names are numbers and hashes. Benchmarks are left out: `go
-// test` reports results only of those that fail, are skipped or have odd names.
+// observed returns the inventory of one suite's run. The seeds of a fuzz target are counted, not
+// named, because their names are numbers and hashes. Benchmarks are left out: `go test` reports
+// results only of benchmarks that fail, are skipped or have unusual names.
 func observed(suite string, r *results) *inventory {
 	seen := newInventory()
 	for key, value := range r.Tests {
@@ -129,10 +129,10 @@ func (inv *inventory) String() string {
 	return b.String()
 }
 
-// rename is a line of renamesFile: `SUITE PACKAGE TEST → SUITE PACKAGE TEST: reason`,
-// fields separated by tabs or single spaces. A trailing * stands for any rest of a
-// name; the new name is `-` where nothing replaces the old one. A line
-// `coverage PACKAGE → PERCENT: reason` gives a package a lower coverage.
+// rename is a line of renamesFile: `SUITE PACKAGE TEST → SUITE PACKAGE TEST: reason`, with fields
+// separated by tabs or single spaces. A trailing * matches any rest of a name. The new name is `-`
+// if nothing replaces the old one. A line `coverage PACKAGE → PERCENT: reason` sets a lower
+// coverage for a package.
 type rename struct{ Old, New, Reason string }
 
 func readRenames(text string) ([]rename, error) {
@@ -163,20 +163,20 @@ func (n rename) covers(key string) bool {
 	return n.Old == name
 }
 
-// excused reports whether the renames explain that a line of the inventory is gone or
-// has changed.
+// excused reports whether the renames explain that a line of the inventory is missing or has
+// changed.
 func excused(key string, renames []rename) bool {
 	return slices.ContainsFunc(renames, func(n rename) bool { return n.covers(key) })
 }
 
-// difference is what a run shows against the inventory.
+// difference is the difference between a run and the inventory.
 type difference struct {
 	Problems []string
-	New      int // lines that the inventory lacks
+	New      int // number of lines that the inventory lacks
 }
 
-// accepted returns the coverage that a package is held to: the recorded one, or a lower one
-// that the renames give a reason for.
+// accepted returns the minimum coverage of a package: the recorded one, or a lower one for which
+// the renames have a reason.
 func accepted(pkg string, recorded float64, renames []rename) float64 {
 	for _, n := range renames {
 		if lower, err := strconv.ParseFloat(n.New, 64); err == nil && n.covers("coverage "+pkg) {
@@ -186,8 +186,8 @@ func accepted(pkg string, recorded float64, renames []rename) float64 {
 	return recorded
 }
 
-// compare holds a run of suites to the inventory. Only the packages that the run
-// contains are compared, so that a part can be run alone.
+// compare compares a run of suites with the inventory. It compares only the packages of the run, so
+// that a part can run alone.
 func (inv *inventory) compare(seen *inventory, renames []rename) difference {
 	var d difference
 	ran := map[[2]string]bool{}
@@ -223,8 +223,8 @@ func (inv *inventory) compare(seen *inventory, renames []rename) difference {
 	return d
 }
 
-// update takes what is new from a run, and drops what the renames excuse. It raises the
-// recorded coverage to what a run shows less coverageSlack.
+// update adds the new lines of a run, and removes the lines that the renames excuse. It raises the
+// recorded coverage to the run's coverage minus coverageSlack.
 func (inv *inventory) update(seen *inventory, renames []rename) {
 	for key, got := range seen.Tests {
 		want, there := inv.Tests[key]
@@ -244,7 +244,8 @@ func (inv *inventory) update(seen *inventory, renames []rename) {
 		}
 	}
 	for pkg, got := range seen.Coverage {
-		// Which branches run depends on timing: a single good run is no promise.
+		// The executed branches depend on timing, so a single run may have more coverage than later
+		// ones.
 		if want, there := inv.Coverage[pkg]; !there || got-coverageSlack > want {
 			inv.Coverage[pkg] = got - coverageSlack
 		}
@@ -269,8 +270,8 @@ func loadInventory(root string) (*inventory, []rename, error) {
 	return inv, renames, err
 }
 
-// dropped returns the lines that commits have removed from the inventory, which are
-// neither back nor excused. log is the output of `git log -p` for inventoryFile.
+// dropped returns the lines that commits have removed from the inventory, and that are neither
+// restored nor excused. log is the output of `git log -p` for inventoryFile.
 func (inv *inventory) dropped(log string, renames []rename) []string {
 	var list []string
 	seen := map[string]bool{}

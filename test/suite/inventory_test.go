@@ -58,7 +58,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestFailedOnce: of a test that runs twice a single failure counts.
+// TestFailedOnce checks that a test that runs twice fails if one of the runs fails.
 func TestFailedOnce(t *testing.T) {
 	r := readRecorded(t, recorded+strings.ReplaceAll(recorded, `"fail"`, `"pass"`))
 	if got := r.counts("services/b"); got.Failed != 2 {
@@ -66,8 +66,8 @@ func TestFailedOnce(t *testing.T) {
 	}
 }
 
-// TestParts runs packages that compute with the race detector and for their coverage by
-// themselves, and everything else once.
+// TestParts checks that packages with computing tests run separately for the race detector and for
+// their coverage, and that all others run once.
 func TestParts(t *testing.T) {
 	s := suite{Flags: []string{"-race", "-cover", "-bench=."}, Computes: []string{"services/budget"}}
 	packages := []string{module + "/services/auth", module + "/services/budget"}
@@ -101,7 +101,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestAddRun takes the coverage of a second run, its failures, and what passed there alone.
+// TestAddRun checks that a second run adds its coverage, its failures, and the tests that passed
+// only there.
 func TestAddRun(t *testing.T) {
 	first, second := newResults(), newResults()
 	for to, lines := range map[*results][]event{
@@ -147,7 +148,7 @@ func TestCompare(t *testing.T) {
 		name    string
 		change  func(string) string // of the run
 		renames string
-		want    string // a part of the only problem; empty for none
+		want    string // a part of the only problem; empty for no problem
 		fresh   int
 	}{
 		{"the same", func(s string) string { return s }, "", "", 0},
@@ -185,7 +186,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// without drops the lines that contain a word.
+// without returns a function that drops the lines that contain a word.
 func without(word string) func(string) string {
 	return func(s string) string {
 		var kept strings.Builder
@@ -198,7 +199,7 @@ func without(word string) func(string) string {
 	}
 }
 
-// replaced replaces in the lines that contain a word.
+// replaced returns a function that replaces old in the lines that contain a word.
 func replaced(old, to, word string) func(string) string {
 	return func(s string) string {
 		var changed strings.Builder
@@ -262,8 +263,8 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// TestEndOfLog: what failed stands below the table, where a log that is cut to its end
-// still shows it.
+// TestEndOfLog checks that failures are repeated below the table, where a log that is cut to its
+// end still has them.
 func TestEndOfLog(t *testing.T) {
 	r := readRecorded(t, recorded)
 	list := []outcome{
@@ -286,7 +287,7 @@ func TestEndOfLog(t *testing.T) {
 	}
 }
 
-// TestAdd takes all of a part's results.
+// TestAdd checks that all results of a part are added.
 func TestAdd(t *testing.T) {
 	r := newResults()
 	r.add(readRecorded(t, recorded), false)

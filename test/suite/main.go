@@ -1,10 +1,9 @@
-// Command suite runs the project's test suites and holds them to the inventory
-// of tests. A suite is one `go test` call or one Make target; suites.go lists
-// them. The Makefile calls this program: `make check`, `make check-slow`,
-// `make flake`, `make inventory`.
+// Command suite runs the project's test suites and compares them with the inventory of tests. A
+// suite is one `go test` call or one Make target; suites.go lists them. The Makefile calls this
+// program: `make check`, `make check-slow`, `make flake`, `make inventory`.
 //
-// What belongs here: how suites are run, compared and reported. What a suite
-// asserts belongs to the tests themselves.
+// This package contains how suites are run, compared and reported. What a suite asserts belongs to
+// the tests themselves.
 package main
 
 import (

@@ -17,17 +17,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stateDir holds what runs leave for later ones, below the top of the source tree.
+// stateDir is the folder of the files that runs leave for later runs, below the top of the source
+// tree.
 const stateDir = ".cache/suite"
 
-// reportEvery is the interval of the lines that name what still runs.
+// reportEvery is the interval of the lines that list the running packages.
 const reportEvery = 30 * time.Second
 
-// stopGrace is how long an interrupted `go test` may take to end.
+// stopGrace is the time that an interrupted `go test` has to end.
 const stopGrace = 20 * time.Second
 
-// goTest runs a suite of Go tests and reports packages as they end. Its results are
-// valid even if tests failed, which is no error.
+// goTest runs a suite of Go tests and reports packages as they end. Its results are valid even if
+// tests failed. Failed tests are not an error.
 func goTest(ctx context.Context, s suite, out io.Writer) (*results, error) {
 	packages, err := expand(ctx, s)
 	if err != nil {
@@ -65,9 +66,9 @@ type part struct {
 // benchmarks `go test` runs one package after the other, and most tests wait.
 const lanes = 3
 
-// parts divides a suite's run into parts that run at the same time. Packages that compute
-// run once with the race detector, and once without it for their coverage, their benchmarks
-// and the tests that skip it (tier.Computes).
+// parts divides a suite's run into parts that run at the same time. Packages with computing tests
+// run twice: with the race detector, and without it for their coverage, their benchmarks and the
+// tests that skip the race detector (tier.Computes).
 func (s suite) parts(packages []string) []part {
 	if len(s.Computes) == 0 {
 		return []part{{packages: packages, flags: s.Flags}}
@@ -90,22 +91,22 @@ func (s suite) parts(packages []string) []part {
 	)
 }
 
-// measuring are the flags of `go test` that add benchmarks and coverage to the tests.
+// measuring contains the flags of `go test` that add benchmarks and coverage to the tests.
 var measuring = []string{"-cover", "-bench=.", "-benchtime=1x"} //nolint:gochecknoglobals // a constant
 
-// without returns the suite's flags except some.
+// without returns the suite's flags without the given ones.
 func (s suite) without(flags ...string) []string {
 	return slices.DeleteFunc(slices.Clone(s.Flags), func(f string) bool { return slices.Contains(flags, f) })
 }
 
-// unmeasured returns the suite with its tests alone: no benchmarks and no coverage.
+// unmeasured returns the suite with only its tests: no benchmarks and no coverage.
 func (s suite) unmeasured() suite {
 	s.Flags = s.without(measuring...)
 	return s
 }
 
-// goTestPart runs one part and adds what it shows to r. The events of the first part are
-// kept in the file SUITE.json, those of others in SUITE-2.json and so on.
+// goTestPart runs one part and adds its results to r. The events of the first part are stored in
+// the file SUITE.json, those of other parts in SUITE-2.json and so on.
 func goTestPart(ctx context.Context, s suite, p part, number int, r *results, shown *progress) error {
 	name := s.Name
 	if number > 0 {
@@ -155,8 +156,8 @@ func expand(ctx context.Context, s suite) ([]string, error) {
 	return slices.DeleteFunc(strings.Fields(string(list)), func(p string) bool { return shortPackage(p) == s.Without }), nil
 }
 
-// progress prints a line for each package that has ended, and now and then what runs. It may
-// be used by several parts at the same time.
+// progress prints a line for each package that has ended, and regularly the running packages.
+// Several parts may use it concurrently.
 type progress struct {
 	out io.Writer
 
@@ -164,14 +165,14 @@ type progress struct {
 	running map[testKey]time.Time
 }
 
-// Write implements [io.Writer] for what isn't an event.
+// Write implements [io.Writer] for lines that aren't events.
 func (p *progress) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.Write(text)
 }
 
-// start prints what runs until stop is called.
+// start prints the running packages until stop is called.
 func (p *progress) start() (stop func()) {
 	done := make(chan struct{})
 	var printer sync.WaitGroup
@@ -211,7 +212,7 @@ func (p *progress) take(e event, r *results) {
 	key := testKey{e.Package, e.Test}
 	switch e.Action {
 	case "run", "cont":
-		// The end of a benchmark is no event.
+		// Benchmarks have no end event.
 		if e.Test != "" && !strings.Contains(e.Test, "/") && !strings.HasPrefix(e.Test, "Benchmark") {
 			p.running[key] = time.Now()
 		}
@@ -230,7 +231,7 @@ func (p *progress) take(e event, r *results) {
 func (p *progress) printPackage(e event, r *results) {
 	c := r.counts(e.Package)
 	if c == (counts{}) && e.Action != "fail" {
-		return // no tests
+		return // the package has no tests
 	}
 	covered := ""
 	if percent, ok := r.Coverage[e.Package]; ok {

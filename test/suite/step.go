@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// outcome is how a step ended. It is kept as JSON, so that a run can be resumed.
+// outcome is the result of a step. It is stored as JSON, so that a run can be resumed.
 type outcome struct {
 	Name    string        `json:"name"`
 	Passed  bool          `json:"passed"`
-	Commit  string        `json:"commit"`  // with -dirty where the tree differs from it
+	Commit  string        `json:"commit"`  // with the suffix -dirty if the tree differs from it
 	Took    time.Duration `json:"took"`    // wall time, in nanoseconds
 	Found   string        `json:"found"`   // counts, or the last line that the step printed
 	Counts  counts        `json:"counts"`  // of Go tests
@@ -32,8 +32,8 @@ type slowTest struct {
 	Took time.Duration `json:"took"`
 }
 
-// runSuite runs a suite or Make target. Its failure is part of the outcome; an error
-// is for what kept it from running.
+// runSuite runs a suite or Make target. A failure is part of the outcome; an error means that the
+// suite couldn't run.
 func runSuite(ctx context.Context, s suite, out io.Writer) (outcome, error) {
 	commit, err := commitName(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func runTests(ctx context.Context, s suite, out io.Writer, o *outcome) error {
 	return nil
 }
 
-// wrong names what failed, for the end of the log.
+// wrong returns the names of failures, for the end of the log.
 func wrong(r *results, differs error) []string {
 	var list []string
 	for _, key := range r.failed {
@@ -86,7 +86,7 @@ func wrong(r *results, differs error) []string {
 	return list
 }
 
-// runTarget runs `make NAME`. What it found is the last line that it printed.
+// runTarget runs `make NAME`. The outcome's Found is the last line that it printed.
 func runTarget(ctx context.Context, name string, out io.Writer, o *outcome) error {
 	last := &lastLine{}
 	cmd := exec.CommandContext(ctx, "make", "--no-print-directory", name) //nolint:gosec // the names are in suites.go
@@ -102,7 +102,7 @@ func runTarget(ctx context.Context, name string, out io.Writer, o *outcome) erro
 	return errors.Join(err, ctx.Err())
 }
 
-// lastLine keeps the last line with text that was written.
+// lastLine keeps the last non-empty line that was written.
 type lastLine struct {
 	text    string
 	partial []byte
@@ -122,15 +122,15 @@ func (l *lastLine) Write(p []byte) (int, error) {
 	}
 }
 
-// commitName is the commit of the working tree, in short.
+// commitName returns the short name of the working tree's commit.
 func commitName(ctx context.Context) (string, error) {
 	name, err := git(ctx, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12")
 	return strings.TrimSpace(name), err
 }
 
-// treeHash identifies the content of the working tree, with files that are not yet
-// committed: the same content has the same hash. The inventory isn't part of it: it changes
-// after a run that has found new tests.
+// treeHash identifies the content of the working tree, including uncommitted files. Equal content
+// has the same hash. The inventory is excluded, because it changes after a run that has found new
+// tests.
 func treeHash(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "suite-index-")
 	if err != nil {
@@ -165,7 +165,7 @@ func gitWith(ctx context.Context, variable string, args ...string) (string, erro
 	return string(out), nil
 }
 
-// store keeps outcomes of one tree in a folder.
+// store stores the outcomes of one tree in a folder.
 type store struct{ dir string }
 
 func openStore(ctx context.Context, kind string) (store, error) {
@@ -179,7 +179,7 @@ func openStore(ctx context.Context, kind string) (store, error) {
 
 func (s store) path(name string) string { return filepath.Join(s.dir, name+".json") }
 
-// load reads an outcome; ok is false where there is none.
+// load reads an outcome; ok is false if there is none.
 func (s store) load(name string) (o outcome, ok bool) {
 	text, err := os.ReadFile(s.path(name))
 	return o, err == nil && json.Unmarshal(text, &o) == nil
@@ -193,10 +193,10 @@ func (s store) save(name string, o outcome) error {
 	return os.WriteFile(s.path(name), append(text, '\n'), 0o600)
 }
 
-// sayf prints to a person. That it can't be printed is nothing to act on.
+// sayf prints to a person. A failure to print is ignored.
 func sayf(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
-// printTable prints what ran, on which commit, for how long, and what it found.
+// printTable prints the steps that ran, with commit, duration and result.
 func printTable(out io.Writer, list []outcome) {
 	sayf(out, "\n%-18s %-6s %-20s %9s  %s\n", "suite", "result", "commit", "seconds", "found")
 	total := time.Duration(0)
@@ -216,10 +216,10 @@ func printTable(out io.Writer, list []outcome) {
 	printWrong(out, list)
 }
 
-// maxWrong bounds the lines that a suite may add to the end of the log.
+// maxWrong is the maximum number of lines that a suite may add to the end of the log.
 const maxWrong = 20
 
-// printWrong repeats what failed below the table, since logs are often cut to their end.
+// printWrong repeats the failures below the table, because logs are often cut to their end.
 func printWrong(out io.Writer, list []outcome) {
 	for _, o := range list {
 		for i, line := range o.Wrong {

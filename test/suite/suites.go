@@ -10,17 +10,17 @@ import (
 type suite struct {
 	Name  string
 	Slow  bool   // runs in make check-slow, not in make check
-	Shows string // what it shows, as CONTRIBUTING.md has it
+	Shows string // the description of CONTRIBUTING.md
 
 	Packages []string // patterns of `go test`, empty for a Make target
-	Without  string   // a package that the patterns match and the suite leaves out
-	Computes []string // packages whose statement coverage a run of its own measures
+	Without  string   // a package that the patterns match but the suite omits
+	Computes []string // packages whose statement coverage is measured in a separate run
 	Flags    []string // of `go test`
 	Env      []string // NAME=value
 	Limit    time.Duration
 }
 
-// setupTarget is the Make target that installs what the tests need.
+// setupTarget is the Make target that installs the tests' dependencies.
 const setupTarget = "setup-test"
 
 // slowEnvironment turns on the tests that only the slow tier runs.
@@ -29,15 +29,15 @@ const slowEnvironment = "TRIDENT_TEST_SLOW=1"
 // suites is the list of all suites, in the order in which they run.
 func suites() []suite { return slices.Concat(checkSuites(), slowSuites()) }
 
-// computing lists the packages whose tests compute for seconds. The race detector watches
-// the counters of the coverage too: together they slow such tests down 2 to 6 times as much
-// as the race detector alone. A run without it measures their coverage in seconds, and runs
-// the tests that skip the race detector (tier.Computes).
+// computing lists the packages whose tests compute for seconds. The race detector also watches the
+// counters of the coverage: both together slow such tests down 2 to 6 times as much as the race
+// detector alone. A run without the race detector measures their coverage in seconds, and runs the
+// tests that skip the race detector (tier.Computes).
 func computing() []string {
 	return []string{"services/budget", "services/chat", "services/toolparser", "services/chat/jinja", "services/openai", "services/openai/responses", "services/requests", "services/tokenizer"}
 }
 
-// unvetted leaves out the part of go vet that go test runs: make lint runs all of it.
+// unvetted disables the part of go vet that go test runs, because make lint runs all of go vet.
 const unvetted = "-vet=off"
 
 func checkSuites() []suite {
@@ -103,7 +103,7 @@ func slowSuites() []suite {
 	return list
 }
 
-// suiteNamed finds a suite.
+// suiteNamed returns the suite with this name.
 func suiteNamed(name string) (suite, bool) {
 	for _, s := range suites() {
 		if s.Name == name {

@@ -16,7 +16,7 @@ type testCommand struct {
 	Suites []string `arg:"" help:"Names of suites, such as unit and e2e."`
 }
 
-// Run runs the suites one after the other and fails if a test failed or the inventory
+// Run runs the suites one after the other and returns an error if a test failed or the inventory
 // differs.
 func (c *testCommand) Run(ctx context.Context) error {
 	var done []outcome
@@ -38,7 +38,7 @@ func (c *testCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// saveObserved keeps what a suite's last run showed, for `suite inventory`.
+// saveObserved stores the inventory of a suite's last run, for `suite inventory`.
 func saveObserved(name string, seen *inventory) error {
 	return os.WriteFile(filepath.Join(stateDir, name+".inventory"), []byte(seen.String()), 0o600)
 }
@@ -50,7 +50,7 @@ func (e inventoryError) Error() string {
 	return fmt.Sprintf("%d differences from %s", len(e), inventoryFile)
 }
 
-// compareWithFile holds a run to the inventory file, and the file to its own history.
+// compareWithFile compares a run with the inventory file, and the file with its own history.
 func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error {
 	inv, renames, err := loadInventory(".")
 	if err != nil {
@@ -77,7 +77,7 @@ type inventoryCommand struct {
 	From map[string]string `placeholder:"SUITE=FILE" help:"Read the output of go test -json from a file first; repeatable."`
 }
 
-// Run takes the last run of each suite into the inventory. It runs nothing.
+// Run adds the last run of each suite to the inventory. It doesn't run tests.
 func (c *inventoryCommand) Run() error {
 	inv, renames, err := loadInventory(".")
 	if errors.Is(err, os.ErrNotExist) {
@@ -112,7 +112,7 @@ func (c *inventoryCommand) Run() error {
 	return os.WriteFile(inventoryFile, []byte(inv.String()), 0o644) //nolint:gosec // a source file
 }
 
-// observeFile takes recorded events as a suite's last run.
+// observeFile uses recorded events as a suite's last run.
 func observeFile(name, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
