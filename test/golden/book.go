@@ -109,8 +109,8 @@ func (b *book) write(path string, digests bool) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// lacks describes which questions have no recorded answer, and how many answers no
-// question. It returns "" if there are none.
+// lacks describes which questions have no recorded answer, and how many answers have no question.
+// It returns "" if there are none.
 func (b *book) lacks(questions []Question, keys []string) string {
 	asked := map[string]bool{}
 	var missing []string
@@ -132,7 +132,7 @@ func (b *book) lacks(questions []Question, keys []string) string {
 	return fmt.Sprintf("%d questions are new or changed%s and %d recorded answers belong to no question", len(missing), examples(missing), unasked)
 }
 
-// differs describes which answers of a newer book of the same questions are others.
+// differs describes which answers to the same questions differ in a newer book.
 func (b *book) differs(fresh book) string {
 	var changed []string
 	for _, key := range fresh.order {
@@ -153,8 +153,8 @@ func examples(names []string) string {
 	return fmt.Sprintf(" (such as %q)", names[:min(3, len(names))])
 }
 
-// pinned returns an error unless requirements, the text of test/requirements.txt,
-// names the versions that answered.
+// pinned returns an error unless requirements, the content of test/requirements.txt, pins the
+// versions that answered.
 func (b *book) pinned(requirements string) error {
 	for _, version := range b.header.Versions {
 		if all := "\n" + requirements; !strings.Contains(all, "\n"+version+"\n") && !strings.Contains(all, "\n"+version+" ;") {

@@ -20,7 +20,7 @@ func questionsOf(t *testing.T, names ...string) (all []Question, keys []string) 
 	return all, keys
 }
 
-// bookOf answers each question with its name and a suffix.
+// bookOf returns a book that answers each question with its name and a suffix.
 func bookOf(questions []Question, keys []string, suffix string) book {
 	b := book{header: header{Versions: []string{"jinja2==0"}}, lines: map[string]line{}}
 	for i, q := range questions {
@@ -110,7 +110,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// TestCommand checks the command that messages name.
+// TestCommand checks the command that the messages contain.
 func TestCommand(t *testing.T) {
 	t.Run("part", func(t *testing.T) {
 		if got, want := command(t, "A=1 ", " -update"), "A=1 go test ./test/golden -run '^TestCommand$' -update"; got != want {

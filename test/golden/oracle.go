@@ -1,10 +1,9 @@
-// Package golden compares tests with oracles, the programs whose behavior Trident
-// reproduces, by answers that are recorded in golden files.
+// Package golden compares tests with oracles, the programs whose behavior Trident reproduces, by
+// answers that are recorded in golden files.
 //
-// By default a test reads the answers from its golden file and needs no oracle.
-// In the slow tier (package tier) it asks the oracle, and fails if the golden
-// file has other answers. With -update it asks the oracle and writes the golden
-// file.
+// By default a test reads the answers from its golden file and needs no oracle. In the slow tier
+// (package tier) it runs the oracle, and fails if the golden file has other answers. With -update
+// it runs the oracle and writes the golden file.
 package golden
 
 import (
@@ -138,7 +137,7 @@ func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 	return answers
 }
 
-// requirements returns what make setup-test installs.
+// requirements returns the packages that make setup-test installs.
 func requirements(tb testing.TB) string {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join(root(tb), "test", "requirements.txt"))
@@ -182,7 +181,7 @@ func command(tb testing.TB, before, after string) string {
 	return before + "go test ./" + filepath.ToSlash(pkg) + " -run '^" + test + "$'" + after
 }
 
-// askAll asks the oracle and makes a book of its answers.
+// askAll runs the oracle and returns a book of its answers.
 func (o Oracle) askAll(tb testing.TB, questions []Question, keys []string) book {
 	tb.Helper()
 	bodies := []any{map[string]bool{"versions": true}}
@@ -207,8 +206,8 @@ func (o Oracle) askAll(tb testing.TB, questions []Question, keys []string) book 
 	return b
 }
 
-// Ask sends the bodies to the oracle and returns its answers, without the golden
-// file. TRIDENT_TEST_PYTHON names another Python than that of make setup-test.
+// Ask sends the bodies to the oracle and returns its answers, without the golden file.
+// TRIDENT_TEST_PYTHON replaces the Python of make setup-test.
 func (o Oracle) Ask(tb testing.TB, bodies ...any) []json.RawMessage {
 	tb.Helper()
 	top := root(tb)
