@@ -11,7 +11,7 @@ import (
 // mutation is a defect that the tests must catch.
 type mutation struct {
 	name   string // of its file, without the extension
-	defect string // what a user would see
+	defect string // the effect that a user would see
 	file   string // the file to change, relative to the root of the source tree
 	pkg    string // the package whose tests catch it, such as ./services/inference
 	run    string // the expression for go test -run

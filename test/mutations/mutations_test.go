@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// leastMutations is how many mutations the list has at least.
+// leastMutations is the minimum number of mutations in the list.
 const leastMutations = 25
 
 // TestList checks that each mutation still applies, parses and names tests that exist.
@@ -110,7 +110,7 @@ func TestParseMutation(t *testing.T) {
 	}
 }
 
-// source is a module whose tests react to defects in all ways.
+// source is a module whose tests react to mutations in each possible way.
 var source = map[string]string{
 	"go.mod": "module example.com/calc\n\ngo 1.26\n",
 	"calc/calc.go": `package calc
@@ -188,7 +188,7 @@ func TestBroken(t *testing.T) { t.Error("always") }
 `,
 }
 
-// testRunner makes a runner of that module, and returns its log too.
+// testRunner returns a runner of that module, and its log.
 func testRunner(ctx context.Context, t *testing.T, timeout time.Duration) (r *runner, log *bytes.Buffer) {
 	t.Helper()
 	if testing.Short() {
@@ -276,7 +276,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestInterrupt interrupts a run while its tests hang: they end with it.
+// TestInterrupt checks that an interrupted run also ends its hanging tests.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// verdict is what became of a mutation.
+// verdict is the result of testing a mutation.
 type verdict string
 
 const (
@@ -61,7 +61,7 @@ type runner struct {
 	timeout time.Duration
 	env     []string // of the go command, without GOFLAGS
 	goflags string
-	scratch string // the folder of all that a run writes
+	scratch string // the folder for all files of a run
 
 	mu  sync.Mutex // guards log
 	log io.Writer
@@ -80,14 +80,14 @@ func newRunner(ctx context.Context, root string, timeout time.Duration, log io.W
 	if err != nil {
 		return nil, err
 	}
-	// Temporary files of a test that is killed are removed with the folder.
+	// The temporary files of a killed test are removed with the folder.
 	env := append(slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "TRIDENT_TEST_") }), "TMPDIR="+scratch)
 	return &runner{
 		root: root, timeout: timeout, env: env, goflags: strings.TrimSpace(string(goflags)), scratch: scratch, log: log,
 	}, nil
 }
 
-// close removes all that the runs have written.
+// close removes all files of the runs.
 func (r *runner) close() error { return os.RemoveAll(r.scratch) }
 
 // run tests the mutations, jobs at a time, and returns a result for each, in their order. The tests must pass without a
@@ -163,7 +163,7 @@ func (r *runner) try(ctx context.Context, m *mutation) result {
 	if err != nil {
 		return result{mutation: m, verdict: notApplicable, detail: err.Error()}
 	}
-	// A test in test/e2e builds the binary itself: a failure of that build must not pass for a failed test.
+	// A test in test/e2e builds the binary itself. A failure of that build must not count as a failed test.
 	build := r.command(ctx, overlay, "build", "-o", os.DevNull, "./"+path.Dir(m.file))
 	if out, err := build.CombinedOutput(); err != nil {
 		if ctx.Err() != nil {
@@ -174,7 +174,7 @@ func (r *runner) try(ctx context.Context, m *mutation) result {
 	report := r.test(ctx, overlay, m.pkg, m.run)
 	res := result{mutation: m, verdict: report.verdict(ctx), failed: report.failed}
 	switch res.verdict {
-	case survived, caughtByTest, interrupted: // need no explanation
+	case survived, caughtByTest, interrupted: // these need no explanation
 	default:
 		res.detail = report.output
 	}
@@ -195,10 +195,10 @@ func (r *runner) overlay(m *mutation) (string, error) {
 	return overlay, errors.Join(os.WriteFile(mutated, []byte(content), 0o600), os.WriteFile(overlay, replace, 0o600))
 }
 
-// killDelay is how long the go command and its tests may take to end after an interrupt.
+// killDelay is the time that the go command and its tests have to end after an interrupt.
 const killDelay = 10 * time.Second
 
-// command returns a go command that sees the overlay; the empty string is none. The commands that its tests run see the
+// command returns a go command that uses the overlay; "" means no overlay. The commands that its tests run use the
 // overlay too. The end of the context interrupts the command and all its children.
 func (r *runner) command(ctx context.Context, overlay string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // our own arguments
@@ -213,17 +213,17 @@ func (r *runner) command(ctx context.Context, overlay string, args ...string) *e
 	return cmd
 }
 
-// report is what go test has said.
+// report is the output of go test.
 type report struct {
 	ran, passed int
-	failed      []string // the failed tests, without those that failed because a subtest did
+	failed      []string // the failed tests, except those that failed because of a subtest
 	notBuilt    bool
 	timedOut    bool
 	err         error  // of the go command
 	output      string // of the tests and of the go command
 }
 
-// event is a line of go test -json that matters here.
+// event has the fields of a line of go test -json that the report needs.
 type event struct {
 	Action string `json:"Action"`
 	Test   string `json:"Test"`
@@ -237,7 +237,7 @@ func (r *runner) test(ctx context.Context, overlay, pkg, run string) report {
 	cmd.Stdout, cmd.Stderr = &out, &messages
 	rep := report{err: cmd.Run()}
 	if ctx.Err() != nil && cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what did not heed the interrupt
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kills what ignored the interrupt
 	}
 	rep.read(&out)
 	rep.output += messages.String()
@@ -298,7 +298,7 @@ func (rep *report) verdict(ctx context.Context) verdict {
 	return survived
 }
 
-// maxDetail is how much of an output is logged, in bytes.
+// maxDetail is the maximum length of logged output, in bytes.
 const maxDetail = 4 << 10
 
 // indented returns the first lines of an output.
