@@ -13,18 +13,17 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// libraryName is how Triton looks for a backend burst.
+// libraryName is the file name by which Triton finds the backend burst.
 const libraryName = "libtriton_burst.so"
 
-// sources is where the backend's source lies in the source tree.
+// sources is the folder of the backend's source in the source tree.
 const sources = "test/backends/burst/src"
 
-// flags of the compiler. Triton's functions stay undefined until it opens the
-// library.
+// flags are the compiler flags. Triton's functions stay undefined until it opens the library.
 const flags = "-std=c++17 -O2 -g -shared -fPIC -pthread -fvisibility=hidden -Wall -Wextra -Werror"
 
-// build gives the path of the backend's library. It is named by what it is made
-// of, so that an old one is never taken for a new one.
+// build returns the path of the backend's library. The name contains a hash of the source and the
+// compiler, so that an old library is never used for new source.
 func build(ctx context.Context) (string, error) {
 	root, err := tritonserver.SourceRoot()
 	if err != nil {
@@ -48,7 +47,7 @@ func build(ctx context.Context) (string, error) {
 
 func digestOf(dir string) (string, error) {
 	digest := sha256.New()
-	_, _ = fmt.Fprintln(digest, compiler(), flags) // a hash takes all
+	_, _ = fmt.Fprintln(digest, compiler(), flags) // writing to a hash never fails
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
 		return "", err
@@ -64,7 +63,7 @@ func digestOf(dir string) (string, error) {
 	return hex.EncodeToString(digest.Sum(nil))[:16], nil
 }
 
-// compiler is the one that CXX names, with its arguments, or g++.
+// compiler returns the compiler that CXX names, with its arguments, or g++.
 func compiler() string {
 	if named := os.Getenv("CXX"); named != "" {
 		return named
@@ -72,14 +71,13 @@ func compiler() string {
 	return "g++"
 }
 
-// compile leaves the library whole or not at all, as others may look for it
-// meanwhile.
+// compile writes the library atomically, because other processes may look for it at the same time.
 func compile(ctx context.Context, from, library string) error {
 	made, err := os.CreateTemp(filepath.Dir(library), "making-")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(made.Name()) //nolint:errcheck // it has its name by then
+	defer os.Remove(made.Name()) //nolint:errcheck // it has been renamed by then
 	if err := made.Close(); err != nil {
 		return err
 	}

@@ -1,8 +1,7 @@
-// Package burst makes model repositories for measuring: models that answer with
-// words from a list, one response a token, by the tensor contract of Triton's
-// vLLM backend. Most run in a Triton backend of our own, written in C++, which
-// costs next to nothing itself; one runs in the python backend, for what real
-// models cost beside.
+// Package burst creates model repositories for measurements. The models respond with words from a
+// list, one response per token, with the tensor contract of Triton's vLLM backend. Most models run
+// in the project's own Triton backend in C++, which uses almost no CPU time. One model runs in the
+// python backend, to measure the additional cost of real models.
 package burst
 
 import (
@@ -21,43 +20,44 @@ import (
 //go:embed config.pbtxt.tmpl echo.pbtxt.tmpl python/model.py
 var files embed.FS
 
-// words are those of every answer, in turn. They are as long as an engine's
-// tokens are on average.
+// words are the words of every response, repeated. Their average length is that of an engine's
+// tokens.
 const words = "the quick brown fox jumps over a lazy dog while seven wise owls watch from old trees near quiet water and " +
 	"count every small step it takes toward home before night falls on green hills again"
 
 // Model is one model of a repository.
 type Model struct {
 	Name string
-	// Python is for Triton's python backend instead of our own.
+	// Python selects Triton's python backend instead of the C++ backend.
 	Python bool
-	// Pace is the time from step to step, in whole microseconds; in each step every
-	// request gets a token. At 0 the model is as fast as Triton takes its responses.
+	// Pace is the time between steps, in whole microseconds. In each step every request gets a
+	// token. At 0 the model is as fast as Triton takes its responses.
 	Pace time.Duration
-	// Counts makes answers that tell whose they are, see [Token]. Python doesn't know it.
+	// Counts makes the tokens identify their request, see [Token]. Python doesn't support it.
 	Counts bool
-	// Context is how many tokens the model takes, 1,000,000 at 0.
+	// Context is the maximum number of tokens of a request; 0 means 1,000,000.
 	Context int
-	// Outputs says where they are made; empty for Host, the one that Python knows.
+	// Outputs is the memory in which outputs are allocated. Empty means Host, the only one that
+	// Python supports.
 	Outputs Memory
-	// Echo is a model of another kind: it gives its input back as output, a list of
-	// UINT8, and has none of the above.
+	// Echo selects another kind of model. It returns its input as output, a list of UINT8, and
+	// supports no other option.
 	Echo bool
 }
 
-// Memory is where a model makes its outputs.
+// Memory is the memory in which a model allocates its outputs.
 type Memory string
 
 const (
 	// Host is this machine's own memory.
 	Host Memory = "CPU"
-	// GPU is that of the first GPU, without which the model doesn't load.
+	// GPU is the memory of the first GPU. Without a GPU the model doesn't load.
 	GPU Memory = "GPU"
-	// Mislabelled is Host's, of which the model says that it is a GPU's: a defect.
+	// Mislabelled is Host's memory, which the model reports as a GPU's. This simulates a defect.
 	Mislabelled Memory = "MISLABELLED"
 )
 
-// Models are those of the bench: without a wait, at two paces, and the python one.
+// Models returns the models of the bench: one without a wait, two with a pace, and the python one.
 func Models() []Model {
 	return []Model{
 		{Name: "burst"},
@@ -67,8 +67,8 @@ func Models() []Model {
 	}
 }
 
-// Text is what every model answers with so many tokens, prompt aside. The token i,
-// from 0, is a space and a word.
+// Text returns the text of every model's response with this number of tokens. The token i, from 0,
+// is a space and a word.
 func Text(tokens int) string {
 	all := strings.Fields(words)
 	var text strings.Builder
@@ -78,10 +78,10 @@ func Text(tokens int) string {
 	return text.String()
 }
 
-// Repository makes a model repository in a folder, which it makes too. It builds
-// the backend, with g++, unless it lies in the source tree's cache. The working
-// directory must be in the source tree. The folder needs nothing outside: Triton
-// finds the backend beside the model. Several may be made at once.
+// Repository creates a model repository in a folder, and creates the folder. It builds the backend
+// with g++, unless the source tree's cache contains it. The working directory must be in the source
+// tree. The folder needs no files outside: Triton finds the backend beside the model. Repository
+// may be called concurrently.
 func Repository(ctx context.Context, dir string, models ...Model) error {
 	for _, m := range models {
 		if err := m.write(ctx, filepath.Join(dir, m.Name)); err != nil {
@@ -91,11 +91,11 @@ func Repository(ctx context.Context, dir string, models ...Model) error {
 	return nil
 }
 
-// Token is the token i, from 0, of a model that counts. It tells of the request what
-// came to the model: its prompt, and its id, which is empty for none.
+// Token returns the token i, from 0, of a model with Counts. It contains the prompt and the id of
+// the request as the model got them. The id is empty if the request has none.
 func Token(prompt, id string, i int) string { return fmt.Sprintf(" %s@%s/%d", prompt, id, i) }
 
-// Counted is what such a model answers.
+// Counted returns the text of a response of such a model.
 func Counted(prompt, id string, tokens int) string {
 	var text strings.Builder
 	for i := range tokens {
@@ -104,7 +104,7 @@ func Counted(prompt, id string, tokens int) string {
 	return text.String()
 }
 
-// Backend is the name of the Triton backend that runs the model.
+// Backend returns the name of the Triton backend that runs the model.
 func (m Model) Backend() string {
 	if m.Python {
 		return "python"
@@ -112,7 +112,7 @@ func (m Model) Backend() string {
 	return "burst"
 }
 
-// Words are those of the answers, separated by spaces.
+// Words returns the words of the responses, separated by spaces.
 func (Model) Words() string { return words }
 
 func (m Model) write(ctx context.Context, dir string) error {
@@ -160,8 +160,8 @@ func (m Model) writeConfig(path string) error {
 	return os.WriteFile(path, []byte(text.String()), 0o600)
 }
 
-// place copies: Triton refuses a backend that lies outside of the model's folder,
-// behind a link too.
+// place copies a file, because Triton refuses a backend outside of the model's folder, even behind
+// a link.
 func place(library, path string) error {
 	all, err := os.ReadFile(library)
 	if err != nil {

@@ -21,30 +21,30 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// gpu is a model that needs what the machine may not have.
+// gpu is the model that needs a GPU.
 const gpu = "burst_gpu"
 
-// prompt of every request.
+// prompt is the prompt of every request.
 const prompt = " A prompt \n of words. "
 
-// id of every request.
+// id is the id of every request.
 const id = "chatcmpl-7"
 
-// served are the models of the bench, and one that counts.
+// served returns the models of the bench, and one with Counts.
 func served() []burst.Model {
 	return append(burst.Models(), burst.Model{Name: "burst_counts", Counts: true, Pace: time.Millisecond})
 }
 
-// TestModels asks them as Trident does.
+// TestModels sends requests to the models as Trident does.
 func TestModels(t *testing.T) {
 	engine, cards := start(t)
 	for _, m := range served() {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Run("answers", func(t *testing.T) { answers(t, cards[m.Name], m) })
 			t.Run("refuses", func(t *testing.T) { refuses(t, cards[m.Name]) })
-			if m.Pace > 0 || m.Python { // flat out, tritonserver 2.51 ends by itself after one of some thirty
+			if m.Pace > 0 || m.Python { // without a pace, tritonserver 2.51 crashes after one of about thirty cancellations
 				t.Run("cancelled", func(t *testing.T) {
-					if m.Python { // which is as fast as it can be, too
+					if m.Python { // the python model has no pace either
 						tier.OnlySlow(t)
 					}
 					letsGo(t, engine, cards[m.Name])
@@ -107,8 +107,8 @@ func refuses(t *testing.T, card *catalog.Card) {
 	}
 }
 
-// letsGo leaves a stream that would last for years. The model can be unloaded
-// then, for which Triton waits until no request is left.
+// letsGo cancels a stream that would take years. Afterwards the model can be unloaded, for which
+// Triton waits until no request is in flight.
 func letsGo(t *testing.T, engine *triton.Engine, card *catalog.Card) {
 	t.Helper()
 	for _, err := range engine.Stream(t.Context(), encode(t, card, true, 1<<40)) {
@@ -140,7 +140,7 @@ func stateOf(t *testing.T, engine *triton.Engine, model string) string {
 	return "unknown"
 }
 
-// TestEcho gives bytes back as they were.
+// TestEcho checks that the echo model returns bytes unchanged.
 func TestEcho(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real Triton")
@@ -219,7 +219,7 @@ func cardsOf(t *testing.T, engine inference.Engine) map[string]*catalog.Card {
 	return cards
 }
 
-// answer is what came of a request. The reasons are those of all responses.
+// answer is the response to a request. The reasons are those of all its messages.
 type answer struct {
 	text, reasons  string
 	prompt, output int

@@ -1,4 +1,5 @@
-"""What the burst backend does, by Triton's python backend: words at a pace, with vLLM's tensors.
+"""The burst backend as a model of Triton's python backend: words at a pace,
+with vLLM's tensors.
 
 One thread steps all requests, as the loop of a real engine does.
 """
@@ -38,7 +39,8 @@ class TritonPythonModel:
         batch, due, ending = [], 0.0, False
         while batch or not ending:
             idle = not batch
-            # A busy engine takes what has come, an idle one waits for it.
+            # A busy engine takes the requests that have arrived; an idle one
+            # waits for the next request.
             while not ending and (not batch or not self.arrivals.empty()):
                 arrival = self.arrivals.get()
                 if arrival is None:
@@ -48,7 +50,7 @@ class TritonPythonModel:
             if idle:
                 due = time.monotonic()
             batch = [sequence for sequence in batch if not sequence.step(self.words)]
-            # Steps keep their beat; an engine that is late doesn't catch up.
+            # Steps are at fixed times. An engine that is late doesn't catch up.
             now = time.monotonic()
             due = max(due + self.pace, now)
             if batch and due > now:
@@ -56,7 +58,7 @@ class TritonPythonModel:
 
 
 class Sequence:
-    """A request under way."""
+    """A request in flight."""
 
     def __init__(self, request, sender):
         self.sender = sender
@@ -70,7 +72,7 @@ class Sequence:
         self.max_tokens = max_tokens(scalar(request, "sampling_parameters", b"{}"))
 
     def step(self, words):
-        """Makes a token. True when the request has ended."""
+        """Makes a token. Returns True if the request has ended."""
         if self.sender.is_cancelled():
             self.sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
             return True
@@ -99,14 +101,15 @@ RETURNED = ("finish_reason", "num_input_tokens", "num_output_tokens")
 
 
 def tensor(name, value):
-    """A tensor of one element; texts go as bytes."""
+    """Returns a tensor of one element; strings are encoded as bytes."""
     if isinstance(value, str):
         return pb_utils.Tensor(name, np.array([value.encode()], dtype=np.object_))
     return pb_utils.Tensor(name, np.array([value]))
 
 
 def scalar(request, name, default):
-    """The single element of an input, or default when the request lacks it."""
+    """Returns the single element of an input, or default if the request doesn't
+    have it."""
     found = pb_utils.get_input_tensor_by_name(request, name)
     return default if found is None else found.as_numpy().flat[0]
 

@@ -1,16 +1,15 @@
-// burst is a Triton backend for measuring: it answers with words from a list, one
-// response a token, as fast as the core takes them or at a pace, by the tensor
-// contract of Triton's vLLM backend. What surrounds it costs the same as with a
-// real engine, and the engine itself next to nothing.
+// burst is a Triton backend for measurements. It responds with words from a list, one response per token, as fast as
+// the core takes them or at a pace, with the tensor contract of Triton's vLLM backend. The code around the engine
+// costs the same as with a real engine, and the engine itself uses almost no CPU time.
 //
 // Parameters of a model's configuration:
-//   words          the words of every answer, in turn, separated by spaces
+//   words          the words of every response, repeated, separated by spaces
 //   counts         "true" for a model whose token i, from 0, is a space, the prompt, @, the request's id, a slash and
 //                  i instead
-//   pace_us        microseconds from step to step; 0 for no wait
-//   output_memory  where the outputs are made: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that is
-//                  said to be a GPU's
-// With the parameter "echo", which must be true, a model gives its first input back as "output" instead.
+//   pace_us        microseconds between steps; 0 for no wait
+//   output_memory  where the outputs are allocated: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that
+//                  is reported as a GPU's
+// With the parameter "echo", which must be true, a model returns its first input as "output" instead.
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -27,7 +26,7 @@
 namespace burst {
 namespace {
 
-// Parameter of the model's configuration, which must have it.
+// Parameter returns a parameter of the model's configuration. A missing parameter is a Failure.
 std::string Parameter(std::string_view config, const char* name) {
   std::optional<std::string> value = Json::Find(config, {"parameters", name, "string_value"});
   if (!value.has_value())
@@ -59,7 +58,7 @@ Settings Read(std::string_view config) {
   return settings;
 }
 
-// MakeEngine reads the model's configuration. None is what answers as an echo.
+// MakeEngine reads the model's configuration. It returns no engine for an echo model.
 std::unique_ptr<Engine> MakeEngine(TRITONBACKEND_Model* model) {
   TRITONSERVER_Message* message = nullptr;
   Must(TRITONBACKEND_ModelConfig(model, 1, &message));
@@ -75,7 +74,7 @@ std::unique_ptr<Engine> MakeEngine(TRITONBACKEND_Model* model) {
   return nullptr;
 }
 
-// Refuse answers a request with an error.
+// Refuse responds to a request with an error.
 void Refuse(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request, TRITONSERVER_Error* error) {
   TRITONBACKEND_Response* response = nullptr;
   LogIf(TRITONBACKEND_ModelInstanceReportStatistics(instance, request, false, 0, 0, 0, 0));
@@ -96,7 +95,7 @@ using burst::Sequence;
 
 extern "C" {
 
-// All else is hidden, so that no other library of the process gets in between.
+// All other symbols are hidden, so that symbols of other libraries in the process can't replace them.
 #pragma GCC visibility push(default)
 
 TRITONSERVER_Error* TRITONBACKEND_Initialize(TRITONBACKEND_Backend*) {

@@ -1,4 +1,4 @@
-// CUDA's runtime, opened when a model wants its outputs in a GPU's memory.
+// CUDA's runtime. It is opened if a model allocates its outputs in a GPU's memory.
 #ifndef BURST_CUDA_H
 #define BURST_CUDA_H
 
@@ -11,11 +11,11 @@
 
 namespace burst {
 
-// Cuda is memory of the first GPU in which outputs are made before they go where
-// Triton wants them. One thread may use it at a time.
+// Cuda is memory of the first GPU in which outputs are built before they are copied
+// to Triton's buffer. It isn't thread-safe.
 class Cuda {
  public:
-  // Fails where there is no CUDA runtime or no GPU.
+  // Throws a Failure if there is no CUDA runtime or no GPU.
   Cuda() {
     Resolve("cudaGetErrorString", &error_string_);
     Resolve("cudaSetDevice", &set_device_);
@@ -28,7 +28,8 @@ class Cuda {
   Cuda& operator=(const Cuda&) = delete;
   ~Cuda() { free_(memory_); }
 
-  // Copy puts bytes into the GPU's memory and from there into a buffer of any kind.
+  // Copy copies bytes into the GPU's memory and from there into a buffer of any
+  // kind.
   void Copy(const void* from, size_t size, void* to) {
     Choose();
     Reserve(size);
@@ -37,10 +38,10 @@ class Cuda {
   }
 
  private:
-  // cudaMemcpyDefault: CUDA sees by the addresses where they lie.
+  // cudaMemcpyDefault: CUDA detects the kind of memory from the addresses.
   static constexpr int kAnywhere = 4;
 
-  // Choose makes the GPU that of the calling thread.
+  // Choose selects the GPU for the calling thread.
   void Choose() { Check("no GPU for output_memory", set_device_(0)); }
 
   void Reserve(size_t size) {
@@ -56,13 +57,13 @@ class Cuda {
     if (code != 0) throw Failure(triton::kUnavailable, std::string(what) + ": CUDA: " + error_string_(code));
   }
 
-  // Resolve prefers the runtime that Triton itself has: it is in the global scope.
+  // Resolve prefers Triton's own runtime, which is in the global scope.
   template <typename Function>
   static void Resolve(const char* name, Function* function) {
     void* found = dlsym(RTLD_DEFAULT, name);
     for (const char* library : {"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
       if (found != nullptr) break;
-      void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);  // stays open
+      void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);  // it stays open
       if (opened != nullptr) found = dlsym(opened, name);
     }
     if (found == nullptr)

@@ -1,4 +1,4 @@
-// The other kind of model: one that gives a tensor back, at once.
+// The other kind of model, which returns a tensor at once.
 #ifndef BURST_ECHO_H
 #define BURST_ECHO_H
 
@@ -10,7 +10,7 @@
 
 namespace burst {
 
-// Copy makes an output of an input's datatype, shape and bytes.
+// Copy creates an output with an input's datatype, shape and bytes.
 inline void Copy(TRITONBACKEND_Input* input, TRITONBACKEND_Response* response, const char* name) {
   int type = 0;
   const int64_t* shape = nullptr;
@@ -35,8 +35,8 @@ inline void Copy(TRITONBACKEND_Input* input, TRITONBACKEND_Response* response, c
   }
 }
 
-// Echo answers a request with its input. It fails without having answered or let go
-// of the request.
+// Echo responds to a request with its input. If it throws, it has neither responded
+// to the request nor released it.
 inline void Echo(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request) {
   uint64_t began = Nanoseconds();
   TRITONBACKEND_Input* input = nullptr;

@@ -1,4 +1,4 @@
-// An engine with continuous batching: the shape of vLLM's, without the model.
+// An engine with continuous batching. It works like vLLM's, without the model.
 #ifndef BURST_ENGINE_H
 #define BURST_ENGINE_H
 
@@ -23,30 +23,30 @@ namespace burst {
 
 // Settings are the parameters of a model's configuration.
 struct Settings {
-  std::vector<std::string> words;  // of every answer in turn, each an element of a BYTES tensor
+  std::vector<std::string> words;  // of every response, repeated; each is an element of a BYTES tensor
   std::chrono::microseconds pace{0};
-  bool counts = false;       // tokens are the prompt, the id and their number instead
-  bool gpu = false;          // outputs are made in a GPU's memory
-  bool mislabelled = false;  // outputs are said to be there and aren't
+  bool counts = false;       // each token is the prompt, the id and its number instead
+  bool gpu = false;          // outputs are allocated in a GPU's memory
+  bool mislabelled = false;  // outputs are reported as a GPU's memory but are not
 };
 
-// Number is the single element of a UINT32 tensor.
+// Number returns the single element of a UINT32 tensor.
 inline std::string_view Number(const uint32_t& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
-// Element is a text as an element of a BYTES tensor: after its length.
+// Element returns a string as an element of a BYTES tensor: its length and its bytes.
 inline std::string Element(std::string_view text) {
   uint32_t length = static_cast<uint32_t>(text.size());
   std::string element(Number(length));
   return element.append(text);
 }
 
-// Sequence is a request under way. It owns the request until the last response,
-// and lets go of it before that one, so that who sees the end sees it counted.
+// Sequence is a request in flight. It owns the request and releases it before the last
+// response. So a client that has the last response sees the request in the statistics.
 class Sequence {
  public:
-  // Fails without having taken the request.
+  // If it throws, it hasn't taken ownership of the request.
   Sequence(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request)
       : ask(Ask::Of(request)), instance_(instance), request_(request), began_(Nanoseconds()) {
     Must(TRITONBACKEND_ResponseFactoryNew(&factory, request));
@@ -61,7 +61,7 @@ class Sequence {
     return cancelled;
   }
 
-  // Release counts the request, once, and lets go of it.
+  // Release counts the request once, and releases it.
   void Release(bool success) {
     if (request_ == nullptr) return;
     Count(instance_, request_, success, began_);
@@ -71,7 +71,7 @@ class Sequence {
 
   const Ask ask;
   TRITONBACKEND_ResponseFactory* factory = nullptr;
-  int64_t tokens = 0;  // made so far
+  int64_t tokens = 0;  // number of generated tokens
 
  private:
   TRITONBACKEND_ModelInstance* const instance_;
@@ -79,7 +79,7 @@ class Sequence {
   const uint64_t began_;
 };
 
-// Engine has one thread, which makes one token for each sequence in every step.
+// Engine has one thread, which generates one token for each sequence in every step.
 class Engine {
  public:
   explicit Engine(const Settings& settings)
@@ -115,13 +115,13 @@ class Engine {
     while (Admit(&batch, &next)) {
       batch.erase(std::remove_if(batch.begin(), batch.end(), [this](auto& sequence) { return Step(sequence.get()); }),
                   batch.end());
-      // Steps keep their beat; an engine that is late doesn't catch up.
+      // Steps are at fixed times. An engine that is late doesn't catch up.
       next = std::max(next + settings_.pace, Clock::now());
     }
   }
 
-  // Admit waits until the next step is due and takes the arrivals into the batch.
-  // False at the end.
+  // Admit waits until the next step is due and adds the arrived sequences to the batch.
+  // It returns false at the end.
   bool Admit(Batch* batch, Clock::time_point* next) {
     if (!batch->empty() && settings_.pace.count() > 0) std::this_thread::sleep_until(*next);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -134,7 +134,7 @@ class Engine {
     return !batch->empty();
   }
 
-  // Step makes a token. True when the sequence has ended.
+  // Step generates a token. It returns true if the sequence has ended.
   bool Step(Sequence* sequence) {
     bool ended = true;
     TRITONSERVER_Error* error = Guarded([&] { ended = Make(sequence); });
@@ -153,7 +153,7 @@ class Engine {
     return last;
   }
 
-  // Respond sends the newest token, or all where the request isn't for a stream.
+  // Respond sends the newest token, or all tokens if the request isn't a streaming one.
   void Respond(Sequence* sequence, bool last) {
     const Ask& ask = sequence->ask;
     TRITONBACKEND_Response* response = nullptr;
@@ -176,7 +176,7 @@ class Engine {
     Must(TRITONBACKEND_ResponseSend(response, last ? triton::kFinal : triton::kMore, nullptr));
   }
 
-  // Put makes an output of one element.
+  // Put creates an output of one element.
   void Put(TRITONBACKEND_Response* response, const char* name, int type, std::string_view element) {
     const int64_t shape[] = {1};
     TRITONBACKEND_Output* output = nullptr;
@@ -201,7 +201,7 @@ class Engine {
     Must(TRITONSERVER_BufferAttributesSetMemoryType(attributes, triton::kDeviceMemory));
   }
 
-  // Fail ends a sequence with an error, which it frees.
+  // Fail ends and frees a sequence with an error.
   void Fail(Sequence* sequence, TRITONSERVER_Error* error) {
     TRITONBACKEND_Response* response = nullptr;
     sequence->Release(false);
@@ -210,7 +210,8 @@ class Engine {
     TRITONSERVER_ErrorDelete(error);
   }
 
-  // Word is a token as an element, valid until the next one: one thread makes them all.
+  // Word returns a token as an element, valid until the next call. Only one thread
+  // calls it.
   const std::string& Word(const Sequence& sequence, int64_t index) {
     if (!settings_.counts) return settings_.words[index % settings_.words.size()];
     return counted_ = Element(" " + sequence.ask.prompt + "@" + sequence.ask.id + "/" + std::to_string(index));
@@ -232,7 +233,7 @@ class Engine {
   std::condition_variable wake_;
   Batch arrivals_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, because the thread uses the other members
 };
 
 }  // namespace burst

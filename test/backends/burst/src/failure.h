@@ -1,4 +1,5 @@
-// Failures inside the backend are exceptions, and Triton's errors at its border.
+// Failures inside the backend are exceptions. At the backend's border they
+// become Triton's errors.
 #ifndef BURST_FAILURE_H
 #define BURST_FAILURE_H
 
@@ -9,13 +10,14 @@
 
 namespace burst {
 
-// Failure has the code and the text of an error of Triton's.
+// Failure has the code and the message of a Triton error.
 struct Failure : std::runtime_error {
   Failure(int code, const std::string& message) : std::runtime_error(message), code(code) {}
   int code;
 };
 
-// Must throws Triton's error, which it frees, if there is one.
+// Must throws a Triton error as a Failure, and frees it. It does nothing without
+// an error.
 inline void Must(TRITONSERVER_Error* error) {
   if (error == nullptr) return;
   Failure failure(TRITONSERVER_ErrorCode(error), TRITONSERVER_ErrorMessage(error));
@@ -23,20 +25,21 @@ inline void Must(TRITONSERVER_Error* error) {
   throw failure;
 }
 
-// Log is for what nobody can be told.
+// Log writes messages about failures that can't be returned to a client.
 inline void Log(const std::string& message) {
   TRITONSERVER_Error* error = TRITONSERVER_LogMessage(triton::kLogError, "burst", 0, message.c_str());
   if (error != nullptr) TRITONSERVER_ErrorDelete(error);
 }
 
-// LogIf is for calls whose failure changes nothing.
+// LogIf logs the error of a call whose failure has no consequence.
 inline void LogIf(TRITONSERVER_Error* error) {
   if (error == nullptr) return;
   Log(TRITONSERVER_ErrorMessage(error));
   TRITONSERVER_ErrorDelete(error);
 }
 
-// Guarded runs what may throw and gives Triton its error.
+// Guarded runs a function that may throw, and returns its Failure as a Triton
+// error.
 template <typename Function>
 TRITONSERVER_Error* Guarded(Function function) {
   try {

@@ -1,4 +1,4 @@
-// A reader of single values in JSON: of a model's configuration and of sampling
+// A reader of single values in JSON, for a model's configuration and for sampling
 // parameters.
 #ifndef BURST_JSON_H
 #define BURST_JSON_H
@@ -14,9 +14,10 @@ namespace burst {
 
 class Json {
  public:
-  // Find gives the number, word or text at the path of keys, nothing where a key is
-  // missing or its value is null. Texts stand as in the source: the keys and values
-  // looked for have no escapes. What isn't JSON on the way there is a Failure.
+  // Find returns the number, word or string at the path of keys, or nothing if a
+  // key is missing or its value is null. Strings are returned as in the source,
+  // because the expected keys and values contain no escapes. Invalid JSON before
+  // the value is a Failure.
   static std::optional<std::string> Find(std::string_view source, std::initializer_list<std::string_view> path) {
     Json json(source);
     for (std::string_view key : path)
@@ -31,7 +32,7 @@ class Json {
 
   [[noreturn]] static void Fail() { throw Failure(triton::kInvalid, "a parameter isn't valid JSON"); }
 
-  // Next is the next character that isn't white space.
+  // Next returns the next character that isn't white space.
   char Next() {
     size_t space = rest_.find_first_not_of(" \t\r\n");
     if (space == std::string_view::npos) Fail();
@@ -49,7 +50,7 @@ class Json {
     if (!Take(wanted)) Fail();
   }
 
-  // Enter moves to the value of a key of the object that comes next.
+  // Enter moves to the value of a key in the next object.
   bool Enter(std::string_view key) {
     Expect('{');
     if (Take('}')) return false;
@@ -74,7 +75,7 @@ class Json {
     Fail();
   }
 
-  // Word is a number, true, false or null.
+  // Word returns a number, true, false or null.
   std::string_view Word() {
     Next();
     size_t end = rest_.find_first_of(",]} \t\r\n");
@@ -89,7 +90,7 @@ class Json {
     return cut;
   }
 
-  // Skip passes over a value of any kind.
+  // Skip skips a value of any kind.
   void Skip() {
     int depth = 0;
     do {

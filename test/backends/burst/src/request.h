@@ -1,4 +1,4 @@
-// What a request asks for: the inputs of the vLLM contract, and its id.
+// The inputs of a request in the vLLM contract, and its id.
 #ifndef BURST_REQUEST_H
 #define BURST_REQUEST_H
 
@@ -17,9 +17,9 @@ namespace burst {
 
 // Ask has the contract's defaults.
 struct Ask {
-  std::string id;  // the request's, empty for none
+  std::string id;  // of the request; empty for none
   std::string prompt;
-  uint32_t prompt_tokens = 0;  // its words
+  uint32_t prompt_tokens = 0;  // number of its words
   int64_t max_tokens = 16;
   bool stream = false;
   bool exclude_input = true;
@@ -27,7 +27,8 @@ struct Ask {
   bool input_tokens = false;
   bool output_tokens = false;
 
-  // Of copies the id and the inputs of a request, and fails at what the model can't honour.
+  // Of copies the id and the inputs of a request. It throws a Failure for unsupported
+  // values.
   static Ask Of(TRITONBACKEND_Request* request);
 
  private:
@@ -35,7 +36,7 @@ struct Ask {
   void Sampling(const std::string& json);
 };
 
-// Words counts what stands between white space.
+// Words counts the words separated by white space.
 inline uint32_t Words(std::string_view text) {
   uint32_t words = 0;
   bool inside = false;
@@ -47,7 +48,7 @@ inline uint32_t Words(std::string_view text) {
   return words;
 }
 
-// Bytes are those of an input, which has them in any number of buffers.
+// Bytes returns the bytes of an input, which may be in several buffers.
 inline std::string Bytes(TRITONBACKEND_Input* input, uint32_t buffers) {
   std::string all;
   for (uint32_t i = 0; i < buffers; i++) {
@@ -77,7 +78,7 @@ inline void Ask::Take(std::string_view name, TRITONBACKEND_Input* input) {
     if (name == "return_num_output_tokens") output_tokens = value;
     return;
   }
-  // One element, after its length.
+  // One element: its length and its bytes.
   uint32_t length = 0;
   if (bytes.size() >= sizeof length) std::memcpy(&length, bytes.data(), sizeof length);
   if (bytes.size() != sizeof length + length)

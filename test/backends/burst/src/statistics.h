@@ -1,4 +1,4 @@
-// What Triton's statistics are told of a request.
+// Reports requests to Triton's statistics.
 #ifndef BURST_STATISTICS_H
 #define BURST_STATISTICS_H
 
@@ -15,7 +15,7 @@ inline uint64_t Nanoseconds() {
   return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
 }
 
-// Count tells of a request that began then and has ended.
+// Count reports a request that began at this time and has ended.
 inline void Count(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request, bool success, uint64_t began) {
   uint64_t now = Nanoseconds();
   LogIf(TRITONBACKEND_ModelInstanceReportStatistics(instance, request, success, began, began, now, now));

@@ -1,13 +1,13 @@
 // The part of Triton's C API (server API 1.34, backend API 1.19) that the backend
 // uses, declared here by signature. Triton resolves the functions when it opens
-// the backend, so that building it needs nothing of Triton's.
+// the backend, so the build needs no files of Triton.
 #ifndef BURST_TRITON_H
 #define BURST_TRITON_H
 
 #include <cstddef>
 #include <cstdint>
 
-// Handles that only Triton looks into.
+// Opaque handles of Triton.
 struct TRITONSERVER_Error;
 struct TRITONSERVER_Message;
 struct TRITONSERVER_BufferAttributes;
@@ -22,7 +22,7 @@ struct TRITONBACKEND_Output;
 
 namespace triton {
 
-// Enumerations cross the API as int.
+// Enumerations are int in the API.
 enum : int { kLogError = 2 };
 enum : int { kInternal = 1, kInvalid = 3, kUnavailable = 4, kUnsupported = 5 };
 enum : int { kBool = 1, kUint32 = 4, kBytes = 13 };
@@ -30,7 +30,7 @@ enum : int { kHostMemory = 0, kPinnedMemory = 1, kDeviceMemory = 2 };
 enum : uint32_t { kReleaseAll = 1 };
 enum : uint32_t { kMore = 0, kFinal = 1 };
 
-// The backend API that must be there at least, for ResponseFactoryIsCancelled.
+// The minimum version of the backend API, for ResponseFactoryIsCancelled.
 enum : uint32_t { kApiMajor = 1, kApiMinor = 15 };
 
 }  // namespace triton
