@@ -21,13 +21,13 @@ import (
 	"time"
 )
 
-// clone is a folder with our scripts in it, as a clone has them.
+// clone is a folder with the project's scripts in the places of a clone.
 type clone struct {
 	dir string
 	env []string
 }
 
-// greeting is the setup of the clones: it installs the package of wheel.
+// greeting is the setup script of the clones. It installs the package of wheel.
 const greeting = `#!/usr/bin/env bash
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
@@ -37,7 +37,7 @@ environment .venv "1 kB" python3 requirements.txt finish
 sweep_cache
 `
 
-// newClone makes a clone. Its pip knows the packages in the folder wheels alone.
+// newClone creates a clone. Its pip finds only the packages in the folder wheels.
 func newClone(t *testing.T, cache, wheels string) clone {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func (c clone) run(name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// interrupt starts the clone's setup, and kills it and its children once it makes the environment.
+// interrupt starts the clone's setup, and kills it and its children while it creates the environment.
 func (c clone) interrupt(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(c.dir, "tools", "setup.sh"))
@@ -107,7 +107,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// wheel makes a Python package with one module, greeting, and returns its requirement.
+// wheel creates a Python package with one module, greeting, and returns its requirement.
 func wheel(t *testing.T, folder string) string {
 	t.Helper()
 	var archive bytes.Buffer
@@ -133,7 +133,7 @@ func wheel(t *testing.T, folder string) string {
 	return fmt.Sprintf("greeting==1.0 --hash=sha256:%x\n", sha256.Sum256(archive.Bytes()))
 }
 
-// age makes a file or folder look as if it was last used 100 days ago.
+// age sets the times of a file or folder to 100 days ago.
 func age(t *testing.T, path string) {
 	t.Helper()
 	past := time.Now().AddDate(0, 0, -100)
@@ -156,7 +156,7 @@ func TestCachedEnvironments(t *testing.T) {
 		t.Fatalf("the interrupted setup left %v, %v", partial, err)
 	}
 
-	// Both start on what the interrupted one has left: one of them installs, the other waits.
+	// Both clones start after the interrupted setup: one installs the environment, the other waits.
 	var outs [2]string
 	var errs [2]error
 	var both sync.WaitGroup
@@ -177,7 +177,7 @@ func TestCachedEnvironments(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 
-	// Changed requirements make another environment, of the same download.
+	// Changed requirements create another environment from the same download.
 	write(t, filepath.Join(clones[0].dir, "requirements.txt"), "# changed\n"+requirement)
 	clones[0].want(t, "downloaded 0 packages, 0 MB, and took 1 from the cache", "setup.sh")
 	changed := clones[0].environment(t)
@@ -185,7 +185,7 @@ func TestCachedEnvironments(t *testing.T) {
 		t.Error("changed requirements have the environment of the old ones")
 	}
 
-	// What wasn't used for long is removed, and what is used stays.
+	// Unused entries are removed after some time; used entries stay.
 	age(t, first)
 	age(t, changed)
 	clones[0].want(t, ".venv: up to date", "setup.sh")
@@ -197,7 +197,7 @@ func TestCachedEnvironments(t *testing.T) {
 	}
 }
 
-// TestCacheFolder names a folder with a user's files as the cache.
+// TestCacheFolder checks that a folder with a user's files isn't accepted as the cache.
 func TestCacheFolder(t *testing.T) {
 	cache := t.TempDir()
 	write(t, filepath.Join(cache, "bin", "mine"), "mine")
@@ -210,7 +210,7 @@ func TestCacheFolder(t *testing.T) {
 	}
 }
 
-// pageLock is the lock file of a page that has one package by its folder, and one as an archive.
+// pageLock is the lock file of a page that depends on one package in a folder, and on one in an archive.
 const pageLock = `{"name": "page", "lockfileVersion": 3, "requires": true, "packages": {
 	"": {"name": "page", "dependencies": {"client": "file:../client", "part": "file:part.tgz"}},
 	"../client": {"name": "client", "version": "1.0.0"},
@@ -218,7 +218,7 @@ const pageLock = `{"name": "page", "lockfileVersion": 3, "requires": true, "pack
 	"node_modules/part": {"version": "1.0.0", "resolved": "file:part.tgz"}
 }}`
 
-// writePage writes that page, beside its client, into a clone.
+// writePage writes the page and its client into a clone.
 func writePage(t *testing.T, c clone, client string) {
 	t.Helper()
 	write(t, filepath.Join(c.dir, "client", "package.json"), `{"name": "client", "version": "1.0.0", "main": "index.js"}`)
@@ -245,7 +245,8 @@ func writePage(t *testing.T, c clone, client string) {
 	write(t, filepath.Join(c.dir, "page", "part.tgz"), archive.String())
 }
 
-// TestCachedModules installs packages of npm in clones that share a cache. A package in the clone's own folders stays there.
+// TestCachedModules installs npm packages in clones that share a cache. Packages in the clone's own folders are not
+// cached.
 func TestCachedModules(t *testing.T) {
 	program, err := filepath.Abs(tool(t, "node"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package deploy holds the files of deploy/ to what their readers take: compose's
-// own library, systemd, hadolint and promtool.
+// Package deploy checks the files of deploy/ with the programs that read them: compose's own
+// library, systemd, hadolint and promtool.
 package deploy
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const root = "../.."
 
-// tool gives the path of a tool that setup installs for tests, or of the system's.
+// tool returns the path of a tool that setup installs for tests, or of the system's.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(root, ".venv-test", "bin", name)
@@ -34,7 +34,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// optional does so with a tool that only the system may have.
+// optional is like tool for a tool that setup doesn't install. If it is missing, the test is
+// skipped.
 func optional(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -44,7 +45,7 @@ func optional(t *testing.T, name string) string {
 	return path
 }
 
-// quiet runs a tool that says nothing of good files.
+// quiet runs a tool that prints nothing if the files are valid.
 func quiet(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if text, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil || len(bytes.TrimSpace(text)) > 0 {
@@ -69,8 +70,8 @@ func TestScripts(t *testing.T) {
 	quiet(t, tool(t, "shellcheck"), append(glob(t, "tools/*.sh"), glob(t, ".ci/run")...)...)
 }
 
-// TestUnit has systemd read the unit, with a program in the place of Trident that
-// this machine has. Of unknown keys it only warns.
+// TestUnit checks the unit with systemd, with an existing program instead of Trident. systemd only
+// warns about unknown keys, so the test fails on any output.
 func TestUnit(t *testing.T) {
 	systemd := optional(t, "systemd-analyze")
 	text, err := os.ReadFile(filepath.Join(root, "deploy/systemd/trident.service"))
@@ -102,8 +103,8 @@ func project(t *testing.T, models string) (*types.Project, error) {
 	return options.LoadProject(t.Context())
 }
 
-// TestCompose reads the file as docker compose does, which refuses unknown keys, and
-// looks for what must not get lost.
+// TestCompose reads the file as docker compose does, which refuses unknown keys, and checks the
+// required settings.
 func TestCompose(t *testing.T) {
 	p, err := project(t, t.TempDir())
 	if err != nil {
@@ -138,7 +139,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestMounts wants what the containers get to see to be there.
+// TestMounts checks that the files that the containers mount exist.
 func TestMounts(t *testing.T) {
 	p, err := project(t, t.TempDir())
 	if err != nil {
@@ -164,7 +165,7 @@ func exists(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// TestCollector wants each part that a pipeline names to be there, and no other.
+// TestCollector checks that each part that a pipeline names is defined, and that no other part is.
 func TestCollector(t *testing.T) {
 	type parts = map[string]any
 	var config struct {
@@ -198,7 +199,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestProvisioning holds Grafana's files, as far as Trident's depend on them.
+// TestProvisioning checks the parts of Grafana's files that Trident's dashboard depends on.
 func TestProvisioning(t *testing.T) {
 	var sources struct {
 		APIVersion  int `yaml:"apiVersion"`
@@ -238,8 +239,8 @@ func decode(t *testing.T, path string, to any) {
 	}
 }
 
-// TestPrometheus has promtool read the configuration, with the rules beside it as
-// the container has them.
+// TestPrometheus checks the configuration with promtool, with the rules beside it as in the
+// container.
 func TestPrometheus(t *testing.T) {
 	var config struct {
 		Global        map[string]string
