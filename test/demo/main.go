@@ -1,6 +1,6 @@
-// Command demo is what `make run` starts: Trident with the demo models in its
-// own process. It says when they are served, and leaves nothing when it ends,
-// however that comes.
+// Command demo is the program that `make run` starts: Trident with in-process Triton and the demo
+// models. It prints when the models are ready. It leaves no process or shared memory, however it
+// ends.
 package main
 
 import (
@@ -27,8 +27,8 @@ func main() {
 	models := flag.String("models", "models", "model repository")
 	trident := flag.String("trident", "bin/trident", "the trident binary")
 	flag.Parse()
-	// Interrupt from a terminal reaches the whole process group; Trident is in a
-	// group of its own, so that it hears of it once, from here.
+	// A terminal sends an interrupt to the whole process group. Trident has its own group, so that
+	// it gets the signal only once, from this program.
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	d := demo{port: *port, models: *models, trident: *trident, readyTimeout: time.Minute}
 	err := d.run(ctx)
@@ -42,19 +42,19 @@ func main() {
 type demo struct {
 	port    int
 	models  string
-	trident string // the binary
-	// readyTimeout bounds Trident's start, which ends when the models serve.
+	trident string // path of the binary
+	// readyTimeout bounds Trident's start, which ends when the models are ready.
 	readyTimeout time.Duration
 }
 
-// What Trident gets to end: its requests, and then Triton and all models.
+// Time limits of Trident's stop: of its requests, and of Triton and all models afterwards.
 const (
 	shutdownTimeout = 5 * time.Second
 	grace           = shutdownTimeout + 10*time.Second
 )
 
-// run starts Trident, and returns when it has ended. The end of the context is
-// how a user ends it, and no error.
+// run starts Trident, and returns when it has ended. The end of the context, by which a user stops
+// it, is not an error.
 func (d demo) run(ctx context.Context) error {
 	cmd := exec.Command(d.trident, "--host=127.0.0.1", "--openai-port="+strconv.Itoa(d.port), //nolint:gosec,noctx // our own binary; it is stopped below, in order
 		"--model-repository="+d.models, "--shutdown-timeout="+shutdownTimeout.String())
@@ -77,10 +77,10 @@ func (d demo) run(ctx context.Context) error {
 			d.greet()
 			break
 		}
-		_ = cmd.Process.Signal(syscall.SIGTERM) // fails when it has ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
 		failed := <-exited
 		if ctx.Err() != nil {
-			return nil // stopped while starting
+			return nil // stopped during the start
 		}
 		return errors.Join(fmt.Errorf("%w; the lines above say why", err), failed)
 	case err := <-exited:
@@ -102,7 +102,7 @@ func ended(err error) error {
 	return nil
 }
 
-// checkPort finds a busy port before the models take their seconds to load.
+// checkPort detects a busy port before the models load, which takes seconds.
 func (d demo) checkPort(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.address())
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -116,8 +116,7 @@ func (d demo) checkPort(ctx context.Context) error {
 
 func (d demo) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.port)) }
 
-// awaitReady waits until Trident says that it is ready; an error holds its last
-// answer.
+// awaitReady waits until Trident is ready. An error contains its last response.
 func (d demo) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.readyTimeout)
 	defer cancel()
@@ -139,8 +138,7 @@ func (d demo) awaitReady(ctx context.Context) error {
 	}
 }
 
-// health asks once, and gives what stands in the way of readiness: empty for
-// nothing.
+// health sends one readiness request. It returns the reason why Trident isn't ready, or "".
 func (d demo) health(ctx context.Context) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.address()+"/health/ready", http.NoBody)
 	if err != nil {

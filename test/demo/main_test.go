@@ -23,8 +23,8 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// standIn makes the test's own binary the trident of a demo: it holds the health
-// that this one tells, or how it ends.
+// standIn makes the test's own binary the trident of a demo. Its value is the health that the
+// program reports, or how it ends.
 const standIn = "TRIDENT_TEST_STANDIN"
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveHealth is a program that takes the flags of trident and ends when it is
-// told to, or with an error.
+// serveHealth is a program that accepts the flags of trident. It ends on a signal, or with an
+// error.
 func serveHealth(health string) error {
 	if health == "broken" {
 		return errors.New("no library")
@@ -78,11 +78,11 @@ func TestRun(t *testing.T) {
 	tests := []struct {
 		name   string
 		health string
-		// patience is how long Trident may take; 0 for long.
+		// patience is the time limit of Trident's start; 0 for a long one.
 		patience time.Duration
-		// then is what happens when it answers.
+		// then is called when Trident responds.
 		then func(t *testing.T, d demo, stop context.CancelFunc)
-		want []string // in the error; none for no error
+		want []string // parts of the error; none for no error
 	}{
 		{
 			name: "interrupted when ready", health: "ready",
@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// awaitAnswer waits until Trident answers at all.
+// awaitAnswer waits until Trident responds to any request.
 func awaitAnswer(t *testing.T, d demo) {
 	t.Helper()
 	if !pause.Until(time.Minute, func() bool { _, err := d.health(t.Context()); return err == nil }) {
@@ -138,7 +138,7 @@ func awaitAnswer(t *testing.T, d demo) {
 	}
 }
 
-// TestNeverReady: the error tells what Trident said last.
+// TestNeverReady checks that the error contains Trident's last response.
 func TestNeverReady(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -153,7 +153,7 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// itself is the test's binary.
+// itself returns the path of the test's binary.
 func itself(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
