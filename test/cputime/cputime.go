@@ -1,5 +1,5 @@
-// Package cputime measures CPU time for tests that hold work to a bound. Wall-clock time
-// depends on other processes, CPU time doesn't. Bounds of CPU time belong to the tests.
+// Package cputime measures CPU time for tests with a CPU time limit. Wall-clock time depends on
+// other processes, CPU time doesn't. The limits belong to the tests.
 package cputime
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of returns the CPU time that the calling thread spends in work. Goroutines that work
-// starts aren't included.
+// Of returns the CPU time that the calling thread uses in work. Goroutines that work starts aren't
+// included.
 func Of(tb testing.TB, work func()) time.Duration {
 	tb.Helper()
 	runtime.LockOSThread()

@@ -1,6 +1,5 @@
-// Package pause waits in tests and in the programs that measure: for a time, or for a
-// condition that another goroutine or process makes true. It knows nothing of what is
-// waited for, and what a wait in vain means is the caller's to say.
+// Package pause waits in tests and in measuring programs: for a time, or for a condition that
+// another goroutine or process makes true. The caller decides what an unmet condition means.
 package pause
 
 import (
@@ -8,7 +7,7 @@ import (
 	"time"
 )
 
-// every is the time between two looks at a condition.
+// every is the time between two checks of a condition.
 const every = 5 * time.Millisecond
 
 // For waits for a duration. It returns ctx's error if ctx ends first, or has ended before.
@@ -26,8 +25,8 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Until waits for a condition, and reports whether it was met within the limit. It checks
-// the condition at once, every 5 ms, and once more after the limit.
+// Until waits for a condition, and reports whether it was met within the limit. It checks the
+// condition at once, every 5 ms, and once more after the limit.
 func Until(limit time.Duration, met func() bool) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()

@@ -34,7 +34,7 @@ func TestFor(t *testing.T) {
 func TestUntil(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		after time.Duration // the condition is met then
+		after time.Duration // time until the condition is met
 		met   bool
 		took  time.Duration
 	}{

@@ -2,6 +2,6 @@
 
 package tier
 
-// Race reports whether the tests were built with the race detector. It slows Go's side of a
-// comparison down, and pools keep less under it: times and memory then have other bounds.
+// Race reports whether the tests were built with the race detector. It slows Go code down, and
+// pools keep fewer objects. So comparisons of time and memory have other limits.
 const Race = false

@@ -1,6 +1,6 @@
-// Package tier reports to tests which tier of the checks runs: the check tier at each
-// change, or the slow tier, in which the same tests read larger inputs and further tests
-// run. CONTRIBUTING.md describes the tiers.
+// Package tier reports to tests which tier of the checks runs: the check tier at each change, or
+// the slow tier. In the slow tier the same tests read larger inputs, and additional tests run.
+// CONTRIBUTING.md describes the tiers.
 package tier
 
 import (
@@ -31,8 +31,8 @@ func Size[T any](check, slow T) T {
 	return check
 }
 
-// BenchSize returns the size of a benchmark's input: a small one in runs that measure
-// coverage, as those of the unit suite, where a benchmark only has to run.
+// BenchSize returns the size of a benchmark's input: the small one in runs that measure coverage,
+// such as those of the unit suite, in which a benchmark only has to run.
 func BenchSize[T any](small, measured T) T {
 	if testing.CoverMode() != "" {
 		return small
@@ -40,10 +40,10 @@ func BenchSize[T any](small, measured T) T {
 	return measured
 }
 
-// Computes skips a test of the check tier that was built with the race detector. It is for
-// tests that compute in one goroutine for seconds: the race detector makes them up to
-// twenty times as long and has nothing to find. The unit suite runs their packages
-// without it too (Computes in test/suite/suites.go), the slow tier runs them with it.
+// Computes skips a test in the check tier if it was built with the race detector. It is for tests
+// that compute in one goroutine for seconds: the race detector makes them up to twenty times slower
+// and has nothing to detect. The unit suite also runs their packages without the race detector
+// (Computes in test/suite/suites.go); the slow tier runs them with it.
 func Computes(tb testing.TB) {
 	tb.Helper()
 	if Race && !Slow() {
