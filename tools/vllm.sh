@@ -125,7 +125,7 @@ stop() {
     say "stopped"
 }
 
-# run_tests TARGET runs make TARGET. test-vllm prints the number of passed tests at the end.
+# run_tests TARGET runs make TARGET, and prints the number of passed tests of test-vllm.
 run_tests() {
     local log=$home/test.log
     make -C "$repo" --no-print-directory "$1" 2>&1 | tee "$log"

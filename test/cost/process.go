@@ -97,8 +97,8 @@ func (p *process) tell(command string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 }
 
-// resident returns the memory of the process that is in RAM, in bytes, and the peak of it
-// since the last call of resetPeak.
+// resident returns the resident memory of the process in bytes, and its peak since the last call of
+// resetPeak.
 func (p *process) resident() (now, peak int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	if err != nil {

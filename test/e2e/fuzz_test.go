@@ -132,7 +132,7 @@ func schemathesis(t *testing.T, s *trident, cases int, phases string, env []stri
 	}
 }
 
-// footprint is what an idle process holds.
+// footprint is the resources of an idle process.
 type footprint struct {
 	goroutines     int
 	heap, resident int // bytes

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorded is what `go test -json` prints of two packages, shortened.
+// recorded is the output of `go test -json` for two packages, shortened.
 const recorded = `{"Action":"start","Package":"github.com/trident-inference/trident/services/a"}
 {"Action":"run","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne"}
 {"Action":"pass","Package":"github.com/trident-inference/trident/services/a","Test":"TestOne/x/deep","Elapsed":0.1}

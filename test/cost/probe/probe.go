@@ -33,7 +33,7 @@ const (
 
 const usual, tenth = 100, 10
 
-// Listen answers commands on the socket.
+// Listen executes commands from the socket.
 func Listen() error {
 	path := os.Getenv(Variable)
 	if path == "" {

@@ -16,7 +16,7 @@ import { TextStream } from "./stream.js";
 export interface TridentOptions {
   /** Address of the server, such as https://models.example. No effect if transport is set. */
   baseUrl?: string;
-  /** API key, sent as `Authorization: Bearer …`. */
+  /** API key of the server, or of a proxy in front of it, sent as `Authorization: Bearer …`. */
   apiKey?: string;
   /** Headers of each call. */
   headers?: HeadersInit;

@@ -871,9 +871,9 @@ type ChatRequest struct {
 	// False ends a choice after its first tool call. Unset is true.
 	ParallelToolCalls *bool `protobuf:"varint,32,opt,name=parallel_tool_calls,json=parallelToolCalls,proto3,oneof" json:"parallel_tool_calls,omitempty"`
 	// How long a reasoning model thinks: none, minimal, low, medium, high, xhigh or
-	// max. Chat templates that read reasoning_effort get the value; templates that
-	// read enable_thinking support none. For other models the server refuses all
-	// values except medium. Empty is the model's default.
+	// max. Chat templates that read reasoning_effort get the value. For other
+	// templates the server accepts only medium, which has no effect, and, if they
+	// read enable_thinking, none. Empty is the model's default.
 	ReasoningEffort string `protobuf:"bytes,33,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	// Additional variables for the chat template, such as enable_thinking. The value
 	// is a JSON object as a string, whose keys keep their order. Empty means no

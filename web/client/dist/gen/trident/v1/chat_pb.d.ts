@@ -538,9 +538,9 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
     parallelToolCalls?: boolean | undefined;
     /**
      * How long a reasoning model thinks: none, minimal, low, medium, high, xhigh or
-     * max. Chat templates that read reasoning_effort get the value; templates that
-     * read enable_thinking support none. For other models the server refuses all
-     * values except medium. Empty is the model's default.
+     * max. Chat templates that read reasoning_effort get the value. For other
+     * templates the server accepts only medium, which has no effect, and, if they
+     * read enable_thinking, none. Empty is the model's default.
      *
      * @generated from field: string reasoning_effort = 33;
      */
