@@ -869,8 +869,11 @@ export declare const ToolModeSchema: GenEnum<ToolMode>;
  *   - INVALID_ARGUMENT: a field is out of range or not supported by the model, or the
  *     prompt exceeds the model's context.
  *   - NOT_FOUND: the model is unknown.
- *   - RESOURCE_EXHAUSTED: the server is overloaded. The client may retry later.
- *   - UNAVAILABLE: the server or the model is not ready or has stopped.
+ *   - UNAUTHENTICATED: the API key is missing or invalid.
+ *   - PERMISSION_DENIED: the API key or the request's host isn't allowed.
+ *   - RESOURCE_EXHAUSTED: the client exceeded one of its limits. It may retry later.
+ *   - UNAVAILABLE: the server is overloaded, or the server or the model isn't ready or
+ *     has stopped. The client may retry later.
  *   - DEADLINE_EXCEEDED: the time limit of the caller or of the server has passed.
  *
  * If the client cancels the call or disconnects, the model stops.
