@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/test/cost/probe"
 )
 
-// meter measures the cost of requests in one process.
+// meter measures the cost of requests to one process.
 type meter struct {
 	client  *client
 	process *process
