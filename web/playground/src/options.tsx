@@ -12,7 +12,7 @@ const beside = window.matchMedia("(min-width: 70rem)");
 export const optionsShown = signal(beside.matches);
 beside.addEventListener("change", () => (optionsShown.value = beside.matches));
 
-/** Range of each numeric field, and the value that has no effect, for models without a default. */
+/** Range of each numeric field, and the placeholder for models without a default. */
 const fields: { name: NumberName; label: string; min: number; max?: number; step: number; otherwise: string }[] = [
   { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "the engine's" },
   { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "the engine's" },
