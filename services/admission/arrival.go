@@ -23,7 +23,7 @@ import (
 //
 // Methods may be called concurrently. On a nil Arrival they do nothing.
 type Arrival struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // an arrival is a context
 
 	controller *Controller
 	party      Party
@@ -62,8 +62,8 @@ func (a *Controller) Arrive(ctx context.Context) *Arrival {
 }
 
 // Guard refuses requests while the server is overloaded. It is called before a request is
-// read, and again before more bytes of it are read. Its argument is what the party holds,
-// these bytes included. Its error is nil or [*inference.Error]. It must be fast and safe for
+// read, and again before more bytes of it are read. Its argument is the party's holding,
+// including these bytes. Its error is nil or [*inference.Error]. It must be fast and safe for
 // concurrent use.
 type Guard func(held Holding) error
 

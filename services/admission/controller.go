@@ -347,7 +347,7 @@ func (a *Controller) leave(t *Ticket) {
 	a.back(t)
 }
 
-// Draining is closed when no more requests are admitted.
+// Draining returns a channel that is closed when no more requests are admitted.
 func (a *Controller) Draining() <-chan struct{} { return a.draining }
 
 // MaxInFlight returns the maximum number of requests in flight. 0 means no limit.

@@ -76,7 +76,7 @@ func newCrowd(t *testing.T, b admission.Bounds, models ...string) *crowd {
 	return c
 }
 
-// patience ends a request that is served or queued though it should not be. Without a limit
+// patience ends a request that is served or queued although it should not be. Without a limit
 // the test would wait for the request until the time limit of all tests.
 const patience = 24 * time.Hour
 

@@ -14,7 +14,7 @@ import (
 // of requests without a key.
 type Party struct {
 	Client  string
-	Address netip.Addr // IPv4 address, or the first one of an IPv6 /64 network
+	Address netip.Addr // IPv4 address, or the first address of an IPv6 /64 network
 }
 
 // String returns the party as logs show it.

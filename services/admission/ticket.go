@@ -11,7 +11,7 @@ import (
 // Ticket is a request's slot and its context. The context ends when the client disconnects, at the
 // deadline, or when the server shuts down.
 type Ticket struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // a ticket is a context
 
 	// Measure of the request. Its owner begins and ends it. A change of models has none.
 	Measure metering.Measure

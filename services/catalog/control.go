@@ -27,7 +27,7 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 		return nil, err
 	}
 	switch {
-	case !held.listed: // Triton's message; a name that is a path can't reach the repository here
+	case !held.listed: // Triton's message; unlisted names never reach the repository, where names are paths
 		return nil, held.refuse(ctx, inference.ReasonModelNotFound, "failed to load '%s', failed to poll from model repository", name)
 	case held.state == inference.ModelReady:
 		return nil, held.refuse(ctx, inference.ReasonModelLoaded, "the model `%s` is already loaded", name)
@@ -108,7 +108,7 @@ func errBusy(name string, state inference.ModelState) *inference.Error {
 type holding struct {
 	name       string
 	engine     inference.Engine
-	repository inference.Repository // the engine's
+	repository inference.Repository // the repository of engine
 	listed     bool
 	state      inference.ModelState // the zero value for a model that isn't listed
 }

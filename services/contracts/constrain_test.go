@@ -25,7 +25,7 @@ func TestConstrain(t *testing.T) {
 	tests := []struct {
 		name, setting, kind, value, param string
 		want                              string // kind and value that are sent
-		wantParam, message                string // of the refusal
+		wantParam, message                string // field and message of the refusal
 		reason                            string
 	}{
 		{name: "nothing is known", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", want: `regex "(?i)yes"`},

@@ -12,7 +12,7 @@ import (
 const (
 	inImage         = "image"           // vLLM: base64
 	inImageURL      = "image_url"       // TensorRT-LLM's LLM API: URLs
-	inImageURLInput = "image_url_input" // its bls and multimodal ensemble: URLs
+	inImageURLInput = "image_url_input" // TensorRT-LLM's bls and multimodal ensemble: URLs
 )
 
 // imageForms are the prefixes of an image's base64 in each input. Models get no URLs: the core has

@@ -88,7 +88,7 @@ func TestTasks(t *testing.T) {
 	tests := []struct {
 		name   string
 		config *kserve.ModelConfig
-		want   string // the first backend that takes the model
+		want   string // the first backend that supports the model
 	}{
 		{"vllm", vllmConfig(), "vllm"},
 		{"ensemble or bls", ensembleConfig(), "tensorrtllm"},

@@ -128,8 +128,8 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		name   string
 		config *kserve.ModelConfig
 		change func(*inference.Request)
-		param  string            // of the error
-		inputs map[string]string // among those sent
+		param  string            // the error's field
+		inputs map[string]string // a subset of the sent inputs
 		not    string            // an input that must not be sent
 	}{
 		{"plain", vllmConfig(), nil, "", map[string]string{"sampling_parameters": `{"max_tokens":9}`}, "return_logprobs"},

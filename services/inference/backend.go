@@ -19,9 +19,8 @@ type Target struct {
 	StructuredOutputs string
 }
 
-// Backend translates between the text vocabulary and the tensors of one kind of
-// model. Backends are pure: no network, clock or logger; all methods may be
-// called concurrently.
+// Backend translates between requests for text and the tensors of one kind of model. Backends are
+// pure: no network, clock or logger. All methods may be called concurrently.
 type Backend interface {
 	// Name returns the name of the kind as users know it: vllm, tensorrtllm …
 	Name() string

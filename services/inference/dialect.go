@@ -73,8 +73,8 @@ type ParserOptions struct {
 	MaxBytes int
 }
 
-// DefaultMaxParseBytes is the default limit for the tool calls of one answer, in bytes. It is the
-// default of Triton's --max-tool-call-parse-bytes.
+// DefaultMaxParseBytes is the default limit for the tool calls of one answer, in bytes. Triton's own
+// flag --max-tool-call-parse-bytes sets the same limit.
 const DefaultMaxParseBytes = 128 << 10
 
 // ToolChoice specifies whether the model may, must or must not call tools.

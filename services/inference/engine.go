@@ -98,8 +98,8 @@ type Response struct {
 }
 
 // End reports whether this response has no content and only marks the end of the request.
-// tritonserver sends it to clients that request it. Its version is then the request's, as the
-// version of a response without outputs may be.
+// tritonserver sends such a response to clients that request it. It has no version, or, if a server
+// encoded it, the version in the request.
 func (r *Response) End(req *kserve.ModelInferRequest) bool {
 	return r.Final && r.Err == nil && len(r.Outputs) == 0 && len(r.Parameters) == 0 &&
 		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())

@@ -24,7 +24,7 @@ func (s *Service) checkParts(card *catalog.Card, req *inference.Request) error {
 func (s *Service) readImages(ctx context.Context, req *inference.Request) (*inference.Images, error) {
 	refs := req.ImageRefs()
 	if len(refs) == 0 {
-		return nil, nil //nolint:nilnil // no pictures
+		return nil, nil //nolint:nilnil // the request has no images
 	}
 	list, err := s.images.Read(ctx, refs)
 	if err != nil {

@@ -56,7 +56,7 @@ func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.Tex
 	if id := slices.Max(ids); id >= c.Tokenizer.Size() {
 		return "", inference.Invalid(param, "prompt holds the token id %d, but the model `%s` has %d tokens", id, c.Name, c.Tokenizer.Size())
 	}
-	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // it encodes an empty string
+	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // the call encodes an empty string
 		ids = ids[1:]
 	}
 	text, err := decodeIDs(c, param, ids)

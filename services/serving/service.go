@@ -281,7 +281,7 @@ func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inferenc
 	if err != nil {
 		return nil, err
 	}
-	return []string{withoutBegin(card, prompt)}, nil //nolint:contextcheck // it encodes an empty string
+	return []string{withoutBegin(card, prompt)}, nil //nolint:contextcheck // the call encodes an empty string
 }
 
 // render returns the prompt of a chat.
