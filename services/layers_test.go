@@ -70,7 +70,7 @@ var layers = []room{
 	{
 		path: "services/catalog", layer: core,
 		says:    "what is known of the models: cards and the settings that make them, names, readiness, loads and unloads, watchers, LoRA adapters",
-		imports: []string{"gen/go/kserve", "services/chat", "services/inference", "services/tokenizer", "services/toolparser"},
+		imports: []string{"gen/go/kserve", "services/chat", "services/configfield", "services/inference", "services/tokenizer", "services/toolparser"},
 	},
 	{
 		path: "services/serving", layer: core,
@@ -84,7 +84,7 @@ var layers = []room{
 	},
 	{
 		path: "services/configfield", layer: pure,
-		says:    "errors of configurations, which name the field at fault; `cmd/trident/fields.go` has the flag of each field",
+		says:    "errors of configurations, which name the field at fault, and the names of fields in texts of the run; `cmd/trident/fields.go` has the flag of each field",
 		imports: []string{},
 	},
 	{

@@ -8,7 +8,7 @@ import (
 
 // fieldFlags returns the flags that set the fields of the services' configurations, keyed by
 // the fields' names in errors. --no-NAME sets a field that NAME turns off.
-func fieldFlags() map[configfield.Field]string {
+func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 	return map[configfield.Field]string{
 		"admission.BodyBytes":              "max-body-bytes-in-flight",
 		"admission.Decoding":               "max-decoding",
@@ -29,10 +29,18 @@ func fieldFlags() map[configfield.Field]string {
 		"cloud.VertexAI.Enabled":           "allow-vertex-ai",
 		"cloud.VertexAI.Port":              "vertex-ai-port",
 		"contracts.First":                  "backend",
+		"images.AllowURLs":                 "allow-image-urls",
 		"images.FetchTimeout":              "image-fetch-timeout",
 		"images.MaxBytes":                  "image-max-bytes",
 		"images.MaxCount":                  "image-max-count",
 		"images.MaxTotalBytes":             "image-max-total-bytes",
+		"inference.SettingChatTemplate":    "chat-template",
+		"inference.SettingReasoningParser": "reasoning-parser",
+		"inference.SettingTokenizer":       "tokenizer",
+		"inference.SettingToolParser":      "tool-call-parser",
+		"kserve.AllowModelUpload":          "allow-model-upload",
+		"kserve.AllowSharedMemory":         "allow-shared-memory",
+		"kserve.Enabled":                   "enable-kserve-frontends",
 		"kserve.GRPCForward":               "grpc-header-forward-pattern",
 		"kserve.GRPCPort":                  "kserve-grpc-port",
 		"kserve.HTTPForward":               "http-header-forward-pattern",
@@ -47,9 +55,12 @@ func fieldFlags() map[configfield.Field]string {
 		"local.Library":                    "triton-library",
 		"local.LoadModels":                 "load-model",
 		"local.LoadTimeout":                "model-load-timeout",
+		"local.Options.Backends":           "backend-config",
+		"local.Options.CUDAMemoryPools":    "cuda-memory-pool-byte-size",
 		"local.Options.CacheDirectory":     "cache-directory",
 		"local.Options.Caches":             "cache-config",
 		"local.Options.LogVerbose":         "tritonserver-log-verbose-level",
+		"local.Options.Metrics":            "metrics-config",
 		"local.Options.MetricsInterval":    "metrics-interval-ms",
 		"local.Options.ModelLoadThreads":   "model-load-thread-count",
 		"local.Options.PinnedMemoryPool":   "pinned-memory-pool-byte-size",
@@ -92,13 +103,14 @@ func fieldFlags() map[configfield.Field]string {
 	}
 }
 
-// flagOf returns a field's flag as written on the command line. A field without a flag keeps
-// its name.
-func flagOf(field configfield.Field) string {
-	if name, found := fieldFlags()[field]; found {
-		return "--" + name
+// flagNames returns the flags of the fields as written on the command line. A field without a
+// flag keeps its name.
+func flagNames() *configfield.Names {
+	names := map[configfield.Field]string{}
+	for field, flag := range fieldFlags() {
+		names[field] = "--" + flag
 	}
-	return string(field)
+	return configfield.NamesOf(names)
 }
 
 // flagged returns an error that names flags instead of err's fields.
@@ -106,7 +118,7 @@ func flagged(err error) error {
 	if err == nil {
 		return nil
 	}
-	return flaggedError{err, configfield.Text(err, flagOf)}
+	return flaggedError{err, configfield.Text(err, flagNames().Of)}
 }
 
 // flaggedError is an error whose text names flags.

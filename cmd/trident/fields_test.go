@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +20,10 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-var fieldName = regexp.MustCompile(`^[a-z]+(\.[A-Z]\w+)+$`)
+var (
+	fieldName   = regexp.MustCompile(`^[a-z]+(\.[A-Z]\w+)+$`)
+	flagLiteral = regexp.MustCompile(`--[a-z][a-z0-9]*(-[a-z0-9]+)*`)
+)
 
 // eachString visits the string literals of the sources of services, except tests.
 func eachString(t *testing.T, visit func(path, text string)) {
@@ -61,7 +65,10 @@ func TestFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []configfield.Field{"triton.ConnectTimeout", "triton.CallTimeout", "triton.LoadTimeout"} // these fields have no flag
+	own := []configfield.Field{
+		"triton.ConnectTimeout", "triton.CallTimeout", "triton.LoadTimeout", // no flag sets them
+		"inference.GRPCInferenceService", // a service of gRPC, no field
+	}
 	packages := map[string]bool{}
 	for field, flag := range fieldFlags() {
 		pkg, _, _ := strings.Cut(string(field), ".")
@@ -70,7 +77,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: there is no flag --%s", field, flag)
 		}
 		if prefix := string(field[:strings.LastIndex(string(field), ".")]); !named[string(field)] && !named[prefix] {
-			t.Errorf("%s: no error of services names it: delete it", field)
+			t.Errorf("%s: nothing in services names it: delete it", field)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
@@ -78,7 +85,71 @@ func TestFields(t *testing.T) {
 		field := configfield.Field(name)
 		group := slices.ContainsFunc(slices.Collect(maps.Keys(fieldFlags())), func(f configfield.Field) bool { return strings.HasPrefix(string(f), name+".") })
 		if packages[pkg] && fieldFlags()[field] == "" && !group && !slices.Contains(own, field) {
-			t.Errorf("%s: errors name the field, and no flag of fieldFlags sets it", name)
+			t.Errorf("%s: services name the field, and no flag of fieldFlags sets it", name)
+		}
+	}
+}
+
+// TestFlagNames gives the flags to each configuration that names fields at run time.
+func TestFlagNames(t *testing.T) {
+	cfg, err := parse("--model-repository=a", "--triton-endpoint=a:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for name, value := range reflect.ValueOf(cfg).Fields() {
+		if value.Kind() != reflect.Struct {
+			continue
+		}
+		for _, field := range value.Fields() {
+			names, ok := reflect.TypeAssert[*configfield.Names](field)
+			if !ok {
+				continue
+			}
+			found++
+			if got := names.Of("server.Port"); got != "--openai-port" {
+				t.Errorf("%s calls the port %q", name.Name, got)
+			}
+		}
+	}
+	if found < 9 {
+		t.Errorf("%d configurations have names", found)
+	}
+}
+
+// otherFlags are the string literals of services that name a flag which trident has too, by
+// file and flag, with the reason why they aren't of trident's configuration.
+var otherFlags = map[string]string{
+	"kserve/rest/body.go --http-max-input-size":         "tritonserver's own text, which clients of both get",
+	"triton/health.go --model-control-mode":             "the flag of the tritonserver that is called",
+	"triton/tritonserver/server.go --backend-config":    "the command line of a tritonserver for tests",
+	"triton/tritonserver/server.go --exit-timeout-secs": "the command line of a tritonserver for tests",
+	"triton/tritonserver/server.go --model-repository":  "the command line of a tritonserver for tests",
+}
+
+// TestNoFlagsInServices holds services to naming fields of configurations: which flag sets a
+// field is known here alone.
+func TestNoFlagsInServices(t *testing.T) {
+	flags := knownFlags(t)
+	for name := range maps.Clone(flags) {
+		flags["no-"+name] = true
+	}
+	used := map[string]bool{}
+	eachString(t, func(path, text string) {
+		for _, flag := range flagLiteral.FindAllString(text, -1) {
+			place := strings.TrimPrefix(path, "../../services/") + " " + flag
+			switch {
+			case !flags[flag[len("--"):]]:
+			case otherFlags[place] == "":
+				t.Errorf("%s in %q: name the field by configfield.Names or in an error of configfield", place, text)
+			default:
+				used[place] = true
+			}
+		}
+	})
+	for place := range otherFlags {
+		if !used[place] {
+			t.Errorf("%s: no such text is left: delete the exception", place)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Conf
 		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
 		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory,
 		GRPCForward: f.GRPCForward, HTTPForward: f.HTTPForward,
-		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout, MaxMessage: maxMessage,
+		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout, MaxMessage: maxMessage, Names: shared.Names,
 	}
 }
 

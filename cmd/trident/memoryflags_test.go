@@ -13,13 +13,13 @@ func TestMemoryFlags(t *testing.T) {
 		"--memory-limit=1.5 GiB": 3 << 29,
 	} {
 		got, err := parse(strings.Fields(strings.ReplaceAll(given, " ", ""))...)
-		if err != nil || got.Memory != (memory.Config{Limit: want}) {
+		if err != nil || got.Memory != (memory.Config{Limit: want, Names: got.Memory.Names}) {
 			t.Errorf("%q: %+v, %v", given, got.Memory, err)
 		}
 	}
 	t.Setenv("TRIDENT_MEMORY_LIMIT", "4GiB")
 	got, err := parse("--model-repository=/models")
-	if err != nil || got.Memory != (memory.Config{Limit: 4 << 30, InProcess: true}) {
+	if err != nil || got.Memory != (memory.Config{Limit: 4 << 30, InProcess: true, Names: got.Memory.Names}) {
 		t.Errorf("by the environment, with Triton in the process: %+v, %v", got.Memory, err)
 	}
 	for flag, message := range map[string]string{

@@ -39,6 +39,7 @@ func (f *observeFlags) metrics(shared server.Config, kserveFrontends bool) metri
 	cfg := metrics.Default()
 	cfg.Off, cfg.Own = !f.AllowMetrics, f.AllowMetrics && kserveFrontends
 	cfg.Host, cfg.TritonURLs, cfg.GatewayPrefix, cfg.Version = shared.Host, f.TritonMetricsURL, f.InferenceGatewayMetricsPrefix, version
+	cfg.Names = shared.Names
 	if f.MetricsPort != nil {
 		cfg.Own, cfg.Port = true, *f.MetricsPort
 	}

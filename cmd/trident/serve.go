@@ -276,27 +276,30 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 	bounds, boundsErr := f.bounds()
 	inProcess, remote, enginesErr := f.engines(repositories)
 	memory := f.memoryFlags.config(len(repositories) > 0)
+	names := flagNames()
+	inProcess.Names, memory.Names = names, names
 	shared := server.Config{
 		Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 		ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
 		MaxConnections: f.MaxConnections, MaxConnectionsPerAddress: f.MaxConnectionsPerAddress,
 		TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
-		ProfileAddress: f.ProfileAddress, Playground: f.Playground,
+		ProfileAddress: f.ProfileAddress, Playground: f.Playground, Names: names,
 	}
 	return config{
 		Local: inProcess, Triton: remote,
-		Backend:   contracts.Config{First: f.Backend},
+		Backend:   contracts.Config{First: f.Backend, Names: names},
 		Models:    modelfiles.Config{Repositories: slices.Concat(repositories, f.TritonModelRepository), Hub: modelfiles.HubFromEnvironment(getenv)},
 		Overrides: slices.Concat(f.file.modelSettings(), overrides), // the file overrides the flags
 		Images: images.Config{
 			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
-			FetchTimeout: f.ImageFetchTimeout,
+			FetchTimeout: f.ImageFetchTimeout, Names: names,
 		},
-		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator},
-		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel, Bounds: bounds},
+		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator, Names: names},
+		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy,
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
+			Names: names,
 		},
 		KServe:   f.kserveFlags.config(shared, memory.Bodies()),
 		Platform: f.platformFlags.config(getenv),

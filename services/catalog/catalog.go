@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
 )
@@ -89,6 +90,8 @@ type Config struct {
 	// LoRASeparator separates a model's name from that of a LoRA adapter. If it is empty, names of
 	// adapters are disabled.
 	LoRASeparator string
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Engines returns all engines, the preferred ones first.
@@ -359,7 +362,7 @@ func (c *Catalog) card(old *Card, e inference.Engine, m inference.Model, others 
 	}
 	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
 		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
-			"model", card.Name, "remedy", "set parameter "+inference.ParamPrefix+inference.SettingContextLength+" in the model's config.pbtxt, or --default-max-tokens")
+			"model", card.Name, "remedy", "set parameter "+inference.ParamPrefix+inference.SettingContextLength+" in the model's config.pbtxt, or "+c.cfg.Names.Of("serving.DefaultMaxTokens"))
 	}
 	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
 		c.log.Warn("model answers in one piece: its streams come whole, at the end",

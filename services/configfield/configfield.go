@@ -13,6 +13,23 @@ import (
 // field.
 type Field string
 
+// Names has what operators call the fields. It may be used concurrently.
+type Names struct{ names map[Field]string }
+
+// NamesOf returns the names of a table, which the caller must not change afterwards.
+func NamesOf(table map[Field]string) *Names { return &Names{table} }
+
+// Of returns what operators call a field. A field without a name, and each one where n is
+// nil, keeps the name that the code has for it.
+func (n *Names) Of(field Field) string {
+	if n != nil {
+		if name, found := n.names[field]; found {
+			return name
+		}
+	}
+	return string(field)
+}
+
 // Error is the error of an invalid field.
 type Error struct {
 	// Field is the first of the fields that the error names.

@@ -10,7 +10,7 @@ import (
 // request, or derived from another field. The explanation names the field that the client sent, or
 // the setting of the operator. It is nil for a parameter that the client sent under this name. If
 // the engine refuses only the parameter's value, unsupported is false and why is the reason.
-func explainAdded(req *inference.Request, parameter, why string, unsupported bool) *inference.Error {
+func (v VLLM) explainAdded(req *inference.Request, parameter, why string, unsupported bool) *inference.Error {
 	s := &req.Sampling
 	switch parameter {
 	case "structured_outputs", "guided_decoding":
@@ -19,12 +19,12 @@ func explainAdded(req *inference.Request, parameter, why string, unsupported boo
 		}
 	case "skip_special_tokens":
 		if sent := s.SkipSpecialTokens != nil && !*s.SkipSpecialTokens; !sent && s.KeepSpecialTokens != "" {
-			return explainSpecialTokens(req.Model, s.KeepSpecialTokens)
+			return v.explainSpecialTokens(req.Model, s.KeepSpecialTokens)
 		}
 	case "max_tokens":
 		if s.MaxTokens == nil {
-			return inference.Unsupported("model", "the engine of the model `%s` refuses the limit of an answer without one of its own: send max_tokens, or set --default-max-tokens or the parameter %s",
-				req.Model, inference.ParamPrefix+inference.SettingDefaultMaxTokens)
+			return inference.Unsupported("model", "the engine of the model `%s` refuses the limit of an answer without one of its own: send max_tokens, or set %s or the parameter %s",
+				req.Model, v.Names.Of("serving.DefaultMaxTokens"), inference.ParamPrefix+inference.SettingDefaultMaxTokens)
 		}
 	case "top_k":
 		if s.TopP != nil && *s.TopP == 0 {
@@ -45,11 +45,11 @@ func explainConstraint(model, param, why string, unsupported bool) *inference.Er
 
 // explainSpecialTokens explains the refusal of special tokens that the model's parser needs in the
 // answer.
-func explainSpecialTokens(model, setting string) *inference.Error {
+func (v VLLM) explainSpecialTokens(model, setting string) *inference.Error {
 	const format = "%s the model `%s`: its %s needs special tokens in the answer, and its engine can't leave them there (skip_special_tokens). Set %s, or the parameter %s, to a parser that reads text, or to none"
 	name := inference.ParamPrefix + setting
 	if setting == inference.SettingReasoningParser {
-		return inference.Unsupported("model", format, "answers can't be read of", model, "reasoning parser", "--reasoning-parser", name)
+		return inference.Unsupported("model", format, "answers can't be read of", model, "reasoning parser", v.Names.Of("inference.SettingReasoningParser"), name)
 	}
-	return inference.Unsupported("tools", format, "tools are not supported by", model, "tool-call parser", "--tool-call-parser", name)
+	return inference.Unsupported("tools", format, "tools are not supported by", model, "tool-call parser", v.Names.Of("inference.SettingToolParser"), name)
 }

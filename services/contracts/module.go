@@ -18,6 +18,8 @@ type Config struct {
 	// First is the name of the backend that is matched first. It gets the models that declare the
 	// tensors of several contracts. If it is empty, the default order applies.
 	First string
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Validate returns an error that names the first invalid field.
@@ -34,7 +36,7 @@ func (c Config) Validate() error {
 
 // All returns the backends in order.
 func All(cfg Config) []inference.Backend {
-	all := []inference.Backend{VLLM{}, LLMAPI{}, TensorRTLLM{}, Python{}}
+	all := []inference.Backend{VLLM{Names: cfg.Names}, LLMAPI{}, TensorRTLLM{}, Python{}}
 	slices.SortStableFunc(all, func(a, b inference.Backend) int {
 		switch cfg.First {
 		case a.Name():

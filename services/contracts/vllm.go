@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/structured"
 )
@@ -22,7 +23,10 @@ import (
 // model that declares this contract is supported, with any name of its backend.
 //
 // Source: the inputs and outputs that vllm_backend's model.py declares, and vLLM's SamplingParams.
-type VLLM struct{}
+type VLLM struct {
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
+}
 
 // Tensor names of the contract.
 const (
@@ -367,7 +371,7 @@ const vllmRefused = "'NoneType' object has no attribute 'lora_name'"
 
 // Explain recognizes errors caused by the request. vLLM raises them as plain exceptions, which
 // Triton reports as internal errors.
-func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
+func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Error {
 	if err.Code != inference.CodeInternal && err.Code != inference.CodeInvalid {
 		return err
 	}
@@ -400,7 +404,7 @@ func (VLLM) Explain(req *inference.Request, err *inference.Error) *inference.Err
 		explained.Message = fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
 	case vllmBadParameter.MatchString(err.Message):
 		m := vllmBadParameter.FindStringSubmatch(err.Message)
-		if added := explainAdded(req, m[1], err.Message[len(m[0]):], m[2] != ""); added != nil {
+		if added := v.explainAdded(req, m[1], err.Message[len(m[0]):], m[2] != ""); added != nil {
 			return because(err, added)
 		}
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, m[1]

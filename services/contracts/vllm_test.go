@@ -361,16 +361,16 @@ func TestVLLMExplainAdded(t *testing.T) {
 		param, reason         string
 		message, never        string
 	}{
-		{"special tokens for calls", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser}), "tools", inference.ReasonUnsupported, "--tool-call-parser, or the parameter trident.tool_call_parser", "sampling parameter"},
+		{"special tokens for calls", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser}), "tools", inference.ReasonUnsupported, "inference.SettingToolParser, or the parameter trident.tool_call_parser", "sampling parameter"},
 		{"special tokens for calls, beside the client's own default", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser, SkipSpecialTokens: new(true)}), "tools", inference.ReasonUnsupported, "tools are not supported by the model `m`", "sampling parameter"},
-		{"special tokens for reasoning", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingReasoningParser}), "model", inference.ReasonUnsupported, "--reasoning-parser, or the parameter trident.reasoning_parser", "sampling parameter"},
+		{"special tokens for reasoning", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingReasoningParser}), "model", inference.ReasonUnsupported, "inference.SettingReasoningParser, or the parameter trident.reasoning_parser", "sampling parameter"},
 		{"special tokens that the client wants", "skip_special_tokens", unsupported, sampled(inference.Sampling{SkipSpecialTokens: new(false)}), "skip_special_tokens", inference.ReasonUnsupported, "skip_special_tokens", "trident."},
 		{"a forced call", "structured_outputs", unsupported, constrained("tool_choice"), "tool_choice", inference.ReasonUnsupported, "trident.structured_outputs", "sampling parameter"},
 		{"a forced call, whose schema is refused", "structured_outputs.json", "sampling parameter '%s' is not valid: no", constrained("tool_choice"), "tool_choice", inference.ReasonInvalidValue, "tool_choice is not valid: no", "structured_outputs"},
 		{"a response format", "structured_outputs.json", "sampling parameter '%s' is not valid: no", constrained("response_format.json_schema.schema"), "response_format.json_schema.schema", inference.ReasonInvalidValue, "response_format.json_schema.schema is not valid: no", "sampling parameter"},
 		{"a response format, by an older engine", "guided_decoding", unsupported, constrained("response_format"), "response_format", inference.ReasonUnsupported, "response_format is not supported by the model `m`", "guided_decoding"},
 		{"the client's own constraint", "structured_outputs.regex", bad, constrained("structured_outputs.regex"), "structured_outputs.regex", inference.ReasonInvalidValue, "structured_outputs.regex must be in", "sampling parameter"},
-		{"a limit that the client didn't send", "max_tokens", bad, sampled(inference.Sampling{}), "model", inference.ReasonUnsupported, "--default-max-tokens", "sampling parameter"},
+		{"a limit that the client didn't send", "max_tokens", bad, sampled(inference.Sampling{}), "model", inference.ReasonUnsupported, "serving.DefaultMaxTokens", "sampling parameter"},
 		{"a limit of the client's", "max_tokens", bad, sampled(inference.Sampling{MaxTokens: new(9)}), "max_tokens", inference.ReasonInvalidValue, "must be in [1, 5], got 9", "trident."},
 		{"top_k for top_p", "top_k", bad, sampled(inference.Sampling{TopP: new(0.0)}), "top_p", inference.ReasonUnsupported, "top_p of 0", "top_k"},
 		{"top_k of the client's", "top_k", bad, sampled(inference.Sampling{TopK: new(9)}), "top_k", inference.ReasonInvalidValue, "must be in [1, 5], got 9", "top_p"},

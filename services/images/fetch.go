@@ -72,7 +72,7 @@ func (r *Reader) checkAddress(address string) error {
 	case checkURL(u) != nil:
 		return checkURL(u)
 	case !r.cfg.AllowURLs:
-		return notAllowedError("is an address, which this server doesn't fetch images from (--allow-image-urls): send a data: URI")
+		return notAllowedError(fmt.Sprintf("is an address, which this server doesn't fetch images from (%s): send a data: URI", r.cfg.Names.Of("images.AllowURLs")))
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func checkURL(u *url.URL) error {
 
 // fetch fetches an image.
 func (r *Reader) fetch(ctx context.Context, address string, left *room) (inference.Image, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.FetchTimeout, slowError(r.cfg.FetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.FetchTimeout, slowError{r.cfg.FetchTimeout, r.cfg.Names.Of("images.FetchTimeout")})
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -118,10 +118,14 @@ func (r *Reader) fetch(ctx context.Context, address string, left *room) (inferen
 	return image, nil
 }
 
-type slowError time.Duration
+// slowError is the error of a fetch that took longer than the limit, which setting sets.
+type slowError struct {
+	limit   time.Duration
+	setting string
+}
 
 func (e slowError) Error() string {
-	return fmt.Sprintf("can't be fetched within %s (--image-fetch-timeout)", time.Duration(e))
+	return fmt.Sprintf("can't be fetched within %s (%s)", e.limit, e.setting)
 }
 
 // failure removes host names and addresses from an error.

@@ -142,8 +142,8 @@ func TestBadImages(t *testing.T) {
 		{"padding in the middle", []string{dataURI(png[:25]) + encoded(png[25:])}, 0, "standard alphabet"},
 		{"bits behind the end", []string{"data:image/png;base64,iVBORw0KGgp="}, 0, "standard alphabet"},
 		{"percent signs", []string{"data:image/png;base64," + strings.ReplaceAll(encoded(png[:25]), "=", "%3D")}, 0, "base64"},
-		{"too large", []string{dataURI(png), dataURI(png + strings.Repeat("x", 110))}, 1, "is larger than this server takes (--image-max-bytes 200)"},
-		{"too large together", []string{dataURI(png), dataURI(png + strings.Repeat("x", 50)), dataURI(png)}, 2, "--image-max-total-bytes 300"},
+		{"too large", []string{dataURI(png), dataURI(png + strings.Repeat("x", 110))}, 1, "is larger than this server takes (images.MaxBytes 200)"},
+		{"too large together", []string{dataURI(png), dataURI(png + strings.Repeat("x", 50)), dataURI(png)}, 2, "images.MaxTotalBytes 300"},
 		{"too many", []string{dataURI(png), dataURI(png), "", ""}, 3, "at most 3 images, this one has 4"},
 		{"no address", []string{""}, 0, "must be a data: URI, or an http: or https: address"},
 		{"no host", []string{"http://"}, 0, "http: or https:"},
@@ -164,7 +164,7 @@ func TestBadImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = read(t.Context(), off, "https://example.com/secret.png")
-		wantError(t, err, 0, inference.ReasonUnsupported, "--allow-image-urls")
+		wantError(t, err, 0, inference.ReasonUnsupported, "images.AllowURLs")
 	})
 }
 
@@ -246,8 +246,8 @@ func TestFetchFails(t *testing.T) {
 		{"not there", "/gone", "answers 404"},
 		{"no image", "/text", "is not a PNG"},
 		{"nothing", "/empty", "is not a PNG"},
-		{"too large, as it says", "/announced", "--image-max-bytes 1000"},
-		{"too large", "/endless", "--image-max-bytes 1000"},
+		{"too large, as it says", "/announced", "images.MaxBytes 1000"},
+		{"too large", "/endless", "images.MaxBytes 1000"},
 		{"cut", "/cut", "ends the answer early"},
 		{"redirects in a circle", "/round", "redirects more than 3 times"},
 		{"a redirect to a file", "/file", "http: or https:"},
@@ -265,7 +265,7 @@ func TestFetchFails(t *testing.T) {
 	t.Run("together too large", func(t *testing.T) {
 		_, err := read(t.Context(), r, url+"/large", url+"/large")
 		e, _ := errors.AsType[*inference.Error](err)
-		if e == nil || !strings.Contains(e.Message, "--image-max-total-bytes 1200") {
+		if e == nil || !strings.Contains(e.Message, "images.MaxTotalBytes 1200") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -364,7 +364,7 @@ func TestFetchEnds(t *testing.T) {
 		t.Run("the fetch's time is over"+path, func(t *testing.T) {
 			s := newStuck(t)
 			_, err := read(t.Context(), reader(t, func(c *Config) { c.FetchTimeout = 50 * time.Millisecond }), s.url+path)
-			wantError(t, err, 0, inference.ReasonInvalidValue, "within 50ms (--image-fetch-timeout)")
+			wantError(t, err, 0, inference.ReasonInvalidValue, "within 50ms (images.FetchTimeout)")
 			s.awaitIdle(t)
 		})
 		t.Run("another image is bad"+path, func(t *testing.T) {

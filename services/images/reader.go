@@ -33,6 +33,8 @@ type Config struct {
 	// Permit reports whether a connection to an address is allowed. If nil, only public
 	// addresses are. It is for tests, whose servers are on this machine.
 	Permit func(netip.Addr) bool
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Default is the configuration without flags.
@@ -78,7 +80,7 @@ const parallel = 4
 // and may not be fetched. Its error is an [*inference.Error] that names the Param.
 func (r *Reader) Check(refs []inference.ImageRef) error {
 	if len(refs) > r.cfg.MaxCount {
-		return inference.Invalid(refs[r.cfg.MaxCount].Param, "a request may have at most %d images, this one has %d (--image-max-count)", r.cfg.MaxCount, len(refs))
+		return inference.Invalid(refs[r.cfg.MaxCount].Param, "a request may have at most %d images, this one has %d (%s)", r.cfg.MaxCount, len(refs), r.cfg.Names.Of("images.MaxCount"))
 	}
 	for _, ref := range refs {
 		if isDataURI(ref.URL) {
@@ -157,9 +159,9 @@ func (r *Reader) explain(ref inference.ImageRef, err error) error {
 	text := err.Error()
 	switch {
 	case errors.Is(err, errTooBig):
-		text += fmt.Sprintf(" (--image-max-bytes %d)", r.cfg.MaxBytes)
+		text += fmt.Sprintf(" (%s %d)", r.cfg.Names.Of("images.MaxBytes"), r.cfg.MaxBytes)
 	case errors.Is(err, errTotal):
-		text += fmt.Sprintf(" (--image-max-total-bytes %d)", r.cfg.MaxTotalBytes)
+		text += fmt.Sprintf(" (%s %d)", r.cfg.Names.Of("images.MaxTotalBytes"), r.cfg.MaxTotalBytes)
 	}
 	if _, refused := errors.AsType[notAllowedError](err); refused {
 		return inference.Unsupported(ref.Param, "%s %s", ref.Param, text)

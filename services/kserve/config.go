@@ -34,6 +34,8 @@ type Config struct {
 	// ShutdownTimeout is how long calls in flight may continue after the start of a
 	// shutdown.
 	ShutdownTimeout time.Duration
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Default returns the configuration without flags, with the values of Triton's own frontend.

@@ -401,11 +401,11 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 		code   codes.Code
 		text   string
 	}{
-		{"load without the frontends", closed, auth.Config{}, load, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"shared memory without them", closed, auth.Config{}, register, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"settings without them", closed, auth.Config{}, logs, "", codes.Unimplemented, "--enable-kserve-frontends"},
-		{"shared memory that isn't allowed", withoutMemory, auth.Config{}, register, "", codes.Unimplemented, "--allow-shared-memory"},
-		{"upload", withoutUpload, auth.Config{}, upload, "", codes.Unimplemented, "--allow-model-upload"},
+		{"load without the frontends", closed, auth.Config{}, load, "", codes.Unimplemented, "kserve.Enabled"},
+		{"shared memory without them", closed, auth.Config{}, register, "", codes.Unimplemented, "kserve.Enabled"},
+		{"settings without them", closed, auth.Config{}, logs, "", codes.Unimplemented, "kserve.Enabled"},
+		{"shared memory that isn't allowed", withoutMemory, auth.Config{}, register, "", codes.Unimplemented, "kserve.AllowSharedMemory"},
+		{"upload", withoutUpload, auth.Config{}, upload, "", codes.Unimplemented, "kserve.AllowModelUpload"},
 		{"restricted", kservetest.Open(), restricted, load, "", codes.Unavailable, "This protocol is restricted, expecting header 'triton-grpc-protocol-admin-key'"},
 		{"restricted, wrong value", kservetest.Open(), restricted, load, "wrong", codes.Unavailable, "This protocol is restricted"},
 		{"restricted, right value", kservetest.Open(), restricted, load, "secret", codes.Unavailable, "polling is enabled"},

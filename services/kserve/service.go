@@ -78,7 +78,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 		return nil, err
 	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
-		return nil, Unsupported("a model is loaded as its repository has it: configurations and files of a load's own need --allow-model-upload")
+		return nil, Unsupported("a model is loaded as its repository has it: configurations and files of a load's own need " + s.cfg.Names.Of("kserve.AllowModelUpload"))
 	}
 	if name := req.GetModelName(); strings.ContainsAny(name, `/\`) || name == "." || name == ".." { // Triton would use it as a part of a path
 		return nil, &inference.Error{
@@ -120,7 +120,7 @@ func (s *Service) needsFrontends() error {
 	if s.cfg.Enabled {
 		return nil
 	}
-	return Unsupported("this server takes no changes by KServe's protocol: they need --enable-kserve-frontends")
+	return Unsupported("this server takes no changes by KServe's protocol: they need " + s.cfg.Names.Of("kserve.Enabled"))
 }
 
 // mayRegister refuses shared memory unless the operator allows it. A client that registers a
@@ -131,7 +131,7 @@ func (s *Service) mayRegister() error {
 		return err
 	}
 	if !s.cfg.AllowSharedMemory {
-		return Unsupported("shared memory is registered only by a server with --allow-shared-memory")
+		return Unsupported("shared memory is registered only by a server with " + s.cfg.Names.Of("kserve.AllowSharedMemory"))
 	}
 	return nil
 }

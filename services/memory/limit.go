@@ -20,6 +20,8 @@ type Config struct {
 	Limit int64
 	// InProcess reports whether Triton runs in-process. Its models then use memory of the same limit.
 	InProcess bool
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Least is the smallest limit in bytes. Trident itself needs that much.
@@ -48,9 +50,8 @@ func (c Config) Bodies() int64 {
 	return goal(limit, 0) / bodies
 }
 
-// The sources of a limit.
+// The sources of a limit, besides [Config.Limit].
 const (
-	fromFlag    = "--memory-limit"
 	fromCgroup  = "cgroup"
 	fromMachine = "machine"
 	fromNothing = "none"
@@ -59,7 +60,7 @@ const (
 // limit returns the limit and its source. An unknown limit is math.MaxInt64.
 func (c Config) limit() (bytes int64, source string) {
 	if c.Limit > 0 {
-		return c.Limit, fromFlag
+		return c.Limit, c.Names.Of("memory.Limit")
 	}
 	return find(memlimit.FromCgroup, memlimit.FromSystem)
 }

@@ -42,10 +42,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %d by %s", test.name, bytes, source)
 		}
 	}
-	if bytes, source := (Config{Limit: 1 << 30}).limit(); bytes != 1<<30 || source != "--memory-limit" {
+	if bytes, source := (Config{Limit: 1 << 30}).limit(); bytes != 1<<30 || source != "memory.Limit" {
 		t.Errorf("the setting: %d by %s", bytes, source)
 	}
-	if bytes, source := (Config{}).limit(); bytes < Least || source == fromFlag {
+	if bytes, source := (Config{}).limit(); bytes < Least || source == "memory.Limit" {
 		t.Errorf("without a setting: %d by %s", bytes, source)
 	}
 }
@@ -115,7 +115,7 @@ func TestSoftLimit(t *testing.T) {
 		t.Errorf("Go's soft limit is %d", got)
 	}
 	m.log.Info("memory limit", m.attributes()...)
-	if want := `limit="3.91 GiB" from=--memory-limit go_limit="3.52 GiB" go_limit_from="nine tenths of the limit"`; !strings.Contains(log.String(), want) {
+	if want := `limit="3.91 GiB" from=memory.Limit go_limit="3.52 GiB" go_limit_from="nine tenths of the limit"`; !strings.Contains(log.String(), want) {
 		t.Errorf("%s lacks %s", log, want)
 	}
 	t.Setenv(operators, "1GiB")

@@ -18,7 +18,7 @@ import (
 // and labels.
 func TestDeployedNames(t *testing.T) {
 	known, labels := map[string]bool{}, []string{"instance", "le", "gpu_uuid"}
-	for _, f := range newFamilies(Default().GatewayPrefix).list() {
+	for _, f := range newFamilies(Default()).list() {
 		known[f.name], labels = true, append(labels, f.labels...)
 		if kindName(f) == "histogram" {
 			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
@@ -139,7 +139,7 @@ func TestDashboardHasAll(t *testing.T) {
 		"trident_lora_requests_info": "for an inference gateway: its value is a time, and all else is in its labels",
 	}
 	all := strings.Join(dashboard(t), "\n")
-	for _, f := range newFamilies(Default().GatewayPrefix).list() {
+	for _, f := range newFamilies(Default()).list() {
 		asked := regexp.MustCompile(`\b` + f.name + `(?:_bucket|_sum|_count)?\b`).MatchString(all)
 		if _, excused := none[f.name]; asked == excused {
 			t.Errorf("%s: in a panel %t, excused %t", f.name, asked, excused)

@@ -50,9 +50,10 @@ type families struct {
 	sourceUp, sourceDuration, sourceClashes *family
 }
 
-func newFamilies(gateway string) *families {
+func newFamilies(cfg Config) *families {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	series := []string{labelModel, labelSurface, labelOperation}
+	gateway := cfg.GatewayPrefix
 	genAI := []string{"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", labelSurface}
 	return &families{
 		requests:        newFamily("trident_requests_total", "Requests to models that have ended, by outcome: ok, or the error's code; canceled are those that their clients left.", counter, append(series, labelCode)...),
@@ -80,7 +81,7 @@ func newFamilies(gateway string) *families {
 
 		ready:      newFamily("trident_ready", "1 while /health/ready says so.", gauge),
 		modelReady: newFamily("trident_model_ready", "1 for a model that takes requests, 0 for one that was to be loaded and doesn't.", gauge, labelModel),
-		limit:      newFamily("trident_requests_in_flight_limit", "Most requests that are served at once (--max-in-flight); 0 for no limit.", gauge),
+		limit:      newFamily("trident_requests_in_flight_limit", "Most requests that are served at once ("+cfg.Names.Of("admission.Server.InFlight")+"); 0 for no limit.", gauge),
 		mixed:      newFamily("trident_triton_responses_mixed_total", "Responses of a remote Triton that came to another request than their own: no client got them, and each ended the request that it came to.", counter),
 		build:      newFamily("trident_build_info", "1; the labels tell the version.", gauge, "version"),
 
@@ -91,7 +92,7 @@ func newFamilies(gateway string) *families {
 		shed:         newFamily("trident_requests_shed_total", "Requests that were refused before they were read, because memory was short: those of the clients that held most.", counter),
 		memoryUsed:   newFamily("trident_memory_used_bytes", "Go's memory in use: what the last garbage collection found alive, stacks and the runtime's own.", gauge),
 		memoryGoal:   newFamily("trident_memory_go_limit_bytes", "Go's soft limit, of which the watermarks are parts; 0 for no limit.", gauge),
-		memoryLimit:  newFamily("trident_memory_limit_bytes", "Memory limit of Trident and its child processes (--memory-limit, the cgroup's or the machine's); 0 for no limit.", gauge),
+		memoryLimit:  newFamily("trident_memory_limit_bytes", "Memory limit of Trident and its child processes ("+cfg.Names.Of("memory.Limit")+", the cgroup's or the machine's); 0 for no limit.", gauge),
 		memoryTriton: newFamily("trident_memory_triton_bytes", "Memory that Triton in this process and its child processes held when the models last changed.", gauge),
 
 		waiting: newFamily(gateway+"num_requests_waiting", "Requests that no answer has come of yet, of all models.", gauge),

@@ -40,6 +40,8 @@ type Config struct {
 	GatewayPrefix string
 	// Version is the version of the program.
 	Version string
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Default returns the configuration without flags. The port is tritonserver's.
@@ -121,7 +123,7 @@ func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 		return nil, err
 	}
 	p := &Page{
-		families: newFamilies(cfg.GatewayPrefix), registry: prometheus.NewRegistry(), log: log,
+		families: newFamilies(cfg), registry: prometheus.NewRegistry(), log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
 	own := &collector{families: p.families, Parts: parts, version: cfg.Version}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/memory"
@@ -326,7 +327,9 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, known := string(text), map[string]bool{}
-	for _, f := range newFamilies(Default().GatewayPrefix).list() {
+	cfg := Default()
+	cfg.Names = configfield.NamesOf(map[configfield.Field]string{"admission.Server.InFlight": "--max-in-flight", "memory.Limit": "--memory-limit"})
+	for _, f := range newFamilies(cfg).list() {
 		known[f.name] = true
 		for _, label := range f.labels {
 			known[label] = true

@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -135,7 +136,7 @@ func badCompletions() []errorCase {
 		caller("two constraints", twoTools+`,"tool_choice":"required","guided_regex":"a"`),
 		{name: "a compressed body", method: "POST", path: chatPath, body: "x", header: [2]string{"Content-Encoding", "gzip"}},
 		{name: "a body that pauses", method: "POST", path: chatPath, breaks: fmt.Errorf("read: %w", os.ErrDeadlineExceeded)},
-		{name: "a body that is too large", method: "POST", path: chatPath, breaks: &http.MaxBytesError{Limit: 7}},
+		{name: "a body that is too large", method: "POST", path: chatPath, breaks: &server.TooLargeError{MaxBytesError: &http.MaxBytesError{Limit: 7}, Setting: "--http-max-input-size"}},
 		{name: "a body that is cut", method: "POST", path: chatPath, breaks: io.ErrUnexpectedEOF},
 		{name: "strict", method: "POST", path: chatPath, body: ask(`"zebra":1`), strict: true},
 		{name: "strict, inside a message", method: "POST", path: chatPath, body: `{"model":"chat","messages":[{"role":"user","content":"x","zebra":1}]}`, strict: true},

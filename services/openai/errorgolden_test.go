@@ -18,6 +18,7 @@ import (
 	"testing/iotest"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
@@ -173,6 +174,13 @@ type errorServer struct {
 	started func(*serving.Service)
 }
 
+// goldenNames are the names of fields that the golden errors have.
+func goldenNames() *configfield.Names {
+	return configfield.NamesOf(map[configfield.Field]string{
+		"images.AllowURLs": "--allow-image-urls", "images.MaxCount": "--image-max-count", "inference.SettingChatTemplate": "--chat-template",
+	})
+}
+
 // send sends the request and returns the error.
 func (c *errorCase) send(t *testing.T) goldenError {
 	t.Helper()
@@ -208,7 +216,7 @@ func (c *errorCase) sendTo(t *testing.T, handler *Handler) goldenError {
 
 func (c *errorCase) handler(t *testing.T) *Handler {
 	t.Helper()
-	s := &errorServer{engine: inferencetest.New()}
+	s := &errorServer{engine: inferencetest.New(), service: serving.Config{Names: goldenNames()}}
 	script := inferencetest.Say("x")
 	if c.fails != nil {
 		script = func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error { return c.fails }

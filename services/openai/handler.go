@@ -45,6 +45,8 @@ type Config struct {
 	ResponsesStoreBytes int64
 	// ResponsesStoreTTL is how long a response is stored.
 	ResponsesStoreTTL time.Duration
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Default returns the configuration without flags.
@@ -94,7 +96,7 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 // newHandler is New with a validator that tests may share, since loading the document takes
 // most of the time.
 func newHandler(cfg Config, service *serving.Service, validator *Validator) *Handler {
-	kept := responses.StoreLimits{Size: cfg.ResponsesStoreSize, Bytes: cfg.ResponsesStoreBytes, TTL: cfg.ResponsesStoreTTL}
+	kept := responses.StoreLimits{Size: cfg.ResponsesStoreSize, Bytes: cfg.ResponsesStoreBytes, TTL: cfg.ResponsesStoreTTL, SizeName: cfg.Names.Of("openai.ResponsesStoreSize")}
 	h := &Handler{API: responses.New(kept, service), cfg: cfg, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI)}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  wire.WriteError,

@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 		{"neither", tokenize, `{"model":"m","messages":[]}`, 400, "prompt or messages is required"},
 		{"tools of a text", tokenize, `{"model":"m","prompt":"a","tools":[{"type":"function","function":{"name":"f"}}]}`, 400, "tools needs messages"},
 		{"a template", tokenize, user(`"a"`, `,"chat_template":"{{ 1 }}"`), 400, `"param":"chat_template"`},
-		{"no tokenizer", tokenize, `{"model":"blind","prompt":"a"}`, 400, "the tokenizer of the model `blind` isn't known: give it by --tokenizer, or by the parameter trident.tokenizer in its config.pbtxt"},
+		{"no tokenizer", tokenize, `{"model":"blind","prompt":"a"}`, 400, "the tokenizer of the model `blind` isn't known: give it by inference.SettingTokenizer, or by the parameter trident.tokenizer in its config.pbtxt"},
 		{"no template", tokenize, `{"model":"plain","messages":[{"role":"user","content":"a"}]}`, 400, "trident.chat_template"},
 		{"no model", tokenize, `{"model":"nope","prompt":"a"}`, 404, `"code":"model_not_found"`},
 		{"an unknown field", tokenize, `{"model":"m","prompt":"a","colour":1}`, 200, `"tokens":[97]`},

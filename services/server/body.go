@@ -35,17 +35,17 @@ const MaxOpenBody = 8 << 10
 
 // limitBody limits the size of bodies, also of chunked ones, and their pauses. Through the
 // request's arrival it also limits the memory of all bodies that are read or served.
-// Handlers get a [http.MaxBytesError], an [os.ErrDeadlineExceeded] or the core's error.
-func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler {
+// Handlers get a [TooLargeError], an [os.ErrDeadlineExceeded] or the core's error.
+func limitBody(cfg Config, pause time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
-			limit := limit
+			limit := cfg.MaxBody
 			if route := RecordOf(r.Context()).match.record; route != nil && route.Access == auth.Open {
 				limit = min(limit, MaxOpenBody)
 			}
 			body := &limitedBody{
 				ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, pause: pause,
-				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), rec: RecordOf(r.Context()),
+				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), rec: RecordOf(r.Context()), setting: cfg.Names.Of("server.MaxBody"),
 			}
 			body.patience(pause) // for handlers that never read
 			r.Body = body
@@ -53,6 +53,18 @@ func limitBody(limit int64, pause time.Duration, next http.Handler) http.Handler
 		next.ServeHTTP(w, r)
 	})
 }
+
+// TooLargeError is the error of a body that is larger than the limit. It wraps the
+// [http.MaxBytesError].
+type TooLargeError struct {
+	*http.MaxBytesError
+
+	// Setting is what operators call the field of the limit.
+	Setting string
+}
+
+// Unwrap returns the error of net/http.
+func (e *TooLargeError) Unwrap() error { return e.MaxBytesError }
 
 // limitedBody extends the connection's read deadline while the body arrives.
 type limitedBody struct {
@@ -66,7 +78,8 @@ type limitedBody struct {
 	header           http.Header
 	control          *http.ResponseController
 	rec              *Record
-	read, taken      int64 // taken is the size that the arrival has counted
+	setting          string // what operators call the field of the limit
+	read, taken      int64  // taken is what the arrival has counted
 }
 
 // bodyStep is the step, in bytes, in which a body of unknown length is counted.
@@ -126,7 +139,7 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 			b.drain()
 		}
 		if isTooLarge {
-			err = tooLarge
+			err = &TooLargeError{tooLarge, b.setting}
 		}
 	}
 	return n, err

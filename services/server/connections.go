@@ -19,7 +19,7 @@ import (
 type LimitedListener struct {
 	net.Listener
 
-	all, each int // limits; 0 means no limit
+	cfg       Config
 	telemetry *Telemetry
 	log       *seldom
 
@@ -33,7 +33,7 @@ type LimitedListener struct {
 // total limit, since a proxy on this machine has the connections of all its clients.
 func LimitConnections(l net.Listener, cfg Config, telemetry *Telemetry, log *slog.Logger) *LimitedListener {
 	return &LimitedListener{
-		Listener: l, all: cfg.MaxConnections, each: cfg.MaxConnectionsPerAddress, telemetry: telemetry,
+		Listener: l, cfg: cfg, telemetry: telemetry,
 		log: newSeldom(log.With("port", l.Addr().String())), open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
 	}
 }
@@ -72,12 +72,13 @@ func (l *LimitedListener) CloseAll() {
 func (l *LimitedListener) enter(c *countedConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	all, each := l.cfg.MaxConnections, l.cfg.MaxConnectionsPerAddress // 0 is no limit
 	switch {
-	case l.all > 0 && len(l.open) >= l.all:
-		l.refuse(refusedConnections, "connections were closed: the port has as many as it may have", "connections", len(l.open), "flag", "--max-connections")
+	case all > 0 && len(l.open) >= all:
+		l.refuse(refusedConnections, "connections were closed: the port has as many as it may have", "connections", len(l.open), "flag", l.cfg.Names.Of("server.MaxConnections"))
 		return false
-	case l.each > 0 && l.by[c.address] >= l.each && !c.address.IsLoopback():
-		l.refuse(refusedAddress, "connections were closed: their address has as many as it may have", "address", c.address, "connections", l.by[c.address], "flag", "--max-connections-per-address")
+	case each > 0 && l.by[c.address] >= each && !c.address.IsLoopback():
+		l.refuse(refusedAddress, "connections were closed: their address has as many as it may have", "address", c.address, "connections", l.by[c.address], "flag", l.cfg.Names.Of("server.MaxConnectionsPerAddress"))
 		return false
 	}
 	l.open[c] = struct{}{}

@@ -67,7 +67,7 @@ func TestConnectionLimit(t *testing.T) {
 			t.Fatal("the connection that has ended made no room")
 		}
 	}
-	if text := log.String(); strings.Count(text, "connections were closed") != 1 || !strings.Contains(text, "flag=--max-connections ") {
+	if text := log.String(); strings.Count(text, "connections were closed") != 1 || !strings.Contains(text, "flag=server.MaxConnections ") {
 		t.Errorf("the log has not one line: %s", text)
 	}
 }
@@ -78,7 +78,7 @@ func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, telemetry := &logbuffer.Buffer{}, NewTelemetry(nil)
 		l := &LimitedListener{
-			all: 7, each: 2, telemetry: telemetry, log: newSeldom(slog.New(slog.NewTextHandler(log, nil))),
+			cfg: Config{MaxConnections: 7, MaxConnectionsPerAddress: 2}, telemetry: telemetry, log: newSeldom(slog.New(slog.NewTextHandler(log, nil))),
 			open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
 		}
 		enter := func(address netip.Addr) bool { return l.enter(&countedConn{of: l, address: address}) }

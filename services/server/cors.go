@@ -14,7 +14,8 @@ import (
 // crossOrigin allows calls of browsers from the allowed origins, by default pages of this host. It
 // refuses requests from other origins that need no preflight, because a body without a Content-Type is
 // read as JSON.
-func crossOrigin(origins []string, next http.Handler) http.Handler {
+func crossOrigin(cfg Config, next http.Handler) http.Handler {
+	origins := cfg.CORSOrigins
 	all := slices.Contains(origins, "*")
 	allowed := func(origin string) bool { return all || loopbackOrigin(origin) || slices.Contains(origins, origin) }
 	opts := cors.Options{
@@ -32,7 +33,7 @@ func crossOrigin(origins []string, next http.Handler) http.Handler {
 	return cors.New(opts).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && r.Method == http.MethodPost && !allowed(origin) && !sameOrigin(origin, r) {
 			RecordOf(r.Context()).Error = errOrigin
-			refuse(w, http.StatusForbidden, "this origin may not call this server: allow it with --cors-origin", "invalid_request_error", `"origin_not_allowed"`)
+			refuse(w, http.StatusForbidden, "this origin may not call this server: allow it with "+cfg.Names.Of("server.CORSOrigins"), "invalid_request_error", `"origin_not_allowed"`)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -24,7 +24,8 @@ type Door struct {
 	listener     *Listener
 	gate         *auth.Gate
 	certificates *Certificates
-	names        []string // allowed hosts, in lower case
+	names        []string // that are served, in lower case
+	setting      string   // what operators call the field of more names
 }
 
 // NewDoor returns the door of a port.
@@ -36,7 +37,7 @@ func NewDoor(cfg Config, listener *Listener, certificates *Certificates, gate *a
 	for _, name := range cfg.AllowedHosts {
 		names = append(names, strings.ToLower(name))
 	}
-	return Door{listener: listener, gate: gate, certificates: certificates, names: names}
+	return Door{listener: listener, gate: gate, certificates: certificates, names: names, setting: cfg.Names.Of("server.AllowedHosts")}
 }
 
 // Check returns an error for a Host or :authority that isn't served.
@@ -44,9 +45,9 @@ func (d Door) Check(host string) error {
 	if !d.listener.Loopback() || d.gate.Keyed() || d.certificates.WantsClients() || d.serves(host) {
 		return nil
 	}
-	message := "this server doesn't serve the host that the request names: allow it with --allowed-host=NAME, or give clients API keys"
-	if d.gate == nil { // the port has no keys, so that adding keys doesn't help
-		message = "this port doesn't serve the host that the request names: allow it with --allowed-host=NAME, or name the port's address in the request"
+	message := "this server doesn't serve the host that the request names: allow it with " + d.setting + "=NAME, or give clients API keys"
+	if d.gate == nil { // keys change nothing there
+		message = "this port doesn't serve the host that the request names: allow it with " + d.setting + "=NAME, or name the port's address in the request"
 	}
 	return &inference.Error{Code: inference.CodeForbidden, Reason: reasonHost, Message: message}
 }

@@ -68,7 +68,7 @@ func TestHosts(t *testing.T) {
 		}
 		for _, name := range refused {
 			w := askAs(h, name, http.MethodGet, "/v1/models", "")
-			if w.Code != http.StatusMisdirectedRequest || !strings.Contains(w.Body.String(), "--allowed-host") || strings.Contains(w.Body.String(), "evil") {
+			if w.Code != http.StatusMisdirectedRequest || !strings.Contains(w.Body.String(), "server.AllowedHosts") || strings.Contains(w.Body.String(), "evil") {
 				t.Errorf("%s as %q: %d %s", host, name, w.Code, w.Body)
 			}
 		}
@@ -185,7 +185,7 @@ func TestHostsOnTheWire(t *testing.T) {
 			t.Errorf("%q: %d, want %d", request, resp.StatusCode, want)
 		}
 	}
-	if !strings.Contains(log.String(), "status=421") || !strings.Contains(log.String(), "--allowed-host") {
+	if !strings.Contains(log.String(), "status=421") || !strings.Contains(log.String(), "server.AllowedHosts") {
 		t.Errorf("the log says nothing of it: %s", log)
 	}
 }
@@ -197,7 +197,7 @@ func TestProfilesHosts(t *testing.T) {
 	cfg.ProfileAddress = "localhost:6060"
 	p := NewProfiler(cfg, slog.New(slog.DiscardHandler))
 	if w := askAs(p.http.Handler, "evil.example", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusMisdirectedRequest ||
-		!strings.Contains(w.Body.String(), "--allowed-host=NAME, or name the port's address in the request") { // the error doesn't suggest keys, which the profiler doesn't check
+		!strings.Contains(w.Body.String(), "server.AllowedHosts=NAME, or name the port's address in the request") { // keys would change nothing
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := askAs(p.http.Handler, "localhost:6060", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusOK {

@@ -171,7 +171,7 @@ func TestOpenServerWarns(t *testing.T) {
 		if err := listener.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "--api-keys-file"); got != test.warns {
+		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "closed_by=\"auth.APIKeysFile, auth.APIKeys, server.TLS.ClientCAFile or server.Host=127.0.0.1\""); got != test.warns {
 			t.Errorf("%+v: %s", test, log)
 		}
 	}
@@ -180,7 +180,7 @@ func TestOpenServerWarns(t *testing.T) {
 // TestPreflightsNeedNoKey tests that preflights need no key, since browsers send none.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := crossOrigin([]string{"https://a.example"}, through(t, gate))
+	h := crossOrigin(Config{CORSOrigins: []string{"https://a.example"}}, through(t, gate))
 	status, body, header := ask(h, http.MethodOptions, "/v1/chat/completions", "Origin", "https://a.example",
 		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
 	if status != http.StatusNoContent || header.Get("Access-Control-Allow-Headers") != "authorization" {

@@ -20,7 +20,7 @@ import (
 // never pauses for long. A client that is fast enough is served.
 func TestTrickle(t *testing.T) {
 	seen := make(chan error, 1)
-	server := httptest.NewServer(limitBody(1<<20, 300*time.Millisecond, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(limitBody(Config{MaxBody: 1 << 20}, 300*time.Millisecond, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)
 		seen <- err
 	})))

@@ -46,6 +46,8 @@ type Config struct {
 	ProfileAddress string
 	// Playground enables the page at /.
 	Playground bool
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Default returns the configuration without flags, with the values of Triton's own
@@ -154,7 +156,7 @@ func New(c Common, listener *Listener, routes []Route) (*Server, error) {
 	door := NewDoor(cfg, listener, c.Certificates, c.Gate)
 	s := &Server{cfg: cfg, listener: listener, certificates: c.Certificates, gate: c.Gate, core: c.Core, telemetry: telemetry, log: log, abort: c.Abort}
 	s.http = &http.Server{
-		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, door.handler(crossOrigin(cfg.CORSOrigins, limitTime(limitBody(cfg.MaxBody, bodyPause, mux.matched())))))))),
+		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, door.handler(crossOrigin(cfg, limitTime(limitBody(cfg, bodyPause, mux.matched())))))))),
 		ConnState:         s.connections.changed,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -180,8 +182,9 @@ func (s *Server) Start(context.Context) error {
 // warnIfOpen logs a warning if all machines that reach the port may use the models.
 func (s *Server) warnIfOpen() {
 	if !s.listener.Loopback() && !s.gate.Keyed() && !s.certificates.WantsClients() {
+		name := s.cfg.Names.Of
 		s.log.Warn("the server is open: whoever reaches its port may use the models, as it asks for no API key and no client certificate",
-			"closed_by", "--api-keys-file, --api-key, --tls-client-ca or --host=127.0.0.1")
+			"closed_by", fmt.Sprintf("%s, %s, %s or %s=127.0.0.1", name("auth.APIKeysFile"), name("auth.APIKeys"), name("server.TLS.ClientCAFile"), name("server.Host")))
 	}
 }
 

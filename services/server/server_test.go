@@ -262,7 +262,7 @@ func TestPausedBody(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded))
 		})
-		server := httptest.NewServer(limitBody(1000, 100*time.Millisecond, handler))
+		server := httptest.NewServer(limitBody(Config{MaxBody: 1000}, 100*time.Millisecond, handler))
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,8 @@ type Config struct {
 	// MaxCallBytes limits the tool calls of one answer, in bytes. 0 means
 	// [inference.DefaultMaxParseBytes].
 	MaxCallBytes int
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // Default returns the configuration without flags.
@@ -192,7 +194,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 	if err != nil {
 		return 0, err
 	}
-	if err := needTokenizer(run.card, req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
+	if err := s.needTokenizer(run.card, req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
 		return 0, err
 	}
 	if err := run.planReading(s.cfg.MaxCallBytes); err != nil {
@@ -276,7 +278,7 @@ func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inferenc
 		return plainPrompts(ctx, card, req)
 	}
 	ctx, span := child(ctx, "template")
-	prompt, err := render(ctx, card, req)
+	prompt, err := s.render(ctx, card, req)
 	metering.EndSpan(span, err)
 	if err != nil {
 		return nil, err
@@ -285,13 +287,13 @@ func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inferenc
 }
 
 // render returns the prompt of a chat.
-func render(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
+func (s *Service) render(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	switch {
 	case card.Template == nil && card.Fetching:
 		return "", errFetching("chat template", req.Model)
 	case card.Template == nil:
-		return "", inference.Unsupported("messages", "the model `%s` has no chat template: give one by --chat-template, or by the parameter %s in its config.pbtxt",
-			req.Model, inference.ParamPrefix+inference.SettingChatTemplate)
+		return "", inference.Unsupported("messages", "the model `%s` has no chat template: give one by %s, or by the parameter %s in its config.pbtxt",
+			req.Model, s.cfg.Names.Of("inference.SettingChatTemplate"), inference.ParamPrefix+inference.SettingChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
 	if err != nil {

@@ -27,14 +27,14 @@ func (s *Service) Tokenize(ctx context.Context, model *catalog.Resolution, req *
 }
 
 func (s *Service) tokenize(ctx context.Context, model *catalog.Resolution, req *inference.Request, special bool) (*Tokens, error) {
-	card, err := tokenizing(ctx, model)
+	card, err := s.tokenizing(ctx, model)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.checkParts(card, req); err != nil {
 		return nil, err
 	}
-	text, err := readable(ctx, card, req)
+	text, err := s.readable(ctx, card, req)
 	if err != nil {
 		return nil, err
 	}
@@ -46,22 +46,22 @@ func (s *Service) tokenize(ctx context.Context, model *catalog.Resolution, req *
 }
 
 // readable returns the text that the model would read.
-func readable(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
+func (s *Service) readable(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	if req.Messages == nil {
 		return req.Prompts[0].Text, nil
 	}
-	return render(ctx, card, req)
+	return s.render(ctx, card, req)
 }
 
 // Detokenize returns the text of token ids, including that of special tokens. An id that the model
 // doesn't have is [inference.CodeInvalid] on the field tokens. Other errors, admission, deadline and
 // cancellation are those of Tokenize.
 func (s *Service) Detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (string, error) {
-	return call(ctx, s, model, func(ctx context.Context) (string, error) { return detokenize(ctx, model, ids) })
+	return call(ctx, s, model, func(ctx context.Context) (string, error) { return s.detokenize(ctx, model, ids) })
 }
 
-func detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (string, error) {
-	card, err := tokenizing(ctx, model)
+func (s *Service) detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (string, error) {
+	card, err := s.tokenizing(ctx, model)
 	if err != nil {
 		return "", err
 	}
@@ -73,21 +73,21 @@ func detokenize(ctx context.Context, model *catalog.Resolution, ids []int) (stri
 }
 
 // tokenizing returns the card of a model whose tokenizer is known.
-func tokenizing(ctx context.Context, model *catalog.Resolution) (*catalog.Card, error) {
+func (s *Service) tokenizing(ctx context.Context, model *catalog.Resolution) (*catalog.Card, error) {
 	if err := model.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	return model.Card, needTokenizer(model.Card, model.Name, "the tokenizer of the model `%s` isn't known: give it")
+	return model.Card, s.needTokenizer(model.Card, model.Name, "the tokenizer of the model `%s` isn't known: give it")
 }
 
 // needTokenizer returns an error if the tokenizer of the named model isn't known. The argument lack
 // is the first part of the error: the operation that isn't possible, and the missing setting.
-func needTokenizer(c *catalog.Card, model, lack string) error {
+func (s *Service) needTokenizer(c *catalog.Card, model, lack string) error {
 	switch {
 	case c.Tokenizer != nil:
 		return nil
 	case c.Fetching:
 		return errFetching("tokenizer", model)
 	}
-	return inference.Unsupported("model", lack+" by --tokenizer, or by the parameter %s in its config.pbtxt", model, inference.ParamPrefix+inference.SettingTokenizer)
+	return inference.Unsupported("model", lack+" by %s, or by the parameter %s in its config.pbtxt", model, s.cfg.Names.Of("inference.SettingTokenizer"), inference.ParamPrefix+inference.SettingTokenizer)
 }

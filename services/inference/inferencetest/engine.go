@@ -292,7 +292,8 @@ func Open(cfg serving.Config, engines ...inference.Engine) (service *serving.Ser
 }
 
 func open(names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) (*serving.Service, func(), error) {
-	models := catalog.New(names, engines, contracts.All(contracts.Config{}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	names.Names, rules.Names = cfg.Names, cfg.Names // as of one program
+	models := catalog.New(names, engines, contracts.All(contracts.Config{Names: cfg.Names}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		return nil, nil, err

@@ -93,7 +93,7 @@ func TestRESTGuards(t *testing.T) {
 	closed, far := kservetest.Open(), kservetest.Open()
 	closed.Enabled, closed.AllowModelUpload = false, false
 	far.AllowModelUpload, far.AllowSharedMemory = false, false
-	const frontends, upload, memory = "--enable-kserve-frontends", "--allow-model-upload", "--allow-shared-memory"
+	const frontends, upload, memory = "kserve.Enabled", "kserve.AllowModelUpload", "kserve.AllowSharedMemory"
 	for _, test := range []struct {
 		name       string
 		config     kserve.Config

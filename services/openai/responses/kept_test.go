@@ -213,7 +213,7 @@ func TestNothingIsKept(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"previous_response_id":"resp_x"`))
-	if resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "--responses-store-size") {
+	if resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "openai.ResponsesStoreSize") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }

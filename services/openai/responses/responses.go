@@ -157,7 +157,7 @@ func (a *API) addInput(t *turn, it *item, origin string) error {
 func (a *API) notKept(param, reason, what, id string) error {
 	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, strictjson.Quote(id))
 	if !a.store.on() {
-		message = fmt.Sprintf("there is no %s %s: this server keeps none (--responses-store-size)", what, strictjson.Quote(id))
+		message = fmt.Sprintf("there is no %s %s: this server keeps none (%s)", what, strictjson.Quote(id), a.store.sizeName)
 	}
 	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
 }

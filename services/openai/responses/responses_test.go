@@ -486,7 +486,7 @@ func TestInputTokens(t *testing.T) {
 		{"text", `"model":"counted","input":"abc"`, 200, `{"input_tokens":3,"object":"response.input_tokens"}`},
 		{"with instructions and tools", `"model":"counted","input":[{"role":"user","content":"abc"}],"instructions":"de",` + flatTools, 200, `{"input_tokens":6,"object":"response.input_tokens"}`},
 		{"after a response", `"model":"counted","input":"abc","previous_response_id":"` + first + `"`, 200, `{"input_tokens":7,"object":"response.input_tokens"}`},
-		{"without a tokenizer", `"model":"chat","input":"abc"`, 400, "--tokenizer, or by the parameter trident.tokenizer"},
+		{"without a tokenizer", `"model":"chat","input":"abc"`, 400, "inference.SettingTokenizer, or by the parameter trident.tokenizer"},
 		{"of an embedding model", `"model":"embedding","input":"abc"`, 400, `"param":"model"`},
 		{"of no model", `"model":"none","input":"abc"`, 404, "model_not_found"},
 		{"of no input", `"model":"counted"`, 400, `"param":"input"`},

@@ -13,6 +13,8 @@ import (
 type StoreLimits struct {
 	// Size is the maximum number of stored responses; 0 stores none.
 	Size int
+	// SizeName is what operators call Size.
+	SizeName string
 	// Bytes is the approximate maximum of their memory.
 	Bytes int64
 	// TTL is how long each response is stored.
@@ -28,9 +30,10 @@ type StoreLimits struct {
 // Only its own client can read a response. If clients have no keys, any client that
 // knows the id can read it; ids have 130 random bits.
 type store struct {
-	size  int
-	bytes int64
-	ttl   time.Duration
+	size     int
+	sizeName string // what operators call size
+	bytes    int64
+	ttl      time.Duration
 
 	mu   sync.Mutex
 	used int64
@@ -55,7 +58,7 @@ type keptResponse struct {
 
 func newStore(limits StoreLimits) *store {
 	return &store{
-		size: limits.Size, bytes: limits.Bytes, ttl: limits.TTL,
+		size: limits.Size, sizeName: limits.SizeName, bytes: limits.Bytes, ttl: limits.TTL,
 		kept: map[string]*list.Element{}, order: list.New(), refs: map[*item]int{}, byID: map[string]*item{},
 	}
 }

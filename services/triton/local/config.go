@@ -80,6 +80,8 @@ type Config struct {
 	// LogInfo enables Triton's informational messages. Like errors and warnings,
 	// they go to standard error.
 	LogInfo bool
+	// Names are what operators call the fields; nil for the fields' own names.
+	Names *configfield.Names
 }
 
 // killTime is the time that Triton, or the kernel, has to detect that processes were

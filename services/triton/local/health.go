@@ -169,7 +169,7 @@ func (h *health) fail(model, fault string) {
 // tookTooLong starts the recovery of a model whose load exceeded its time
 // limit.
 func (h *health) tookTooLong(model string, err error) {
-	if errors.Is(err, errCut) || errors.Is(err, errHung) {
+	if _, cut := errors.AsType[*cutError](err); cut || errors.Is(err, errHung) {
 		h.recover(h.ward(model), inference.AsError(err).Message)
 	}
 }

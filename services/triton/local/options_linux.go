@@ -16,6 +16,8 @@ import (
 	"slices"
 	"syscall"
 	"unsafe"
+
+	"github.com/trident-inference/trident/services/configfield"
 )
 
 // prefixSetting is the python backend's setting for the prefix of the names of
@@ -69,11 +71,12 @@ func (c *core) options(texts *cTexts) *C.tr_options {
 // lack. An option with its default value has no flag.
 func (c *core) settings(texts *cTexts) []C.tr_option {
 	o, usual := c.config.Options, DefaultOptions()
-	asked := func(flag string, differs bool) *C.char {
+	name := func(field configfield.Field) *C.char { return texts.add(c.config.Names.Of(field)) }
+	asked := func(field configfield.Field, differs bool) *C.char {
 		if !differs {
 			return nil
 		}
-		return texts.add(flag)
+		return name(field)
 	}
 	truth := func(b bool) C.uint64_t {
 		if b {
@@ -85,24 +88,24 @@ func (c *core) settings(texts *cTexts) []C.tr_option {
 	all := []C.tr_option{
 		{
 			kind: C.tr_option_pinned_memory_pool, number: C.uint64_t(o.PinnedMemoryPool),
-			flag: asked("--pinned-memory-pool-byte-size", o.PinnedMemoryPool != usual.PinnedMemoryPool),
+			flag: asked("local.Options.PinnedMemoryPool", o.PinnedMemoryPool != usual.PinnedMemoryPool),
 		},
-		{kind: C.tr_option_metrics, number: 1, flag: asked("--metrics-config", len(o.Metrics) > 0)},
+		{kind: C.tr_option_metrics, number: 1, flag: asked("local.Options.Metrics", len(o.Metrics) > 0)},
 		{kind: C.tr_option_gpu_metrics, number: truth(o.GPUMetrics && hasGPU())},
 		{kind: C.tr_option_cpu_metrics, number: truth(o.CPUMetrics)},
-		{kind: C.tr_option_metrics_interval, number: interval, flag: asked("--metrics-interval-ms", o.MetricsInterval != usual.MetricsInterval)},
+		{kind: C.tr_option_metrics_interval, number: interval, flag: asked("local.Options.MetricsInterval", o.MetricsInterval != usual.MetricsInterval)},
 	}
 	for _, m := range o.Metrics {
-		all = append(all, C.tr_option{kind: C.tr_option_metrics_setting, flag: texts.add("--metrics-config"), key: texts.add(m.Key), text: texts.add(m.Value)})
+		all = append(all, C.tr_option{kind: C.tr_option_metrics_setting, flag: name("local.Options.Metrics"), key: texts.add(m.Key), text: texts.add(m.Value)})
 	}
 	for _, p := range o.CUDAMemoryPools {
 		all = append(all, C.tr_option{
-			kind: C.tr_option_cuda_memory_pool, flag: texts.add("--cuda-memory-pool-byte-size"), number: C.uint64_t(p.Bytes), device: C.int(p.Device),
+			kind: C.tr_option_cuda_memory_pool, flag: name("local.Options.CUDAMemoryPools"), number: C.uint64_t(p.Bytes), device: C.int(p.Device),
 		})
 	}
 	for _, r := range o.RateLimitResources {
 		all = append(all, C.tr_option{
-			kind: C.tr_option_rate_limit_resource, flag: texts.add("--rate-limit-resource"), name: texts.add(r.Name), number: C.uint64_t(r.Count), device: C.int(r.Device),
+			kind: C.tr_option_rate_limit_resource, flag: name("local.Options.RateLimitResources"), name: texts.add(r.Name), number: C.uint64_t(r.Count), device: C.int(r.Device),
 		})
 	}
 	return append(append(all, c.backendSettings(texts)...), c.cacheSettings(texts)...)
@@ -115,7 +118,7 @@ func hasGPU() bool { return exists("/dev/nvidiactl") || exists("/dev/dxg") }
 // backendSettings returns the backends' settings. The prefix of the shared
 // memory is the last one, because of equal settings Triton uses the last.
 func (c *core) backendSettings(texts *cTexts) []C.tr_option {
-	flag := texts.add("--backend-config")
+	flag := texts.add(c.config.Names.Of("local.Options.Backends"))
 	var all []C.tr_option
 	for _, s := range append(slices.Clip(c.config.Options.Backends), BackendSetting{pythonBackend, prefixSetting, c.prefix}) {
 		all = append(all, C.tr_option{
@@ -127,7 +130,7 @@ func (c *core) backendSettings(texts *cTexts) []C.tr_option {
 
 // cacheSettings returns the settings of each cache as JSON.
 func (c *core) cacheSettings(texts *cTexts) []C.tr_option {
-	flag := texts.add("--cache-config")
+	flag := texts.add(c.config.Names.Of("local.Options.Caches"))
 	caches := map[string]map[string]string{}
 	for _, s := range c.config.Options.Caches {
 		if caches[s.Cache] == nil {

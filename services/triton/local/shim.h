@@ -344,8 +344,8 @@ typedef enum {
 
 typedef struct {
   tr_option_kind kind;
-  const char *flag;              // flag that set it, or NULL for a default value
-  const char *name, *key, *text; // each kind uses some of them
+  const char *flag;              // that asks for it, by the name in errors; NULL for a default
+  const char *name, *key, *text; // what each kind takes of them
   uint64_t number;
   int device; // -1 for all
 } tr_option;

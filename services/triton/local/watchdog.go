@@ -29,8 +29,19 @@ var errHung = &inference.Error{
 	Message: "the model's load hangs: only a restart of this server can load it again",
 }
 
-// errCut is the cause of the error of a load that exceeded its time limit.
-var errCut = errors.New("the load took longer than --model-load-timeout, and the model's processes were killed")
+// cutError is behind the error of a load that was cut off.
+type cutError struct {
+	setting string // what operators call [Config.LoadTimeout]
+	err     error  // of the load
+}
+
+// Error implements error.
+func (e *cutError) Error() string {
+	return fmt.Sprintf("the load took longer than %s, and the model's processes were killed: %s", e.setting, e.err)
+}
+
+// Unwrap returns the error of the load.
+func (e *cutError) Unwrap() error { return e.err }
 
 // load loads a model that the caller has taken. Triton can't interrupt a load. If
 // a load takes longer than [Config.LoadTimeout], its processes are killed, and
@@ -139,7 +150,7 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady,
 			Message: fmt.Sprintf("the model wasn't loaded in %s", h.core.config.LoadTimeout),
-			Err:     fmt.Errorf("%w: %w", errCut, err),
+			Err:     &cutError{h.core.config.Names.Of("local.LoadTimeout"), err},
 		}, true
 	case <-wait.C:
 		return errHung, false

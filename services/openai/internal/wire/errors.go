@@ -38,7 +38,7 @@ func (e *StatusError) Error() string { return e.Message }
 // Describe returns the status and the object of any error. An unknown error becomes an
 // internal error, whose message appears only in the log.
 func Describe(err error) (status int, object Error, retryAfter time.Duration) {
-	var tooLarge *http.MaxBytesError
+	var tooLarge *server.TooLargeError
 	var plain *StatusError
 	var query *api.InvalidParamFormatError
 	switch {
@@ -49,7 +49,7 @@ func Describe(err error) (status int, object Error, retryAfter time.Duration) {
 		}, 0
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, Error{
-			Message: fmt.Sprintf("the request body is larger than %d bytes, the most that this server takes (--http-max-input-size)", tooLarge.Limit),
+			Message: fmt.Sprintf("the request body is larger than %d bytes, the most that this server takes (%s)", tooLarge.Limit, tooLarge.Setting),
 			Type:    "invalid_request_error", Code: new("content_too_large"),
 		}, 0
 	case errors.As(err, &plain):
