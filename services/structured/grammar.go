@@ -12,24 +12,34 @@ import (
 // grammarValue checks an EBNF grammar in the form of xgrammar and llama.cpp (GBNF). Lark's form is
 // only for llguidance, which checks it itself.
 func (b Backends) grammarValue(value json.RawMessage) (json.RawMessage, error) {
-	var text string
-	if err := json.Unmarshal(value, &text); err != nil || strings.TrimSpace(text) == "" {
-		return nil, wrongf("", "it is not a grammar")
-	}
-	if err := b.need(XGrammar|Guidance, "", "a grammar"); err != nil {
+	judged, size, err := b.grammarSized(value)
+	if err != nil {
 		return nil, err
 	}
+	return judged, size.refusal(b, "", "a grammar")
+}
+
+// grammarSized judges a grammar by its constructs.
+func (b Backends) grammarSized(value json.RawMessage) (json.RawMessage, *sizer, error) {
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil || strings.TrimSpace(text) == "" {
+		return nil, nil, wrongf("", "it is not a grammar")
+	}
+	if err := b.need(XGrammar|Guidance, "", "a grammar"); err != nil {
+		return nil, nil, err
+	}
 	if b == Guidance {
-		return value, nil
+		return value, &sizer{}, nil
 	}
 	if lark.MatchString(text) && !strings.Contains(text, "::=") {
-		return nil, &RefusalError{Construct: "a grammar in Lark's form", Takers: Guidance}
+		return nil, nil, &RefusalError{Construct: "a grammar in Lark's form", Takers: Guidance}
 	}
 	g := &grammarParser{backends: b, rest: text, rules: map[string]*rule{}}
 	if err := g.parse(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return marshal(g.String())
+	judged, err := marshal(g.String())
+	return judged, g.size(), err
 }
 
 var (
@@ -40,9 +50,11 @@ var (
 
 // rule is a rule of a grammar. Its refs are the rules that it uses.
 type rule struct {
-	name string
-	text string
-	refs []string
+	name   string
+	text   string
+	refs   []string
+	body   *expr
+	follow byteSet // the bytes that may come after it
 }
 
 // grammarParser rewrites a grammar: one line for each rule, with names and escapes that all of the
@@ -54,6 +66,7 @@ type grammarParser struct {
 	order    []*rule
 	now      *rule
 	out      strings.Builder
+	tree     builder
 }
 
 func (g *grammarParser) parse() error {
@@ -78,15 +91,7 @@ func (g *grammarParser) parse() error {
 // String returns the rules that root needs, with new names. llguidance changes the case of names
 // and may merge two of them.
 func (g *grammarParser) String() string {
-	needed, order := map[string]string{"root": "root"}, []*rule{g.rules["root"]}
-	for i := 0; i < len(order); i++ {
-		for _, ref := range order[i].refs {
-			if needed[ref] == "" {
-				needed[ref] = "r" + strconv.Itoa(len(needed))
-				order = append(order, g.rules[ref])
-			}
-		}
-	}
+	needed, order := g.needed()
 	lines := make([]string, len(order))
 	for i, r := range order {
 		parts := strings.Split(r.text, "\x00") // every second part is a name
@@ -96,6 +101,20 @@ func (g *grammarParser) String() string {
 		lines[i] = needed[r.name] + " ::= " + strings.Join(parts, "")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// needed returns the rules that root needs, and their new names.
+func (g *grammarParser) needed() (names map[string]string, order []*rule) {
+	names, order = map[string]string{"root": "root"}, []*rule{g.rules["root"]}
+	for i := 0; i < len(order); i++ {
+		for _, ref := range order[i].refs {
+			if names[ref] == "" {
+				names[ref] = "r" + strconv.Itoa(len(names))
+				order = append(order, g.rules[ref])
+			}
+		}
+	}
+	return names, order
 }
 
 // skip skips spaces, tabs and comments, and with lines also line ends.
@@ -149,10 +168,11 @@ func (g *grammarParser) rule() error {
 	g.order = append(g.order, g.now)
 	g.out.Reset()
 	g.skip(true)
-	if err := g.alternatives(0); err != nil {
+	body, err := g.alternatives(0)
+	if err != nil {
 		return err
 	}
-	g.now.text = g.out.String()
+	g.now.body, g.now.text = body, g.out.String()
 	g.skip(false)
 	if g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) < 0 {
 		return g.wrong("something that isn't understood at %q", cut(g.rest))
@@ -173,17 +193,19 @@ func (g *grammarParser) next(depth int) {
 	}
 }
 
-func (g *grammarParser) alternatives(depth int) error {
+func (g *grammarParser) alternatives(depth int) (*expr, error) {
 	if depth > maxGroups {
-		return g.wrong("groups in it nest deeper than %d", maxGroups)
+		return nil, g.wrong("groups in it nest deeper than %d", maxGroups)
 	}
+	g.tree.open()
 	for {
 		if err := g.sequence(depth); err != nil {
-			return err
+			return nil, err
 		}
 		if !strings.HasPrefix(g.rest, "|") {
-			return nil
+			return g.tree.close(), nil
 		}
+		g.tree.or()
 		g.rest = g.rest[1:]
 		g.out.WriteString(" | ")
 		g.next(depth)
@@ -234,6 +256,7 @@ func (g *grammarParser) element(depth int) (repeats bool, _ error) {
 	if strings.HasPrefix(g.rest, "(") {
 		return false, g.refuse(XGrammar, "the macro "+name)
 	}
+	g.tree.add(&expr{op: opRef, name: name})
 	g.now.refs = append(g.now.refs, name)
 	g.out.WriteString("\x00" + name + "\x00")
 	return false, nil
@@ -246,12 +269,14 @@ func (g *grammarParser) group(depth int) (repeats bool, _ error) {
 	}
 	start := g.out.Len()
 	g.out.WriteByte('(')
-	if err := g.alternatives(depth + 1); err != nil {
+	group, err := g.alternatives(depth + 1)
+	if err != nil {
 		return false, err
 	}
 	if !strings.HasPrefix(g.rest, ")") {
 		return false, g.wrong("a ( that nothing closes")
 	}
+	g.tree.add(group)
 	g.rest = g.rest[1:]
 	inside := g.out.String()[start+1:]
 	g.out.WriteByte(')')
@@ -268,6 +293,7 @@ func (g *grammarParser) quantifier(repeats bool) error {
 		return g.refuse(0, "a repetition of an empty string, or of a group that ends in a repetition")
 	}
 	if g.rest[0] != '{' {
+		g.tree.sign(g.rest[0])
 		g.out.WriteByte(g.rest[0])
 		g.rest = g.rest[1:]
 	} else if err := g.repeat(); err != nil {
@@ -291,6 +317,7 @@ func (g *grammarParser) repeat() error {
 	if !ok || err != nil || lo > hi || hi > maxRepeat {
 		return g.wrong("a { that isn't a number of repetitions up to %d", maxRepeat)
 	}
+	g.tree.repeat(int(lo), limitOf(hi, two && most == ""))
 	g.out.WriteString("{" + body + "}")
 	g.rest = rest
 	return nil
@@ -311,6 +338,7 @@ func (g *grammarParser) text() error {
 		text.WriteRune(r)
 	}
 	g.rest = g.rest[1:]
+	g.tree.add(literalOf(text.String()))
 	g.out.WriteString(quoteEBNF(text.String()))
 	return nil
 }
@@ -359,6 +387,7 @@ func (g *grammarParser) class() error {
 	negated := strings.HasPrefix(g.rest, "^")
 	g.rest = strings.TrimPrefix(g.rest, "^")
 	var inside strings.Builder
+	var set byteSet
 	dash, caret := "", ""
 	for !strings.HasPrefix(g.rest, "]") {
 		from, err := g.classChar()
@@ -371,6 +400,9 @@ func (g *grammarParser) class() error {
 			if to, err = g.classChar(); err != nil {
 				return err
 			}
+		}
+		if from <= to {
+			set.add(byte(from), byte(to)) //nolint:gosec // both are of ASCII
 		}
 		switch {
 		case to < from:
@@ -395,7 +427,8 @@ func (g *grammarParser) class() error {
 	if body+caret+dash == "" {
 		return g.wrong("a class without characters")
 	}
-	if body == "" && caret != "" && !negated { // ^ must not come first
+	g.tree.add(classOf(set, negated))
+	if body == "" && caret != "" && !negated { // it must not come first
 		if dash != "" {
 			g.out.WriteString(`("^" | "-")`)
 		} else {

@@ -29,7 +29,8 @@ func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 		if w.listed += int(*hi-*lo) + 1; w.listed > maxAllListed {
 			return nil, w.refuse(Guidance, path, "more integers within limits than are listed in one schema")
 		}
-		return object(member{"enum", listed(*lo, *hi)}), nil
+		list := listed(*lo, *hi)
+		return object(member{"enum", list}), w.grow(int64(len(list.appendJSON(nil))), path)
 	}
 	if err := w.need(XGrammar|Guidance, path, "a limit of integers"); err != nil {
 		return nil, err

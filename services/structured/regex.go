@@ -10,28 +10,39 @@ import (
 
 // regexValue checks a regular expression that the whole answer must match.
 func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
-	var pattern string
-	if err := json.Unmarshal(value, &pattern); err != nil || pattern == "" {
-		return nil, wrongf("", "it is not a regular expression")
-	}
-	if b == Guidance {
-		return marshal(asciiClasses(pattern))
-	}
-	body, err := b.regex(pattern, "", false)
+	judged, size, err := b.regexSized(value)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(body)
+	return judged, size.refusal(b, "", "an expression")
+}
+
+// regexSized judges a regular expression by its constructs.
+func (b Backends) regexSized(value json.RawMessage) (json.RawMessage, *sizer, error) {
+	var pattern string
+	if err := json.Unmarshal(value, &pattern); err != nil || pattern == "" {
+		return nil, nil, wrongf("", "it is not a regular expression")
+	}
+	size := &sizer{}
+	body := asciiClasses(pattern)
+	if b != Guidance {
+		var err error
+		if body, size, err = b.regex(pattern, "", false); err != nil {
+			return nil, nil, err
+		}
+	}
+	judged, err := marshal(body)
+	return judged, size, err
 }
 
 // pattern checks the pattern of a string. In JSON Schema, other text may surround the match of a
 // pattern without anchors. The engines must generate strings that match as a whole.
-func (b Backends) pattern(pattern, path string) (string, error) {
+func (b Backends) pattern(pattern, path string) (string, *sizer, error) {
 	if err := b.need(XGrammar|Guidance, path, "the keyword pattern"); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	body, err := b.regex(pattern, path, true)
-	return "^(?:" + body + ")$", err
+	body, size, err := b.regex(pattern, path, true)
+	return "^(?:" + body + ")$", size, err
 }
 
 // regex rewrites a regular expression. It removes constructs without meaning in a match of the
@@ -40,15 +51,18 @@ func (b Backends) pattern(pattern, path string) (string, error) {
 //
 // In a JSON string, xgrammar writes a match without escapes. Therefore characters that JSON escapes
 // must not match.
-func (b Backends) regex(pattern, path string, inString bool) (string, error) {
+func (b Backends) regex(pattern, path string, inString bool) (string, *sizer, error) {
 	p := &regexParser{backends: b, rest: pattern, path: path, inString: inString}
-	if err := p.alternatives(0); err != nil {
-		return "", err
+	whole, err := p.alternatives(0)
+	if err != nil {
+		return "", nil, err
 	}
 	if p.rest != "" {
-		return "", p.wrong("a ) that closes nothing")
+		return "", nil, p.wrong("a ) that closes nothing")
 	}
-	return p.out.String(), nil
+	size := &sizer{}
+	size.whole(whole, byteSet{})
+	return p.out.String(), size, nil
 }
 
 // maxGroups is the maximum nesting depth of groups.
@@ -60,6 +74,7 @@ type regexParser struct {
 	path     string
 	inString bool
 	out      strings.Builder
+	tree     builder
 }
 
 func (p *regexParser) wrong(what string) error { return wrongf(p.path, "%s", what) }
@@ -82,17 +97,19 @@ func (p *regexParser) take(prefix string) bool {
 	return ok
 }
 
-func (p *regexParser) alternatives(depth int) error {
+func (p *regexParser) alternatives(depth int) (*expr, error) {
 	if depth > maxGroups {
-		return p.wrong(fmt.Sprintf("groups in it nest deeper than %d", maxGroups))
+		return nil, p.wrong(fmt.Sprintf("groups in it nest deeper than %d", maxGroups))
 	}
+	p.tree.open()
 	for {
 		if err := p.sequence(depth); err != nil {
-			return err
+			return nil, err
 		}
 		if !p.take("|") {
-			return nil
+			return p.tree.close(), nil
 		}
+		p.tree.or()
 		p.out.WriteByte('|')
 	}
 }
@@ -126,7 +143,7 @@ func (p *regexParser) atom(depth int) error {
 		return p.escape()
 	case '.':
 		p.rest = p.rest[1:]
-		p.out.WriteString(p.except("\\n\\r"))
+		p.except("\\n\\r", setOf("\n\r"))
 		return nil
 	case '^', '$':
 		return p.refuse(0, "an anchor ^ or $ that isn't at an end")
@@ -148,12 +165,14 @@ func (p *regexParser) group(depth int) error {
 		}
 	}
 	p.out.WriteString("(?:")
-	if err := p.alternatives(depth + 1); err != nil {
+	group, err := p.alternatives(depth + 1)
+	if err != nil {
 		return err
 	}
 	if !p.take(")") {
 		return p.wrong("a ( that nothing closes")
 	}
+	p.tree.add(group)
 	p.out.WriteByte(')')
 	return nil
 }
@@ -192,6 +211,7 @@ func (p *regexParser) quantifier() error {
 	}
 	switch p.rest[0] {
 	case '*', '+', '?':
+		p.tree.sign(p.rest[0])
 		p.out.WriteByte(p.rest[0])
 		p.rest = p.rest[1:]
 	case '{':
@@ -228,13 +248,36 @@ func (p *regexParser) repeat() error {
 			return err
 		}
 	}
+	p.tree.repeat(int(lo), limitOf(hi, two && most == ""))
 	p.out.WriteString("{" + body + "}")
 	p.rest = rest
 	return nil
 }
 
+// limitOf is the greatest number of repetitions.
+func limitOf(most uint64, open bool) int {
+	if open {
+		return unlimited
+	}
+	return int(most) //nolint:gosec // of 31 bits
+}
+
 // classes are the escapes for several characters, as the content of a class.
 var classes = map[byte]string{'d': "0-9", 'w': "a-zA-Z0-9_", 's': ` \t\n\r\f\v`} //nolint:gochecknoglobals // a constant table
+
+// classBytes are the characters of classes.
+var classBytes = map[byte]string{ //nolint:gochecknoglobals // a constant table
+	'd': digits, 'w': digits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", 's': " \t\n\r\f\v",
+}
+
+const digits = "0123456789"
+
+func setOf(characters string) (set byteSet) {
+	for i := range len(characters) {
+		set.add(characters[i], characters[i])
+	}
+	return set
+}
 
 func (p *regexParser) escape() error {
 	if len(p.rest) < 2 {
@@ -243,13 +286,14 @@ func (p *regexParser) escape() error {
 	c := p.rest[1]
 	if set := p.set(c); set != "" {
 		p.rest = p.rest[2:]
+		p.tree.add(classOf(setOf(classBytes[c]), false))
 		p.out.WriteString("[" + set + "]")
 		return nil
 	}
 	switch c {
 	case 'D', 'W', 'S':
 		p.rest = p.rest[2:]
-		p.out.WriteString(p.except(classes[c+'a'-'A']))
+		p.except(classes[c+'a'-'A'], setOf(classBytes[c+'a'-'A']))
 		return nil
 	case 'b', 'B', 'A', 'z', 'Z':
 		return p.refuse(0, `the anchor \`+string(c))
@@ -314,6 +358,7 @@ func (p *regexParser) literal(r rune) error {
 			return err
 		}
 	}
+	p.tree.add(literalOf(string(r)))
 	p.out.WriteString(regexQuote(r))
 	return nil
 }
@@ -350,6 +395,7 @@ func (p *regexParser) class() error {
 	p.rest = p.rest[1:]
 	negated := p.take("^")
 	var inside strings.Builder
+	var set byteSet
 	if strings.HasPrefix(p.rest, "]") {
 		return p.refuse(Guidance, "a ] first in a class")
 	}
@@ -357,20 +403,21 @@ func (p *regexParser) class() error {
 		if p.rest == "" {
 			return p.wrong("a [ that nothing closes")
 		}
-		if err := p.classPart(&inside, negated); err != nil {
+		if err := p.classPart(&inside, &set, negated); err != nil {
 			return err
 		}
 	}
 	p.rest = p.rest[1:]
 	if negated {
-		p.out.WriteString(p.except(inside.String()))
-	} else {
-		p.out.WriteString("[" + inside.String() + "]")
+		p.except(inside.String(), set)
+		return nil
 	}
+	p.tree.add(classOf(set, false))
+	p.out.WriteString("[" + inside.String() + "]")
 	return nil
 }
 
-func (p *regexParser) classPart(inside *strings.Builder, negated bool) error {
+func (p *regexParser) classPart(inside *strings.Builder, bytes *byteSet, negated bool) error {
 	for _, set := range []string{"[", "&&", "--", "~~"} {
 		if strings.HasPrefix(p.rest, set) {
 			return p.refuse(Guidance, "the operator "+set+" in a class")
@@ -378,6 +425,7 @@ func (p *regexParser) classPart(inside *strings.Builder, negated bool) error {
 	}
 	if len(p.rest) > 1 && p.rest[0] == '\\' {
 		if set := p.set(p.rest[1]); set != "" {
+			*bytes = bytes.with(setOf(classBytes[p.rest[1]]))
 			p.rest = p.rest[2:]
 			inside.WriteString(set)
 			return nil
@@ -400,6 +448,7 @@ func (p *regexParser) classPart(inside *strings.Builder, negated bool) error {
 	if p.inString && !negated && (from <= '"' && to >= '"' || from <= '\\' && to >= '\\') {
 		return p.refuse(0, "a quote or a backslash in a class of a pattern")
 	}
+	bytes.add(byte(from), byte(to)) //nolint:gosec // both are of ASCII
 	inside.WriteString(regexQuote(from))
 	if to > from {
 		inside.WriteString("-" + regexQuote(to))
@@ -433,9 +482,12 @@ func (p *regexParser) classChar(negated bool) (rune, error) {
 
 // except returns the class of all characters except the given ones. In a JSON string, it also
 // excludes the characters that JSON escapes.
-func (p *regexParser) except(inside string) string {
+func (p *regexParser) except(inside string, set byteSet) {
 	if p.inString {
 		inside = strings.NewReplacer(`\n`, "", `\r`, "", `\t`, "", `\f`, "", `\v`, "").Replace(inside) + `"\\\x00-\x1f`
+		set.add(0, 0x1f)
+		set = set.with(setOf(`"\`))
 	}
-	return "[^" + inside + "]"
+	p.tree.add(classOf(set, true))
+	p.out.WriteString("[^" + inside + "]")
 }

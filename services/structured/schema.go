@@ -48,7 +48,7 @@ func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, wrongf("", "it is not valid JSON")
 	}
-	n, err := b.schemaNode(root, "")
+	n, err := b.schemaNode(root, "", new(int64))
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +56,14 @@ func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 }
 
 // schemaNode checks a whole schema.
-func (b Backends) schemaNode(root *node, path string) (*node, error) {
+func (b Backends) schemaNode(root *node, path string, size *int64) (*node, error) {
 	if b == Guidance {
 		return root, guidanceSchema(root, path)
 	}
 	if id := root.get("$id"); id != nil { // the root's $id: local references mean the same without it
 		root = &node{kind: root.kind, scalar: root.scalar, members: slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.name == "$id" })}
 	}
-	w := &schemaWalk{backends: b, root: root}
+	w := &schemaWalk{backends: b, root: root, size: size, sized: map[string]bool{}}
 	if err := w.loops(root, path); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,9 @@ func (b Backends) schemaNode(root *node, path string) (*node, error) {
 type schemaWalk struct {
 	backends Backends
 	root     *node
-	listed   int // number of integers listed instead of limits
+	listed   int // integers that were listed instead of their limits
+	size     *int64
+	sized    map[string]bool // parts that xgrammar makes once, however often they are there
 }
 
 func (w *schemaWalk) need(takers Backends, path, construct string) error {
@@ -88,6 +90,9 @@ func (w *schemaWalk) schema(n *node, path string) (*node, error) {
 		return object(), w.need(XGrammar|Guidance, path, "a schema that takes anything")
 	case n.kind != kindObject:
 		return nil, w.need(Guidance, path, "the schema false")
+	}
+	if err := w.grow(subschemaSize, path); err != nil {
+		return nil, err
 	}
 	out, err := w.form(n, path)
 	if err != nil {
@@ -354,7 +359,7 @@ func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
 	if err := w.literal(value, join(path, "const")); err != nil {
 		return nil, err
 	}
-	return object(member{"const", value}), nil
+	return object(member{"const", value}), w.grow(int64(len(value.appendJSON(nil))), join(path, "const"))
 }
 
 // enum checks a list of values and keeps those of the schema's type.
@@ -375,7 +380,7 @@ func (w *schemaWalk) enum(n, value *node, path string) (*node, error) {
 	if len(out.items) == 0 {
 		return nil, wrongf(join(path, "enum"), "none of its values is of the schema's type")
 	}
-	return object(member{"enum", out}), nil
+	return object(member{"enum", out}), w.grow(int64(len(out.appendJSON(nil))), join(path, "enum"))
 }
 
 // literal checks a fixed value of the answer.

@@ -97,6 +97,9 @@ func (w *schemaWalk) objectKeywords(n *node, path string) (out []member, _ error
 				return nil, err
 			}
 		}
+		if err := w.growByProperties(properties, required, join(path, "properties")); err != nil {
+			return nil, err
+		}
 		judged, err := w.members(properties, join(path, "properties"))
 		if err != nil {
 			return nil, err
@@ -200,6 +203,9 @@ func (w *schemaWalk) arrayKeywords(n *node, path string) (out []member, _ error)
 			out = append(out, member{"items", object()})
 		}
 	}
+	if err == nil {
+		err = w.growByItems(least, most, path)
+	}
 	return appendLimits(out, "minItems", least, "maxItems", most), err
 }
 
@@ -275,8 +281,14 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 		return nil, w.refuse(Guidance, join(path, "format"), "the keyword format beside minLength or maxLength")
 	case pattern != nil:
 		text, _ := pattern.text()
-		judged, err := w.backends.pattern(text, join(path, "pattern"))
+		judged, size, err := w.backends.pattern(text, join(path, "pattern"))
 		if err != nil {
+			return nil, err
+		}
+		if err := size.refusal(w.backends, join(path, "pattern"), "a pattern"); err != nil {
+			return nil, err
+		}
+		if err := w.growOnce(size.size, judged, join(path, "pattern")); err != nil {
 			return nil, err
 		}
 		return []member{{"pattern", str(judged)}}, nil
@@ -287,11 +299,14 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 		}
 		return []member{{"format", format}}, nil
 	}
-	return appendLimits(nil, "minLength", least, "maxLength", most), nil
+	return appendLimits(nil, "minLength", least, "maxLength", most), w.growByLength(least, most, path)
 }
 
 func (w *schemaWalk) format(format, path string) error {
-	return w.need(formatTakers[format], path, "the format "+strconv.Quote(format))
+	if err := w.need(formatTakers[format], path, "the format "+strconv.Quote(format)); err != nil {
+		return err
+	}
+	return w.growOnce(formatSize, "format "+format, path)
 }
 
 // number refuses limits of numbers, because xgrammar converts them incorrectly.

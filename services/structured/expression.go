@@ -1,0 +1,155 @@
+package structured
+
+import "math/bits"
+
+// byteSet is a set of bytes.
+type byteSet [4]uint64
+
+func (s *byteSet) add(from, to byte) {
+	for c := int(from); c <= int(to); c++ {
+		s[c>>6] |= 1 << (c & 63)
+	}
+}
+
+func (s byteSet) with(t byteSet) byteSet {
+	return byteSet{s[0] | t[0], s[1] | t[1], s[2] | t[2], s[3] | t[3]}
+}
+
+func (s byteSet) meets(t byteSet) bool {
+	return s[0]&t[0]|s[1]&t[1]|s[2]&t[2]|s[3]&t[3] != 0
+}
+
+func (s byteSet) contains(t byteSet) bool { return s.with(t) == s }
+
+func (s byteSet) not() byteSet { return byteSet{^s[0], ^s[1], ^s[2], ^s[3]} }
+
+func (s byteSet) len() int {
+	return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) + bits.OnesCount64(s[2]) + bits.OnesCount64(s[3])
+}
+
+type op uint8
+
+const (
+	opLiteral  op = iota // a string
+	opClass              // one character of a set
+	opRef                // a rule of the grammar
+	opSequence           // of subs
+	opChoice             // of subs
+	opRepeat             // of subs[0]
+)
+
+// expr is a part of a regular expression, or of a rule's body.
+type expr struct {
+	op       op
+	first    byteSet // the bytes with which its strings start
+	nullable bool    // whether it matches the empty string
+	length   int     // of a literal, in bytes
+	name     string  // of a ref
+	subs     []*expr
+	least    int
+	most     int  // unlimited for no limit
+	sign     bool // whether the repetition is written as ?, * or +
+	// ambiguous reports of a repetition whether one character of the answer can both continue it and
+	// follow it; slow reports whether there is a long ambiguous repetition of a class in it, and depth how
+	// deep ambiguous repetitions in it nest. size.go sets them.
+	ambiguous, slow bool
+	depth           int
+}
+
+const unlimited = -1
+
+func literalOf(text string) *expr {
+	x := &expr{op: opLiteral, length: len(text), nullable: text == ""}
+	if text != "" {
+		x.first.add(text[0], text[0])
+	}
+	return x
+}
+
+// classOf returns a class of ASCII characters. A negated one has all characters beyond ASCII.
+func classOf(set byteSet, negated bool) *expr {
+	if negated {
+		set = set.not()
+	}
+	return &expr{op: opClass, first: set}
+}
+
+func sequenceOf(subs []*expr) *expr {
+	if len(subs) == 1 {
+		return subs[0]
+	}
+	x := &expr{op: opSequence, subs: subs, nullable: true}
+	for _, sub := range subs {
+		if x.nullable {
+			x.first = x.first.with(sub.first)
+		}
+		x.nullable = x.nullable && sub.nullable
+	}
+	return x
+}
+
+func choiceOf(subs []*expr) *expr {
+	if len(subs) == 1 {
+		return subs[0]
+	}
+	x := &expr{op: opChoice, subs: subs}
+	for _, sub := range subs {
+		x.first = x.first.with(sub.first)
+		x.nullable = x.nullable || sub.nullable
+	}
+	return x
+}
+
+func repeatOf(sub *expr, least, most int, sign bool) *expr {
+	return &expr{op: opRepeat, subs: []*expr{sub}, first: sub.first, nullable: sub.nullable || least == 0, least: least, most: most, sign: sign}
+}
+
+// builder makes an expr in the order in which it is read. Its zero value is ready.
+type builder struct {
+	groups []group // those that are open, the innermost last
+}
+
+type group struct{ choices, sequence []*expr }
+
+func (b *builder) open() { b.groups = append(b.groups, group{}) }
+
+// or starts the next alternative of the innermost group.
+func (b *builder) or() {
+	g := &b.groups[len(b.groups)-1]
+	g.choices, g.sequence = append(g.choices, sequenceOf(g.sequence)), nil
+}
+
+// close ends the innermost group.
+func (b *builder) close() *expr {
+	b.or()
+	last := len(b.groups) - 1
+	x := choiceOf(b.groups[last].choices)
+	b.groups = b.groups[:last]
+	return x
+}
+
+func (b *builder) add(x *expr) {
+	g := &b.groups[len(b.groups)-1]
+	g.sequence = append(g.sequence, x)
+}
+
+// sign repeats what was added last as ?, * or + says.
+func (b *builder) sign(sign byte) {
+	switch sign {
+	case '?':
+		b.wrap(0, 1, true)
+	case '*':
+		b.wrap(0, unlimited, true)
+	case '+':
+		b.wrap(1, unlimited, true)
+	}
+}
+
+// repeat repeats what was added last.
+func (b *builder) repeat(least, most int) { b.wrap(least, most, false) }
+
+func (b *builder) wrap(least, most int, sign bool) {
+	g := &b.groups[len(b.groups)-1]
+	last := len(g.sequence) - 1
+	g.sequence[last] = repeatOf(g.sequence[last], least, most, sign)
+}

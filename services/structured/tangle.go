@@ -1,0 +1,123 @@
+package structured
+
+// maxDepth bounds how deep ambiguous repetitions nest.
+const maxDepth = 2
+
+// tangle is the error about expressions that xgrammar reads in very many ways at once, so
+// that the engine takes seconds and minutes for each token of an answer: a repetition without
+// a low limit of what is ambiguous itself, ambiguous repetitions of ambiguous repetitions, and rules that
+// name themselves in such a way.
+func (s *sizer) tangle(b Backends, path string) error {
+	if s.tangled == "" {
+		return nil
+	}
+	return b.need(Guidance|Outlines, path, s.tangled)
+}
+
+// untangled sets tangled for a repetition of which the parts are marked.
+func (s *sizer) untangled(x *expr) {
+	sub := x.subs[0]
+	switch {
+	case sub.single() || sub.depth == 0:
+	case x.most == unlimited || x.most > copies:
+		s.tangled = "the repetition " + x.quantifier() + " of something whose parts can be told apart in several ways"
+	case x.depth > maxDepth:
+		s.tangled = "the repetition " + x.quantifier() + " around repetitions whose parts can be told apart in several ways"
+	}
+}
+
+// tangledRules sets tangled for rules that name themselves.
+func (s *sizer) tangledRules(order []*rule) {
+	all := s.cyclic(order, func(x *expr) []*expr { return x.subs })
+	left := s.cyclic(order, func(x *expr) []*expr { return ends(x, 1) })
+	right := s.cyclic(order, func(x *expr) []*expr { return ends(x, -1) })
+	for _, r := range order {
+		switch {
+		case all[r] && r.body.depth > 0:
+			s.tangled = "the rule " + r.name + ", which repeats itself and whose parts can be told apart in several ways,"
+		case left[r] && right[r]:
+			s.tangled = "the rule " + r.name + ", which names itself both first and last,"
+		}
+	}
+}
+
+// ends returns the parts with which an expression may start, or end if step is -1.
+func ends(x *expr, step int) []*expr {
+	if x.op != opSequence {
+		return x.subs
+	}
+	at := 0
+	if step < 0 {
+		at = len(x.subs) - 1
+	}
+	var parts []*expr
+	for ; at >= 0 && at < len(x.subs); at += step {
+		parts = append(parts, x.subs[at])
+		if !x.subs[at].nullable {
+			break
+		}
+	}
+	return parts
+}
+
+// cyclic returns the rules that name themselves, by way of others or not, through the given
+// parts of expressions.
+func (s *sizer) cyclic(order []*rule, parts func(*expr) []*expr) map[*rule]bool {
+	c := &components{sizer: s, parts: parts, index: map[*rule]int{}, low: map[*rule]int{}, open: map[*rule]bool{}, cyclic: map[*rule]bool{}}
+	for _, r := range order {
+		if c.index[r] == 0 {
+			c.visit(r)
+		}
+	}
+	return c.cyclic
+}
+
+// components finds strongly connected components of rules by Tarjan's algorithm.
+type components struct {
+	sizer  *sizer
+	parts  func(*expr) []*expr
+	index  map[*rule]int // from 1, in the order of visits
+	low    map[*rule]int // the lowest index that a rule leads back to
+	open   map[*rule]bool
+	stack  []*rule
+	cyclic map[*rule]bool
+}
+
+func (c *components) visit(r *rule) {
+	c.index[r] = len(c.index) + 1
+	c.low[r] = c.index[r]
+	c.stack = append(c.stack, r)
+	c.open[r] = true
+	c.refs(r, r.body)
+	if c.low[r] != c.index[r] {
+		return
+	}
+	for last := len(c.stack) - 1; ; last-- {
+		other := c.stack[last]
+		c.open[other] = false
+		c.stack = c.stack[:last]
+		if other == r {
+			return
+		}
+		c.cyclic[other], c.cyclic[r] = true, true
+	}
+}
+
+func (c *components) refs(r *rule, x *expr) {
+	if x.op == opRef {
+		other := c.sizer.rules[x.name]
+		switch {
+		case other == r:
+			c.cyclic[r] = true
+		case c.index[other] == 0:
+			c.visit(other)
+			c.low[r] = min(c.low[r], c.low[other])
+		case c.open[other]:
+			c.low[r] = min(c.low[r], c.index[other])
+		}
+		return
+	}
+	for _, part := range c.parts(x) {
+		c.refs(r, part)
+	}
+}
