@@ -139,7 +139,7 @@ test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm-testin
 
 .PHONY: test-vllm-generated
 test-vllm-generated: ## Send 500 generated constraints to the real backend, in two orders; skips without one
-	go test -v -count 1 -timeout 60m -run '^TestVLLMGenerated$$' ./test/e2e
+	go test -v -count 1 -timeout 180m -run '^TestVLLMGenerated$$' ./test/e2e
 
 .PHONY: test-vllm-death
 test-vllm-death: ## Kill the real backend's engine under 50 streams; skips without one

@@ -103,7 +103,7 @@ func (g *generator) text() object {
 		s["minLength"] = g.IntN(4)
 	}
 	if g.one(3) {
-		s["maxLength"] = g.IntN(6)
+		s["maxLength"] = pick(g, g.IntN(6), g.IntN(6), 20+g.IntN(200))
 	}
 	if g.one(3) {
 		s["pattern"] = pick(g, "^", "") + g.regex(1) + pick(g, "$", "")
@@ -165,7 +165,7 @@ func (g *generator) array(depth int) object {
 		s["minItems"] = g.IntN(3)
 	}
 	if g.one(2) {
-		s["maxItems"] = g.IntN(5)
+		s["maxItems"] = pick(g, g.IntN(5), g.IntN(5), 20+g.IntN(40))
 	}
 	if g.one(12) {
 		s["uniqueItems"] = true
@@ -184,7 +184,7 @@ func (g *generator) regex(depth int) string {
 		default:
 			b.WriteString(pick(g, "a", "b c", "-", `\.`, "ü", `\/`, `\n`, "7", `"`))
 		}
-		b.WriteString(pick(g, "", "", "", "*", "+", "?", "{2}", "{1,3}", "+?"))
+		b.WriteString(pick(g, "", "", "", "*", "+", "?", "{2}", "{1,3}", "+?", pick(g, "{4}", "{2,9}", "{0,40}", "{20,}")))
 	}
 	return b.String()
 }
@@ -222,7 +222,7 @@ func (g *generator) grammar() (text, pattern string) {
 				other := i + 1 + g.IntN(len(names)-i-1)
 				element = [2]string{names[other], patterns[other]}
 			}
-			times := pick(g, "", "", "", "?", "+", "{1,2}")
+			times := pick(g, "", "", "", "?", "+", "{1,2}", pick(g, "{3}", "{2,9}", "{0,40}", "{20,}"))
 			rule.WriteString(element[0] + times)
 			re.WriteString("(?:" + element[1] + ")" + times)
 		}
