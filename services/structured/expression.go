@@ -5,10 +5,12 @@ import "math/bits"
 // byteSet is a set of bytes.
 type byteSet [4]uint64
 
-func (s *byteSet) add(from, to byte) {
+// span returns the bytes from one to another.
+func span(from, to byte) (s byteSet) {
 	for c := int(from); c <= int(to); c++ {
 		s[c>>6] |= 1 << (c & 63)
 	}
+	return s
 }
 
 func (s byteSet) with(t byteSet) byteSet {
@@ -61,7 +63,7 @@ const unlimited = -1
 func literalOf(text string) *expr {
 	x := &expr{op: opLiteral, length: len(text), nullable: text == ""}
 	if text != "" {
-		x.first.add(text[0], text[0])
+		x.first = span(text[0], text[0])
 	}
 	return x
 }

@@ -402,7 +402,7 @@ func (g *grammarParser) class() error {
 			}
 		}
 		if from <= to {
-			set.add(byte(from), byte(to)) //nolint:gosec // both are of ASCII
+			set = set.with(span(byte(from), byte(to))) // both are of ASCII
 		}
 		switch {
 		case to < from:

@@ -259,7 +259,7 @@ func limitOf(most uint64, open bool) int {
 	if open {
 		return unlimited
 	}
-	return int(most) //nolint:gosec // of 31 bits
+	return int(most)
 }
 
 // classes are the escapes for several characters, as the content of a class.
@@ -274,7 +274,7 @@ const digits = "0123456789"
 
 func setOf(characters string) (set byteSet) {
 	for i := range len(characters) {
-		set.add(characters[i], characters[i])
+		set = set.with(span(characters[i], characters[i]))
 	}
 	return set
 }
@@ -448,7 +448,7 @@ func (p *regexParser) classPart(inside *strings.Builder, bytes *byteSet, negated
 	if p.inString && !negated && (from <= '"' && to >= '"' || from <= '\\' && to >= '\\') {
 		return p.refuse(0, "a quote or a backslash in a class of a pattern")
 	}
-	bytes.add(byte(from), byte(to)) //nolint:gosec // both are of ASCII
+	*bytes = bytes.with(span(byte(from), byte(to))) // both are of ASCII
 	inside.WriteString(regexQuote(from))
 	if to > from {
 		inside.WriteString("-" + regexQuote(to))
@@ -485,8 +485,7 @@ func (p *regexParser) classChar(negated bool) (rune, error) {
 func (p *regexParser) except(inside string, set byteSet) {
 	if p.inString {
 		inside = strings.NewReplacer(`\n`, "", `\r`, "", `\t`, "", `\f`, "", `\v`, "").Replace(inside) + `"\\\x00-\x1f`
-		set.add(0, 0x1f)
-		set = set.with(setOf(`"\`))
+		set = set.with(span(0, 0x1f)).with(setOf(`"\`))
 	}
 	p.tree.add(classOf(set, true))
 	p.out.WriteString("[^" + inside + "]")

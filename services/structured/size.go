@@ -125,8 +125,7 @@ func (s *sizer) mark(x *expr, follow byteSet) {
 		r.follow, x.slow = r.follow.with(follow), r.body.slow
 		x.depth = r.body.depth
 	case opSequence:
-		for i := len(x.subs) - 1; i >= 0; i-- {
-			sub := x.subs[i]
+		for _, sub := range slices.Backward(x.subs) {
 			s.mark(sub, follow)
 			x.take(sub)
 			if !sub.nullable {
@@ -195,9 +194,9 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 		s.vague += min(x.depth, 1)
 	case opSequence:
 		run := int64(0)
-		for i := len(x.subs) - 1; i >= 0; i-- {
-			s.part(x.subs[i], times, copied)
-			if !x.subs[i].nullable {
+		for _, sub := range slices.Backward(x.subs) {
+			s.part(sub, times, copied)
+			if !sub.nullable {
 				run = 0
 				continue
 			}
@@ -224,41 +223,46 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 }
 
 func (s *sizer) repetition(x *expr, times int64, copied bool) {
-	sub := x.subs[0]
-	number := x.copies()
 	if x.sign { // a rule of its own, which copies of what is around share
 		s.add(ruleSize, times)
 		times = 1
 	}
-	if !sub.single() {
-		if x.most != 1 { // the next repetition follows
-			if sub.slow {
-				s.slow += 2
-			}
-			if sub.depth > 0 {
-				s.vague += 2
-			}
-		}
-		if x.ambiguous {
-			s.vague++
-		}
-		if x.varies() {
-			s.add(ruleSize, times)
-		}
-		s.part(sub, clamped(times*number), copied || number > 1)
-		return
+	if x.subs[0].single() {
+		s.repeatedClass(x, times, copied)
+	} else {
+		s.repeatedGroup(x, times, copied)
 	}
-	states := number
+}
+
+func (s *sizer) repeatedGroup(x *expr, times int64, copied bool) {
+	sub := x.subs[0]
+	if x.most != 1 && sub.slow { // the next repetition follows
+		s.slow += 2
+	}
+	if x.most != 1 && sub.depth > 0 {
+		s.vague += 2
+	}
+	if x.ambiguous {
+		s.vague++
+	}
+	if x.varies() {
+		s.add(ruleSize, times)
+	}
+	number := x.copies()
+	s.part(sub, clamped(times*number), copied || number > 1)
+}
+
+func (s *sizer) repeatedClass(x *expr, times int64, copied bool) {
+	states := int64(x.most)
 	switch {
 	case x.sign:
+		states = x.copies()
 	case x.most > copies && x.varies():
 		states = longStates
 	case x.most > copies:
 		states = copies + 1
 	case x.most == unlimited:
 		states = int64(min(x.least, copies) + 1)
-	default:
-		states = int64(x.most)
 	}
 	factor := s.factor()
 	switch {
@@ -274,7 +278,7 @@ func (s *sizer) repetition(x *expr, times int64, copied bool) {
 		}
 		factor = s.factor()
 	}
-	s.add(clamped(states*classSize(sub))*factor, times)
+	s.add(clamped(states*classSize(x.subs[0]))*factor, times)
 }
 
 // copies is how often xgrammar writes out what is repeated.
@@ -361,7 +365,8 @@ func (x *expr) head() *expr {
 // follow goes along a chain. Groups of alternatives, and of several numbers of repetitions,
 // are rules, and so one element each.
 func (s *sizer) follow(x *expr, c *chain) {
-	if s.steps++; s.steps > maxSteps {
+	s.steps++
+	if s.steps > maxSteps {
 		s.size = clamped(1 << 30)
 	}
 	if s.full() {
@@ -427,7 +432,8 @@ const maxPasses = 16
 func (g *grammarParser) size() *sizer {
 	s := &sizer{rules: g.rules}
 	_, order := g.needed()
-	if s.add(ruleSize, int64(len(order))); s.full() {
+	s.add(ruleSize, int64(len(order)))
+	if s.full() {
 		return s
 	}
 	passes(func(last bool) (changed bool) {

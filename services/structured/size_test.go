@@ -11,11 +11,11 @@ import (
 	"github.com/trident-inference/trident/test/cputime"
 )
 
-func quoted(t testing.TB, text string) json.RawMessage {
-	t.Helper()
+func quoted(tb testing.TB, text string) json.RawMessage {
+	tb.Helper()
 	value, err := marshal(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return value
 }
@@ -34,41 +34,41 @@ func limited(i int) string { return fmt.Sprintf(`{"type":"string","maxLength":%d
 // sizeCases are constraints of the sizes around the bound. Those without want are sent to an engine that chooses
 // its backend. The times are of one core and xgrammar 0.1.27 with a vocabulary of 49,152 tokens; "token" is what
 // a token of an answer takes.
-var sizeCases = []struct{ kind, value, want string }{ //nolint:gochecknoglobals // a table
-	{"regex", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, ""},                                                   // 0.00 s
-	{"regex", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, ""},                 // 0.00 s
-	{"regex", `[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`, ""},                               // 0.01 s
-	{"regex", `[a-z]{1,64}`, ""},                                                                  // 0.10 s
-	{"regex", `.{0,1000}`, ""},                                                                    // 0.31 s
-	{"regex", `.{100}`, ""},                                                                       // 0.07 s
-	{"regex", `(?:[0-9]{1,3}\.){3}[0-9]{1,3}`, ""},                                                // 0.00 s
-	{"regex", `[A-Z][a-z]+(?: [A-Z][a-z]+){0,5}`, ""},                                             // 0.02 s
-	{"regex", `(a{2,5}b?){3,9}`, ""},                                                              // 0.01 s
-	{"regex", `([a-z]{1,15},){1,15}`, ""},                                                         // 1.62 s
-	{"regex", `.{0,100},.{0,100}`, ""},                                                            // 0.64 s
-	{"regex", `[ab]*a[ab]{12}`, ""},                                                               // 0.79 s
-	{"regex", strings.Repeat("(ab)?", 300), ""},                                                   // 0.85 s
-	{"regex", strings.Repeat("a", 16_000), ""},                                                    // 0.08 s
-	{"regex", `(([a-z]{1,15}){1,15}){1,15}`, "most of it in the repetition {1,15}"},               // minutes
-	{"regex", `([a-z]{1,20},){1,100}`, "most of it in the repetition {1,100}"},                    // 13.0 s
-	{"regex", `([a-z]{1,20} ?){1,5}`, "most of it in the repetition {1,5}"},                       // 22.4 s
-	{"regex", `(- .{1,80}\n){3,10}`, "most of it in the repetition {3,10}"},                       // 20.2 s
-	{"regex", `([a-z]{1,64} ){1,10}`, "most of it in the repetition {1,10}"},                      // 6.5 s
-	{"regex", `.*a.{10}`, "an expression whose size is above 1000000"},                            // 14.6 s
-	{"regex", `[ab]*a[ab]{14}`, "an expression whose size is above 1000000"},                      // minutes
-	{"regex", strings.Repeat("[^a]", 400), "an expression whose size is above 1000000"},           // 2.2 s
-	{"regex", strings.Repeat("(ab)?", 1000), "an expression whose size is above 1000000"},         // 10 s
-	{"regex", `(([a-z]+ ?)+-?)+`, "the repetition + of something whose parts"},                    // minutes a token
-	{"regex", `(.+ ?)+`, "the repetition + of something whose parts"},                             // 0.04 s a token, and more
-	{"regex", `((.{1,2})?.+){2,9}`, ""},                                                           //
-	{"regex", `(([a-z]{1,3}){1,3}){1,3}x?`, "the repetition {1,3} around repetitions"},            //
-	{"grammar", "root ::= a+\na ::= [^xy] \"y\"?", ""},                                            //
-	{"grammar", "root ::= a+\na ::= [^x]+ \"y\"?", "the repetition + of something whose parts"},   // minutes a token
-	{"grammar", "root ::= root root | [a-z]", "the rule root, which names itself both first and"}, // minutes a token
-	{"grammar", "root ::= a\na ::= b \"x\"\nb ::= a \"y\" | \"z\"", ""},
+var sizeCases = []struct{ kind, value, want string }{
+	{"regex", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, ""},                                                     // 0.00 s
+	{"regex", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, ""},                   // 0.00 s
+	{"regex", `[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`, ""},                                 // 0.01 s
+	{"regex", `[a-z]{1,64}`, ""},                                                                    // 0.10 s
+	{"regex", `.{0,1000}`, ""},                                                                      // 0.31 s
+	{"regex", `.{100}`, ""},                                                                         // 0.07 s
+	{"regex", `(?:[0-9]{1,3}\.){3}[0-9]{1,3}`, ""},                                                  // 0.00 s
+	{"regex", `[A-Z][a-z]+(?: [A-Z][a-z]+){0,5}`, ""},                                               // 0.02 s
+	{"regex", `(a{2,5}b?){3,9}`, ""},                                                                // 0.01 s
+	{"regex", `([a-z]{1,15},){1,15}`, ""},                                                           // 1.62 s
+	{"regex", `.{0,100},.{0,100}`, ""},                                                              // 0.64 s
+	{"regex", `[ab]*a[ab]{12}`, ""},                                                                 // 0.79 s
+	{"regex", strings.Repeat("(ab)?", 300), ""},                                                     // 0.85 s
+	{"regex", strings.Repeat("a", 16_000), ""},                                                      // 0.08 s
+	{"regex", `(([a-z]{1,15}){1,15}){1,15}`, "most of it in the repetition {1,15}"},                 // minutes
+	{"regex", `([a-z]{1,20},){1,100}`, "most of it in the repetition {1,100}"},                      // 13.0 s
+	{"regex", `([a-z]{1,20} ?){1,5}`, "most of it in the repetition {1,5}"},                         // 22.4 s
+	{"regex", `(- .{1,80}\n){3,10}`, "most of it in the repetition {3,10}"},                         // 20.2 s
+	{"regex", `([a-z]{1,64} ){1,10}`, "most of it in the repetition {1,10}"},                        // 6.5 s
+	{"regex", `.*a.{10}`, "an expression whose size is above 1000000"},                              // 14.6 s
+	{"regex", `[ab]*a[ab]{14}`, "an expression whose size is above 1000000"},                        // minutes
+	{"regex", strings.Repeat("[^a]", 400), "an expression whose size is above 1000000"},             // 2.2 s
+	{"regex", strings.Repeat("(ab)?", 1000), "an expression whose size is above 1000000"},           // 10 s
+	{"regex", `(([a-z]+ ?)+-?)+`, "the repetition + of something whose parts"},                      // minutes a token
+	{"regex", `(.+ ?)+`, "the repetition + of something whose parts"},                               // 0.04 s a token, and more
+	{"regex", `((.{1,2})?.+){2,9}`, ""},                                                             //
+	{"regex", `(([a-z]{1,3}){1,3}){1,3}x?`, "the repetition {1,3} around repetitions"},              //
+	{"grammar", "root ::= a+\na ::= [^xy] \"y\"?", ""},                                              //
+	{"grammar", "root ::= a+\na ::= [^x]+ \"y\"?", "the repetition + of something whose parts"},     // minutes a token
+	{"grammar", "root ::= (root) root | [a-z]", "the rule root, which names itself both first and"}, // minutes a token
+	{"grammar", "root ::= (a)\na ::= b \"x\"\nb ::= a \"y\" | \"z\"", ""},
 	{"grammar", "root ::= [a-z]+ \"-\"? root | \"\"", "the rule root, which repeats itself"},
-	{"grammar", "root ::= e\ne ::= e \"+\" t | t\nt ::= [0-9]+ | \"(\" e \")\"", ""},
-	{"grammar", "root ::= v\nv ::= \"[\" ws v (\",\" ws v)* \"]\" | [0-9]+ ws\nws ::= [ \\t\\n]*", ""},
+	{"grammar", "root ::= (e)\ne ::= e \"+\" t | (t)\nt ::= [0-9]+ | \"(\" e \")\"", ""},
+	{"grammar", "root ::= (v)\nv ::= \"[\" ws v (\",\" ws v)* \"]\" | [0-9]+ (ws)\nws ::= [ \\t\\n]*", ""},
 	{"grammar", "root ::= ([a-z]{1,20} \",\"){1,100}", "a grammar whose size is above 1000000, most of it in the repetition {1,100}"},
 	{"grammar", "root ::= i (\",\" i)*\ni ::= [a-z] [a-z0-9]{0,30}", ""},                                                  // 0.10 s
 	{"json", objectOf(1, limited), ""},                                                                                    // 0.39 s
@@ -83,7 +83,7 @@ var sizeCases = []struct{ kind, value, want string }{ //nolint:gochecknoglobals 
 	{"json", `{"type":"array","items":{"type":"string"},"minItems":1000,"maxItems":5000}`, ""},                            // 0.01 s
 	{"structural_tag", `{"type":"structural_tag","format":{"type":"regex","pattern":"[a-z]{1,64}"}}`, ""},
 	{"structural_tag", `{"type":"structural_tag","format":{"type":"regex","pattern":"([a-z]{1,64} ){1,10}"}}`, "format.pattern: a structural tag whose size is above"},
-	{"structural_tag", `{"type":"structural_tag","format":{"type":"grammar","grammar":"root ::= root root | [a-z]"}}`, "format.grammar: the rule root"},
+	{"structural_tag", `{"type":"structural_tag","format":{"type":"grammar","grammar":"root ::= (root) root | [a-z]"}}`, "format.grammar: the rule root"},
 	{"structural_tag", `{"triggers":["<f"],"structures":[` + strings.Repeat(`{"begin":"<f>","schema":`+objectOf(2, limited)+`,"end":"</f>"},`, 5) + `{"begin":"<g>","schema":{},"end":"</g>"}]}`, "structures[3].schema.properties.p0: a schema whose size is above"},
 	{"choice", `["` + strings.Repeat(`yes","`, 16_000) + `no"]`, ""},                                                          //
 	{"choice", `["` + strings.Repeat(strings.Repeat("x", 2000)+`","`, 600) + `no"]`, "a list of choices whose size is above"}, //
