@@ -55,6 +55,7 @@ type rule struct {
 	refs   []string
 	body   *expr
 	follow byteSet // the bytes that may come after it
+	inline int64   // its size where an alternative starts with it
 }
 
 // grammarParser rewrites a grammar: one line for each rule, with names and escapes that all of the

@@ -63,7 +63,7 @@ func (b Backends) schemaNode(root *node, path string, size *int64) (*node, error
 	if id := root.get("$id"); id != nil { // the root's $id: local references mean the same without it
 		root = &node{kind: root.kind, scalar: root.scalar, members: slices.DeleteFunc(slices.Clone(root.members), func(m member) bool { return m.name == "$id" })}
 	}
-	w := &schemaWalk{backends: b, root: root, size: size, sized: map[string]bool{}}
+	w := &schemaWalk{backends: b, root: root, size: size, sized: map[string]bool{}, values: map[*node]int64{}}
 	if err := w.loops(root, path); err != nil {
 		return nil, err
 	}
@@ -77,6 +77,7 @@ type schemaWalk struct {
 	listed   int // integers that were listed instead of their limits
 	size     *int64
 	sized    map[string]bool // parts that xgrammar makes once, however often they are there
+	values   map[*node]int64 // the sizes of lists of values
 }
 
 func (w *schemaWalk) need(takers Backends, path, construct string) error {
@@ -216,7 +217,7 @@ func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 	if w.target(text) == nil {
 		return nil, w.refuse(Guidance, join(path, "$ref"), "a $ref that doesn't go by #, $defs, definitions, properties and items")
 	}
-	return object(member{"$ref", str(text)}), nil
+	return object(member{"$ref", str(text)}), w.growByValues(w.target(text), join(path, "$ref"))
 }
 
 // refuse returns the error about a construct that can't be rewritten, even if all backends support

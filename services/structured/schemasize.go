@@ -61,6 +61,21 @@ func limitsOf(least, most *int64) (lo, hi int) {
 	return lo, hi
 }
 
+// growByValues adds the values of a schema that a reference leads to: xgrammar puts them in
+// its place.
+func (w *schemaWalk) growByValues(target *node, path string) error {
+	size, known := w.values[target]
+	if !known {
+		for _, keyword := range []string{"const", "enum"} {
+			if value := target.get(keyword); value != nil {
+				size += inlineSize * int64(len(value.appendJSON(nil)))
+			}
+		}
+		w.values[target] = size
+	}
+	return w.grow(size, path)
+}
+
 // growByProperties adds the names of an object's properties.
 func (w *schemaWalk) growByProperties(properties, required *node, path string) error {
 	needed := map[string]bool{}

@@ -27,6 +27,11 @@ const (
 	copiedSize = 16
 	// runSize is that of an element that may be empty, for each such element beside it.
 	runSize = 7
+	// inlineSize is that of a byte or a class of a rule that xgrammar puts in the place of its
+	// name.
+	inlineSize = 3
+	// pairFactor is how many pairs of states of an automaton xgrammar compares in a unit.
+	pairFactor = 32
 	// copies is up to which number of repetitions xgrammar writes each of them out, and
 	// longStates what a class has as states if there are more.
 	copies     = 15
@@ -209,6 +214,7 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 		mostSlow, mostVague := slow, vague
 		for _, sub := range x.subs {
 			s.slow, s.vague = slow, vague
+			s.lead(sub, times)
 			s.part(sub, times, copied)
 			mostSlow, mostVague = max(mostSlow, s.slow), max(mostVague, s.vague)
 		}
@@ -220,6 +226,37 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 			s.largest, s.largestSize = x, added
 		}
 	}
+}
+
+// lead adds the rule with which an alternative starts. xgrammar puts it in the place of its
+// name, if it names no rule itself.
+func (s *sizer) lead(x *expr, times int64) {
+	if head := x.head(); head.op == opRef {
+		s.add(s.rules[head.name].inline, times)
+	}
+}
+
+// plain reports whether xgrammar makes no rules of what is in an expression.
+func (x *expr) plain() bool {
+	if x.op == opRef || x.op == opRepeat && (x.long() || x.sign && !(x.least == 0 && x.most == unlimited && x.subs[0].op == opClass)) {
+		return false
+	}
+	return !slices.ContainsFunc(x.subs, func(sub *expr) bool { return !sub.plain() })
+}
+
+// elements is how many bytes and classes xgrammar writes an expression out as.
+func (x *expr) elements() int64 {
+	n := int64(x.length)
+	if x.op == opClass {
+		n = 1
+	}
+	for _, sub := range x.subs {
+		n = clamped(n + sub.elements())
+	}
+	if x.op == opRepeat {
+		n = clamped(n * x.copies())
+	}
+	return n
 }
 
 func (s *sizer) repetition(x *expr, times int64, copied bool) {
@@ -249,6 +286,7 @@ func (s *sizer) repeatedGroup(x *expr, times int64, copied bool) {
 		s.add(ruleSize, times)
 	}
 	number := x.copies()
+	s.lead(sub, clamped(times*min(number, copies)))
 	s.part(sub, clamped(times*number), copied || number > 1)
 }
 
@@ -376,7 +414,9 @@ func (s *sizer) follow(x *expr, c *chain) {
 	case opLiteral:
 		c.element(x)
 	case opClass:
-		s.add(classSize(x), 1<<c.element(x)-1)
+		doubled := c.element(x)
+		s.add(classSize(x), 1<<doubled-1)
+		s.add(1, 1<<(2*doubled)/pairFactor)
 	case opRef:
 		*c = chain{}
 	case opSequence:
@@ -444,12 +484,18 @@ func (g *grammarParser) size() *sizer {
 	})
 	passes(func(last bool) bool { return s.markRules(order, last) })
 	s.tangledRules(order)
+	for _, r := range order {
+		if r.body.plain() {
+			r.inline = clamped(inlineSize * r.body.elements())
+		}
+	}
 	slow := slices.ContainsFunc(order, func(r *rule) bool { return r.body.slow })
 	for _, r := range order {
 		s.slow, s.vague = 0, 0
 		if slow { // it may come after the rule
 			s.slow = 1
 		}
+		s.lead(r.body, 1)
 		s.part(r.body, 1, false)
 	}
 	for _, r := range order {
