@@ -20,9 +20,9 @@ func (s *sizer) untangled(x *expr) {
 	switch {
 	case sub.single() || sub.depth == 0:
 	case x.most == unlimited || x.most > copies:
-		s.tangled = "the repetition " + x.quantifier() + " of something whose parts can be told apart in several ways"
+		s.tangled = "the repetition " + x.quantifier() + " of something whose parts can be split in several ways"
 	case x.depth > maxDepth:
-		s.tangled = "the repetition " + x.quantifier() + " around repetitions whose parts can be told apart in several ways"
+		s.tangled = "the repetition " + x.quantifier() + " around repetitions whose parts can be split in several ways"
 	}
 }
 
@@ -34,7 +34,7 @@ func (s *sizer) tangledRules(order []*rule) {
 	for _, r := range order {
 		switch {
 		case all[r] && r.body.depth > 0:
-			s.tangled = "the rule " + r.name + ", which repeats itself and whose parts can be told apart in several ways,"
+			s.tangled = "the rule " + r.name + ", which repeats itself and whose parts can be split in several ways,"
 		case left[r] && right[r]:
 			s.tangled = "the rule " + r.name + ", which names itself both first and last,"
 		}
