@@ -19,7 +19,7 @@ import (
 // maxParallelJobs is the maximum number of jobs of one request that run in the engine at once.
 const maxParallelJobs = 32
 
-// run is the execution of one request on a model.
+// textRun is the execution of one request on a model.
 type textRun struct {
 	card         *catalog.Card
 	req          *inference.Request

@@ -210,7 +210,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }
 
-// newRun confirms the model and records it on measure, which may be nil.
+// newTextRun confirms the model and records it on measure, which may be nil.
 func (s *Service) newTextRun(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*textRun, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
