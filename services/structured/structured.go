@@ -27,8 +27,8 @@
 //	([a-z]{1,20},){1,100}                 3,000,000  13: refused
 //	([a-z]{1,20} ?){1,5}                  19,000,000 22: refused
 //
-// Of random expressions that are sent, the slowest took 3.6 s. A vocabulary of three times as
-// many tokens takes about three times as long.
+// Of 200 random expressions of sizes from 50,000 on that are sent, 193 took up to 2 s, and the slowest
+// 8.2 s. A vocabulary of three times as many tokens takes about three times as long.
 //
 // testdata/vllm.jsonl has what vLLM's own code makes of each construct, as test/vllm
 // measures it; the tests hold this package to it. A backend that ignores a keyword, or
