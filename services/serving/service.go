@@ -147,11 +147,11 @@ func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage
 	if err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
-	run.best(run.deltas(t))(g.take) //nolint:contextcheck // the ticket is the context
+	run.best(run.deltas(t))(g.take)
 	if g.ended {
 		return metering.OutcomeCanceled, nil, g.err
 	}
-	usage := run.usage() //nolint:contextcheck // generated tokens are counted even if the client disconnects
+	usage := run.usage()
 	g.yield(inference.Delta{Usage: usage}, nil)
 	return metering.OutcomeOK, usage, nil
 }

@@ -51,9 +51,9 @@ type expr struct {
 	least    int
 	most     int  // unlimited for no limit
 	sign     bool // whether the repetition is written as ?, * or +
-	// ambiguous reports of a repetition whether one character of the answer can both continue it and
-	// follow it; slow reports whether there is a long ambiguous repetition of a class in it, and depth how
-	// deep ambiguous repetitions in it nest. size.go sets them.
+	// ambiguous reports whether one character of the answer can both continue and follow this
+	// repetition. slow reports whether the expression contains a long ambiguous repetition of a class.
+	// depth is the nesting depth of its ambiguous repetitions. size.go sets these fields.
 	ambiguous, slow bool
 	depth           int
 }

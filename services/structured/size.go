@@ -16,31 +16,31 @@ const maxSize = 1_000_000
 
 // Sizes of the parts, as measured.
 const (
-	// ruleSize is that of a rule of xgrammar's grammar, which it makes of each repeated or
-	// alternative group.
+	// ruleSize is the size of one rule of xgrammar's grammar. Each repeated or alternative group
+	// becomes a rule.
 	ruleSize = 100
-	// byteSize is that of a state of an automaton, for each byte that it takes: xgrammar
-	// looks at all tokens that start with one. Of more than mostBytes it looks at all tokens.
+	// byteSize is the size of one state of an automaton for each byte that the state accepts, as
+	// xgrammar checks all tokens that start with this byte. For a state with more than mostBytes
+	// bytes it checks all tokens.
 	byteSize  = 16
 	mostBytes = 160
-	// copiedSize is that of a byte of a literal in a group that is copied.
+	// copiedSize is the size of one byte of a literal in a copied group.
 	copiedSize = 16
-	// runSize is that of an element that may be empty, for each such element beside it.
+	// runSize is the size of an element that may be empty, for each such element beside it.
 	runSize = 7
-	// inlineSize is that of a byte or a class of a rule that xgrammar puts in the place of its
-	// name.
+	// inlineSize is the size of a byte or a class of a rule that xgrammar inlines.
 	inlineSize = 3
-	// pairFactor is how many pairs of states of an automaton xgrammar compares in a unit.
+	// pairFactor is the number of pairs of states that xgrammar compares in one unit of size.
 	pairFactor = 32
-	// copies is up to which number of repetitions xgrammar writes each of them out, and
-	// longStates what a class has as states if there are more.
+	// copies is the largest number of repetitions that xgrammar unrolls. A class with more
+	// repetitions has longStates states.
 	copies     = 15
 	longStates = 60
 )
 
-// Factors of states from which a token may be read in many ways. Those of short ambiguous
-// repetitions of a class, of a long one, and of several long ones; vagueFactor is added for each ambiguous
-// repetition to the right, up to mostVague.
+// Factors of the size of states from which xgrammar can match a token in many ways: by short
+// ambiguous repetitions of a class, by a long one, and by several long ones. vagueFactor is added
+// for each ambiguous repetition to the right, up to mostVague.
 const (
 	shortFactor   = 8
 	longFactor    = 4
@@ -49,8 +49,8 @@ const (
 	mostVague     = 8
 )
 
-// maxSteps bounds the elements that are followed to find automata that double with each
-// element.
+// maxSteps limits the number of elements that the search for exponentially growing automata
+// visits.
 const maxSteps = 1 << 17
 
 // sizer adds up the size of a constraint.
@@ -238,7 +238,8 @@ func (s *sizer) lead(x *expr, times int64) {
 
 // plain reports whether xgrammar makes no rules of what is in an expression.
 func (x *expr) plain() bool {
-	if x.op == opRef || x.op == opRepeat && (x.long() || x.sign && !(x.least == 0 && x.most == unlimited && x.subs[0].op == opClass)) {
+	star := x.least == 0 && x.most == unlimited && x.op == opRepeat && x.subs[0].op == opClass
+	if x.op == opRef || x.op == opRepeat && (x.long() || x.sign && !star) {
 		return false
 	}
 	return !slices.ContainsFunc(x.subs, func(sub *expr) bool { return !sub.plain() })

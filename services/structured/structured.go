@@ -30,9 +30,9 @@
 // Of 200 random expressions of sizes from 50,000 on that are sent, 193 took up to 2 s, and the slowest
 // 8.2 s. A vocabulary of three times as many tokens takes about three times as long.
 //
-// testdata/vllm.jsonl has what vLLM's own code makes of each construct, as test/vllm
-// measures it; the tests hold this package to it. A backend that ignores a keyword, or
-// lets the model write more than the constraint allows, doesn't take it.
+// testdata/vllm.jsonl has the results of vLLM's own code for each construct, measured by
+// test/vllm. The tests compare this package with them. A backend doesn't support a construct
+// if it ignores a keyword or lets the model write more than the constraint allows.
 package structured
 
 import (

@@ -3,10 +3,10 @@ package structured
 // maxDepth bounds how deep ambiguous repetitions nest.
 const maxDepth = 2
 
-// tangle is the error about expressions that xgrammar reads in very many ways at once, so
-// that the engine takes seconds and minutes for each token of an answer: a repetition without
-// a low limit of what is ambiguous itself, ambiguous repetitions of ambiguous repetitions, and rules that
-// name themselves in such a way.
+// tangle returns the error for expressions that xgrammar matches in very many ways at once. The
+// engine would take seconds or minutes for each token of an answer. Such expressions are
+// repetitions of an ambiguous part without a low limit, nested ambiguous repetitions, and rules
+// that refer to themselves in this way.
 func (s *sizer) tangle(b Backends, path string) error {
 	if s.tangled == "" {
 		return nil

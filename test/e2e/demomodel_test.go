@@ -197,7 +197,7 @@ func askers(t *testing.T, s *trident) map[string]func(*testing.T, offer) called 
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer stream.Close() //nolint:errcheck // the stream was read to its end
+			defer stream.Close()
 			var c called
 			for stream.Receive() {
 				if n := stream.Msg().GetUsage().GetPromptTokens(); n > 0 {

@@ -82,7 +82,7 @@ const (
 )
 
 // checker scans a text once. Its methods return an error message, which is empty if there is
-// none, and leave at at the position of the error.
+// none. The field at then has the position of the error.
 type checker struct {
 	Document
 
