@@ -23,9 +23,11 @@ const (
 )
 
 // drainLimit and drainTime limit how much is still read of a body that was refused for its
-// size. A client that writes the whole request before it reads then gets its response.
+// size. A client that writes the whole request before it reads then gets its response. The
+// limit is twice the default of [Config.MaxBody]: a connection that is closed with unread
+// bytes is reset, which can discard the response.
 const (
-	drainLimit = 64 << 20
+	drainLimit = 128 << 20
 	drainTime  = 5 * time.Second
 )
 
