@@ -53,9 +53,10 @@ type expr struct {
 	sign     bool // whether the repetition is written as ?, * or +
 	// ambiguous reports whether one character of the answer can both continue and follow this
 	// repetition. slow reports whether the expression contains a long ambiguous repetition of a class.
-	// depth is the nesting depth of its ambiguous repetitions. size.go sets these fields.
+	// depth is the nesting depth of its ambiguous repetitions. loops is the number of ambiguous
+	// repetitions of groups without a low limit, up to maxLoops + 1. size.go sets these fields.
 	ambiguous, slow bool
-	depth           int
+	depth, loops    int
 }
 
 const unlimited = -1

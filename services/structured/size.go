@@ -107,6 +107,7 @@ func (x *expr) quantifier() string {
 // whole adds an expression after which only the bytes of follow may come.
 func (s *sizer) whole(x *expr, follow byteSet) {
 	s.mark(x, follow)
+	s.untangledWhole(x)
 	s.part(x, 1, false)
 	if !s.full() {
 		s.chains(x)
@@ -115,6 +116,14 @@ func (s *sizer) whole(x *expr, follow byteSet) {
 
 // varies reports whether a repetition has several numbers.
 func (x *expr) varies() bool { return x.least != x.most }
+
+// limit returns the greatest number of repetitions, or copies + 1 for none.
+func (x *expr) limit() int {
+	if x.most == unlimited {
+		return copies + 1
+	}
+	return min(x.most, copies+1)
+}
 
 // long reports whether xgrammar doesn't write each number out.
 func (x *expr) long() bool { return x.most > copies || x.least >= copies }
@@ -128,16 +137,19 @@ func (s *sizer) mark(x *expr, follow byteSet) {
 	case opRef:
 		r := s.rules[x.name]
 		r.follow, x.slow = r.follow.with(follow), r.body.slow
-		x.depth = r.body.depth
+		x.depth, x.loops = r.body.depth, r.body.loops
 	case opSequence:
+		loops := 0
 		for _, sub := range slices.Backward(x.subs) {
 			s.mark(sub, follow)
+			loops += sub.loops
 			x.take(sub)
 			if !sub.nullable {
 				follow = byteSet{}
 			}
 			follow = follow.with(sub.first)
 		}
+		x.loops = min(loops, maxLoops+1)
 	case opChoice:
 		for _, sub := range x.subs {
 			s.mark(sub, follow)
@@ -154,6 +166,11 @@ func (s *sizer) mark(x *expr, follow byteSet) {
 		if x.ambiguous {
 			x.depth = min(sub.depth, maxDepth) + 1
 		}
+		x.loops = sub.loops * x.limit()
+		if x.ambiguous && !sub.single() && x.limit() > copies {
+			x.loops++
+		}
+		x.loops = min(x.loops, maxLoops+1)
 		s.untangled(x)
 		x.slow = sub.slow || x.ambiguous && x.long() && sub.single()
 	case opLiteral, opClass:
@@ -164,6 +181,7 @@ func (s *sizer) mark(x *expr, follow byteSet) {
 func (x *expr) take(sub *expr) {
 	x.slow = x.slow || sub.slow
 	x.depth = max(x.depth, sub.depth)
+	x.loops = max(x.loops, sub.loops)
 }
 
 // classSize is that of a state which reads a class.
@@ -485,6 +503,7 @@ func (g *grammarParser) size() *sizer {
 	})
 	passes(func(last bool) bool { return s.markRules(order, last) })
 	s.tangledRules(order)
+	s.untangledWhole(g.rules["root"].body)
 	for _, r := range order {
 		if r.body.plain() {
 			r.inline = clamped(inlineSize * r.body.elements())
@@ -553,6 +572,7 @@ func (s *sizer) markRules(order []*rule, last bool) (changed bool) {
 	type known struct {
 		follow byteSet
 		depth  int
+		loops  int
 		slow   bool
 	}
 	before := make([]known, len(order))
@@ -560,13 +580,13 @@ func (s *sizer) markRules(order []*rule, last bool) (changed bool) {
 		if last {
 			r.follow = byteSet{}.not()
 		}
-		before[i] = known{r.follow, r.body.depth, r.body.slow}
+		before[i] = known{r.follow, r.body.depth, r.body.loops, r.body.slow}
 	}
 	for _, r := range order {
 		s.mark(r.body, r.follow)
 	}
 	for i, r := range order {
-		changed = changed || before[i] != known{r.follow, r.body.depth, r.body.slow}
+		changed = changed || before[i] != known{r.follow, r.body.depth, r.body.loops, r.body.slow}
 	}
 	return changed
 }

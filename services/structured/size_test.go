@@ -35,35 +35,38 @@ func limited(i int) string { return fmt.Sprintf(`{"type":"string","maxLength":%d
 // its backend. The times are of one core and xgrammar 0.1.27 with a vocabulary of 49,152 tokens; "token" is what
 // a token of an answer takes.
 var sizeCases = []struct{ kind, value, want string }{
-	{"regex", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, ""},                                                     // 0.00 s
-	{"regex", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, ""},                   // 0.00 s
-	{"regex", `[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`, ""},                                 // 0.01 s
-	{"regex", `[a-z]{1,64}`, ""},                                                                    // 0.10 s
-	{"regex", `.{0,1000}`, ""},                                                                      // 0.31 s
-	{"regex", `.{100}`, ""},                                                                         // 0.07 s
-	{"regex", `(?:[0-9]{1,3}\.){3}[0-9]{1,3}`, ""},                                                  // 0.00 s
-	{"regex", `[A-Z][a-z]+(?: [A-Z][a-z]+){0,5}`, ""},                                               // 0.02 s
-	{"regex", `(a{2,5}b?){3,9}`, ""},                                                                // 0.01 s
-	{"regex", `([a-z]{1,15},){1,15}`, ""},                                                           // 1.62 s
-	{"regex", `.{0,100},.{0,100}`, ""},                                                              // 0.64 s
-	{"regex", `[ab]*a[ab]{12}`, ""},                                                                 // 0.79 s
-	{"regex", strings.Repeat("(ab)?", 300), ""},                                                     // 0.85 s
-	{"regex", strings.Repeat("a", 16_000), ""},                                                      // 0.08 s
-	{"regex", `(([a-z]{1,15}){1,15}){1,15}`, "most of it in the repetition {1,15}"},                 // minutes
-	{"regex", `([a-z]{1,20},){1,100}`, "most of it in the repetition {1,100}"},                      // 13.0 s
-	{"regex", `([a-z]{1,20} ?){1,5}`, "most of it in the repetition {1,5}"},                         // 22.4 s
-	{"regex", `(- .{1,80}\n){3,10}`, "most of it in the repetition {3,10}"},                         // 20.2 s
-	{"regex", `([a-z]{1,64} ){1,10}`, "most of it in the repetition {1,10}"},                        // 6.5 s
-	{"regex", `.*a.{10}`, "an expression whose size is above 1000000"},                              // 14.6 s
-	{"regex", `[ab]*a[ab]{13}`, "an expression whose size is above 1000000"},                        // 4.5 s
-	{"regex", strings.Repeat("[^a]", 400), "an expression whose size is above 1000000"},             // 2.2 s
-	{"regex", strings.Repeat("(ab)?", 1000), "an expression whose size is above 1000000"},           // 10 s
-	{"regex", `(([a-z]+ ?)+-?)+`, "the repetition + of something whose parts"},                      // minutes a token
-	{"regex", `(.+ ?)+`, "the repetition + of something whose parts"},                               // 0.04 s a token, and more
-	{"regex", `((.{1,2})?.+){2,9}`, ""},                                                             //
-	{"regex", `(([a-z]{1,3}){1,3}){1,3}x?`, "the repetition {1,3} around repetitions"},              //
-	{"grammar", "root ::= a+\na ::= [^xy] \"y\"?", ""},                                              //
-	{"grammar", "root ::= a+\na ::= [^x]+ \"y\"?", "the repetition + of something whose parts"},     // minutes a token
+	{"regex", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, ""},                                                                   // 0.00 s
+	{"regex", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, ""},                                 // 0.00 s
+	{"regex", `[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`, ""},                                               // 0.01 s
+	{"regex", `[a-z]{1,64}`, ""},                                                                                  // 0.10 s
+	{"regex", `.{0,1000}`, ""},                                                                                    // 0.31 s
+	{"regex", `.{100}`, ""},                                                                                       // 0.07 s
+	{"regex", `(?:[0-9]{1,3}\.){3}[0-9]{1,3}`, ""},                                                                // 0.00 s
+	{"regex", `[A-Z][a-z]+(?: [A-Z][a-z]+){0,5}`, ""},                                                             // 0.02 s
+	{"regex", `(a{2,5}b?){3,9}`, ""},                                                                              // 0.01 s
+	{"regex", `([a-z]{1,15},){1,15}`, ""},                                                                         // 1.62 s
+	{"regex", `.{0,100},.{0,100}`, ""},                                                                            // 0.64 s
+	{"regex", `[ab]*a[ab]{12}`, ""},                                                                               // 0.79 s
+	{"regex", strings.Repeat("(ab)?", 300), ""},                                                                   // 0.85 s
+	{"regex", strings.Repeat("a", 16_000), ""},                                                                    // 0.08 s
+	{"regex", `(([a-z]{1,15}){1,15}){1,15}`, "most of it in the repetition {1,15}"},                               // minutes
+	{"regex", `([a-z]{1,20},){1,100}`, "most of it in the repetition {1,100}"},                                    // 13.0 s
+	{"regex", `([a-z]{1,20} ?){1,5}`, "most of it in the repetition {1,5}"},                                       // 22.4 s
+	{"regex", `(- .{1,80}\n){3,10}`, "most of it in the repetition {3,10}"},                                       // 20.2 s
+	{"regex", `([a-z]{1,64} ){1,10}`, "most of it in the repetition {1,10}"},                                      // 6.5 s
+	{"regex", `.*a.{10}`, "an expression whose size is above 1000000"},                                            // 14.6 s
+	{"regex", `[ab]*a[ab]{13}`, "an expression whose size is above 1000000"},                                      // 4.5 s
+	{"regex", strings.Repeat("[^a]", 400), "an expression whose size is above 1000000"},                           // 2.2 s
+	{"regex", strings.Repeat("(ab)?", 1000), "an expression whose size is above 1000000"},                         // 10 s
+	{"regex", `(([a-z]+ ?)+-?)+`, "the repetition + of something whose parts"},                                    // minutes a token
+	{"regex", `(.+ ?)+`, "the repetition + of something whose parts"},                                             // 0.04 s a token, and more
+	{"regex", `((.{1,2})?.+){2,9}`, ""},                                                                           //
+	{"regex", `(([a-z]{1,3}){1,3}){1,3}x?`, "the repetition {1,3} around repetitions"},                            //
+	{"grammar", "root ::= a+\na ::= [^xy] \"y\"?", ""},                                                            //
+	{"grammar", "root ::= a+\na ::= [^x]+ \"y\"?", "the repetition + of something whose parts"},                   // minutes a token
+	{"grammar", "root ::= a{3}\na ::= b{0,40} b | b+\nb ::= \"y\"", "more than 2 repetitions of groups in a row"}, // 12 s and more by llguidance
+	{"grammar", "root ::= a a (a)\na ::= b+ b\nb ::= \"y\"", "more than 2 repetitions of groups in a row"},
+	{"grammar", "root ::= a a\na ::= b+ b\nb ::= \"y\"", ""},
 	{"grammar", "root ::= (root) root | [a-z]", "the rule root, which names itself both first and"}, // minutes a token
 	{"grammar", "root ::= (a)\na ::= b \"x\"\nb ::= a \"y\" | \"z\"", ""},
 	{"grammar", "root ::= [a-z]+ \"-\"? root | \"\"", "the rule root, which repeats itself"},
@@ -72,8 +75,8 @@ var sizeCases = []struct{ kind, value, want string }{
 	{"grammar", "root ::= ([a-z]{1,20} \",\"){1,100}", "a grammar whose size is above 1000000, most of it in the repetition {1,100}"},
 	{"grammar", "root ::= i (\",\" i)*\ni ::= [a-z] [a-z0-9]{0,30}", ""}, // 0.10 s
 	{"grammar", "root ::= r \"x\" | r \"y\"\nr ::= [a-z]{1,15}", ""},
-	{"grammar", "root ::= r \"x\"" + strings.Repeat(" | r \"y\"", 200) + "\nr ::= [a-z]{1,15}", ""}, // 0.19 s
-	{"grammar", "root ::= r" + strings.Repeat(" | r \"y\"", 1000) + "\nr ::= \"yes\"" + strings.Repeat(" | \"no\"", 500), "a grammar whose size is above"},                                              // 11 s
+	{"grammar", "root ::= r \"x\"" + strings.Repeat(" | r \"y\"", 200) + "\nr ::= [a-z]{1,15}", ""},                                                        // 0.19 s
+	{"grammar", "root ::= r" + strings.Repeat(" | r \"y\"", 1000) + "\nr ::= \"yes\"" + strings.Repeat(" | \"no\"", 500), "a grammar whose size is above"}, // 11 s
 	{"json", `{"anyOf":[{"$ref":"#/$defs/a"}` + strings.Repeat(`,{"$ref":"#/$defs/a"}`, 999) + `],"$defs":{"a":{"enum":["` + strings.Repeat(`yes","`, 500) + `no"]}}}`, "a schema whose size is above"}, // 11 s
 	{"json", objectOf(1, limited), ""}, // 0.39 s
 	{"json", objectOf(6, limited), ""}, // 2.4 s

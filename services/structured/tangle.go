@@ -1,12 +1,18 @@
 package structured
 
+import "fmt"
+
 // maxDepth bounds how deep ambiguous repetitions nest.
 const maxDepth = 2
 
+// maxLoops is the largest number of ambiguous repetitions of groups without a low limit that an
+// answer can go through. With more of them llguidance is slow as well.
+const maxLoops = 2
+
 // tangle returns the error for expressions that xgrammar matches in very many ways at once. The
 // engine would take seconds or minutes for each token of an answer. Such expressions are
-// repetitions of an ambiguous part without a low limit, nested ambiguous repetitions, and rules
-// that refer to themselves in this way.
+// repetitions of an ambiguous part without a low limit, nested ambiguous repetitions, several
+// in a row, and rules that refer to themselves in this way.
 func (s *sizer) tangle(b Backends, path string) error {
 	if s.tangled == "" {
 		return nil
@@ -23,6 +29,13 @@ func (s *sizer) untangled(x *expr) {
 		s.tangled = "the repetition " + x.quantifier() + " of something whose parts can be split in several ways"
 	case x.depth > maxDepth:
 		s.tangled = "the repetition " + x.quantifier() + " around repetitions whose parts can be split in several ways"
+	}
+}
+
+// untangledWhole sets tangled for a whole expression that is marked.
+func (s *sizer) untangledWhole(x *expr) {
+	if x.loops > maxLoops && s.tangled == "" {
+		s.tangled = fmt.Sprintf("more than %d repetitions of groups in a row, whose parts can be split in several ways,", maxLoops)
 	}
 }
 

@@ -299,7 +299,21 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 		}
 		return []member{{"format", format}}, nil
 	}
-	return appendLimits(nil, "minLength", least, "maxLength", most), w.growByLength(least, most, path)
+	return w.length(least, most), w.growByLength(least, most, path)
+}
+
+// length writes the limits of a string's length. xgrammar lets control characters through
+// beside these keywords, so that they become a pattern.
+func (w *schemaWalk) length(least, most *int64) []member {
+	lo, hi := limitsOf(least, most)
+	if w.backends&Outlines != 0 || lo > maxRepeat || hi > maxRepeat || lo == 0 && hi == unlimited {
+		return appendLimits(nil, "minLength", least, "maxLength", most)
+	}
+	limits := fmt.Sprintf("{%d,%d}", lo, hi)
+	if hi == unlimited {
+		limits = fmt.Sprintf("{%d,}", lo)
+	}
+	return []member{{"pattern", str(`^(?:[^"\\\x00-\x1f]` + limits + ")$")}}
 }
 
 func (w *schemaWalk) format(format, path string) error {
