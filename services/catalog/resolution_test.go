@@ -217,11 +217,11 @@ func reload(t *testing.T, s surface, waits bool) {
 	synctest.Wait()
 	before := fingerprint(t, core)
 
-	answers := make(chan string, 2)
-	go func() { answers <- s.post(t, frontends) }()
+	answers := []chan string{make(chan string, 1), make(chan string, 1)} // of the first and the second request
+	go func() { answers[0] <- s.post(t, frontends) }()
 	synctest.Wait() // the model has received the request
 	if waits {
-		go func() { answers <- s.post(t, frontends) }()
+		go func() { answers[1] <- s.post(t, frontends) }()
 		synctest.Wait() // the request has been resolved
 	}
 	load(12)
@@ -238,7 +238,7 @@ func reload(t *testing.T, s surface, waits bool) {
 		want = append(want, after)
 	}
 	for i, fingerprint := range want {
-		answer := <-answers
+		answer := <-answers[i]
 		if sent, context := inferencetest.Input(engine.Requests()[i], "sampling_parameters"), fmt.Sprintf(`"max_tokens":%d`, 11+i); !strings.Contains(sent, context) {
 			t.Errorf("the engine was sent %s, want %s", sent, context)
 		}

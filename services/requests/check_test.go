@@ -83,3 +83,31 @@ func TestCompletionNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestArguments checks that arguments of earlier tool calls are accepted as a model wrote
+// them, and that their values are counted together.
+func TestArguments(t *testing.T) {
+	tests := []struct {
+		text, want string
+		malformed  bool
+	}{
+		{`{"b": 1, "a": [2]}`, `{"b": 1, "a": [2]}`, false},
+		{"", "{}", false},
+		{`{"a": 1, "a": 2}`, `{"a": 1, "a": 2}`, true},
+		{`{"a": `, `{"a": `, true},
+		{"[]", "[]", true},
+		{" Oslo", " Oslo", true},
+	}
+	var objects requests.Objects
+	for _, tt := range tests {
+		got, malformed, err := objects.Arguments("messages[0].tool_calls[0].arguments", tt.text)
+		if err != nil || string(got) != tt.want || malformed != tt.malformed {
+			t.Errorf("%q: got %q, malformed %v, error %v", tt.text, got, malformed, err)
+		}
+	}
+	half := `{"a":[` + strings.TrimSuffix(strings.Repeat("0,", budget.Values/2), ",") + "]}"
+	_, _, first := objects.Arguments("arguments", half)
+	if _, _, second := objects.Arguments("arguments", half); first != nil || second == nil || !strings.Contains(second.Error(), "too many values") {
+		t.Errorf("%v, then %v", first, second)
+	}
+}
