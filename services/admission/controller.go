@@ -44,9 +44,12 @@ type Controller struct {
 	nobody  client             // requests without a client
 	ring    []*client          // clients with queued requests; a client that gets a slot moves to the end
 
-	// Tickets of requests that are admitted or queued, and of changes of models.
+	// Tickets of requests that are admitted or queued, and of changes of models. The alarm fires at
+	// the deadline of the first ticket, or earlier.
 	given  tickets
 	count  int
+	alarm  *time.Timer // nil before the first deadline
+	rings  time.Time   // when the alarm fires; zero if it is off
 	closed bool
 }
 
@@ -145,7 +148,8 @@ func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 // EnterControl admits a change of models, which has neither a limit nor a timeout. The context ends
 // when the client disconnects or the server shuts down. The caller must call leave.
 func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
-	t := &Ticket{Context: ctx, controller: a, control: true}
+	t := &Ticket{controller: a, control: true}
+	t.Context = ctx
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -323,7 +327,13 @@ func (a *Controller) await(t *Ticket) error {
 func (a *Controller) give(t *Ticket) {
 	a.count++
 	a.given.add(t)
-	t.begin()
+	if !t.deadline.IsZero() && (a.rings.IsZero() || t.deadline.Before(a.rings)) {
+		if time.Until(t.deadline) <= 0 {
+			t.end(context.DeadlineExceeded)
+			return
+		}
+		a.wake(t.deadline)
+	}
 }
 
 // back removes a ticket from the list.
@@ -345,6 +355,31 @@ func (a *Controller) leave(t *Ticket) {
 		a.grant()
 	}
 	a.back(t)
+}
+
+// wake sets the alarm.
+func (a *Controller) wake(at time.Time) {
+	a.rings = at
+	if a.alarm == nil {
+		a.alarm = time.AfterFunc(time.Until(at), a.expire)
+		return
+	}
+	a.alarm.Reset(time.Until(at))
+}
+
+// expire ends the requests whose deadline has passed.
+func (a *Controller) expire() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.rings = time.Time{}
+	for t := a.given.first; t != nil && !t.deadline.IsZero(); t = t.next {
+		if t.deadline.After(now) {
+			a.wake(t.deadline)
+			return
+		}
+		t.end(context.DeadlineExceeded)
+	}
 }
 
 // Draining returns a channel that is closed when no more requests are admitted.
@@ -393,6 +428,9 @@ func (a *Controller) stop() {
 	defer a.mu.Unlock()
 	for t := a.given.first; t != nil; t = t.next {
 		t.end(errStopping)
+	}
+	if a.alarm != nil {
+		a.alarm.Stop()
 	}
 }
 

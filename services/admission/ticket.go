@@ -1,9 +1,6 @@
 package admission
 
 import (
-	"context"
-	"time"
-
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
 )
@@ -11,17 +8,13 @@ import (
 // Ticket is a request's slot and its context. The context ends when the client disconnects, at the
 // deadline, or when the server shuts down.
 type Ticket struct {
-	context.Context //nolint:containedctx // a ticket is a context
+	requestContext
 
 	// Measure of the request. Its owner begins and ends it. A change of models has none.
 	Measure metering.Measure
 
-	cancel context.CancelCauseFunc // nil before the controller lists the ticket
-	free   context.CancelFunc      // releases the timer of the deadline; nil if there is no deadline
-
 	controller *Controller
-	deadline   time.Time // zero if there is no deadline
-	control    bool      // the ticket of a change of models, which has no limits
+	control    bool // a change of models, which has no limits
 
 	client  *client
 	model   *scope // nil if models have no limits
@@ -36,45 +29,36 @@ type Ticket struct {
 	refused *inference.Error // the error if the request didn't get a slot
 }
 
-// begin derives the request's context from the client's.
-func (t *Ticket) begin() {
-	t.Context, t.cancel = context.WithCancelCause(t.Context)
-	if !t.deadline.IsZero() {
-		t.Context, t.free = context.WithDeadline(t.Context, t.deadline)
-	}
-}
-
-// end cancels the request with a cause of the server. The first cause applies.
-func (t *Ticket) end(cause error) { t.cancel(cause) }
-
 // Leave releases the slot. It must be called once after a successful Enter.
 func (t *Ticket) Leave() {
 	t.controller.leave(t)
 	t.release()
 }
 
-// release frees the resources of the derived contexts.
-func (t *Ticket) release() {
-	if t.cancel == nil {
-		return
-	}
-	if t.free != nil {
-		t.free()
-	}
-	t.cancel(nil)
-}
-
 // tickets is the list of tickets that haven't been returned.
 type tickets struct{ first, last *Ticket }
 
+// add puts a ticket in its place, which is the end where all get the same time.
 func (l *tickets) add(t *Ticket) {
-	t.prev = l.last
-	if l.last == nil {
-		l.first = t
-	} else {
-		l.last.next = t
+	after := l.last
+	for after != nil && t.before(after) {
+		after = after.prev
 	}
-	l.last = t
+	t.prev = after
+	if after == nil {
+		t.next, l.first = l.first, t
+	} else {
+		t.next, after.next = after.next, t
+	}
+	if t.next == nil {
+		l.last = t
+	} else {
+		t.next.prev = t
+	}
+}
+
+func (t *Ticket) before(other *Ticket) bool {
+	return !t.deadline.IsZero() && (other.deadline.IsZero() || t.deadline.Before(other.deadline))
 }
 
 func (l *tickets) remove(t *Ticket) {

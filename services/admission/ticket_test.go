@@ -20,15 +20,16 @@ func TestEnds(t *testing.T) {
 	stop := func(s *serving.Service, _ context.CancelFunc) { go inferencetest.Drain(s) }
 	for name, c := range map[string]struct {
 		end     func(s *serving.Service, cancel context.CancelFunc)
+		client  bool
 		err     error
 		derives bool // a derived context is created before the end
 	}{
-		"the deadline passes":          {func(*serving.Service, context.CancelFunc) {}, context.DeadlineExceeded, false},
-		"the deadline passes, derived": {func(*serving.Service, context.CancelFunc) {}, context.DeadlineExceeded, true},
-		"the client leaves":            {func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, context.Canceled, false},
-		"the client leaves, derived":   {func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, context.Canceled, true},
-		"the server stops":             {stop, context.Canceled, false},
-		"the server stops, derived":    {stop, context.Canceled, true},
+		"the deadline passes":          {func(*serving.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, false},
+		"the deadline passes, derived": {func(*serving.Service, context.CancelFunc) {}, false, context.DeadlineExceeded, true},
+		"the client leaves":            {func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, false},
+		"the client leaves, derived":   {func(_ *serving.Service, cancel context.CancelFunc) { cancel() }, true, context.Canceled, true},
+		"the server stops":             {stop, false, context.Canceled, false},
+		"the server stops, derived":    {stop, false, context.Canceled, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -39,16 +40,28 @@ func TestEnds(t *testing.T) {
 						derived, release = context.WithCancel(ctx)
 						defer release()
 					}
-					<-ctx.Done()
-					synctest.Wait() // the end propagates to derived contexts
-					if !errors.Is(ctx.Err(), c.err) || derived.Err() == nil {
-						t.Errorf("%v, derived %v", ctx.Err(), derived.Err())
+					client, service := inference.Ends(ctx)
+					left := false
+					select {
+					case <-client:
+						left = true
+					case <-service:
+					}
+					synctest.Wait() // a client's end goes on to what is derived
+					if left != c.client || !errors.Is(ctx.Err(), c.err) || derived.Err() == nil {
+						t.Errorf("the client left: %t, %v, derived %v", left, ctx.Err(), derived.Err())
+					}
+					if again, _ := inference.Ends(context.WithoutCancel(ctx)); again != nil {
+						t.Error("a context without an end has one")
 					}
 					late, release := context.WithCancel(ctx)
 					defer release()
 					<-late.Done()
 					if !errors.Is(context.Cause(late), context.Cause(ctx)) {
 						t.Errorf("derived at the end: %v, not %v", context.Cause(late), context.Cause(ctx))
+					}
+					if _, over := inference.Ends(ctx); !left {
+						<-over
 					}
 					return ctx.Err()
 				}

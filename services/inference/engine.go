@@ -64,6 +64,19 @@ func Sent(ctx context.Context) {
 	}
 }
 
+// Ends returns the channels that are closed when the client ends a request, and when the
+// server ends it, for callers that wait for one of them while the request runs. The context of
+// a request that has them apart implements Ends itself: they cost less than its Done, which
+// must join the two.
+func Ends(ctx context.Context) (client, service <-chan struct{}) {
+	if apart, ok := ctx.(interface {
+		Ends() (client, service <-chan struct{})
+	}); ok {
+		return apart.Ends()
+	}
+	return ctx.Done(), nil
+}
+
 // Starter is an [Engine] that continues to load models after its own start.
 type Starter interface {
 	// AwaitModels waits until the models of the start have been loaded or have failed. The error

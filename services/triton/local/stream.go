@@ -57,7 +57,10 @@ type stream struct {
 	leaving  sync.WaitGroup        // goroutines that cancel the request
 
 	// The consumer's goroutine uses these fields.
-	forwards bool        // errors of the model are passed on as responses
+	forwards bool // errors of the model are passed on as responses
+	asks     bool // client and service are set; they are closed when the context ends
+	client   <-chan struct{}
+	service  <-chan struct{}
 	unfollow func() bool // ends [stream.follow]; nil before it
 	batch    *C.tr_event // taken events that aren't yielded yet
 	current  *C.tr_event // event that is yielded
@@ -354,9 +357,14 @@ func (s *stream) wait(ctx context.Context) {
 		<-s.readable
 		return
 	}
+	if !s.asks {
+		s.client, s.service = inference.Ends(ctx)
+		s.asks = true
+	}
 	select {
 	case <-s.readable:
-	case <-ctx.Done():
+	case <-s.client:
+	case <-s.service:
 	}
 }
 
