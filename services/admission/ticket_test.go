@@ -49,7 +49,7 @@ func TestEnds(t *testing.T) {
 					}
 					synctest.Wait() // a client's end goes on to what is derived
 					if left != c.client || !errors.Is(ctx.Err(), c.err) || derived.Err() == nil {
-						t.Errorf("the client left: %t, %v, derived %v", left, ctx.Err(), derived.Err())
+						t.Errorf("the client disconnected: %t, %v, derived %v", left, ctx.Err(), derived.Err())
 					}
 					if again, _ := inference.Ends(context.WithoutCancel(ctx)); again != nil {
 						t.Error("a context without an end has one")
