@@ -117,3 +117,35 @@ func clocks() string {
 	}
 	return fmt.Sprintf("      - path-except: ^services/(%s)/[^/]*$\n        linters: [forbidigo]\n        text: \"this package is pure\"\n", strings.Join(paths, "|"))
 }
+
+// table returns the table of services/README.md.
+func table() string {
+	var b strings.Builder
+	b.WriteString("| package | layer | what it is | may import |\n|---|---|---|---|\n")
+	for _, r := range layers {
+		imports := make([]string, 0, len(r.imports))
+		for _, path := range r.imports {
+			if path == "services/*" {
+				path = "all of services"
+			}
+			imports = append(imports, strings.TrimPrefix(path, "services/"))
+		}
+		if len(imports) == 0 {
+			imports = []string{"nothing"}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(r.path, "services/"), r.layer, r.says, strings.Join(imports, ", "))
+	}
+	return b.String()
+}
+
+// of returns the paths of a layer's packages.
+func of(l layer) []string {
+	var paths []string
+	for _, r := range layers {
+		if r.layer == l {
+			paths = append(paths, r.path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}

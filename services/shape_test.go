@@ -32,7 +32,8 @@ func TestShape(t *testing.T) {
 	var lengths []int
 	eachFile(t, func(pkg string, set *token.FileSet, file *ast.File) {
 		files[pkg]++
-		documented[pkg] = documented[pkg] || len(strings.Fields(file.Doc.Text())) >= leastDoc
+		doc := file.Doc.Text()
+		documented[pkg] = documented[pkg] || len(strings.Fields(doc)) >= leastDoc && (!strings.Contains(pkg, "services") || strings.Contains(doc, "belong"))
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok {
 				lengths = append(lengths, set.Position(f.End()).Line-set.Position(f.Pos()).Line+1)
@@ -46,7 +47,7 @@ func TestShape(t *testing.T) {
 			t.Errorf("%s has %d files: delete wide in its row of layers", pkg, n)
 		}
 		if !documented[pkg] {
-			t.Errorf("%s has no comment that says what belongs in it", pkg)
+			t.Errorf("%s has no package comment that describes what belongs in it, and where the rest belongs", pkg)
 		}
 	}
 	slices.Sort(lengths)

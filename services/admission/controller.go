@@ -134,13 +134,13 @@ func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 		q.now = time.Now()
 	}
 	t.controller = a
-	t.Context = ctx
+	t.Follow(ctx)
 	waits, err := a.take(ctx, t, q)
 	if err == nil && waits {
 		err = a.await(t) //nolint:contextcheck // the ticket is the context
 	}
 	if err != nil {
-		t.release()
+		t.Release()
 	}
 	return err
 }
@@ -149,7 +149,7 @@ func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
 // when the client disconnects or the server shuts down. The caller must call leave.
 func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave func(), err error) {
 	t := &Ticket{controller: a, control: true}
-	t.Context = ctx
+	t.Follow(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -189,7 +189,7 @@ func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, er
 		a.evict(a.greedy(t.client))
 	}
 	if timeout := a.bounds.RequestTimeout; timeout > 0 {
-		t.deadline = q.now.Add(timeout)
+		t.Limit = q.now.Add(timeout)
 	}
 	a.give(t)
 	// No queued request can use this slot: grant assigns each slot as soon as it is free.
@@ -327,12 +327,12 @@ func (a *Controller) await(t *Ticket) error {
 func (a *Controller) give(t *Ticket) {
 	a.count++
 	a.given.add(t)
-	if !t.deadline.IsZero() && (a.rings.IsZero() || t.deadline.Before(a.rings)) {
-		if time.Until(t.deadline) <= 0 {
-			t.end(context.DeadlineExceeded)
+	if !t.Limit.IsZero() && (a.rings.IsZero() || t.Limit.Before(a.rings)) {
+		if time.Until(t.Limit) <= 0 {
+			t.End(context.DeadlineExceeded)
 			return
 		}
-		a.wake(t.deadline)
+		a.wake(t.Limit)
 	}
 }
 
@@ -373,12 +373,12 @@ func (a *Controller) expire() {
 	defer a.mu.Unlock()
 	now := time.Now()
 	a.rings = time.Time{}
-	for t := a.given.first; t != nil && !t.deadline.IsZero(); t = t.next {
-		if t.deadline.After(now) {
-			a.wake(t.deadline)
+	for t := a.given.first; t != nil && !t.Limit.IsZero(); t = t.next {
+		if t.Limit.After(now) {
+			a.wake(t.Limit)
 			return
 		}
-		t.end(context.DeadlineExceeded)
+		t.End(context.DeadlineExceeded)
 	}
 }
 
@@ -427,7 +427,7 @@ func (a *Controller) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for t := a.given.first; t != nil; t = t.next {
-		t.end(errStopping)
+		t.End(errStopping)
 	}
 	if a.alarm != nil {
 		a.alarm.Stop()

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"github.com/trident-inference/trident/services/admission/requestctx"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
 )
@@ -8,7 +9,7 @@ import (
 // Ticket is a request's slot and its context. The context ends when the client disconnects, at the
 // deadline, or when the server shuts down.
 type Ticket struct {
-	requestContext
+	requestctx.Context
 
 	// Measure of the request. Its owner begins and ends it. A change of models has none.
 	Measure metering.Measure
@@ -32,7 +33,7 @@ type Ticket struct {
 // Leave releases the slot. It must be called once after a successful Enter.
 func (t *Ticket) Leave() {
 	t.controller.leave(t)
-	t.release()
+	t.Release()
 }
 
 // tickets is the list of tickets that haven't been returned.
@@ -58,7 +59,7 @@ func (l *tickets) add(t *Ticket) {
 }
 
 func (t *Ticket) before(other *Ticket) bool {
-	return !t.deadline.IsZero() && (other.deadline.IsZero() || t.deadline.Before(other.deadline))
+	return !t.Limit.IsZero() && (other.Limit.IsZero() || t.Limit.Before(other.Limit))
 }
 
 func (l *tickets) remove(t *Ticket) {

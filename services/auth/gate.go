@@ -1,5 +1,6 @@
 // Package auth decides which client may call which route. It checks clients' API keys and
-// the headers that restricted groups of APIs require.
+// the headers that restricted groups of APIs require. Rates and queues belong to package
+// admission, and listeners and TLS to package server.
 package auth
 
 import (

@@ -1,7 +1,7 @@
 // Package budget has the limits of the data of one request that this process reads, each under its
 // name, and the checks of encoded messages against them. Readers apply the limits while they read,
 // before they build anything. A request beyond a budget therefore costs little time, linear in the
-// bytes read.
+// bytes read. Limits that operators set belong to the packages that apply them.
 //
 // Budgets are far above the needs of clients. They are low enough that each request takes less than
 // half a second of processor time, and memory in proportion to its size, before a model is used.

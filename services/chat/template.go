@@ -1,5 +1,6 @@
 // Package chat converts messages to prompts with a model's own chat template. It is pure: no
-// network, clock or logger.
+// network, clock or logger. Parsing what models write belongs to package toolparser, and the
+// template language to package jinja.
 package chat
 
 import (

@@ -1,6 +1,7 @@
 // Package configfield has the errors of configurations, which name the invalid field. The
 // caller that prints an error replaces the field by the operator's name for it, the flag in
-// cmd/trident. This package and other services name no flags.
+// cmd/trident. This package and other services name no flags. The flags belong to
+// cmd/trident.
 package configfield
 
 import (

@@ -1,5 +1,6 @@
 // Package contracts translates between Trident's requests for text and the tensors of each kind of
-// model. It is pure: no network, clock or logger.
+// model. It is pure: no network, clock or logger. Sending the tensors belongs to the engines, and
+// parsing the text of an answer to package serving.
 package contracts
 
 import (

@@ -1,5 +1,6 @@
 // Package images reads the images of requests: data: URIs, and addresses if the operator allows
-// fetching them.
+// fetching them. The place of an image in a prompt belongs to package chat, and its tensor to
+// package contracts.
 package images
 
 import (

@@ -1,6 +1,7 @@
 // Package kserve is the frontend of KServe v2 with Triton's extensions. It serves gRPC on a
 // separate port, and gRPC, gRPC-Web and Connect on the shared port. [Service] has the
 // methods of the protocol and only translates; several.go combines several engines.
+// Inference without the protocol's rules belongs to package serving.
 //
 // This package has the common parts of the transports: the methods, their settings
 // ([Config]), the ports ([Listener]) and the headers that become parameters

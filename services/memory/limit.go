@@ -1,5 +1,6 @@
 // Package memory keeps this process below its memory limit. It finds the limit, sets Go's
-// soft limit from it, and reports how close Go's memory is to the soft limit.
+// soft limit from it, and reports how close Go's memory is to the soft limit. Limits of
+// the memory of single requests belong to packages budget and admission.
 package memory
 
 import (

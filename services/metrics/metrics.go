@@ -1,6 +1,7 @@
 // Package metrics serves Trident's metrics and Triton's own metrics on one page, in
 // the formats of Prometheus and OpenMetrics. It counts nothing itself: it reads the
-// counters of the service and of the ports.
+// counters of the service and of the ports. Counting belongs to package metering
+// and to the packages that own the counters.
 package metrics
 
 import (

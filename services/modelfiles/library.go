@@ -1,6 +1,7 @@
 // Package modelfiles reads facts about models from files beside their tensors. The
 // sources are the files of Triton's model repository, and what the model's authors
-// published: folders of Hugging Face's layout, or its hub.
+// published: folders of Hugging Face's layout, or its hub. Deciding between the
+// sources of a setting belongs to package catalog.
 package modelfiles
 
 import (

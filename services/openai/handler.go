@@ -1,6 +1,7 @@
 // Package openai is the OpenAI frontend. It decodes requests of OpenAI's API, calls the core
 // and encodes the responses. Routes and types are generated from openapi/openai.yaml. This
-// package makes no decisions about models.
+// package makes no decisions about models. Checks that the typed services share belong to
+// package requests, and the Responses API to package responses.
 package openai
 
 import (

@@ -2,6 +2,7 @@
 // tools, JSON Schemas, structured outputs, and fields whose text is a JSON object. The
 // checks find errors before a model is called. [Check] is the whole check of a translated
 // request. [Schemas] and [Objects] are its parts, for surfaces that need them earlier.
+// Rules of one surface belong to its frontend.
 //
 // Each surface checks the wire format of its requests. The core checks ranges of sampling
 // parameters ([inference.Request.Validate]). services/structured has the formats that an

@@ -1,5 +1,6 @@
 // Package server owns the listeners and the common parts of all HTTP requests: request
-// ids, the log line, panics, CORS, limits and the drain.
+// ids, the log line, panics, CORS, limits and the drain. Routes belong to the
+// frontends, keys to package auth, and queues to package admission.
 package server
 
 import (

@@ -1,7 +1,8 @@
 // Package strictjson reads JSON from clients strictly and within the budgets of a request.
 // Its errors name the invalid value. [Read] reads a text with a [Reader], which builds values
 // or skips them. words.go formats values for error messages. The grammar is that of
-// [jsontext.Decoder]. Budgets, values and error messages are the package's own.
+// [jsontext.Decoder]. Budgets, values and error messages are the package's own. The meaning
+// of fields belongs to the frontends and to package requests.
 //
 // The surfaces and services/requests define the meaning of a request's fields.
 // services/kserve/tensorjson reads the tensors of KServe's REST API, because tritonserver's

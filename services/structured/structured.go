@@ -1,6 +1,7 @@
 // Package structured checks constraints on the form of an answer. It knows which of vLLM's
 // structured outputs backends enforce which JSON Schema keyword, regular expression and grammar. It
-// is pure: no network, clock or logger.
+// is pure: no network, clock or logger. Sending a constraint to an engine belongs to package
+// contracts.
 //
 // It bounds what a constraint costs the engine. vLLM compiles one constraint at a time, and
 // makes the masks of tokens between the steps of all requests: one constraint can hold up

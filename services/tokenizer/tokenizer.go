@@ -1,7 +1,8 @@
 // Package tokenizer converts text to token ids and back, like Hugging Face's tokenizers
 // library with the same tokenizer.json. It supports BPE (byte-level, and byte-fallback as in
 // SentencePiece), Unigram and WordPiece. It is used for token counts, for the remaining room
-// in a context, and for prompts and answers that are ids.
+// in a context, and for prompts and answers that are ids. Finding a model's tokenizer.json
+// belongs to package modelfiles, and limits of prompts belong to package serving.
 //
 // An unsupported part of a file is an error that names it. Encode doesn't apply the file's
 // truncation and padding, which the caller applies.

@@ -1,7 +1,8 @@
 // Package toolparser parses the output of models: tool calls and reasoning in the format of
 // each model family. It is pure: no network, clock or logger. Every parser is incremental.
 // Its result doesn't depend on how the text is split, its time is linear in the text, and it
-// holds back no more than necessary.
+// holds back no more than necessary. Prompts belong to package chat, and stop sequences to
+// package serving.
 package toolparser
 
 import (

@@ -1,6 +1,7 @@
 // Package tracing sends spans to a collector by OTLP. OpenTelemetry's own environment variables
 // apply where flags aren't set. OpenTelemetry's interceptors aren't used, because they are called
-// for each message. The core starts the spans, and starts none per token.
+// for each message. The core starts the spans, and starts none per token. Starting and ending
+// spans belongs to the packages that do the work.
 package tracing
 
 import (

@@ -1,5 +1,6 @@
 // Package triton has the engine that runs models on a remote tritonserver over
-// gRPC.
+// gRPC. The tensors of each kind of model belong to package contracts, and the
+// choice of an engine to package catalog.
 package triton
 
 import (

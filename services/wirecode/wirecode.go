@@ -1,7 +1,8 @@
 // Package wirecode maps the errors of the core to the codes of each wire: gRPC, Connect
 // and HTTP. [GRPC] is the only place that maps a code of the core; HTTP's status follows
 // from gRPC's code. The functions of the surfaces have the exceptions: [OpenAI] suits its
-// SDKs, [KServe] and [KServeHTTP] return the codes that Triton itself returned.
+// SDKs, [KServe] and [KServeHTTP] return the codes that Triton itself returned. Error
+// messages belong to the packages that return them.
 //
 // Each surface determines how its errors look: the JSON, the details, and which parts are
 // shown. The core and the engines determine which error a failure is.

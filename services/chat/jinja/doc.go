@@ -1,5 +1,5 @@
 // Package jinja renders Hugging Face chat templates: the Jinja language with the semantics of
-// Python.
+// Python. Messages, roles and tools belong to package chat.
 //
 // It follows the documentation of jinja2 3.1 (template designer documentation, sandbox) and of the Python
 // language. Its configuration equals that of the environment in which transformers renders chat templates:

@@ -1,5 +1,6 @@
 // Package inferencetest provides an engine for tests of the core and of the frontends. Its models
-// implement the vLLM backend's contract and answer by scripts that a test supplies.
+// implement the vLLM backend's contract and answer by scripts that a test supplies. Helpers of
+// one package's tests belong to that package.
 package inferencetest
 
 import (

@@ -1,6 +1,7 @@
 // Package kservetest has the common parts of the tests of KServe's transports: servers of
 // the surface on loopback ports, engines and a tritonserver to compare with, and raw
-// tensors. The tests of one transport have their own helpers.
+// tensors. The tests of one transport have their own helpers. Helpers of one transport
+// belong to its tests.
 package kservetest
 
 import (

@@ -2,7 +2,7 @@
 // serves a separate port and the shared one. [Handler] routes requests as tritonserver's
 // HTTP endpoint does. It calls the methods of [kserve.Service] for requests that change or
 // describe the server. It calls the core for inferences, whose bodies it reads and writes
-// itself.
+// itself. Methods without a rule of HTTP belong to services/kserve.
 //
 // services/kserve has the parts that REST shares with gRPC, and services/kserve/tensorjson
 // the tensors in JSON.

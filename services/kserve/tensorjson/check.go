@@ -2,6 +2,7 @@
 // checks a body's grammar once, [Value] walks the checked text, [ReadTensor] turns
 // elements into their raw form, and [AppendData] writes raw elements as JSON. Grammar,
 // number formats and error messages are those of tritonserver, which uses RapidJSON.
+// Binary tensors belong to services/kserve/rest.
 //
 // services/kserve/rest determines the members of a request and their meaning. This package is
 // pure and doesn't depend on HTTP.

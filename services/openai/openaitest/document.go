@@ -1,6 +1,6 @@
 // Package openaitest has the common parts of the tests of the OpenAI frontend's packages:
 // requests, schemas of the document, and generated values. It doesn't import the frontend,
-// whose own tests import it.
+// whose own tests import it. Helpers of one package's tests belong to that package.
 package openaitest
 
 import (

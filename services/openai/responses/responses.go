@@ -2,7 +2,7 @@
 // messages and back, writes the events of a stream, and stores the responses from which
 // later requests continue. Packages decode and wire have the fields and errors that
 // chats and completions share. Package openai has the routes and validates bodies
-// against the document.
+// against the document. Chats and completions belong to package openai.
 package responses
 
 import (

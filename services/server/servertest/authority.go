@@ -1,4 +1,5 @@
 // Package servertest creates certificates for tests of servers and clients with TLS.
+// Servers for tests belong to the packages that test them.
 package servertest
 
 import (

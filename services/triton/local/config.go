@@ -1,7 +1,8 @@
 // Package local has the engine that runs models by libtritonserver in process. It
 // opens the library at run time, so a binary with this engine also runs on
 // machines without the library. Builds without cgo, or for another system than
-// Linux, don't have the engine, and New returns an error.
+// Linux, don't have the engine, and New returns an error. Code that a remote
+// tritonserver needs too belongs to package triton.
 package local
 
 import (

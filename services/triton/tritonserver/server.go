@@ -1,6 +1,7 @@
 // Package tritonserver runs a real tritonserver as a child process on this
 // machine's loopback, for tests. It also runs programs that contain Triton, for
-// trying Trident out. It removes what either of them leaves behind.
+// trying Trident out. It removes what either of them leaves behind. Tests of
+// engines belong to package tritontest.
 package tritonserver
 
 import (

@@ -1,5 +1,6 @@
 // Package tritontest has the suite of tests that every engine must pass, the
-// suite's models, and an in-memory tritonserver.
+// suite's models, and an in-memory tritonserver. Starting a real tritonserver
+// belongs to package tritonserver.
 package tritontest
 
 import (

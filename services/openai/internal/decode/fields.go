@@ -1,7 +1,8 @@
 // Package decode reads the parts of request bodies that several operations of OpenAI's
 // API share: members of objects, parts and calls of messages, constraints on the
 // output, and unsupported fields. The package of an operation reads the operation's own
-// body. Package strictjson parses the JSON.
+// body. Package strictjson parses the JSON. Reading a whole body belongs to the package
+// of its operation.
 package decode
 
 import (

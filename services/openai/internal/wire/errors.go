@@ -1,6 +1,7 @@
 // Package wire writes the parts of responses that several operations of OpenAI's API
 // share: the error object, server-sent events, JSON strings, usage and log
 // probabilities. The package of an operation has the parts that only it writes.
+// Events of one operation belong to the package of this operation.
 package wire
 
 import (
