@@ -319,9 +319,10 @@ func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any
 		if err != nil || f.shape == nil {
 			return value, err
 		}
-		again := strictjson.NewReader(r.Since(start))
-		again.FreeNumbers = r.FreeNumbers
-		return value, unknown.walk(again, f.shape)
+		return value, strictjson.ReadPart(r.Since(start), func(again *strictjson.Reader) error {
+			again.FreeNumbers = r.FreeNumbers
+			return unknown.walk(again, f.shape)
+		})
 	}
 }
 
@@ -374,11 +375,12 @@ func (f field) bound(value any, raw json.RawMessage) (any, error) {
 // rawItems splits the JSON of a list into the JSON of its items.
 func rawItems(raw json.RawMessage) ([]any, error) {
 	items := []any{}
-	r := strictjson.NewReader(raw)
-	err := r.Array(func(int) error {
-		item, err := r.Raw()
-		items = append(items, item)
-		return err
+	err := strictjson.ReadPart(raw, func(r *strictjson.Reader) error {
+		return r.Array(func(int) error {
+			item, err := r.Raw()
+			items = append(items, item)
+			return err
+		})
 	})
 	return items, err
 }

@@ -17,6 +17,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,15 +72,39 @@ func Read(data []byte, read func(*Reader) error) error {
 	if !utf8.Valid(data) {
 		return &Error{Message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
 	}
-	r := NewReader(data)
-	if r.space(0) == len(data) {
+	return ReadPart(data, func(r *Reader) error { return r.whole(read) })
+}
+
+// ReadPart reads a part of a text that has been read before. Its error is that of read.
+func ReadPart(data []byte, read func(*Reader) error) error {
+	r, _ := readers.Get().(*Reader)
+	r.reset(data)
+	err := read(r)
+	r.reset(nil) // the pool keeps no text
+	readers.Put(r)
+	return err
+}
+
+// readers holds idle readers. Their decoders keep stacks, whose memory jsontext limits.
+var readers = sync.Pool{New: func() any { return new(Reader) }} //nolint:gochecknoglobals // a pool is global by design
+
+// reset makes the reader ready for a text.
+func (r *Reader) reset(data []byte) {
+	r.data, r.buffer = data, *bytes.NewBuffer(data)
+	r.values, r.most, r.FreeNumbers, r.numbers = 0, 0, false, 0
+	r.decoder.Reset(&r.buffer, loneSurrogates)
+}
+
+// whole reads one value with the function read, and checks that nothing follows the value.
+func (r *Reader) whole(read func(*Reader) error) error {
+	if r.space(0) == len(r.data) {
 		return &Error{Message: "it is empty"}
 	}
 	if err := read(r); err != nil {
 		return err
 	}
 	switch at := r.space(r.end()); {
-	case at == len(data):
+	case at == len(r.data):
 		return nil
 	case r.leadsByZero(at):
 		return r.fail(r.digits(at), "a number without leading zeros is expected")
@@ -91,13 +116,6 @@ func Read(data []byte, read func(*Reader) error) error {
 // loneSurrogates makes the decoder accept an escape of half a surrogate pair, which becomes
 // U+FFFD as in encoding/json. [Read] checks that the bytes are UTF-8.
 var loneSurrogates = jsontext.AllowInvalidUTF8(true) //nolint:gochecknoglobals // a constant
-
-// NewReader returns a reader for a part of a text that has been read before.
-func NewReader(data []byte) *Reader {
-	r := &Reader{data: data, buffer: *bytes.NewBuffer(data)}
-	r.decoder.Reset(&r.buffer, loneSurrogates)
-	return r
-}
 
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {

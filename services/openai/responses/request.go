@@ -189,15 +189,16 @@ func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.R
 func nestTool(raw json.RawMessage) (json.RawMessage, error) {
 	nested := []byte(`{"type":"function","function":`)
 	open := byte('{')
-	r := strictjson.NewReader(raw)
-	err := r.Object(func(key string) error {
-		value, err := r.Raw()
-		if err != nil || string(value) == "null" || !slices.Contains([]string{"name", "description", "parameters", "strict"}, key) {
-			return err
-		}
-		nested = append(append(append(append(nested, open), wire.Quoted(key)...), ':'), value...)
-		open = ','
-		return nil
+	err := strictjson.ReadPart(raw, func(r *strictjson.Reader) error {
+		return r.Object(func(key string) error {
+			value, err := r.Raw()
+			if err != nil || string(value) == "null" || !slices.Contains([]string{"name", "description", "parameters", "strict"}, key) {
+				return err
+			}
+			nested = append(append(append(append(nested, open), wire.Quoted(key)...), ':'), value...)
+			open = ','
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, strictjson.BodyError(err)
