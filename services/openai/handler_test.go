@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -247,30 +246,12 @@ func TestStreamFlushesEachToken(t *testing.T) {
 }
 
 func TestClientLeavingStopsTheModel(t *testing.T) {
-	for _, stream := range []string{"true", "false"} {
-		t.Run("stream "+stream, func(t *testing.T) {
-			started, stopped := make(chan struct{}), make(chan struct{})
-			script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-				send(inferencetest.Token("x", ""))
-				close(started)
-				<-ctx.Done()
-				close(stopped)
-				return ctx.Err()
-			}
-			server, _ := serve(t, Config{}, script)
-			ctx, leave := context.WithCancel(t.Context())
-			go func() { <-started; leave() }()
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+chatPath, strings.NewReader(ask(`"stream":`+stream)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if resp, err := http.DefaultClient.Do(req); err == nil {
-				_, _ = io.Copy(io.Discard, resp.Body)
-				_ = resp.Body.Close()
-			}
-			<-stopped // or the test times out
-		})
+	open := func(t *testing.T, script inferencetest.Script) string {
+		t.Helper()
+		server, _ := serve(t, Config{}, script)
+		return server.URL
 	}
+	openaitest.StopsWithItsClient(t, open, chatPath, func(stream string) string { return ask(`"stream":` + stream) })
 }
 
 func TestEmbeddings(t *testing.T) {

@@ -98,18 +98,24 @@ func TestConstrainEither(t *testing.T) {
 			if err != nil || s.Kind != "json" || s.Param != "response_format" || s.Calls != 3 || string(tt.given.Value) != before {
 				t.Fatalf("got %+v, %v", s, err)
 			}
-			schema := compile(t, s.Value)
-			for _, answer := range tt.valid {
-				if err := validate(t, schema, answer); err != nil {
-					t.Errorf("%s: %v", answer, err)
-				}
-			}
-			for _, answer := range tt.wrong {
-				if validate(t, schema, answer) == nil {
-					t.Errorf("%s is valid", answer)
-				}
-			}
+			checkAnswers(t, s.Value, tt.valid, tt.wrong)
 		})
+	}
+}
+
+// checkAnswers checks which answers are valid by a schema.
+func checkAnswers(t *testing.T, source json.RawMessage, valid, wrong []string) {
+	t.Helper()
+	schema := compile(t, source)
+	for _, answer := range valid {
+		if err := validate(t, schema, answer); err != nil {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+	for _, answer := range wrong {
+		if validate(t, schema, answer) == nil {
+			t.Errorf("%s is valid", answer)
+		}
 	}
 }
 
@@ -166,17 +172,7 @@ func TestConstrain(t *testing.T) {
 			if err != nil || s.Kind != "json" || s.Param != "tool_choice" {
 				t.Fatalf("got %+v, %v", s, err)
 			}
-			schema := compile(t, s.Value)
-			for _, answer := range tt.valid {
-				if err := validate(t, schema, answer); err != nil {
-					t.Errorf("%s: %v", answer, err)
-				}
-			}
-			for _, answer := range tt.wrong {
-				if validate(t, schema, answer) == nil {
-					t.Errorf("%s is valid", answer)
-				}
-			}
+			checkAnswers(t, s.Value, tt.valid, tt.wrong)
 		})
 	}
 }

@@ -50,6 +50,36 @@ func Stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
 	}
 }
 
+// StopsWithItsClient checks, with and without streaming, that the model stops when the client
+// disconnects. open starts the frontend with a model chat that runs the script, and returns
+// its address. body returns the request's body.
+func StopsWithItsClient(t *testing.T, open func(*testing.T, inferencetest.Script) string, path string, body func(stream string) string) {
+	t.Helper()
+	for _, stream := range []string{"true", "false"} {
+		t.Run("stream "+stream, func(t *testing.T) {
+			started, stopped := make(chan struct{}), make(chan struct{})
+			url := open(t, func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+				send(inferencetest.Token("x", ""))
+				close(started)
+				<-ctx.Done()
+				close(stopped)
+				return ctx.Err()
+			})
+			ctx, disconnect := context.WithCancel(t.Context())
+			go func() { <-started; disconnect() }()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader(body(stream)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := http.DefaultClient.Do(req); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+			<-stopped // or the test times out
+		})
+	}
+}
+
 // Begin sends a request and returns the response with its body unread.
 func Begin(t *testing.T, url, body string) *http.Response {
 	t.Helper()

@@ -56,29 +56,12 @@ func TestResponseFlushesEachToken(t *testing.T) {
 }
 
 func TestLeavingAResponseStopsTheModel(t *testing.T) {
-	for _, stream := range []string{"true", "false"} {
-		t.Run("stream "+stream, func(t *testing.T) {
-			started, stopped := make(chan struct{}), make(chan struct{})
-			script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-				send(inferencetest.Token("x", ""))
-				close(started)
-				<-ctx.Done()
-				close(stopped)
-				return ctx.Err()
-			}
-			server, _ := serveResponses(t, openai.Default(), script)
-			ctx, leave := context.WithCancel(t.Context())
-			go func() { <-started; leave() }()
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+responsePath, strings.NewReader(respond(`"input":"hi","stream":`+stream)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if resp, err := http.DefaultClient.Do(req); err == nil {
-				_ = resp.Body.Close()
-			}
-			<-stopped // or the test times out
-		})
+	open := func(t *testing.T, script inferencetest.Script) string {
+		t.Helper()
+		server, _ := serveResponses(t, openai.Default(), script)
+		return server.URL
 	}
+	openaitest.StopsWithItsClient(t, open, responsePath, func(stream string) string { return respond(`"input":"hi","stream":` + stream) })
 }
 
 // BenchmarkResponseStream measures the same as the benchmark of streamed chats, for
