@@ -14,9 +14,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
-	frontend "github.com/trident-inference/trident/services/tridentrpc"
 )
 
 // hello serves Trident's own handlers on a loopback port, with a model "chat" that answers
@@ -32,16 +30,12 @@ func hello() (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	routes, err := frontend.NewRoutes(frontend.New(service, "test"), server.Default())
+	handler, err := handlers(service)
 	if err != nil {
 		end()
 		return "", nil, err
 	}
-	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.Handle(r.Pattern, r.Handler)
-	}
-	web := httptest.NewServer(mux)
+	web := httptest.NewServer(handler)
 	return web.URL, func() { web.Close(); end() }, nil
 }
 

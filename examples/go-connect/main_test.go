@@ -34,17 +34,26 @@ func serve(t *testing.T) (tridentv1connect.ChatServiceClient, *inferencetest.Eng
 		send(inferencetest.Token("lo", "stop"))
 		return nil
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	routes, err := frontend.NewRoutes(frontend.New(inferencetest.Service(t, serving.Config{}, engine), "test"), server.Default())
+	handler, err := handlers(inferencetest.Service(t, serving.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
+	}
+	web := httptest.NewServer(handler)
+	t.Cleanup(web.Close)
+	return tridentv1connect.NewChatServiceClient(web.Client(), web.URL), engine
+}
+
+// handlers returns the handlers of the typed services.
+func handlers(service *serving.Service) (http.Handler, error) {
+	routes, err := frontend.NewRoutes(frontend.New(service, "test"), server.Default())
+	if err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	for _, r := range routes {
 		mux.Handle(r.Pattern, r.Handler)
 	}
-	web := httptest.NewServer(mux)
-	t.Cleanup(web.Close)
-	return tridentv1connect.NewChatServiceClient(web.Client(), web.URL), engine
+	return mux, nil
 }
 
 func request(text string) *tridentv1.ChatRequest {

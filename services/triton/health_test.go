@@ -17,6 +17,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/test/logbuffer"
 	"github.com/trident-inference/trident/test/pause"
 )
 
@@ -150,7 +151,7 @@ func (m *mortal) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelIn
 }
 
 // serveMortal starts a server and an engine that uses it.
-func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *strings.Builder) {
+func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *logbuffer.Buffer) {
 	t.Helper()
 	m.revive()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -166,7 +167,7 @@ func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *strin
 	if change != nil {
 		change(&config)
 	}
-	log := &lockedLog{}
+	log := &logbuffer.Buffer{}
 	engine, err := New(config, slog.New(slog.NewTextHandler(log, nil)))
 	if err == nil {
 		err = engine.Start(t.Context())
@@ -175,18 +176,7 @@ func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *strin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Stop(context.WithoutCancel(t.Context())) })
-	return engine, &log.text
-}
-
-type lockedLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
+	return engine, log
 }
 
 // ask makes a request and returns its error. It calls begun at the first response.
