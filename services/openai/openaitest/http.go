@@ -71,7 +71,7 @@ func StopsWithItsClient(t *testing.T, open func(*testing.T, inferencetest.Script
 			if err != nil {
 				t.Fatal(err)
 			}
-			if resp, err := http.DefaultClient.Do(req); err == nil {
+			if resp, err := new(http.Client).Do(req); err == nil {
 				_, _ = io.Copy(io.Discard, resp.Body)
 				_ = resp.Body.Close()
 			}
