@@ -58,6 +58,7 @@ type ward struct {
 	manual  bool                  // the server doesn't allow Trident to load the model
 	trial   time.Time             // when the latest trial request was admitted
 	sound   chan struct{}
+	healed  time.Time             // when the model last became working again
 }
 
 // Intervals and limits for a broken model.
@@ -114,8 +115,12 @@ func (h *health) enter(model string, s *stream) (*ward, error) {
 func (h *health) leave(w *ward, s *stream, err error) {
 	verdict := VerdictOn(err)
 	h.mu.Lock()
-	if verdict == SilentModel && (h.away || w.streams[s].Before(h.back)) {
+	began := w.streams[s]
+	switch {
+	case verdict == SilentModel && (h.away || began.Before(h.back)):
 		verdict = NoVerdict // the server itself was stalled
+	case began.Before(w.healed):
+		verdict = NoVerdict // it is about the engine before: a client that reads slowly may learn of its end much later
 	}
 	delete(w.streams, s)
 	switch verdict {
@@ -229,7 +234,7 @@ func (h *health) heal(model, why string) {
 	if w == nil || w.fault == "" {
 		return
 	}
-	w.fault, w.strikes, w.manual = "", 0, false
+	w.fault, w.strikes, w.manual, w.healed = "", 0, false, time.Now()
 	close(w.sound)
 	h.broken.Add(-1)
 	h.changed.Notify()

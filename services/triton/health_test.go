@@ -239,6 +239,34 @@ func TestDeadEngineIsLoadedAgain(t *testing.T) {
 	}
 }
 
+// TestLateEndOfAStream: a stream that began before the model was loaded again ends afterwards,
+// by the end of the former engine. The model isn't loaded a second time.
+func TestLateEndOfAStream(t *testing.T) {
+	m := &mortal{explicit: true, text: deadEngineText}
+	engine, _ := serveMortal(t, m, nil)
+	late := &stream{cancel: func(error) {}}
+	ward, err := engine.health.enter(testModel, late)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killUnderStreams(t, m, engine)
+	until(t, "the model is back", func() bool { return ask(t.Context(), engine, "short", nil) == nil })
+	dead := &inference.Error{Code: inference.CodeInternal, Err: errors.New(deadEngineText)}
+	if VerdictOn(dead) != DeadEngine {
+		t.Fatal("the error doesn't mean that the engine is dead")
+	}
+	engine.health.leave(ward, late, dead)
+	if faults := engine.health.faults(); len(faults) != 0 {
+		t.Errorf("broken models: %v", faults)
+	}
+	engine.health.end()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if got := strings.Join(m.calls, " "); got != "unload load" {
+		t.Errorf("the server was asked for: %s", got)
+	}
+}
+
 // TestDeadEngineIsShown: if the server doesn't allow loading, all APIs report the model
 // as not ready, with the remedy for an operator, until the model has been started
 // again.

@@ -64,7 +64,8 @@ type ward struct {
 	sound     chan struct{}    // closed when the model works again or is given up
 	attempts  int              // recovery attempts since the model last worked for a while
 	faults    int              // number of faults since the start
-	healed    time.Time
+	healed    time.Time        // when the model last became working again
+	first     uint64           // the number of the first stream after that
 }
 
 // watched is a process of a model.
@@ -119,17 +120,31 @@ func (h *health) faults() triton.Faults {
 	return all
 }
 
-// ended records the end of a stream. err is the error that ended it, or nil.
-func (h *health) ended(model string, err error) {
-	switch triton.VerdictOn(err) {
+// ended records the end of a stream. err is the error that ended it, or nil. If the model
+// has been recovered since the stream's start, the end is about the process before: a client
+// that reads slowly may learn of it much later.
+func (h *health) ended(s *stream, err error) {
+	verdict := triton.VerdictOn(err)
+	if verdict != triton.SoundModel && h.recovered(s) {
+		return
+	}
+	switch verdict {
 	case triton.SoundModel:
-		h.forgive(model)
+		h.forgive(s.model)
 	case triton.DeadEngine:
-		h.fail(model, "the engine in its process has died")
+		h.fail(s.model, "the engine in its process has died")
 	case triton.SilentModel:
-		h.strike(model)
+		h.strike(s.model)
 	case triton.NoVerdict:
 	}
+}
+
+// recovered reports whether the model has been recovered since the start of a stream.
+func (h *health) recovered(s *stream) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.wards[s.model]
+	return w != nil && s.id < w.first
 }
 
 func (h *health) forgive(model string) {

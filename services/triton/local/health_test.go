@@ -3,6 +3,7 @@
 package local
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -241,10 +242,20 @@ func TestModelBreaksDown(t *testing.T) {
 			t.Errorf("got %v, and the model is %+v", err, model(t, engine, "moody"))
 		}
 	})
+	t.Run("a late end of a stream that began before the recovery", func(t *testing.T) {
+		dead := &inference.Error{Code: inference.CodeInternal, Err: errors.New("EngineCore encountered an issue")}
+		if triton.VerdictOn(dead) != triton.DeadEngine {
+			t.Fatal("the error doesn't mean that the engine is dead")
+		}
+		engine.core.health.ended(&stream{model: "moody"}, dead)
+		if m := model(t, engine, "moody"); m.State != inference.ModelReady || m.Recovering {
+			t.Errorf("the model is %+v", m)
+		}
+	})
 	t.Run("some requests without an answer", func(t *testing.T) {
 		for range 2 {
 			for range triton.StrikeLimit - 1 {
-				engine.core.health.ended("moody", inference.AsError(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonInactive}))
+				engine.core.health.ended(&stream{model: "moody", id: engine.core.queue.number()}, inference.AsError(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonInactive}))
 			}
 			if err := ask(t, engine, "moody", 1); err != nil {
 				t.Error(err)

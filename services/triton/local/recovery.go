@@ -171,7 +171,7 @@ func (h *health) heal(w *ward) {
 	if w.fault == "" {
 		return
 	}
-	w.fault, w.strikes, w.healed = "", 0, time.Now()
+	w.fault, w.strikes, w.healed, w.first = "", 0, time.Now(), h.core.queue.number()
 	close(w.sound)
 	h.broken.Add(-1)
 	h.core.changed.Notify()

@@ -308,15 +308,15 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 	for {
 		response, err := s.next(ctx)
 		if err != nil {
-			s.core.health.ended(s.model, err)
+			s.core.health.ended(s, err)
 			yield(nil, err)
 			return
 		}
 		switch {
 		case response.Err != nil:
-			s.core.health.ended(s.model, response.Err)
+			s.core.health.ended(s, response.Err)
 		case response.Final:
-			s.core.health.ended(s.model, nil)
+			s.core.health.ended(s, nil)
 		}
 		if !response.Final {
 			s.follow(ctx)
