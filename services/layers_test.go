@@ -174,6 +174,11 @@ var layers = []room{
 		imports: []string{"services/inference"},
 	},
 	{
+		path: "services/eventstream", layer: frontend,
+		says:    "server-sent events over HTTP: the buffer, the header, keep-alive comments",
+		imports: []string{},
+	},
+	{
 		path: "services/auth", layer: frontend,
 		says:    "the gate: API keys, the headers of restricted groups, and one record a route of what it needs and does",
 		imports: []string{"services/configfield", "services/inference"},
@@ -201,7 +206,7 @@ var layers = []room{
 	{
 		path: "services/openai/internal/wire", layer: frontend,
 		says:    "what the answers of several operations of OpenAI's API share: the error object, server-sent events, JSON strings, usage",
-		imports: []string{"gen/go/openai", "services/budget", "services/inference", "services/server", "services/wirecode"},
+		imports: []string{"gen/go/openai", "services/budget", "services/eventstream", "services/inference", "services/server", "services/wirecode"},
 	},
 	{
 		path: "services/tridentrpc", layer: frontend,
@@ -216,7 +221,7 @@ var layers = []room{
 	{
 		path: "services/kserve/rest", layer: frontend,
 		says:    "KServe v2 by REST: paths, bodies, compression, the generate extension; calls the methods of kserve's service",
-		imports: []string{"gen/go/kserve", "gen/go/kserverest", "openapi", "services/admission", "services/auth", "services/budget", "services/catalog", "services/inference", "services/kserve", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
+		imports: []string{"gen/go/kserve", "gen/go/kserverest", "openapi", "services/admission", "services/auth", "services/budget", "services/catalog", "services/eventstream", "services/inference", "services/kserve", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
 	},
 	{
 		path: "services/cloud", layer: frontend,

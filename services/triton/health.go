@@ -58,7 +58,7 @@ type ward struct {
 	manual  bool                  // the server doesn't allow Trident to load the model
 	trial   time.Time             // when the latest trial request was admitted
 	sound   chan struct{}
-	healed  time.Time             // when the model last became working again
+	healed  time.Time // when the model last became working again
 }
 
 // Intervals and limits for a broken model.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/eventstream"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve/tensorjson"
 	"github.com/trident-inference/trident/services/server"
@@ -64,7 +64,7 @@ func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, mod
 	}
 	defer message.Free()
 	out := newEvents(w, req)
-	defer out.close()
+	defer out.Close()
 	out.whole = true
 	if err := h.core.Infer(ctx, *model, message, out.add); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (h *Handler) generateSingle(ctx context.Context, w http.ResponseWriter, mod
 // error, as in tritonserver, and cancels the model.
 func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	out := newEvents(w, req)
-	defer out.close()
+	defer out.Close()
 	var failed error
 	count := 0
 	for resp, err := range h.core.Forward(ctx, *model, inference.InferRequestOf(req.whole())) {
@@ -110,17 +110,17 @@ func (h *Handler) generateOne(ctx context.Context, w http.ResponseWriter, model 
 // too, except an error before the first event, which has its own status.
 func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, model *catalog.Resolution, req *request) error {
 	out := newEvents(w, req)
-	defer out.close()
+	defer out.Close()
 	rec := server.RecordOf(ctx)
 	for resp, err := range h.core.Forward(ctx, *model, inference.InferRequestOf(req.whole())) {
-		if err != nil && !out.started {
+		if err != nil && !out.Started() {
 			return err
 		}
 		switch {
 		case err != nil:
 			rec.Error = err
 			out.fail(inference.AsError(err))
-			out.send(false)
+			out.Send(false)
 			return nil
 		case resp.Idle || resp.End(req.head):
 			continue
@@ -129,66 +129,42 @@ func (h *Handler) streamGenerate(ctx context.Context, w http.ResponseWriter, mod
 		if first {
 			rec.FirstToken = time.Now()
 		}
-		*out.buf = append(*out.buf, "data: "...)
+		out.Buf = append(out.Buf, "data: "...)
 		if err := out.add(resp); err != nil {
 			rec.Error = err
 			out.fail(inference.AsError(err))
 		} else {
-			*out.buf = append(*out.buf, "\n\n"...)
+			out.Buf = append(out.Buf, "\n\n"...)
 		}
-		if !out.send(resp.More && !first) {
+		if !out.Send(resp.More && !first) {
 			rec.Error = inference.AsError(context.Canceled)
 			return nil
 		}
 	}
-	out.send(false)
+	out.Send(false)
 	return nil
 }
 
-// events writes server-sent events. Events that are ready together are sent in one
-// write. An event needs no memory beyond its own bytes.
+// events writes the responses of a request as server-sent events, or one response as JSON.
+// An event needs no memory beyond its own bytes.
 type events struct {
+	eventstream.Writer
+
 	w       http.ResponseWriter
-	control *http.ResponseController
 	req     *request
-	buf     *[]byte
 	members []generated // of the latest response; reused
-	status  int
-	started bool
-	whole   bool // responses may be encoded messages
+	whole   bool        // responses may be encoded messages
 }
-
-const (
-	// maxBatch is the size, in bytes, at which buffered events are written even if
-	// more are ready.
-	maxBatch = 16 << 10
-	// maxPooled is the maximum size of pooled buffers, which keeps those of unusual
-	// requests out of the pool.
-	maxPooled = 64 << 10
-)
-
-var eventBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is global by design
 
 func newEvents(w http.ResponseWriter, req *request) *events {
-	return &events{
-		w: w, control: http.NewResponseController(w), req: req, status: http.StatusOK,
-		buf: eventBuffers.Get().(*[]byte), //nolint:forcetypeassert // the pool's own
-	}
-}
-
-// close returns the buffer to the pool.
-func (e *events) close() {
-	if cap(*e.buf) <= maxPooled {
-		*e.buf = (*e.buf)[:0]
-		eventBuffers.Put(e.buf)
-	}
+	return &events{Writer: eventstream.New(w), w: w, req: req}
 }
 
 // reply writes the buffer as a non-streaming response.
 func (e *events) reply() {
 	e.w.Header().Set("Content-Type", "application/json")
-	e.w.Header().Set("Content-Length", strconv.Itoa(len(*e.buf)))
-	_, _ = e.w.Write(*e.buf) //nolint:gosec // JSON; the client may have disconnected
+	e.w.Header().Set("Content-Length", strconv.Itoa(len(e.Buf)))
+	_, _ = e.w.Write(e.Buf) //nolint:gosec // JSON; the client may have disconnected
 }
 
 // add appends a response's JSON. It appends nothing if the response failed.
@@ -203,46 +179,24 @@ func (e *events) add(resp *inference.Response) error {
 	if resp.Err != nil {
 		return resp.Err
 	}
-	start := len(*e.buf)
-	to, err := e.appendGenerated(*e.buf, resp)
+	start := len(e.Buf)
+	to, err := e.appendGenerated(e.Buf, resp)
 	if err != nil {
-		*e.buf = to[:start]
+		e.Buf = to[:start]
 		return err
 	}
-	*e.buf = to
+	e.Buf = to
 	return nil
 }
 
 // fail ends the current event, or a new one, with an error.
 func (e *events) fail(err *inference.Error) {
 	const prefix = "data: "
-	if n := len(*e.buf); n < len(prefix) || string((*e.buf)[n-len(prefix):]) != prefix {
-		*e.buf = append(*e.buf, prefix...)
+	if n := len(e.Buf); n < len(prefix) || string(e.Buf[n-len(prefix):]) != prefix {
+		e.Buf = append(e.Buf, prefix...)
 	}
-	if !e.started && len(*e.buf) == len(prefix) {
-		e.status = wirecode.KServeHTTP(err)
+	if !e.Started() && len(e.Buf) == len(prefix) {
+		e.Status = wirecode.KServeHTTP(err)
 	}
-	*e.buf = append(appendError(*e.buf, err), "\n\n"...)
-}
-
-// send writes the buffer unless more follows at once. It returns false if the client
-// has disconnected.
-func (e *events) send(more bool) bool {
-	if more && len(*e.buf) < maxBatch {
-		return true
-	}
-	if !e.started {
-		e.started = true
-		h := e.w.Header()
-		h.Set("Content-Type", "text/event-stream; charset=utf-8")
-		h.Set("Cache-Control", "no-cache")
-		h.Set("X-Accel-Buffering", "no") // proxies must not buffer events
-		e.w.WriteHeader(e.status)
-	}
-	_, err := e.w.Write(*e.buf) //nolint:gosec // an event stream of JSON
-	*e.buf = (*e.buf)[:0]
-	if err == nil {
-		err = e.control.Flush()
-	}
-	return err == nil
+	e.Buf = append(appendError(e.Buf, err), "\n\n"...)
 }

@@ -1,0 +1,90 @@
+package eventstream_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/trident-inference/trident/services/eventstream"
+)
+
+// recorder counts writes, and fails from a write on.
+type recorder struct {
+	*httptest.ResponseRecorder
+
+	writes int
+	broken bool
+}
+
+var errGone = errors.New("the client has disconnected")
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.broken {
+		return 0, errGone
+	}
+	r.writes++
+	return r.ResponseRecorder.Write(p)
+}
+
+// TestSend: events that are ready together go out in one write, with the header of an
+// event stream.
+func TestSend(t *testing.T) {
+	r := &recorder{ResponseRecorder: httptest.NewRecorder()}
+	s := eventstream.New(r)
+	defer s.Close()
+	s.Buf = append(s.Buf, "data: 1\n\n"...)
+	if !s.Send(true) || r.writes != 0 || s.Started() {
+		t.Errorf("%d writes although more follows", r.writes)
+	}
+	s.Buf = append(s.Buf, "data: 2\n\n"...)
+	if !s.Send(false) || !s.Comment() || r.writes != 2 || !s.Started() {
+		t.Errorf("%d writes, started %t", r.writes, s.Started())
+	}
+	if got, want := r.Body.String(), "data: 1\n\ndata: 2\n\n: keep-alive\n\n"; got != want {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	if r.Code != http.StatusOK || r.Header().Get("Content-Type") != "text/event-stream; charset=utf-8" || r.Header().Get("Cache-Control") != "no-cache" || r.Header().Get("X-Accel-Buffering") != "no" || !r.Flushed {
+		t.Errorf("status %d, header %v, flushed %t", r.Code, r.Header(), r.Flushed)
+	}
+}
+
+// TestLargeBuffer: a large buffer is sent although more follows.
+func TestLargeBuffer(t *testing.T) {
+	r := &recorder{ResponseRecorder: httptest.NewRecorder()}
+	s := eventstream.New(r)
+	defer s.Close()
+	s.Status = http.StatusBadRequest
+	s.Buf = append(s.Buf, bytes.Repeat([]byte("x"), 16<<10)...)
+	if !s.Send(true) || r.writes != 1 || len(s.Buf) != 0 || r.Code != http.StatusBadRequest {
+		t.Errorf("%d writes, %d bytes left, status %d", r.writes, len(s.Buf), r.Code)
+	}
+}
+
+// TestDisconnected: after a failed write nothing is written, even if the connection
+// accepts writes.
+func TestDisconnected(t *testing.T) {
+	r := &recorder{ResponseRecorder: httptest.NewRecorder(), broken: true}
+	s := eventstream.New(r)
+	defer s.Close()
+	if s.Comment() {
+		t.Error("a failed write is reported as sent")
+	}
+	r.broken = false
+	if s.Comment() || r.writes != 0 {
+		t.Errorf("%d writes after the failure", r.writes)
+	}
+}
+
+// TestBuffersAreEmpty: a pooled buffer has no bytes of the response before.
+func TestBuffersAreEmpty(t *testing.T) {
+	for range 100 {
+		s := eventstream.New(httptest.NewRecorder())
+		if len(s.Buf) != 0 {
+			t.Fatalf("a new buffer holds %q", s.Buf)
+		}
+		s.Buf = append(s.Buf, "data: unsent\n\n"...)
+		s.Close()
+	}
+}
