@@ -1,6 +1,7 @@
 package tritonserver
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,12 @@ func keepThread() { runtime.LockOSThread() }
 // the program.
 func live(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration, started chan<- error) error {
 	cmd.SysProcAttr = attributes()
+	g, err := hold(cmd)
+	if err != nil {
+		started <- err
+		return err
+	}
+	defer g.close()
 	if err := cmd.Start(); err != nil {
 		started <- err
 		return err
@@ -46,11 +53,44 @@ func live(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration, start
 		_ = cmd.Process.Kill()
 	} else {
 		defer guard.release()
+		g.open()
 	}
 	started <- err
 	err = cmd.Wait()
 	sweep(pid, prefix(pid))
 	return err
+}
+
+// gate lets a process start its program. If this process dies before, the process ends
+// without starting it: the program would have no guard.
+type gate struct{ input, line *os.File }
+
+// hold changes a command so that its process waits for the gate. The process keeps its id
+// when it starts the program.
+func hold(cmd *exec.Cmd) (*gate, error) {
+	if _, err := exec.LookPath(cmd.Path); err != nil {
+		return nil, err
+	}
+	input, line, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	fd := 3 + len(cmd.ExtraFiles)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, input)
+	script := fmt.Sprintf(`read -r _ <&%d || exit 1; exec %d<&-; exec "$0" "$@"`, fd, fd)
+	cmd.Args = append([]string{"/bin/sh", "-c", script, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	return &gate{input, line}, nil
+}
+
+func (g *gate) open() {
+	_, _ = g.line.WriteString("\n") // fails if the process has ended
+	g.close()
+}
+
+func (g *gate) close() {
+	_ = g.input.Close()
+	_ = g.line.Close()
 }
 
 // sweep removes what a program leaves behind if it didn't stop by itself:

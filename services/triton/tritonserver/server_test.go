@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -161,6 +162,35 @@ func TestDiesWithItsParent(t *testing.T) {
 				return syscall.Kill(-pid, 0) != nil && len(shared) == 0
 			})
 		})
+	}
+}
+
+// TestGate: a program starts when its gate opens, in the process that waited. It doesn't
+// start if the process at the other end dies.
+func TestGate(t *testing.T) {
+	for _, opens := range []bool{true, false} {
+		started := filepath.Join(t.TempDir(), "started")
+		cmd := exec.Command(script(t, `echo $$ >"$1"`), started)
+		g, err := hold(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if opens {
+			g.open()
+		} else {
+			g.close()
+		}
+		err = cmd.Wait()
+		text, missing := os.ReadFile(started)
+		switch {
+		case opens && (err != nil || strings.TrimSpace(string(text)) != strconv.Itoa(cmd.Process.Pid)):
+			t.Errorf("the open gate: %v; process %s, want %d", err, text, cmd.Process.Pid)
+		case !opens && (err == nil || missing == nil):
+			t.Errorf("the closed gate: %v; the program wrote %q", err, text)
+		}
 	}
 }
 
