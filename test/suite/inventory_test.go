@@ -299,3 +299,25 @@ func TestAdd(t *testing.T) {
 		t.Errorf("failures: %s", text)
 	}
 }
+
+// TestCovers: a line of a suite also covers the suites that run the same tests.
+func TestCovers(t *testing.T) {
+	gone, err := readRenames("unit services/a TestGone/* → -: r\nunit services/a TestLong → unit-slow services/a TestLong: minutes\ne2e test/e2e TestOld → e2e test/e2e TestNew: r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]bool{
+		"unit\tservices/a\tTestGone/x":      true,
+		"unit-slow\tservices/a\tTestGone/x": true,
+		"unit\tservices/a\tTestLong":        true,
+		"unit-slow\tservices/a\tTestLong":   false, // it moved there
+		"e2e-local\ttest/e2e\tTestOld":      true,
+		"e2e-slow\ttest/e2e\tTestOld":       true,
+		"local\ttest/e2e\tTestOld":          false,
+		"unit-slow\tservices/b\tTestGone/x": false,
+	} {
+		if got := excused(key, gone); got != want {
+			t.Errorf("%q: %t, want %t", key, got, want)
+		}
+	}
+}
