@@ -90,7 +90,7 @@ func (s *Writer) Send(more bool) bool {
 }
 
 // Comment sends the buffer with a comment, which clients skip. It keeps connections open
-// while the model is silent.
+// while the model sends nothing.
 func (s *Writer) Comment() bool {
 	s.Buf = append(s.Buf, ": keep-alive\n\n"...)
 	return s.Send(false)
