@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,9 @@ func (s *sampler) run(ctx context.Context, root string, out io.Writer) error {
 	return nil
 }
 
+// verb matches a verb of fmt, such as %s or %+q.
+var verb = regexp.MustCompile(`%[-+# 0]*[0-9*.]*[a-zA-Z]`)
+
 // draw returns comments and then messages, each in random order.
 func draw(items []item, seed uint64) []item {
 	var comments, messages []item
@@ -52,7 +56,7 @@ func draw(items []item, seed uint64) []item {
 				comments = append(comments, i)
 			}
 		case help, failure, logged, metric:
-			if words(i.text) >= 2 {
+			if words(verb.ReplaceAllString(i.text, "")) >= 2 { // "%s: %w" has nothing to understand
 				messages = append(messages, i)
 			}
 		default: // labels and documents aren't sampled
