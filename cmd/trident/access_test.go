@@ -469,7 +469,7 @@ func TestAccessFlags(t *testing.T) {
 // TestEmptyKeys checks that an empty key in any setting is an error, and doesn't disable
 // authentication.
 func TestEmptyKeys(t *testing.T) {
-	const key, file = "--api-key: the key is empty", "--api-keys-file: the name of the file is empty"
+	const key, file = "--api-key: the key is empty", "--api-keys-file: the file name is empty"
 	for _, test := range []struct {
 		variables, args []string
 		file, want      string

@@ -25,7 +25,7 @@ func TestEarlyHangup(t *testing.T) {
 		ends bool
 	}{
 		"serving by default": {[]string{"--triton-endpoint=127.0.0.1:1", "--host=127.0.0.1", "--openai-port=0", "--shutdown-timeout=1s"}, taken, false},
-		"another command":    {[]string{"config", "print"}, "trident: hung up", true},
+		"another command":    {[]string{"config", "print"}, "trident: ended by SIGHUP before the command started", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trident.yaml")

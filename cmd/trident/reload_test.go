@@ -29,8 +29,8 @@ import (
 )
 
 const (
-	taken   = `msg="settings read again"`
-	refused = `msg="the new settings can't be used: the old ones stay"`
+	taken   = `msg="settings reloaded"`
+	refused = `msg="reload failed: the previous settings stay in effect"`
 )
 
 // reloaderOf starts a reloader for a file, with the log's level and all that it is told.

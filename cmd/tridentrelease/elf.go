@@ -97,7 +97,7 @@ func runs(cmd *exec.Cmd, version string) (string, error) {
 		return "", err
 	}
 	words := strings.Fields(string(text))
-	if len(words) < 2 || words[0] != "trident" || words[1] != version || !strings.Contains(string(text), "local (Triton in this process)") {
+	if len(words) < 2 || words[0] != "trident" || words[1] != version || !strings.Contains(string(text), "local (in-process Triton)") {
 		return "", fmt.Errorf("%s says %q, which isn't version %s with both engines", cmd, text, version)
 	}
 	return "run: " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), nil

@@ -109,9 +109,9 @@ func TestCompare(t *testing.T) {
 // TestStamp uses programs that stand in for Trident.
 func TestStamp(t *testing.T) {
 	for _, row := range []struct{ name, says, want string }{
-		{"as it must", "trident v1.2.3\nengines: remote, local (Triton in this process)", ""},
-		{"without a version", "trident dev\nengines: remote, local (Triton in this process)", "isn't version v1.2.3"},
-		{"without an engine", "trident v1.2.3\nengines: remote, no local one", "isn't version v1.2.3 with both engines"},
+		{"as it must", "trident v1.2.3\nengines: remote, local (in-process Triton)", ""},
+		{"without a version", "trident dev\nengines: remote, local (in-process Triton)", "isn't version v1.2.3"},
+		{"without an engine", "trident v1.2.3\nengines: remote, no local engine", "isn't version v1.2.3 with both engines"},
 		{"nothing", "", "isn't version v1.2.3"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

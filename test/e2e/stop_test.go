@@ -34,7 +34,7 @@ func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 	mark := s.log.len()
 	s.signalGroup(t, signal)
 	first, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return strings.HasPrefix(l.text("msg"), "stopping") })
-	if !ok || !strings.Contains(first.text("msg"), "a second signal ends at once") || first.text("signal") != signal.String() {
+	if !ok || !strings.Contains(first.text("msg"), "a second signal ends the process at once") || first.text("signal") != signal.String() {
 		t.Errorf("the first signal logs %v", first)
 	}
 	<-time.After(betweenSignals) // the pause makes it the second signal
@@ -51,7 +51,7 @@ func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 		t.Errorf("processes left: %v", left)
 	}
 	s.checkGone(t)
-	if !slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l.text("msg") == "second signal: ending at once" }) {
+	if !slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l.text("msg") == "second signal: ending the process at once" }) {
 		t.Errorf("the second signal isn't logged:\n%s", s.log)
 	}
 	return first

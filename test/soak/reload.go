@@ -46,8 +46,8 @@ func (s settings) write(path string) error {
 
 // Messages of Trident's log.
 const (
-	saysTaken   = "settings read again"
-	saysRefused = "the new settings can't be used: the old ones stay"
+	saysTaken   = "settings reloaded"
+	saysRefused = "reload failed: the previous settings stay in effect"
 	saysMixed   = "the inference server sent another request's response" // clients get it too
 )
 

@@ -214,7 +214,7 @@ func TestDismiss(t *testing.T) {
 
 // TestLog finds a line after an offset of the log, and values on a page of metrics.
 func TestLog(t *testing.T) {
-	early, late := `{"level":"INFO","msg":"settings read again"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
+	early, late := `{"level":"INFO","msg":"settings reloaded"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
 	target := &trident{logPath: filepath.Join(t.TempDir(), "log")}
 	if err := os.WriteFile(target.logPath, []byte(early+late), 0o600); err != nil {
 		t.Fatal(err)
