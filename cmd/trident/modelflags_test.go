@@ -64,7 +64,7 @@ func TestModelFlags(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"both are set: keep one":     {"--history-template=x", "--history-template-file=" + liquid},
+		"both are set: keep one":       {"--history-template=x", "--history-template-file=" + liquid},
 		"is set twice for the model m": {"--tokenizer=m=a", "--tokenizer=b", "--tokenizer=m=c"},
 		"is set twice for all models":  {"--tokenizer=a", "--tokenizer=b"},
 	} {

@@ -55,7 +55,9 @@ func sortSignals(all <-chan os.Signal, first, second chan<- os.Signal) {
 type secondSignalError struct{ syscall.Signal }
 
 // Error implements error.
-func (s secondSignalError) Error() string { return "the process was ended at once by a second signal: " + s.String() }
+func (s secondSignalError) Error() string {
+	return "the process was ended at once by a second signal: " + s.String()
+}
 
 // exitCode returns 128 plus the signal's number, as shells report for a process that a
 // signal ended.

@@ -35,11 +35,11 @@ func TestFigures(t *testing.T) {
 		value spread
 		met   bool
 	}{
-		"in process, 64 streams flat out: tokens/s ÷ canned SSE, one token a write": {spread{0.65, 0.6, 0.7, 2}, true},
-		"the same ÷ canned SSE at the same tokens a write":                          {spread{0.6, 0.5, 0.7, 2}, true},
-		"in process, 64 streams flat out: tokens a write":                           {spread{2, 2, 2, 2}, true},
-		"the same: CPU of the whole server process a token":                         {spread{4, 3, 5, 2}, true},
-		"memory a stream, 1,024 idle streams, in process":                           {spread{80, 80, 80, 1}, false},
+		"in process, 64 streams flat out: tokens/s ÷ canned SSE, one token a write":         {spread{0.65, 0.6, 0.7, 2}, true},
+		"in process, 64 streams flat out: tokens/s ÷ canned SSE at the same tokens a write": {spread{0.6, 0.5, 0.7, 2}, true},
+		"in process, 64 streams flat out: tokens a write":                                   {spread{2, 2, 2, 2}, true},
+		"in process, 64 streams flat out: CPU of the whole server process a token":          {spread{4, 3, 5, 2}, true},
+		"memory a stream, 1,024 idle streams, in process":                                   {spread{80, 80, 80, 1}, false},
 	}
 	if len(r.Figures) != len(want) {
 		t.Errorf("%d figures of what was measured, not %d", len(r.Figures), len(want))

@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	for _, row := range []struct{ name, path, goarch, newest, want string }{
-		{"newer than allowed", program, runtime.GOARCH, "2.1.9", "needs glibc " + glibc + ", for "},
+		{"newer than allowed", program, runtime.GOARCH, "2.1.9", "needs glibc " + glibc + " for the symbol "},
 		{"another architecture", program, other, "99", "is for EM_"},
 		{"no program", "release_test.go", runtime.GOARCH, "99", "bad magic"},
 	} {
@@ -157,8 +157,8 @@ func TestToolchain(t *testing.T) {
 		{"fetched", `case "$GOTOOLCHAIN" in ` + pinned + `) echo ` + pinned + `;; *) echo go1.26.8;; esac`, pinned, ""},
 		{"there already", "echo " + pinned, pinned, ""},
 		{"newer", "echo go1.26.99", "go1.26.99", ""},
-		{"out of reach", `case "$GOTOOLCHAIN" in ` + pinned + `) echo 'toolchain not available' >&2; exit 1;; *) echo go1.26.8;; esac`, "", "could not fetch it: let GOPROXY reach a module proxy"},
-		{"not exchanged", "echo go1.26.8", "", "the go command took go1.26.8"},
+		{"out of reach", `case "$GOTOOLCHAIN" in ` + pinned + `) echo 'toolchain not available' >&2; exit 1;; *) echo go1.26.8;; esac`, "", "can't fetch it: set GOPROXY to a module proxy"},
+		{"not exchanged", "echo go1.26.8", "", "the go command uses go1.26.8"},
 		{"broken", "echo no such thing >&2; exit 2", "", "no such thing"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
