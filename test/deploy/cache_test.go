@@ -254,7 +254,7 @@ func TestCachedModules(t *testing.T) {
 	}
 	cache := filepath.Join(t.TempDir(), "cache")
 	var installed []fs.FileInfo
-	for i, text := range []string{"page: installed in", "page: from the cache"} {
+	for i, text := range []string{"page: installed in", "page: taken from the cache"} {
 		c := newClone(t, cache, t.TempDir())
 		writePage(t, c, fmt.Sprintf("module.exports = 'client %d'", i))
 		c.want(t, text, "npm-ci.sh", "page")
