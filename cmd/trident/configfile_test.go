@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-var update = flag.Bool("update", false, "write the committed files anew")
+var update = flag.Bool("update", false, "write the files that the tests compare")
 
 // settingsOf writes a settings file and returns its path.
 func settingsOf(t *testing.T, text string) string {
@@ -170,7 +170,7 @@ func TestBadFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := readSettings(settingsOf(t, test.text), app)
 			if err == nil {
-				t.Fatal("it was taken")
+				t.Fatal("the file was accepted")
 			}
 			for _, want := range test.want {
 				if !strings.Contains(message(err)+"\n", want) {
@@ -222,7 +222,7 @@ func TestConfigCheck(t *testing.T) {
 		t.Errorf("a bad file: %v", err)
 	}
 	if err := (configCheck{}).check(readLine(t), io.Discard); err == nil {
-		t.Error("no file is right")
+		t.Error("config check without a file succeeded")
 	}
 }
 
@@ -254,7 +254,7 @@ func TestConfigPrint(t *testing.T) {
 	again := readLine(t, "--config="+settingsOf(t, out.String()), "--http-restricted-api=health,logging:Key=1", "--http-restricted-api=trace:other=2,3", "--cache-config=redis,password=sesame", "--cache-config=local,size=1")
 	for i, s := range f.settings {
 		if other := again.settings[i]; s.flag.Name != "config" && !slices.Equal(s.texts(), other.texts()) {
-			t.Errorf("--%s was %q and is %q", s.flag.Name, s.texts(), other.texts())
+			t.Errorf("--%s is %[3]q after printing and reading, but was %[2]q", s.flag.Name, s.texts(), other.texts())
 		}
 	}
 	place := func(o inference.Override) inference.Override { o.Origin = ""; return o }
@@ -283,7 +283,7 @@ func TestConfigSchema(t *testing.T) {
 		}
 	}
 	if committed, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(committed, text) {
-		t.Errorf("docs/config.schema.json is not what trident config schema prints: go test ./cmd/trident -run TestConfigSchema -update (%v)", err)
+		t.Errorf("docs/config.schema.json differs from the output of trident config schema; update it: go test ./cmd/trident -run TestConfigSchema -update (%v)", err)
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -326,7 +326,7 @@ func TestConfigSchema(t *testing.T) {
 	}
 	// The program also rejects what the schema rejects.
 	if f := readLine(t, "--config=../../examples/trident.yaml"); len(f.file.overrides) == 0 {
-		t.Error("the example says nothing of models")
+		t.Error("the example has no section models")
 	}
 }
 

@@ -119,7 +119,7 @@ func reloadable(t *testing.T) (names []string) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(f.settings, func(s setting) bool { return s.flag.Name == name }) {
-			t.Errorf("a part takes --%s, which isn't there", name)
+			t.Errorf("a part of the reload accepts --%s, which doesn't exist", name)
 		}
 	}
 	return names

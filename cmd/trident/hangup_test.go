@@ -55,7 +55,7 @@ func TestEarlyHangup(t *testing.T) {
 				err = cmd.Process.Signal(syscall.SIGTERM)
 			}
 			if err = errors.Join(err, cmd.Wait()); (err != nil) != test.ends {
-				t.Errorf("it ended: %v\n%s", err, log)
+				t.Errorf("trident ended: %v\n%s", err, log)
 			}
 			if test.ends && !strings.Contains(err.Error(), "exit status 1") {
 				t.Errorf("it ended: %v", err)

@@ -44,7 +44,7 @@ func TestHealth(t *testing.T) {
 	}
 	server.Close()
 	if err := (healthCommand{Probe: "live", Timeout: time.Second}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "not live: ") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("a probe of a closed port: %v", err)
 	}
 }
 

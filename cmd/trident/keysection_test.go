@@ -67,7 +67,7 @@ func TestKeysOfTheFile(t *testing.T) {
 		want("after a file that can't be used", map[string]int{"": 401, "SECRET-8": 200})
 	}
 	if !strings.Contains(log.String(), "keys: the last ones are gone") {
-		t.Errorf("the log doesn't say why keys don't go:\n%s", log)
+		t.Errorf("the log has no reason why the last keys stay:\n%s", log)
 	}
 	if strings.Contains(log.String(), "SECRET") {
 		t.Errorf("secrets in\n%s", log)
@@ -134,7 +134,7 @@ func TestKeysArePrivate(t *testing.T) {
 			}
 		}
 		if _, _, err := read([]string{"--config=" + settingsOf(t, out.String())}); err == nil || !strings.Contains(message(err), auth.HiddenKey+" stands for a key that was printed") {
-			t.Errorf("what is printed is taken for keys: %v", err)
+			t.Errorf("printed settings are accepted as keys: %v", err)
 		}
 	}
 	var out strings.Builder

@@ -219,7 +219,7 @@ func TestFailures(t *testing.T) {
 	_ = closed.Close()
 	c.tell(order{Job: &job{Address: closed.Addr().String(), Streams: 1, Requests: 1}})
 	if done := c.expect(stateDone); !strings.Contains(done.Error, "refused") {
-		t.Errorf("nobody listens: %+v", done)
+		t.Errorf("a request to a closed port: %+v", done)
 	}
 }
 

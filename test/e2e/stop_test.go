@@ -113,7 +113,7 @@ func TestLocalStopTwice(t *testing.T) {
 			t.Run("while it starts", func(t *testing.T) {
 				s := begin(t, "")
 				if !poll(startLimit, func() bool { return len(s.segments(t)) > 0 }) {
-					t.Fatalf("it doesn't start:\n%s", s.log)
+					t.Fatalf("trident doesn't start:\n%s", s.log)
 				}
 				s.stopTwice(t, signal)
 			})
@@ -140,7 +140,7 @@ func TestLocalStopTwice(t *testing.T) {
 					}
 				}()
 				if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // the model has started a child process
-					t.Fatal("the model isn't asked")
+					t.Fatal("the model receives no request")
 				}
 				s.stopTwice(t, signal)
 			})
@@ -159,7 +159,7 @@ func TestLocalStopOnce(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = s.kill() })
 		if !poll(startLimit, func() bool { return len(s.segments(t)) > 0 }) {
-			t.Fatalf("it doesn't start:\n%s", s.log)
+			t.Fatalf("trident doesn't start:\n%s", s.log)
 		}
 		s.signalGroup(t, syscall.SIGINT)
 		s.checkEnded(t)
@@ -180,9 +180,9 @@ func TestLocalStopOnce(t *testing.T) {
 				took[line.text("msg")] = time.Duration(nanoseconds)
 			}
 		}
-		t.Logf("the stop took %s, Triton's part of it %s", took["stopped"], took["Triton has ended"])
+		t.Logf("the stop took %s, of which Triton took %s", took["stopped"], took["Triton has ended"])
 		if own := took["stopped"] - took["Triton has ended"]; took["Triton has ended"] == 0 || own <= 0 || own > idleLimit {
-			t.Errorf("the stop took %s beyond Triton's part", own)
+			t.Errorf("the stop took %s in addition to Triton's time", own)
 		}
 	})
 }
