@@ -65,7 +65,7 @@ func modelKeys() []modelKey {
 		{"reasoning-parser", inference.SettingReasoningParser, "Parser of the model's reasoning, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindText, false, checked(func(name string) error { return dialects.Check("", name) })},
 		{"context-length", inference.SettingContextLength, "Maximum number of tokens of the prompt and the output together.", kindInt, false, positiveNumber},
 		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Maximum number of output tokens of requests that don't set a maximum.", kindInt, false, positiveNumber},
-		{"backend", inference.SettingBackend, "Triton backend whose contract applies to the model's tensors: vllm, llmapi, tensorrtllm or python. Default: the first one, in this order, that matches the tensors.", kindText, false, backendName},
+		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindText, false, backendName},
 		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindText, false, oneOf("generate", "embed")},
 		{"vision", inference.SettingVision, "True if the model reads images, false if it doesn't. Default: derived from the model's files and tensors.", kindBool, false, asIs},
 		{"structured-outputs", inference.SettingStructuredOutputs, "Backend that enforces structured outputs in the engine: xgrammar, guidance, outlines, auto to let the engine choose, or none if the engine has no structured outputs.", kindText, false, oneOf(inference.StructuredOutputs()...)},

@@ -173,7 +173,7 @@ type flags struct {
 	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate of --triton-tls-cert."`
 	FirstResponseTimeout time.Duration `group:"Triton" default:"${first_response_timeout}" help:"Maximum time that a request waits for the first response of its model; then it fails. The time includes Triton's queue, the processing of the prompt and, for a non-streaming response, its whole generation."`
 	InactivityTimeout    time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"Maximum time between two responses of a model in a stream; then the stream fails. While a request waits for its first response, tritonserver gets a health check at this interval, and the request fails with the check."`
-	Backend              string        `group:"Triton" placeholder:"NAME" help:"Triton backend whose contract applies first to models whose tensors match the contracts of several backends: vllm, llmapi, tensorrtllm or python. Default: this order."`
+	Backend              string        `group:"Triton" placeholder:"NAME" help:"Triton backend that Trident assumes first for a model whose tensors match several backends: vllm, llmapi, tensorrtllm or python. Default: the first match in this order."`
 
 	tritonFlags `group:"In-process Triton"`
 	kserveFlags `group:"KServe v2"`
@@ -201,8 +201,8 @@ type flags struct {
 	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Grace period of a shutdown by SIGINT or SIGTERM: requests in flight may finish in this time; then they are cancelled. 0 cancels them at once. A second signal, at least 200 ms after the first, ends the process at once."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Maximum number of output tokens of requests that don't set a maximum; 0 means the rest of the model's context length."`
-	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Time without output of the model after which a stream's response headers are sent early, and then the interval of keep-alive comments. Use a shorter time than the idle timeout of proxies before this server."`
-	Strict           bool          `group:"Requests" help:"Refuse requests with fields that neither OpenAI's API nor the engine knows with status 400. Without this flag, the fields are ignored and listed in the response header X-Trident-Ignored-Fields."`
+	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Idle time of a stream after which its response headers are sent before the model's first output; keep-alive comments then follow at this interval. Set it below the idle timeout of proxies in front of this server."`
+	Strict           bool          `group:"Requests" help:"Refuse a request with status 400 if it has a field that neither OpenAI's API nor the engine knows. Without this flag, such fields are ignored and listed in the response header X-Trident-Ignored-Fields."`
 
 	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https URLs with public addresses. Without this flag, images must be data: URIs."`
 	ImageMaxCount      int           `group:"Requests" default:"${image_max_count}" help:"Maximum number of images in a request; 0 refuses requests with images."`

@@ -1,4 +1,4 @@
-"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [AUTHORITIES KEY CERTIFICATE]
+"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [CA KEY CERTIFICATE]
 
 Prints one line for each part that went well; anything else is an exception.
 """

@@ -46,7 +46,7 @@ def main(file):
             if flaws:
                 failed += 1
                 print("FAILED", *flaws, text[:500], sep="\n  ")
-    print(f"{count - failed} of {count} answers are what the SDK says")
+    print(f"{count - failed} of {count} responses have the SDK's types")
     sys.exit(failed > 0 or count == 0)
 
 
