@@ -214,7 +214,7 @@ type flags struct {
 	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Approximate maximum memory in bytes of the responses that --responses-store-size allows."`
 	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that a response of the Responses API is stored; see --responses-store-size."`
 
-	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served under names."`
+	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served."`
 	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Value of owned_by of all models in /v1/models. Default: triton."`
 
 	LogLevel  logLevel `group:"Logging" default:"info" aliases:"uvicorn-log-level" help:"Minimum level of log messages: debug, info, warn or error."`
