@@ -237,7 +237,7 @@ func TestTritonFlagsAlone(t *testing.T) {
 	if n := len(flagsOfGroup(t, "In-process Triton")); n != 22 {
 		t.Errorf("the group has %d flags, but 22 are tried here: a new one needs a line, and one in errNeedRepository", n)
 	}
-	if _, err := parse("--load-model=a", "--exit-timeout-secs=1"); err == nil || !strings.HasPrefix(err.Error(), "--load-model, --exit-timeout-secs: needs --model-repository") {
+	if _, err := parse("--load-model=a", "--exit-timeout-secs=1"); err == nil || !strings.HasPrefix(err.Error(), "--load-model, --exit-timeout-secs: applies only to") {
 		t.Errorf("two flags: %v", err)
 	}
 }
