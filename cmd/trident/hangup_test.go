@@ -106,7 +106,7 @@ func openedPipe(t *testing.T, path string) *os.File {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatal("nobody reads the settings")
+			t.Fatal("trident doesn't read the settings")
 		}
 	}
 }

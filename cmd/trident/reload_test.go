@@ -33,7 +33,7 @@ const (
 	refused = `msg="reload failed: the previous settings stay in effect"`
 )
 
-// reloaderOf starts a reloader for a file, with the log's level and all that it is told.
+// reloaderOf starts a reloader for a file. It also returns its flags, which have the log level, and its log.
 func reloaderOf(t *testing.T, path string, parts ...reload) (*reloader, *flags, *logbuffer.Buffer) {
 	t.Helper()
 	f := readLine(t, "--config="+path)

@@ -1,8 +1,8 @@
-"""Holds recorded answers to the types of OpenAI's Python SDK, started by the e2e tests.
+"""Checks recorded responses against the types of OpenAI's Python SDK, started by the e2e tests.
 
     sdktypes.py FILE     a line for each: {"type": name of the type, "object": the answer}
 
-Validation is pydantic's strict mode. The SDK's types take further keys: those are found, and are wrong but for KNOWN.
+Validation is pydantic's strict mode. The SDK's types accept unknown keys: the program reports those that aren't in KNOWN.
 """
 
 import json
