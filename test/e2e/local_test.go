@@ -189,7 +189,7 @@ func TestLocalStop(t *testing.T) {
 		readUntil(t, events.response.Body, `"content":"`)
 		line := s.stopTwice(t, syscall.SIGINT)
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
-		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
+		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat of model talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
 			t.Errorf("the first signal logs %v", line)
 		}
 	})

@@ -51,7 +51,7 @@ func TestDrain(t *testing.T) {
 		events := s.openChat(t, longStory())
 		awaitRunning(t, s, 1)
 		line := s.stopTwice(t, syscall.SIGTERM)
-		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by chat" || line["in_flight_timeout"] == nil || line["models_to_unload"] != nil {
+		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat of model chat" || line["in_flight_timeout"] == nil || line["models_to_unload"] != nil {
 			t.Errorf("the first signal logs %v", line)
 		}
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
