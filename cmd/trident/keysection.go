@@ -74,7 +74,7 @@ func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyFi
 		case at < 0 || key.Kind != yaml.ScalarNode:
 			r.problemf(key, "%s: unknown key: the keys are %s", where, namesOf(fields))
 		case seen[key.Value]:
-			r.problemf(key, "%s: duplicate key %s", where, key.Value)
+			r.problemf(key, "%s: duplicate key %q", where, key.Value)
 		case fields[at].fields != nil:
 			r.keyFields(value, where+": "+key.Value, fields[at].fields, entry)
 		default:

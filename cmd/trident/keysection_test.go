@@ -87,7 +87,7 @@ func TestBadKeysOfTheFile(t *testing.T) {
 		"keys:\n  - name: a":          ":2: keys: entry 1: it has no key",
 		"keys:\n  - key:":             ":2: keys: entry 1: key: must be a string or a list of strings",
 		"keys:\n  - key: {SECRET: 1}": ":2: keys: entry 1: key: must be a string or a list of strings",
-		"keys:\n  - key: SECRET\n    key: SECRET":                          ":3: keys: entry 1: duplicate key key",
+		"keys:\n  - key: SECRET\n    key: SECRET":                          `:3: keys: entry 1: duplicate key "key"`,
 		"keys:\n  - {key: SECRET, models: SECRET}":                         ":2: keys: entry 1: models: must be a list of strings",
 		"keys:\n  - {key: SECRET, models: }":                               ":2: keys: entry 1: models: must be a list of strings",
 		"keys:\n  - {key: SECRET, expires: SECRET}":                        ":2: keys: entry 1: expires: must be a date such as",

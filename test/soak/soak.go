@@ -309,8 +309,8 @@ func (s *soak) report() error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\n%d requests, at most %d concurrent; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                      //nolint:errcheck // a terminal
-	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                                   //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "\n%d requests, at most %d concurrent; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                          //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                                        //nolint:errcheck // a terminal
 	fmt.Fprintf(s.out, "%s ended %d times and hung %d times without a fault; Trident ended %.1f s after SIGTERM\n", s.fleet.host(), s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
 	if err := s.reportMixed(); err != nil {
 		return err
