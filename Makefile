@@ -30,34 +30,34 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: ## Install the real Triton and the demo models' engines into .venv
+setup: ## Install Triton and the engines of the demo models into .venv
 	@tools/setup.sh
 
 .PHONY: setup-test
-setup-test: ## Install what the tests need too, into .venv-test
+setup-test: ## Run setup, and install the dependencies of the tests into .venv-test
 	@tools/setup.sh --test
 	@tools/setup-browser.sh
 	@tools/setup-promtool.sh
 
 .PHONY: build
-build: ## Build bin/trident (CGO_ENABLED=0 leaves out the in-process engine)
+build: ## Build bin/trident (CGO_ENABLED=0 omits the in-process engine)
 	@mkdir -p bin
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
 
 # Zig compiles the C parts, so that the binaries don't need a newer glibc than Triton's containers have. tridentrelease
 # checks the needed version.
 .PHONY: release
-release: ## Make dist/: archives for Linux on amd64 and arm64, with checksums (VERSION=... for another name)
+release: ## Build the release archives for Linux on amd64 and arm64 in dist/, with checksums (VERSION=... sets the version)
 	@tools/setup-release.sh
 	go run ./cmd/tridentrelease --version=$(VERSION)
 
 .PHONY: run
-run: setup build ## Serve the demo models on 127.0.0.1:9000 (PORT=... for another port)
+run: setup build ## Build trident and serve the demo models on 127.0.0.1:9000 (PORT=... sets another port)
 	@go build -o bin/demo ./test/demo
 	@exec bin/demo -port $(PORT)
 
 .PHONY: generate
-generate: ## Rewrite gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES from their sources
+generate: ## Generate gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES from their sources
 	rm -rf gen
 	$(BUF) generate
 	mkdir -p gen/go/openai gen/go/kserverest
@@ -67,20 +67,20 @@ generate: ## Rewrite gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES fro
 	tools/notices.sh > THIRD_PARTY_NOTICES
 
 .PHONY: playground
-playground: ## Rewrite web/client/dist and web/dist alone, the client and the page at / (needs node and npm)
+playground: ## Generate only the npm client (web/client/dist) and the playground (web/dist); needs node and npm
 	tools/playground.sh
 
 .PHONY: generate-check
-generate-check: generate ## Fail when generate leaves a diff
+generate-check: generate ## Run generate and fail if a generated file changes
 	@git diff --exit-code --stat -- $(GENERATED) && test -z "$$(git status --porcelain -- $(GENERATED))" || \
-		{ echo '$(GENERATED): not what the sources make: run make generate and commit the result' >&2; exit 1; }
+		{ echo '$(GENERATED): differs from the output of make generate: run it and commit the result' >&2; exit 1; }
 
 .PHONY: breaking-accept
-breaking-accept: ## Take today's api/ as the baseline that buf breaking compares with
+breaking-accept: ## Set the current api/ as the baseline of buf breaking
 	$(BUF) build --exclude-source-info -o api/baseline.binpb
 
 .PHONY: lint
-lint: ## Static checks of Go and protos
+lint: ## Run the static checks of Go and of the protos
 	$(BUF) lint
 	$(BUF) format -d --exit-code
 	$(BUF) breaking --against api/baseline.binpb
@@ -90,32 +90,32 @@ lint: ## Static checks of Go and protos
 
 # The package is in the module in tools/, so ./... of this module doesn't include it.
 .PHONY: words
-words: ## Check the English of comments, help and errors, and commit subjects (WORDS='--all services/auth')
+words: ## Check the English of comments, help, errors and commit subjects (WORDS='--all services/auth' prints all hits there)
 	cd tools && go vet ./words && go test ./words && go run ./words check $(WORDS)
 
 .PHONY: words-update
-words-update: ## Lower tools/words/remaining.txt to the hits of the tree
+words-update: ## Lower the allowed hits in tools/words/remaining.txt to those of the tree
 	cd tools && go run ./words check --update
 
 .PHONY: words-sample
-words-sample: ## Print texts drawn at random for readers (SEED=77d73497; WORDS=--blind or WORDS=--key)
+words-sample: ## Print a random sample of comments, help and errors (SEED=77d73497; WORDS=--blind omits their places)
 	@cd tools && go run ./words sample --seed $(SEED) $(WORDS)
 
 .PHONY: fmt
-fmt: ## Format Go and protos
+fmt: ## Format the Go sources and the protos
 	$(LINT) fmt
 	$(BUF) format -w
 
 .PHONY: test
-test: setup-test ## Run the tests of the check tier, with the race detector, on the real Triton
+test: setup-test ## Run the unit and end-to-end tests on a real Triton, with the race detector
 	$(SUITE) test unit e2e
 
 .PHONY: test-short
-test-short: ## Run the tests that need nothing installed
+test-short: ## Run the tests that need no setup
 	go test -race -short ./...
 
 .PHONY: test-local
-test-local: setup-test ## Run the tests of the in-process engine (minutes)
+test-local: setup-test ## Run the tests of in-process Triton (minutes)
 	$(SUITE) test local kserve-local e2e-local
 
 # The address sanitizer detects errors that Go's race detector can't: uses after free and out of bounds in the shim's C
@@ -124,133 +124,133 @@ test-local: setup-test ## Run the tests of the in-process engine (minutes)
 # memory growth to the tests. The linker flags keep function names for the reports, and load the C++ library before
 # Triton's, which the sanitizer needs to pass on exceptions.
 .PHONY: test-asan
-test-asan: setup-test ## Run them under the address sanitizer (gcc or clang; minutes)
+test-asan: setup-test ## Run the tests of in-process Triton under the address sanitizer (needs gcc or clang; minutes)
 	TRIDENT_TEST_LOCAL=1 ASAN_OPTIONS=quarantine_size_mb=4 \
 		go test -asan -ldflags='-s=0 -w=0 -extldflags=-Wl,--no-as-needed,-lstdc++' -timeout 20m -skip TestCycles ./services/triton/local
 
 # The engine finds Triton in its default folder; NVIDIA's containers have it there. Nothing is installed.
 .PHONY: test-gpu
-test-gpu: ## Run the engine suite and a model with outputs in a GPU's memory; skips without a GPU
+test-gpu: ## Run the engine suite and a model with outputs in GPU memory; skipped without a GPU
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
 
 .PHONY: test-vllm
-test-vllm: ## Run the tests of vLLM's kind on the real backend (docs/vllm-testing.md); skips without one
+test-vllm: ## Run the vLLM tests on Triton's vLLM backend (docs/vllm-testing.md); skipped without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLM$$' ./test/e2e
 
 .PHONY: test-vllm-generated
-test-vllm-generated: ## Send 500 generated constraints to the real backend, in two orders; skips without one
+test-vllm-generated: ## Send 500 generated structured outputs to Triton's vLLM backend, in two orders; skipped without one
 	go test -v -count 1 -timeout 180m -run '^TestVLLMGenerated$$' ./test/e2e
 
 .PHONY: test-vllm-death
-test-vllm-death: ## Kill the real backend's engine under 50 streams; skips without one
+test-vllm-death: ## Kill the engine of Triton's vLLM backend under 50 streams; skipped without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLMDeath$$' ./test/e2e
 
 # Generating the requests takes longer than answering them: about 30 requests per second on two cores, fewer for chats.
 .PHONY: fuzz
-fuzz: setup-test ## Fuzz each operation by 10,000 requests made of the OpenAPI document (hours; CASES=... for another number)
+fuzz: setup-test ## Fuzz each operation with 10,000 requests generated from the OpenAPI document (hours; CASES=... sets the number)
 	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e
 
 FUZZED := nice -n 10 go test -race -timeout 20m ./test/e2e -run
 
 .PHONY: fuzz-short
-fuzz-short: fuzz-targets fuzz-contract fuzz-demo ## Run the three targets below, which the slow tier has
+fuzz-short: fuzz-targets fuzz-contract fuzz-demo ## Run fuzz-targets, fuzz-contract and fuzz-demo
 
 .PHONY: fuzz-targets fuzz-contract fuzz-demo
-fuzz-targets: ## Run each Go fuzz target for 30 s (EACH=... for another time)
+fuzz-targets: ## Run each Go fuzz target for 30 s (EACH=... sets the seconds)
 	nice -n 10 tools/fuzz.sh $${EACH:-30}
-fuzz-contract: setup-test ## Send each operation 200 requests made of the OpenAPI document
+fuzz-contract: setup-test ## Fuzz each operation with 200 requests generated from the OpenAPI document
 	TRIDENT_TEST_FUZZ=200 $(FUZZED) '^TestFuzz$$/^contract$$'
-fuzz-demo: setup-test ## Send each operation of the demo models 50 such requests
+fuzz-demo: setup-test ## Fuzz each operation of the demo models with 50 requests generated from the OpenAPI document
 	TRIDENT_TEST_FUZZ_SLOW=50 $(FUZZED) '^TestFuzz$$/^demo'
 
 # All files of a run are in .cache/soak. A run needs a whole machine, because its bounds are those of a busy server.
 .PHONY: soak
-soak: setup build ## Break one thing after the other under 1,000 streams (DURATION=30m; SOAK=... for other options, such as --engine=local)
+soak: setup build ## Inject faults under 1,000 streams and check the recovery (DURATION=30m; SOAK=... adds options such as --engine=local)
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --duration=$${DURATION:-30m} $(SOAK)
 
 .PHONY: soak-short
-soak-short: setup build ## The same with each fault once, under 100 streams: some six minutes, in which other work may run
+soak-short: setup build ## Inject each fault once under 100 streams and check the recovery (six minutes)
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
 .PHONY: soak-local
-soak-local: setup build ## The same as soak-short with Triton in process
+soak-local: setup build ## Run soak-short with in-process Triton
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --engine=local --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
 # The source tree stays unchanged: the go command gets each mutation as an overlay.
 .PHONY: mutations
-mutations: setup-test ## Check that the tests catch each defect of test/mutations/list (minutes; MUTATIONS='--run=auth' for some)
+mutations: setup-test ## Check that the tests catch each defect in test/mutations/list (minutes; MUTATIONS='--run=auth' selects some)
 	@go build -trimpath -o bin/mutations ./test/mutations
 	bin/mutations $(MUTATIONS)
 
 .PHONY: bench
-bench: setup build ## Measure Trident beside Triton's core and a bare client (minutes); writes docs/performance.md
+bench: setup build ## Measure Trident, Triton's core and a bare client, and write docs/performance.md (minutes)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
 .PHONY: bench-compare
-bench-compare: setup build ## Compare the working tree with a commit (BASE=COMMIT): CPU, allocations, tokens/s, calls/s (ten minutes)
+bench-compare: setup build ## Compare the CPU time, allocations and rates of the working tree with a commit (BASE=COMMIT; ten minutes)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench compare --json=.cache/bench-compare/report.json $(BENCH) -- '$(BASE)'
 
 .PHONY: bench-genai
-bench-genai: setup build ## Run NVIDIA's AIPerf, the successor of GenAI-Perf, against the chat endpoint
+bench-genai: setup build ## Run NVIDIA's benchmark AIPerf against the chat endpoint
 	@tools/setup-bench.sh
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench aiperf $(GENAI)
 
 .PHONY: bench-go
-bench-go: ## Run the Go benchmarks; compare two runs with benchstat
+bench-go: ## Run the Go benchmarks; benchstat compares two runs
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: check
-check: ## What CI runs: lint, cross builds, generated code, deploy's files, all tests of the check tier
+check: ## Run what CI runs: lint, cross builds, generated code, deploy's files, and all tests of the check tier
 	$(SUITE) check
 
 .PHONY: check-slow
-check-slow: setup-test ## Run the slow tier; what passed on this tree is not repeated (SLOW=--list, SLOW='--only soak-short')
+check-slow: setup-test ## Run the slow tier, except suites that passed on this tree (SLOW=--list, SLOW='--only soak-short')
 	$(SUITE) slow $(SLOW)
 
 .PHONY: flake
-flake: setup-test ## Run the unit tests N times and the end-to-end tests N/2 times beside two busy cores (N=10)
+flake: setup-test ## Run the unit tests N times and the end-to-end tests N/2 times while two cores are busy (N=10)
 	$(SUITE) flake -n $${N:-10}
 
 .PHONY: inventory
-inventory: ## Take new tests of the last runs into test/inventory.txt
+inventory: ## Add the new tests of the last runs to test/inventory.txt
 	$(SUITE) inventory
 
 .PHONY: deploy-check
-deploy-check: setup-test ## Check the files of deploy/ and the shell scripts
+deploy-check: setup-test ## Check the files of deploy/ and the shell scripts with their tools
 	cd test/deploy && go vet ./... && go test -count 1 ./...
 
 .PHONY: cross
-cross: ## Build without cgo, for all platforms
+cross: ## Build trident without cgo for all platforms
 	@for target in linux/amd64 linux/arm64 darwin/arm64; do \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/trident; done
 
 # Limits on time and memory are measured without the race detector.
 .PHONY: measured
-measured: setup-test ## Run the tests that hold times and memory to bounds
+measured: setup-test ## Run the tests of limits on time and memory
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve ./services/kserve/rest
 	TRIDENT_TEST_SLOW=1 go test -count 1 -run '^TestMemoryComesBack$$' ./test/cost
 
 # The suite measures CPU time and memory of one process. Other processes on the machine increase both.
 .PHONY: cost
-cost: setup-test ## Measure what hostile requests cost, made for each field of each API (three minutes; COST='--only logit_bias')
+cost: setup-test ## Measure the cost of hostile requests for each field of each API (three minutes; COST='--only logit_bias')
 	go run ./test/cost $(COST)
 
 .PHONY: bench-quick
-bench-quick: setup build ## Run the main scenarios of the bench and a comparison for seconds, to see that all works
+bench-quick: setup build ## Run the main scenarios of the bench and a comparison for seconds, to check that the bench works
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
 	bin/tridentbench compare HEAD --rounds 1 --scenario flat-64 --scenario infer-1k-64
 
 .PHONY: clean
-clean: ## Remove what make built and installed in this clone
+clean: ## Remove all files that make built and installed in this clone
 	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
 
 .PHONY: clean-cache
-clean-cache: ## Remove what all clones share: downloads and what was installed of them (TRIDENT_CACHE)
+clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)
 	@. tools/cache.sh && lock_cache && clean_cache

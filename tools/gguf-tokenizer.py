@@ -27,7 +27,7 @@ class Metadata:
 
     def read(self):
         if self._file.read(4) != b"GGUF" or self._number("<I") not in (2, 3):
-            sys.exit("not a GGUF file of version 2 or 3")
+            sys.exit("the weights aren't a GGUF file of version 2 or 3")
         self._number("<Q")  # number of tensors
         return {self._string(): self._value(self._number("<I")) for _ in range(self._number("<Q"))}
 
@@ -49,7 +49,7 @@ class Metadata:
 def tokenizer(metadata):
     model, pre = metadata["tokenizer.ggml.model"], metadata["tokenizer.ggml.pre"]
     if (model, pre) != ("gpt2", "smollm") or metadata["tokenizer.ggml.add_bos_token"]:
-        sys.exit(f"the tokenizer is {model} with {pre}, not SmolLM2's")
+        sys.exit(f"the GGUF file has the tokenizer {model} with pre-tokenizer {pre}, but this program converts only SmolLM2's")
     tokens, kinds = metadata["tokenizer.ggml.tokens"], metadata["tokenizer.ggml.token_type"]
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     return {

@@ -31,7 +31,7 @@ rm -rf node_modules
 if [ -d "$entry" ]; then
     touch "$entry"
     copy "$entry" node_modules
-    say "$name: from the cache"
+    say "$name: taken from the cache"
 else
     start=$SECONDS before=$(megabytes "$cache/npm")
     npm_config_cache=$cache/npm npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >/dev/null

@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 
-skip() { say "no chromium: $*; the test of a page in a browser will be skipped"; exit 0; }
+skip() { say "chromium isn't installed: $*; the tests in a browser will be skipped"; exit 0; }
 
 ! path=$(command -v chromium) || { say "chromium: $path"; exit 0; }
 command -v apt-get >/dev/null || skip "install it by the name chromium"

@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 
-skip() { say "no promtool: $*; the tests of the alerts will be skipped"; exit 0; }
+skip() { say "promtool isn't installed: $*; the tests of the alerts will be skipped"; exit 0; }
 
 ! path=$(command -v promtool) || { say "promtool: $path"; exit 0; }
 command -v apt-get >/dev/null || skip "install Prometheus"
@@ -14,7 +14,7 @@ command -v apt-get >/dev/null || skip "install Prometheus"
 lock_cache
 program=$cache/bin/promtool-$(sha256sum </etc/os-release | cut -c1-16)
 if [ -x "$program" ]; then
-    say "promtool: from the cache"
+    say "promtool: taken from the cache"
 else
     dir=$(mktemp -d "$cache/bin/new-XXXXXX")
     trap 'rm -rf "$dir"' EXIT

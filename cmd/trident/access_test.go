@@ -335,7 +335,7 @@ func TestAccessToLists(t *testing.T) {
 	} {
 		status, body, _ := d.send(t, test.method, test.target, test.body, "api-key", "sk-all")
 		if test.all != 0 && status != test.all || strings.Contains(body, "this key") {
-			t.Errorf("%s by who may all: %d %s", test.target, status, body)
+			t.Errorf("%s with a key for all models: %d %s", test.target, status, body)
 		}
 		for _, absent := range test.absent {
 			if status == 200 && !strings.Contains(body, absent) {
@@ -344,7 +344,7 @@ func TestAccessToLists(t *testing.T) {
 		}
 		status, body, _ = d.send(t, test.method, test.target, test.body, "api-key", "sk-some")
 		if status != test.some || !strings.Contains(body, test.present) || slices.ContainsFunc(test.absent, func(absent string) bool { return strings.Contains(body, absent) }) {
-			t.Errorf("%s by who may some: %d %s", test.target, status, body)
+			t.Errorf("%s with a key for some models: %d %s", test.target, status, body)
 		}
 	}
 }
@@ -469,7 +469,7 @@ func TestAccessFlags(t *testing.T) {
 // TestEmptyKeys checks that an empty key in any setting is an error, and doesn't disable
 // authentication.
 func TestEmptyKeys(t *testing.T) {
-	const key, file = "--api-key: the key is empty", "--api-keys-file: the name of the file is empty"
+	const key, file = "--api-key: the key is empty", "--api-keys-file: the file name is empty"
 	for _, test := range []struct {
 		variables, args []string
 		file, want      string

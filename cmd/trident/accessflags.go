@@ -16,9 +16,9 @@ import (
 
 // accessFlags control who may call the server.
 type accessFlags struct {
-	APIKey              apiKeyFlag     `name:"api-key" placeholder:"KEY" help:"Serve only clients that send this key, as Authorization: Bearer KEY; repeatable. Command lines are seen by all users of a machine: TRIDENT_API_KEY and --api-keys-file are not."`
-	APIKeysFile         string         `name:"api-keys-file" placeholder:"FILE" help:"Keys of clients: one a line, or a list in YAML with name, key, models, limits and expires. A file that changes is read again."`
-	OpenAIRestrictedAPI restrictedFlag `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Let only clients with the header KEY: VALUE use these groups of APIs, of inference, embedding, model-repository, metrics and health; repeatable."`
+	APIKey              apiKeyFlag     `name:"api-key" placeholder:"KEY" help:"API key that clients must send as Authorization: Bearer KEY; repeatable. Without keys, no authentication is required. Prefer TRIDENT_API_KEY or --api-keys-file, because all users of a machine can read command lines."`
+	APIKeysFile         string         `name:"api-keys-file" placeholder:"FILE" help:"File with the API keys of clients: one key per line, or a YAML list of entries with name, key, models, limits and expires. A changed file is read again without a restart."`
+	OpenAIRestrictedAPI restrictedFlag `name:"openai-restricted-api" placeholder:"GROUP[,GROUP...] KEY VALUE" help:"Restrict groups of APIs to requests with the header KEY: VALUE; repeatable. The groups are inference, embedding, model-repository, metrics and health."`
 }
 
 // apiKeyFlag is a list of keys, one per line in the environment. An empty value is an empty
@@ -51,7 +51,7 @@ func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
 func (f *flags) errNoKeysFile() error {
 	for _, s := range f.settings {
 		if s.flag.Name == "api-keys-file" && s.origin != originDefault && f.APIKeysFile == "" {
-			return errors.New("--api-keys-file: the name of the file is empty: give one, or leave the setting out for a server that asks for no key")
+			return errors.New("--api-keys-file: the file name is empty: set a name, or remove the setting to serve without API keys")
 		}
 	}
 	return nil
@@ -117,8 +117,8 @@ func restrictionParts(text string) []string {
 
 // keyCommand creates keys and hashes.
 type keyCommand struct {
-	New  newKeyCommand  `cmd:"" help:"Print a new key, and on a second line its hash for a file of keys."`
-	Hash hashKeyCommand `cmd:"" help:"Print the hash, for a file of keys, of the key on standard input."`
+	New  newKeyCommand  `cmd:"" help:"Print a new API key and, on the second line, its hash for --api-keys-file."`
+	Hash hashKeyCommand `cmd:"" help:"Read an API key from standard input and print its hash for --api-keys-file."`
 }
 
 type newKeyCommand struct{}

@@ -11,7 +11,7 @@ import (
 // completionCommand prints a shell script that completes command lines. The script contains the
 // flags, so that a key press starts no process.
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"Shell of the script: bash, zsh or fish."`
 }
 
 // Run prints the script for a shell.
@@ -135,7 +135,7 @@ func bashCompletion(app *kong.Application) string {
 			fmt.Fprintf(&words, "    '%s'*) words=''%s ;;\n", l.path, own)
 		}
 	}
-	return `# trident completion bash: put this where bash-completion looks, or source it.
+	return `# trident completion bash: put this file into a folder that bash-completion searches, or source it.
 _trident() {
     local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} path='' words='' files='' equals='' i
 ` + flags.String() + `    COMPREPLY=()
@@ -169,7 +169,7 @@ var zshText = strings.NewReplacer("'", `'\''`, "[", `\[`, "]", `\]`, ":", `\:`) 
 
 func zshCompletion(app *kong.Application) string {
 	var b strings.Builder
-	b.WriteString("#compdef trident\n# trident completion zsh: put this into a folder of $fpath, as _trident.\n")
+	b.WriteString("#compdef trident\n# trident completion zsh: put this file into a folder of $fpath under the name _trident.\n")
 	b.WriteString("local curcontext=$curcontext state\nlocal -a line flags commands\nflags=(\n")
 	for _, flag := range app.Flags {
 		b.WriteString(zshFlag(flag, "    "))
@@ -260,8 +260,8 @@ func fishCompletion(app *kong.Application) string {
 	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
 	all := levels(app.Node, "")
 	var b strings.Builder
-	b.WriteString(`# trident completion fish: put this into ~/.config/fish/completions/trident.fish.
-function __trident_after -d 'Whether the words so far, without flags, match'
+	b.WriteString(`# trident completion fish: put this file into ~/.config/fish/completions/trident.fish.
+function __trident_after -d 'Reports whether the commands before the cursor match a pattern'
     set -l words
     set -l value 0
     for word in (commandline -opc)[2..-1]

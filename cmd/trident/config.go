@@ -14,13 +14,13 @@ import (
 
 // configCommand has the subcommands for settings.
 type configCommand struct {
-	Check  configCheck  `cmd:"" help:"Check a file of settings, together with the flags and the environment."`
-	Print  configPrint  `cmd:"" help:"Print all settings and where each comes from, as a file for --config. Secrets are left out."`
-	Schema configSchema `cmd:"" help:"Print the JSON schema of such files, for editors."`
+	Check  configCheck  `cmd:"" help:"Check a settings file, together with the flags and the environment variables."`
+	Print  configPrint  `cmd:"" help:"Print all settings, each with its origin, in the format of --config. Secrets are masked."`
+	Schema configSchema `cmd:"" help:"Print the JSON schema of settings files, for editors."`
 }
 
 type configCheck struct {
-	File string `arg:"" optional:"" help:"File to check, instead of that of --config."`
+	File string `arg:"" optional:"" help:"Settings file to check. Default: the file of --config."`
 }
 
 // Run reports all errors of a settings file, one per line.
@@ -35,7 +35,7 @@ func (c configCheck) check(f *flags, w io.Writer) error {
 		f = &cli.flags
 	}
 	if f.file == nil {
-		return errors.New("name a file, or give --config")
+		return errors.New("no settings file to check: name a file after the command or with --config")
 	}
 	if _, err := f.config(); err != nil {
 		return err
@@ -43,15 +43,15 @@ func (c configCheck) check(f *flags, w io.Writer) error {
 	var b strings.Builder
 	unknown := f.unknownVariables(os.Environ())
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
-		fmt.Fprintf(&b, "warning: no flag has the environment variable %s%s\n", name, didYouMean(unknown[name]))
+		fmt.Fprintf(&b, "warning: the unknown environment variable %s is ignored%s\n", name, didYouMean(unknown[name]))
 	}
-	fmt.Fprintf(&b, "%s: right\n", f.file.path)
+	fmt.Fprintf(&b, "%s: config OK\n", f.file.path)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 type configPrint struct {
-	Given bool `help:"Leave the defaults out."`
+	Given bool `help:"Omit settings that neither a flag, a variable nor the file sets."`
 }
 
 // Run prints the settings that serve would use.

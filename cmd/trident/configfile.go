@@ -22,7 +22,7 @@ import (
 
 // configFlags is the flag for the settings file, and the content that was read from it.
 type configFlags struct {
-	Config configPath `placeholder:"FILE" help:"Settings in YAML: a key for each flag by its name, and sections models and keys. See trident config."`
+	Config configPath `placeholder:"FILE" help:"Settings file in YAML: a key with the name of each flag, such as openai-port, and the sections models and keys. Check a file with trident config check."`
 
 	args     []string // arguments of the command line
 	app      *kong.Application
@@ -140,7 +140,7 @@ func readBounded(path string) ([]byte, error) {
 	defer file.Close() //nolint:errcheck // nothing was written
 	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
 	if err == nil && len(data) > maxSettings {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxSettings)
+		err = fmt.Errorf("%s is larger than the maximum of %d bytes", path, maxSettings)
 	}
 	return data, err
 }
@@ -168,13 +168,13 @@ func (r *settingsReader) read() {
 	case err != nil:
 		// YAML reads a string with the prefix * as an alias name. It may be a secret,
 		// so the error must not contain it.
-		text := yamlAnchor.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "unknown anchor (texts that begin with * need quotes)")
+		text := yamlAnchor.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "unknown anchor: put a string with the prefix * in quotes")
 		r.problems = append(r.problems, fmt.Errorf("%s: %s", r.file.path, text))
 		return
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		r.problemf(&second, "there is more than one document in the file")
+		r.problemf(&second, "the file has more than one YAML document: keep only one")
 	}
 	r.eachKey(document.Content[0], "the file", func(key, value *yaml.Node) {
 		for _, s := range sections() {
@@ -195,7 +195,7 @@ func (r *settingsReader) read() {
 func (r *settingsReader) eachKey(node *yaml.Node, what string, visit func(key, value *yaml.Node)) {
 	node = resolved(node)
 	if node.Kind != yaml.MappingNode {
-		r.problemf(node, "%s must have keys and values", what)
+		r.problemf(node, "%s must be a mapping of keys to values", what)
 		return
 	}
 	lines := map[string]int{}
@@ -203,9 +203,9 @@ func (r *settingsReader) eachKey(node *yaml.Node, what string, visit func(key, v
 		key, value := node.Content[i], resolved(node.Content[i+1])
 		switch line, twice := lines[key.Value]; {
 		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
-			r.problemf(key, "keys must be texts")
+			r.problemf(key, "keys must be strings; merge keys (<<) aren't supported")
 		case twice:
-			r.problemf(key, "%s stands in line %d already", key.Value, line)
+			r.problemf(key, "duplicate key %s: line %d already has it", key.Value, line)
 		default:
 			lines[key.Value] = key.Line
 			visit(key, value)
@@ -286,7 +286,7 @@ type valueKind string
 
 // The kinds of values, in words for error messages.
 const (
-	kindText     valueKind = "a text"
+	kindText     valueKind = "a string"
 	kindBool     valueKind = "true or false"
 	kindInt      valueKind = "a whole number"
 	kindNumber   valueKind = "a number"
@@ -326,7 +326,7 @@ func textOf(kind valueKind, node *yaml.Node) (string, error) {
 	}
 	hint := ""
 	if node.Kind == yaml.ScalarNode && kind == kindText && node.ShortTag() != "!!null" {
-		hint = fmt.Sprintf(": write %q, in quotes", node.Value)
+		hint = fmt.Sprintf(": write %q with quotes", node.Value)
 	}
 	return "", fmt.Errorf("must be %s%s", kind, hint)
 }

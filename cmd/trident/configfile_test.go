@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-var update = flag.Bool("update", false, "write the committed files anew")
+var update = flag.Bool("update", false, "write the files that the tests compare")
 
 // settingsOf writes a settings file and returns its path.
 func settingsOf(t *testing.T, text string) string {
@@ -135,42 +135,42 @@ func TestBadFiles(t *testing.T) {
 		{"another spelling", "port: 1", []string{":1: unknown key port: did you mean openai-port?"}},
 		{"far off", "zebra: 1", []string{":1: unknown key zebra\n"}},
 		{"a slip in a section's name", "model:\n  a: {}", []string{":1: unknown key model: did you mean models?"}},
-		{"twice", "host: a\nstrict: true\nhost: b", []string{":3: host stands in line 1 already"}},
+		{"twice", "host: a\nstrict: true\nhost: b", []string{":3: duplicate key host: line 1 already has it"}},
 		{"a text for a number", "openai-port: \"1\"", []string{":1: openai-port: must be a whole number"}},
-		{"a number for a text", "host: 1", []string{`:1: host: must be a text: write "1", in quotes`}},
+		{"a number for a text", "host: 1", []string{`:1: host: must be a string: write "1" with quotes`}},
 		{"a number for a time", "request-timeout: 30", []string{":1: request-timeout: must be a duration such as 30s or 5m"}},
 		{"no time", "request-timeout: soon", []string{":1: request-timeout: ", `"soon"`}},
 		{"a text for yes", "strict: yes please", []string{":1: strict: must be true or false"}},
-		{"nothing", "host:", []string{":1: host: must be a text\n"}},
-		{"a list for one", "host: [a]", []string{":1: host: must be a text\n"}},
-		{"a mapping in a list", "load-model:\n  - a\n  - {b: c}", []string{":2: load-model: must be a text\n"}},
+		{"nothing", "host:", []string{":1: host: must be a string\n"}},
+		{"a list for one", "host: [a]", []string{":1: host: must be a string\n"}},
+		{"a mapping in a list", "load-model:\n  - a\n  - {b: c}", []string{":2: load-model: must be a string\n"}},
 		{"none of the values", "\nrate-limit: always", []string{":2: rate-limit: ", "off", "execution_count"}},
 		{"not of the type's form", "backend-config: [python]", []string{":1: backend-config: must be BACKEND,KEY=VALUE"}},
 		{"the file itself", "config: other.yaml", []string{":1: unknown key config"}},
-		{"no mapping", "- host", []string{":1: the file must have keys and values"}},
+		{"no mapping", "- host", []string{":1: the file must be a mapping of keys to values"}},
 		{"no YAML", "host: [", []string{"trident.yaml: ", "line"}},
-		{"two documents", "host: a\n---\nhost: b", []string{"more than one document"}},
-		{"a merge", "a: &a {host: b}\n<<: *a", []string{":2: keys must be texts"}},
+		{"two documents", "host: a\n---\nhost: b", []string{"more than one YAML document"}},
+		{"a merge", "a: &a {host: b}\n<<: *a", []string{":2: keys must be strings"}},
 		{"all at once", "hst: a\nopenai-port: x", []string{":1: unknown key hst: did you mean host?\n", ":2: openai-port: "}},
-		{"models as a list", "models: [a]", []string{":1: models must have keys and values"}},
-		{"a model without keys", "models:\n  a: b", []string{":2: a must have keys and values"}},
+		{"models as a list", "models: [a]", []string{":1: models must be a mapping of keys to values"}},
+		{"a model without keys", "models:\n  a: b", []string{":2: a must be a mapping of keys to values"}},
 		{"a slip in a model", "models:\n  a:\n    aliasses: [b]", []string{":3: models: a: unknown key aliasses: did you mean aliases?"}},
-		{"a model twice", "models:\n  a: {}\n  a: {}", []string{":3: a stands in line 2 already"}},
+		{"a model twice", "models:\n  a: {}\n  a: {}", []string{":3: duplicate key a: line 2 already has it"}},
 		{"an unknown parser", "models: {a: {tool-call-parser: x}}", []string{`:1: models: a: tool-call-parser: unknown tool-call parser "x"`}},
 		{"no template", "models: {a: {chat-template: /no/such}}", []string{":1: models: a: chat-template: stat /no/such"}},
 		{"a broken template", "models:\n  a:\n    chat-template: '{% for %}'", []string{":3: models: a: chat-template: template"}},
 		{"a broken history template", "models: {a: {history-template: '{% for %}'}}", []string{":1: models: a: history-template: "}},
-		{"both history templates", "models: {a: {history-template: x, history-template-file: /no/such}}", []string{"history-template and history-template-file: give one of them"}},
+		{"both history templates", "models: {a: {history-template: x, history-template-file: /no/such}}", []string{"history-template and history-template-file are both set: keep one"}},
 		{"no number", "models: {a: {context-length: 0}}", []string{":1: models: a: context-length: 0 is not a positive number"}},
 		{"an unknown backend", "models: {a: {backend: nim}}", []string{`:1: models: a: backend: "nim" is none of`}},
-		{"an unknown task", "models: {a: {task: x}}", []string{`:1: models: a: task: "x" is none of generate, embed`}},
-		{"names in one", "models: {a: {aliases: 'b,c'}}", []string{`aliases: "b,c": write a list`}},
+		{"an unknown task", "models: {a: {task: x}}", []string{`:1: models: a: task: must be one of generate, embed, not "x"`}},
+		{"names in one", "models: {a: {aliases: 'b,c'}}", []string{`aliases: "b,c" contains a comma: write a list`}},
 		{"no names", "models: {a: {aliases: []}}", []string{"aliases: must not be empty"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := readSettings(settingsOf(t, test.text), app)
 			if err == nil {
-				t.Fatal("it was taken")
+				t.Fatal("the file was accepted")
 			}
 			for _, want := range test.want {
 				if !strings.Contains(message(err)+"\n", want) {
@@ -215,14 +215,14 @@ func TestConfigCheck(t *testing.T) {
 	if err := (configCheck{File: good}).check(readLine(t, "--strict"), &out); err != nil {
 		t.Fatal(err)
 	}
-	if want := "warning: no flag has the environment variable TRIDENT_OPENAI_PROT: did you mean TRIDENT_OPENAI_PORT?\n" + good + ": right\n"; out.String() != want {
+	if want := "warning: the unknown environment variable TRIDENT_OPENAI_PROT is ignored: did you mean TRIDENT_OPENAI_PORT?\n" + good + ": config OK\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	if err := (configCheck{File: bad}).check(readLine(t), io.Discard); err == nil || !strings.Contains(err.Error(), bad+":1") {
 		t.Errorf("a bad file: %v", err)
 	}
 	if err := (configCheck{}).check(readLine(t), io.Discard); err == nil {
-		t.Error("no file is right")
+		t.Error("config check without a file succeeded")
 	}
 }
 
@@ -254,7 +254,7 @@ func TestConfigPrint(t *testing.T) {
 	again := readLine(t, "--config="+settingsOf(t, out.String()), "--http-restricted-api=health,logging:Key=1", "--http-restricted-api=trace:other=2,3", "--cache-config=redis,password=sesame", "--cache-config=local,size=1")
 	for i, s := range f.settings {
 		if other := again.settings[i]; s.flag.Name != "config" && !slices.Equal(s.texts(), other.texts()) {
-			t.Errorf("--%s was %q and is %q", s.flag.Name, s.texts(), other.texts())
+			t.Errorf("--%s is %[3]q after printing and reading, but was %[2]q", s.flag.Name, s.texts(), other.texts())
 		}
 	}
 	place := func(o inference.Override) inference.Override { o.Origin = ""; return o }
@@ -283,7 +283,7 @@ func TestConfigSchema(t *testing.T) {
 		}
 	}
 	if committed, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(committed, text) {
-		t.Errorf("docs/config.schema.json is not what trident config schema prints: go test ./cmd/trident -run TestConfigSchema -update (%v)", err)
+		t.Errorf("docs/config.schema.json differs from the output of trident config schema; update it: go test ./cmd/trident -run TestConfigSchema -update (%v)", err)
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -326,7 +326,7 @@ func TestConfigSchema(t *testing.T) {
 	}
 	// The program also rejects what the schema rejects.
 	if f := readLine(t, "--config=../../examples/trident.yaml"); len(f.file.overrides) == 0 {
-		t.Error("the example says nothing of models")
+		t.Error("the example has no section models")
 	}
 }
 

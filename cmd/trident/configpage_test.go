@@ -32,7 +32,7 @@ func TestConfigurationPage(t *testing.T) {
 		return
 	}
 	if page != string(data) {
-		t.Error("docs/configuration.md is not what the flags say: go test ./cmd/trident -run 'TestConfig' -update")
+		t.Error("docs/configuration.md differs from the flags' help; update it: go test ./cmd/trident -run 'TestConfig' -update")
 	}
 }
 
@@ -43,7 +43,7 @@ func replaced(t *testing.T, page, mark, text string) string {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("the page has no place for the %s", mark)
+		t.Fatalf("docs/configuration.md has no comment <!-- %s -->", mark)
 	}
 	return before + begin + text + end + after
 }
@@ -54,7 +54,7 @@ func modelTablePage() string {
 	for _, k := range modelKeys() {
 		kind := string(k.kind)
 		if k.list {
-			kind = "a list of texts"
+			kind = "a list of strings"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.name, kind, k.help)
 	}
@@ -119,7 +119,7 @@ func reloadable(t *testing.T) (names []string) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(f.settings, func(s setting) bool { return s.flag.Name == name }) {
-			t.Errorf("a part takes --%s, which isn't there", name)
+			t.Errorf("a part of the reload accepts --%s, which doesn't exist", name)
 		}
 	}
 	return names

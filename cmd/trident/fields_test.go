@@ -90,7 +90,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestFlagNames gives the flags to each configuration that names fields at run time.
+// TestFlagNames checks that each configuration that names fields at run time has the flags' names.
 func TestFlagNames(t *testing.T) {
 	cfg, err := parse("--model-repository=a", "--triton-endpoint=a:1")
 	if err != nil {

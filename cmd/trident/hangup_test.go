@@ -25,7 +25,7 @@ func TestEarlyHangup(t *testing.T) {
 		ends bool
 	}{
 		"serving by default": {[]string{"--triton-endpoint=127.0.0.1:1", "--host=127.0.0.1", "--openai-port=0", "--shutdown-timeout=1s"}, taken, false},
-		"another command":    {[]string{"config", "print"}, "trident: hung up", true},
+		"another command":    {[]string{"config", "print"}, "trident: ended by SIGHUP before the command started", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trident.yaml")
@@ -55,7 +55,7 @@ func TestEarlyHangup(t *testing.T) {
 				err = cmd.Process.Signal(syscall.SIGTERM)
 			}
 			if err = errors.Join(err, cmd.Wait()); (err != nil) != test.ends {
-				t.Errorf("it ended: %v\n%s", err, log)
+				t.Errorf("trident ended: %v\n%s", err, log)
 			}
 			if test.ends && !strings.Contains(err.Error(), "exit status 1") {
 				t.Errorf("it ended: %v", err)
@@ -106,7 +106,7 @@ func openedPipe(t *testing.T, path string) *os.File {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatal("nobody reads the settings")
+			t.Fatal("trident doesn't read the settings")
 		}
 	}
 }

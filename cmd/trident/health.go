@@ -21,12 +21,12 @@ import (
 // healthCommand probes a running Trident. It is for container images that contain no
 // other client.
 type healthCommand struct {
-	Probe   string        `arg:"" optional:"" default:"ready" enum:"live,ready,startup" help:"live, ready or startup; ready unless named."`
-	Address string        `env:"-" placeholder:"URL" help:"Where it is, such as https://localhost:9000, instead of where the flags have it."`
-	CA      string        `name:"ca" env:"-" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the certificate of --tls-cert itself."`
-	Cert    string        `env:"-" placeholder:"FILE" help:"Certificate (PEM) to show to one that has --tls-client-ca."`
-	Key     string        `env:"-" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
-	Timeout time.Duration `env:"-" default:"2s" help:"Time that the answer may take."`
+	Probe   string        `arg:"" optional:"" default:"ready" enum:"live,ready,startup" help:"Probe to send: live, ready or startup. Default: ready."`
+	Address string        `env:"-" placeholder:"URL" help:"URL of the Trident to probe, such as https://localhost:9000. Default: the local address of --host, --openai-port and --tls-cert."`
+	CA      string        `name:"ca" env:"-" placeholder:"FILE" help:"CA bundle (PEM) that verifies the server's certificate. Default: only the certificate of --tls-cert is accepted or, without --tls-cert, the system's CA certificates apply."`
+	Cert    string        `env:"-" placeholder:"FILE" help:"Client certificate (PEM) for a Trident with --tls-client-ca."`
+	Key     string        `env:"-" placeholder:"FILE" help:"Private key (PEM) of the certificate of --cert. Default: the key in the file of --cert."`
+	Timeout time.Duration `env:"-" default:"2s" help:"Time limit for the response to the probe."`
 }
 
 // Run returns nil if the probe succeeds.
@@ -92,7 +92,7 @@ func (c healthCommand) client(f *flags) (*http.Client, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("--ca: %s has no certificate in PEM", c.CA)
+			return nil, fmt.Errorf("--ca: %s has no PEM certificate", c.CA)
 		}
 	case f.TLSCert != "":
 		own, err := certificate(f.TLSCert)
@@ -102,7 +102,7 @@ func (c healthCommand) client(f *flags) (*http.Client, error) {
 		config.InsecureSkipVerify = true // VerifyConnection compares the certificate itself instead
 		config.VerifyConnection = func(state tls.ConnectionState) error {
 			if !bytes.Equal(state.PeerCertificates[0].Raw, own) {
-				return errors.New("the server has another certificate than --tls-cert")
+				return errors.New("the server's certificate isn't the one of --tls-cert: set --ca to accept another one")
 			}
 			return nil
 		}
@@ -128,5 +128,5 @@ func certificate(file string) ([]byte, error) {
 			return block.Bytes, nil
 		}
 	}
-	return nil, fmt.Errorf("%s has no certificate in PEM", file)
+	return nil, fmt.Errorf("%s has no PEM certificate", file)
 }

@@ -44,7 +44,7 @@ func TestHealth(t *testing.T) {
 	}
 	server.Close()
 	if err := (healthCommand{Probe: "live", Timeout: time.Second}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "not live: ") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("a probe of a closed port: %v", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestHealthByTLS(t *testing.T) {
 		err     string
 	}{
 		{"its own certificate", append(here, "--tls-cert="+ownFile), healthCommand{Cert: otherFile}, ""},
-		{"another one", append(here, "--tls-cert="+otherFile), healthCommand{Cert: otherFile}, "another certificate than --tls-cert"},
+		{"another one", append(here, "--tls-cert="+otherFile), healthCommand{Cert: otherFile}, "isn't the one of --tls-cert"},
 		{"an authority", nil, healthCommand{Address: server.URL, CA: ca, Cert: otherFile}, ""},
 		{"an unknown authority", nil, healthCommand{Address: server.URL, Cert: otherFile}, "certificate signed by unknown authority"},
 		{"no client's certificate", append(here, "--tls-cert="+ownFile), healthCommand{}, "certificate required"},

@@ -27,15 +27,15 @@ func keyFields() []keyField {
 	text, natural := schema{"type": "string"}, schema{"type": "integer", "minimum": 0}
 	texts := schema{"type": "array", "items": text}
 	return []keyField{
-		{name: "name", help: "Name of the client in the log; made of the key's hash where it is missing.", kind: "a text", schema: text, into: func(e *auth.KeyEntry) any { return &e.Name }},
-		{name: "key", help: "The key, or its hash by trident key hash; a list while one takes the other's place.", kind: "a text or a list of texts", schema: schema{"anyOf": []schema{text, texts}}, into: func(e *auth.KeyEntry) any { return &e.Key }},
-		{name: "models", help: "Models that the client may use, by the names that it gives; all without it, none with [].", kind: "a list of texts", schema: texts, into: func(e *auth.KeyEntry) any { return &e.Models }},
-		{name: "expires", help: "When the keys count no longer.", kind: "a date such as 2027-06-30", schema: text, into: func(e *auth.KeyEntry) any { return &e.Expires }},
-		{name: "limits", help: "Limits of the client; 0 is none.", kind: "limits", fields: []keyField{
-			{name: "in_flight", help: "Requests at once.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.InFlight }},
-			{name: "queued", help: "Requests that wait.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Queued }},
-			{name: "rate", help: "Requests a second.", kind: "a number", schema: schema{"type": "number", "minimum": 0}, into: func(e *auth.KeyEntry) any { return &e.Limits.Rate }},
-			{name: "burst", help: "Requests that may come at once within the rate.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Burst }},
+		{name: "name", help: "Name of the client in the log. Default: a name derived from the key's hash.", kind: "a string", schema: text, into: func(e *auth.KeyEntry) any { return &e.Name }},
+		{name: "key", help: "API key of the client, or the hash of the key that trident key hash prints. A list has several keys, so that a new key can replace an old one.", kind: "a string or a list of strings", schema: schema{"anyOf": []schema{text, texts}}, into: func(e *auth.KeyEntry) any { return &e.Key }},
+		{name: "models", help: "Names of the models, as in requests, that the client may use. Default: all models; [] allows none.", kind: "a list of strings", schema: texts, into: func(e *auth.KeyEntry) any { return &e.Models }},
+		{name: "expires", help: "Date from which the client's keys are no longer accepted. Default: the keys don't expire.", kind: "a date such as 2027-06-30", schema: text, into: func(e *auth.KeyEntry) any { return &e.Expires }},
+		{name: "limits", help: "Limits of the client's requests; 0 means no limit.", kind: "limits", fields: []keyField{
+			{name: "in_flight", help: "Maximum number of the client's requests that are served at the same time; 0 means no limit.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.InFlight }},
+			{name: "queued", help: "Maximum number of the client's requests in the queue; 0 means no limit.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Queued }},
+			{name: "rate", help: "Maximum number of the client's requests that start per second on average; 0 means no limit.", kind: "a number", schema: schema{"type": "number", "minimum": 0}, into: func(e *auth.KeyEntry) any { return &e.Limits.Rate }},
+			{name: "burst", help: "Maximum number of the client's requests that may start at once under the rate; 0 means the number of one second.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Burst }},
 		}},
 	}
 }
@@ -45,7 +45,7 @@ func keyFields() []keyField {
 func (r *settingsReader) keys(node *yaml.Node) {
 	r.file.keys.File = r.file.path
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
-		r.problemf(node, "keys: must be a list of clients with their keys")
+		r.problemf(node, "keys: must be a list of clients with at least one entry, such as {name: NAME, key: KEY}")
 		return
 	}
 	for i, item := range node.Content {
@@ -63,7 +63,7 @@ func (r *settingsReader) keys(node *yaml.Node) {
 
 func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyField, entry *auth.KeyEntry) {
 	if node.Kind != yaml.MappingNode {
-		r.problemf(node, "%s: must have %s", where, namesOf(fields))
+		r.problemf(node, "%s: must be a mapping with the keys %s", where, namesOf(fields))
 		return
 	}
 	seen := map[string]bool{}
@@ -72,9 +72,9 @@ func (r *settingsReader) keyFields(node *yaml.Node, where string, fields []keyFi
 		at := slices.IndexFunc(fields, func(f keyField) bool { return f.name == key.Value })
 		switch {
 		case at < 0 || key.Kind != yaml.ScalarNode:
-			r.problemf(key, "%s: unknown key, it may have %s", where, namesOf(fields))
+			r.problemf(key, "%s: unknown key: the keys are %s", where, namesOf(fields))
 		case seen[key.Value]:
-			r.problemf(key, "%s: %s stands there twice", where, key.Value)
+			r.problemf(key, "%s: duplicate key %q", where, key.Value)
 		case fields[at].fields != nil:
 			r.keyFields(value, where+": "+key.Value, fields[at].fields, entry)
 		default:

@@ -67,7 +67,7 @@ func TestKeysOfTheFile(t *testing.T) {
 		want("after a file that can't be used", map[string]int{"": 401, "SECRET-8": 200})
 	}
 	if !strings.Contains(log.String(), "keys: the last ones are gone") {
-		t.Errorf("the log doesn't say why keys don't go:\n%s", log)
+		t.Errorf("the log has no reason why the last keys stay:\n%s", log)
 	}
 	if strings.Contains(log.String(), "SECRET") {
 		t.Errorf("secrets in\n%s", log)
@@ -82,18 +82,18 @@ func TestBadKeysOfTheFile(t *testing.T) {
 		"keys: []":                    ":1: keys: must be a list of clients",
 		"keys:":                       ":1: keys: must be a list of clients",
 		"keys: {SECRET: 1}":           ":1: keys: must be a list of clients",
-		"keys:\n  - SECRET":           ":2: keys: entry 1: must have name, key, models, expires, limits",
-		"keys:\n  - SECRET: 1":        ":2: keys: entry 1: unknown key, it may have name, key",
+		"keys:\n  - SECRET":           ":2: keys: entry 1: must be a mapping with the keys name, key, models, expires, limits",
+		"keys:\n  - SECRET: 1":        ":2: keys: entry 1: unknown key: the keys are name, key",
 		"keys:\n  - name: a":          ":2: keys: entry 1: it has no key",
-		"keys:\n  - key:":             ":2: keys: entry 1: key: must be a text or a list of texts",
-		"keys:\n  - key: {SECRET: 1}": ":2: keys: entry 1: key: must be a text or a list of texts",
-		"keys:\n  - key: SECRET\n    key: SECRET":                          ":3: keys: entry 1: key stands there twice",
-		"keys:\n  - {key: SECRET, models: SECRET}":                         ":2: keys: entry 1: models: must be a list of texts",
-		"keys:\n  - {key: SECRET, models: }":                               ":2: keys: entry 1: models: must be a list of texts",
+		"keys:\n  - key:":             ":2: keys: entry 1: key: must be a string or a list of strings",
+		"keys:\n  - key: {SECRET: 1}": ":2: keys: entry 1: key: must be a string or a list of strings",
+		"keys:\n  - key: SECRET\n    key: SECRET":                          `:3: keys: entry 1: duplicate key "key"`,
+		"keys:\n  - {key: SECRET, models: SECRET}":                         ":2: keys: entry 1: models: must be a list of strings",
+		"keys:\n  - {key: SECRET, models: }":                               ":2: keys: entry 1: models: must be a list of strings",
 		"keys:\n  - {key: SECRET, expires: SECRET}":                        ":2: keys: entry 1: expires: must be a date such as",
 		"keys:\n  - key: SECRET\n    limits:\n      rate: SECRET":          ":4: keys: entry 1: limits: rate: must be a number",
-		"keys:\n  - key: SECRET\n    limits:\n      rates: 1":              ":4: keys: entry 1: limits: unknown key, it may have in_flight, queued, rate, burst",
-		"keys:\n  - {key: SECRET, limits: 1}":                              ":2: keys: entry 1: limits: must have in_flight",
+		"keys:\n  - key: SECRET\n    limits:\n      rates: 1":              ":4: keys: entry 1: limits: unknown key: the keys are in_flight, queued, rate, burst",
+		"keys:\n  - {key: SECRET, limits: 1}":                              ":2: keys: entry 1: limits: must be a mapping with the keys in_flight",
 		"keys:\n  - {key: SECRET, limits: {in_flight: 1.5}}":               ":2: keys: entry 1: limits: in_flight: must be a whole number",
 		"keys:\n  - {key: SECRET, limits: {rate: -1}}":                     ":2: keys: entry 1: its limits must not be negative",
 		"keys:\n  - key: SECRET with spaces":                               ":2: keys: entry 1: a key must be",
@@ -101,7 +101,7 @@ func TestBadKeysOfTheFile(t *testing.T) {
 		"keys:\n  - {name: a, key: SECRET}\n  - {name: b, key: SECRET}":    ":3: keys: entry 2: b has a key that a has, too",
 		"keys:\n  - {name: a, key: SECRET-1}\n  - {name: a, key: SECRET2}": `:3: keys: entry 2: the name "a" is there twice`,
 		"keys:\n  - key: '***'":                                            ":2: keys: entry 1: *** stands for a key that was printed",
-		"keys:\n  - key: *SECRET":                                          "texts that begin with * need quotes",
+		"keys:\n  - key: *SECRET":                                          "put a string with the prefix * in quotes",
 		"keys:\n  - <<: {key: SECRET}":                                     ":2: keys: entry 1: unknown key",
 	} {
 		_, err := readSettings(settingsOf(t, text), app)
@@ -134,7 +134,7 @@ func TestKeysArePrivate(t *testing.T) {
 			}
 		}
 		if _, _, err := read([]string{"--config=" + settingsOf(t, out.String())}); err == nil || !strings.Contains(message(err), auth.HiddenKey+" stands for a key that was printed") {
-			t.Errorf("what is printed is taken for keys: %v", err)
+			t.Errorf("printed settings are accepted as keys: %v", err)
 		}
 	}
 	var out strings.Builder

@@ -17,15 +17,15 @@ import (
 // kserveFlags are the flags of KServe v2, as in Triton's own frontend and
 // tritonserver, and the permissions that only operators may give.
 type kserveFlags struct {
-	EnableKServeFrontends bool                     `name:"enable-kserve-frontends" help:"Open the ports of KServe v2, and take changes of models, shared memory and settings by it."`
-	KServeGRPCPort        int                      `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"Port of KServe v2 by gRPC; 0 takes a free one."`
-	KServeHTTPPort        int                      `name:"kserve-http-port" default:"${kserve_http_port}" help:"Port of KServe v2 by REST; 0 takes a free one."`
-	GRPCRestricted        []auth.KServeRestriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header triton-grpc-protocol-KEY: VALUE call these groups of methods, such as model-repository:admin-key=secret; repeatable."`
-	HTTPRestricted        []auth.KServeRestriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Let only clients with the header KEY: VALUE call these groups by REST; repeatable."`
-	GRPCForward           string                   `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression: headers in whose names it is found become parameters of inferences by gRPC and Connect, credentials too."`
-	HTTPForward           string                   `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"The same for inferences by REST."`
-	AllowModelUpload      bool                     `help:"Let a load bring a configuration or files of its own, which may be code that is run here."`
-	AllowSharedMemory     bool                     `help:"Let clients register shared memory of this machine, which they can then read and write by inferences."`
+	EnableKServeFrontends bool                     `name:"enable-kserve-frontends" help:"Open --kserve-grpc-port and --kserve-http-port for the KServe v2 protocol. KServe v2 requests that load models, register shared memory or change trace and log settings are then allowed on all ports."`
+	KServeGRPCPort        int                      `name:"kserve-grpc-port" default:"${kserve_grpc_port}" help:"TCP port of KServe v2 over gRPC with --enable-kserve-frontends; 0 takes a free port."`
+	KServeHTTPPort        int                      `name:"kserve-http-port" default:"${kserve_http_port}" help:"TCP port of KServe v2 over REST with --enable-kserve-frontends; 0 takes a free port."`
+	GRPCRestricted        []auth.KServeRestriction `name:"grpc-restricted-protocol" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Restrict groups of KServe v2 methods over gRPC and Connect to requests with the header triton-grpc-protocol-KEY: VALUE; repeatable. Example: model-repository:admin-key=secret."`
+	HTTPRestricted        []auth.KServeRestriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Restrict groups of KServe v2 operations over REST to requests with the header KEY: VALUE; repeatable. Example: model-repository:admin-key=secret."`
+	GRPCForward           string                   `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression for names of request headers that KServe v2 inference over gRPC and Connect forwards to models as parameters. A match anywhere in the name forwards the header, including credentials. Default: none."`
+	HTTPForward           string                   `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression for names of request headers that KServe v2 inference over REST forwards to models as parameters. A match anywhere in the name forwards the header, including credentials. Default: none."`
+	AllowModelUpload      bool                     `help:"Allow load requests of KServe v2 that contain a configuration or files. Danger: such files may contain code, which this machine then runs."`
+	AllowSharedMemory     bool                     `help:"Allow clients of KServe v2 to register shared memory of this machine. Danger: inference requests can then read and write shared memory of other processes."`
 }
 
 // kserveDefaults returns the default values that the struct tags refer to by name.
@@ -57,7 +57,7 @@ func (f *kserveFlags) errOwnPort(cfg config) error {
 	}
 	for flag, own := range map[string]int{"--kserve-grpc-port": f.KServeGRPCPort, "--kserve-http-port": f.KServeHTTPPort} {
 		if port == strconv.Itoa(own) {
-			return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another one", flag, port, cfg.Triton.Endpoint)
+			return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another port", flag, port, cfg.Triton.Endpoint)
 		}
 	}
 	return nil

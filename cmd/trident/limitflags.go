@@ -16,16 +16,16 @@ import (
 
 // limitFlags limit the load of the server.
 type limitFlags struct {
-	MaxInFlight          int           `default:"${max_in_flight}" help:"Requests served at once, 0 for no bound; more wait for their turn."`
-	MaxQueued            int           `default:"${max_queued}" help:"Requests that wait for their turn, clients by turns; more get 503. 0 has none wait."`
-	MaxInFlightPerModel  []perModel    `sep:"\n" type:"lines" placeholder:"[MODEL=]N" help:"Requests of one model served at once, likewise; of each model without MODEL; repeatable."`
-	MaxQueuedPerModel    []perModel    `sep:"\n" type:"lines" placeholder:"[MODEL=]N" help:"Those that wait for it, of the ones above; repeatable."`
-	RequestsPerSecond    float64       `default:"0" help:"Requests that begin each second on average, 0 for no bound; more get 429."`
-	Burst                int           `default:"0" help:"How many of them may begin at once; 0 is those of a second."`
-	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Maximum number of bytes of the bodies of all requests that are being read or served; 0 is no limit. A request beyond it gets 503. One client may hold at most as many bytes as remain free for the others."`
-	MaxReading           int           `default:"${max_reading}" help:"Maximum number of requests whose bodies are being read or decoded; 0 is no limit. A request beyond it gets 503."`
-	MaxDecoding          int           `default:"${max_decoding}" help:"Maximum number of requests whose bodies are being decoded; 0 is no limit. Further requests wait for a slot, with fair queueing of the clients. One client has at most half of the slots."`
-	RequestTimeout       time.Duration `default:"${request_timeout}" help:"End a request after this long, its waiting included; 0 for never. Clients may ask for less by the header x-request-timeout."`
+	MaxInFlight          int           `default:"${max_in_flight}" help:"Maximum number of requests that are served at the same time; 0 means no limit. Further requests wait in the queue of --max-queued."`
+	MaxQueued            int           `default:"${max_queued}" help:"Maximum number of requests in the queue, which serves clients by fair queueing. A request beyond the limit gets status 503; with 0, no request waits."`
+	MaxInFlightPerModel  []perModel    `sep:"\n" type:"lines" placeholder:"[MODEL=]N" help:"Maximum number of requests of one model that are served at the same time; 0 means no limit. Further requests wait in the queue. Without MODEL=, the limit applies to each model without one of its own; repeatable."`
+	MaxQueuedPerModel    []perModel    `sep:"\n" type:"lines" placeholder:"[MODEL=]N" help:"Maximum number of queued requests of one model; a request beyond it gets status 503. Without MODEL=, the limit applies to each model without one of its own; repeatable. Default: only --max-queued limits the queue."`
+	RequestsPerSecond    float64       `default:"0" help:"Maximum number of requests that start per second on average (rate limit); 0 means no limit. A request beyond it gets status 429."`
+	Burst                int           `default:"0" help:"Maximum number of requests that may start at once under --requests-per-second; 0 means the number of one second."`
+	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Maximum size in bytes of the bodies of all requests that are being read or served; 0 means no limit. A request beyond it gets status 503. One client may hold at most as many bytes as remain free for the others."`
+	MaxReading           int           `default:"${max_reading}" help:"Maximum number of requests whose bodies are being read or decoded; 0 means no limit. A request beyond it gets status 503."`
+	MaxDecoding          int           `default:"${max_decoding}" help:"Maximum number of requests whose bodies are being decoded; 0 means no limit. Further requests wait for a slot, with fair queueing of the clients. One client has at most half of the slots."`
+	RequestTimeout       time.Duration `default:"${request_timeout}" help:"Maximum duration of a request, including its time in the queue; 0 means no limit. A client can shorten it by the header x-request-timeout."`
 }
 
 // limitDefaults returns the default values that the struct tags refer to by
@@ -94,10 +94,10 @@ func numbers(flag string, values []perModel) (map[string]int, error) {
 	for _, v := range values {
 		n, err := strconv.Atoi(v.value)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("%s: %q is no number of requests", flag, v.value)
+			return nil, fmt.Errorf("%s: must be a number of requests, 0 or more, not %q", flag, v.value)
 		}
 		if _, twice := given[v.model]; twice {
-			return nil, fmt.Errorf("%s: is given twice for %s", flag, forWhom(v.model))
+			return nil, fmt.Errorf("%s: is set twice for %s: keep one value", flag, forWhom(v.model))
 		}
 		given[v.model] = n
 	}

@@ -29,15 +29,15 @@ func TestLimitFlags(t *testing.T) {
 	}
 	for flag, message := range map[string]string{
 		"--max-queued=-1":                "--max-queued: -1 is negative",
-		"--max-in-flight-per-model=m=x":  `--max-in-flight-per-model: "x" is no number`,
-		"--max-queued-per-model=-1":      `--max-queued-per-model: "-1" is no number`,
+		"--max-in-flight-per-model=m=x":  `--max-in-flight-per-model: must be a number of requests, 0 or more, not "x"`,
+		"--max-queued-per-model=-1":      `--max-queued-per-model: must be a number of requests, 0 or more, not "-1"`,
 		"--requests-per-second=-1":       "--requests-per-second: -1 is no rate",
 		"--requests-per-second=NaN":      "--requests-per-second: NaN is no rate",
 		"--burst=-1":                     "--burst: -1 is negative",
 		"--max-body-bytes-in-flight=-1":  "--max-body-bytes-in-flight: -1 is negative",
 		"--max-reading=-1":               "--max-reading: -1 is negative",
 		"--max-decoding=-1":              "--max-decoding: -1 is negative",
-		"--max-in-flight-per-model=1\n2": "is given twice for all models",
+		"--max-in-flight-per-model=1\n2": "is set twice for all models",
 	} {
 		if _, err := parse(flag); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("%q: %v", flag, err)

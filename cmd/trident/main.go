@@ -46,14 +46,14 @@ func message(err error) string {
 type commandLine struct {
 	flags
 
-	Serve      serveCommand      `cmd:"" default:"1" help:"Serve models (what happens without a command)."`
-	Models     modelsCommand     `cmd:"" help:"Print what is known of the models, and from where."`
-	Template   templateCommand   `cmd:"" help:"Print the prompt of the messages on standard input."`
-	Key        keyCommand        `cmd:"" help:"Make an API key, or what stands for one in a file of keys."`
-	Settings   configCommand     `cmd:"" name:"config" help:"Check and print settings."`
-	Health     healthCommand     `cmd:"" help:"Ask a running Trident whether it is live or ready, for probes of containers."`
-	Completion completionCommand `cmd:"" help:"Print the completion of command lines for a shell."`
-	Version    versionCommand    `cmd:"" help:"Print the version and the engines built in."`
+	Serve      serveCommand      `cmd:"" default:"1" help:"Serve models; this is the default command."`
+	Models     modelsCommand     `cmd:"" help:"Print the settings of the models, each with its origin."`
+	Template   templateCommand   `cmd:"" help:"Render a chat template: print the prompt for the chat messages on standard input."`
+	Key        keyCommand        `cmd:"" help:"Create an API key, or the hash of one for --api-keys-file."`
+	Settings   configCommand     `cmd:"" name:"config" help:"Check, print and document the settings."`
+	Health     healthCommand     `cmd:"" help:"Probe whether a running Trident is live or ready; for containers' health checks."`
+	Completion completionCommand `cmd:"" help:"Print the script that completes command lines in a shell."`
+	Version    versionCommand    `cmd:"" help:"Print the version and the engines of this build."`
 }
 
 // run executes a command line. Only serve handles SIGHUP; it ends other commands.
@@ -64,7 +64,7 @@ func run(args []string) error {
 	}
 	cli.hangups = hangup.Signals()
 	if serves := kctx.Selected() != nil && kctx.Selected().Name == "serve"; !serves && hangup.Release() {
-		return errors.New("hung up")
+		return errors.New("ended by SIGHUP before the command started")
 	}
 	return kctx.Run(&cli.flags)
 }
@@ -91,7 +91,7 @@ func read(args []string) (*commandLine, *kong.Context, error) {
 func newParser(cli *commandLine) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("trident"),
-		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton. A flag such as --openai-port may stand as TRIDENT_OPENAI_PORT in the environment, and as openai-port in the file of --config: the flag wins, then the environment."),
+		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton. Each flag can also be set by an environment variable, such as TRIDENT_OPENAI_PORT for --openai-port, and by a key in the file of --config, such as openai-port. A flag overrides the variable, and the variable overrides the file."),
 		kong.ValueFormatter(func(value *kong.Value) string { return value.Help }), // one rule documents all variables
 		kong.Bind(&cli.flags),
 		kong.DefaultEnvars(ownVariables),
@@ -112,7 +112,7 @@ func (serveCommand) Run(f *flags) error {
 	server.SetGCPercent()
 	log := f.logger()
 	for name, meant := range f.unknownVariables(os.Environ()) {
-		log.Warn("no flag has this environment variable", "variable", name, "did_you_mean", meant)
+		log.Warn("unknown environment variable is ignored", "variable", name, "did_you_mean", meant)
 	}
 	aborted, abort := context.WithCancelCause(context.Background())
 	defer abort(nil)
@@ -135,7 +135,7 @@ func (serveCommand) Run(f *flags) error {
 }
 
 type versionCommand struct {
-	JSON bool `name:"json" env:"-" help:"Print JSON."`
+	JSON bool `name:"json" env:"-" help:"Print the version and the build as a JSON object instead of text."`
 }
 
 // version is the version of Trident. It is changed here only: the Makefile reads this line,
@@ -159,9 +159,9 @@ func (c versionCommand) Run() error {
 			"engines": map[string]bool{"remote": true, "local": local.BuiltIn},
 		})
 	}
-	inProcess := "local (Triton in this process)"
+	inProcess := "local (in-process Triton)"
 	if !local.BuiltIn {
-		inProcess = "no local one (it needs a build for Linux with cgo)"
+		inProcess = "no local engine, which needs a build for Linux with cgo"
 	}
 	_, err := fmt.Printf("trident %s\nengines: remote (tritonserver over gRPC), %s\n", strings.TrimSpace(version+" "+revision), inProcess)
 	return err

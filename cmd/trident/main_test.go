@@ -230,14 +230,14 @@ func TestTritonFlagsAlone(t *testing.T) {
 		"--metrics-config=a=b", "--trace-config=rate=1", "--tritonserver-log-verbose-level=1",
 	} {
 		name, _, _ := strings.Cut(flag, "=")
-		if _, err := parse(flag); err == nil || err.Error() != name+": needs --model-repository, as it is for Triton in this process" {
+		if _, err := parse(flag); err == nil || err.Error() != name+": applies only to in-process Triton, which needs --model-repository" {
 			t.Errorf("%s: got %v", flag, err)
 		}
 	}
-	if n := len(flagsOfGroup(t, "Triton in this process")); n != 22 {
+	if n := len(flagsOfGroup(t, "In-process Triton")); n != 22 {
 		t.Errorf("the group has %d flags, but 22 are tried here: a new one needs a line, and one in errNeedRepository", n)
 	}
-	if _, err := parse("--load-model=a", "--exit-timeout-secs=1"); err == nil || !strings.HasPrefix(err.Error(), "--load-model, --exit-timeout-secs: needs --model-repository") {
+	if _, err := parse("--load-model=a", "--exit-timeout-secs=1"); err == nil || !strings.HasPrefix(err.Error(), "--load-model, --exit-timeout-secs: applies only to") {
 		t.Errorf("two flags: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // memoryFlags limit the memory.
 type memoryFlags struct {
-	MemoryLimit byteSize `placeholder:"SIZE" help:"Memory of Trident and its child processes, in bytes or with a unit such as 2GiB. Go's soft limit and the refusal of requests when memory is short follow from it. Default: the memory limit of the cgroup, or else the machine's memory."`
+	MemoryLimit byteSize `placeholder:"SIZE" help:"Memory limit of Trident and its child processes, in bytes or with a unit such as 2GiB. It sets Go's soft memory limit and the point at which requests are refused. Default: the memory limit of the cgroup, or else the machine's memory."`
 }
 
 func (f *memoryFlags) config(inProcess bool) memory.Config {
@@ -33,7 +33,7 @@ func (s byteSize) MarshalText() ([]byte, error) { //nolint:unparam // the interf
 func (s *byteSize) UnmarshalText(text []byte) error {
 	n, err := humanize.ParseBytes(string(text))
 	if err != nil || n == 0 || n > math.MaxInt64 {
-		return fmt.Errorf("%q is no size: give bytes, or a number with a unit such as 2GiB", text)
+		return fmt.Errorf("%q isn't a size: write a number of bytes, or a number with a unit such as 2GiB", text)
 	}
 	*s = byteSize(n)
 	return nil

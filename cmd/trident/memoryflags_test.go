@@ -24,10 +24,10 @@ func TestMemoryFlags(t *testing.T) {
 	}
 	for flag, message := range map[string]string{
 		"--memory-limit=100MiB": "--memory-limit: 100 MiB is too little for the server: give 128 MiB or more",
-		"--memory-limit=0":      `"0" is no size: give bytes, or a number with a unit such as 2GiB`,
-		"--memory-limit=-1":     `"-1" is no size`,
-		"--memory-limit=2 gigs": `"2 gigs" is no size`,
-		"--memory-limit=9EiB":   `"9EiB" is no size`,
+		"--memory-limit=0":      `"0" isn't a size: write a number of bytes, or a number with a unit such as 2GiB`,
+		"--memory-limit=-1":     `"-1" isn't a size`,
+		"--memory-limit=2 gigs": `"2 gigs" isn't a size`,
+		"--memory-limit=9EiB":   `"9EiB" isn't a size`,
 	} {
 		if _, err := parse(flag); err == nil || !strings.Contains(err.Error(), message) || !strings.Contains(err.Error(), "--memory-limit") {
 			t.Errorf("%q: %v", flag, err)

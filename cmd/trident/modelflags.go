@@ -20,18 +20,18 @@ import (
 // model, or a value for all models without one of their own. In the environment
 // variable of a repeatable flag, each line is a value.
 type modelFlags struct {
-	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Folder of Hugging Face's layout, or id on its hub: tokenizer, chat template, context length; repeatable."`
-	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template, or its text; repeatable."`
-	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"How the model writes tool calls, by vLLM's name, or none; repeatable. Found in the chat template by default."`
-	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"How the model marks its reasoning, likewise; repeatable."`
+	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Source of a model's tokenizer, chat template and context length: a folder in Hugging Face's layout, or a repository id on its hub; repeatable. Without MODEL=, the value applies to all models without one of their own."`
+	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template of a model: a file, the template itself, or none; repeatable. Without MODEL=, the value applies to all models without one of their own."`
+	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's tool calls, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without one of their own. Default: detected from the chat template."`
+	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's reasoning, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without one of their own. Default: detected from the chat template."`
 
-	EngineDir string `placeholder:"FOLDER" help:"Folder of a TensorRT-LLM engine, whose config.json has the context length of models that don't say it in config.pbtxt."`
+	EngineDir string `placeholder:"FOLDER" help:"Folder of a TensorRT-LLM engine. Its config.json provides the context length of models whose config.pbtxt doesn't have one."`
 
-	HistoryTemplate     string `placeholder:"TEXT" help:"Liquid template of chats for models without a chat template."`
-	HistoryTemplateFile string `placeholder:"FILE" help:"The same from a file."`
+	HistoryTemplate     string `placeholder:"TEXT" help:"Liquid template that builds the prompt of chats for models without a chat template."`
+	HistoryTemplateFile string `placeholder:"FILE" help:"File with a Liquid template that builds the prompt of chats for models without a chat template; instead of --history-template."`
 
-	MaxToolCallParseBytes int      `default:"${max_tool_call_parse_bytes}" help:"Most bytes of the tool calls in an answer; more end it with finish_reason length."`
-	TritonModelRepository []string `placeholder:"DIR" help:"Model repository of the tritonserver at --triton-endpoint, where this machine sees it; repeatable."`
+	MaxToolCallParseBytes int      `default:"${max_tool_call_parse_bytes}" help:"Maximum size in bytes of the tool calls in one response; a larger response ends with finish_reason length. 0 means the default."`
+	TritonModelRepository []string `placeholder:"DIR" help:"Path on this machine of the model repository of the tritonserver at --triton-endpoint; repeatable. Tokenizers and chat templates are then found in the models' files."`
 }
 
 // perModel is a flag's value for one model, or for all models.
@@ -77,7 +77,7 @@ func (f *modelFlags) overrides() ([]inference.Override, error) {
 	} {
 		for i, v := range row.values {
 			if slices.ContainsFunc(row.values[:i], func(other perModel) bool { return other.model == v.model }) {
-				return nil, fmt.Errorf("%s: is given twice for %s", row.flag, forWhom(v.model))
+				return nil, fmt.Errorf("%s: is set twice for %s: keep one value", row.flag, forWhom(v.model))
 			}
 			value, err := row.read(v.value)
 			if err != nil {
@@ -108,7 +108,7 @@ func (f *modelFlags) engine() ([]inference.Override, error) {
 		return nil, fmt.Errorf("--engine-dir: %w", err)
 	}
 	if length == 0 {
-		return nil, fmt.Errorf("--engine-dir: %s tells no length", filepath.Join(f.EngineDir, "config.json"))
+		return nil, fmt.Errorf("--engine-dir: %s has no context length of the engine", filepath.Join(f.EngineDir, "config.json"))
 	}
 	return []inference.Override{{Setting: inference.Setting{
 		Name: inference.SettingContextLength, Value: strconv.Itoa(length), Origin: "--engine-dir " + f.EngineDir + ": " + key,
@@ -151,9 +151,9 @@ func readChatTemplate(file string) (string, error) {
 	case err != nil:
 		return "", err
 	case source.Liquid:
-		return "", fmt.Errorf("%s is a Liquid template: give it by --history-template-file", file)
+		return "", fmt.Errorf("%s is a Liquid template: set --history-template-file to this file instead", file)
 	case source.Tokens != nil: // the tokens and named templates would be lost
-		return "", fmt.Errorf("%s is more than a Jinja template: give the folder of a tokenizer_config.json by --tokenizer", file)
+		return "", fmt.Errorf("%s is more than a Jinja template: set --tokenizer to the folder of tokenizer_config.json instead", file)
 	}
 	if _, err := chat.Compile(file, source); err != nil {
 		return "", err
@@ -166,7 +166,7 @@ func (f *modelFlags) history() ([]inference.Override, error) {
 	s := inference.Setting{Name: inference.SettingHistoryTemplate, Value: f.HistoryTemplate, Origin: "--history-template"}
 	switch {
 	case f.HistoryTemplate != "" && f.HistoryTemplateFile != "":
-		return nil, errors.New("--history-template and --history-template-file: give one of them, not both")
+		return nil, errors.New("--history-template, --history-template-file: both are set: keep one")
 	case f.HistoryTemplateFile != "":
 		text, err := os.ReadFile(f.HistoryTemplateFile)
 		if err != nil {

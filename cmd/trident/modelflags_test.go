@@ -64,9 +64,9 @@ func TestModelFlags(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"give one of them, not both":     {"--history-template=x", "--history-template-file=" + liquid},
-		"is given twice for the model m": {"--tokenizer=m=a", "--tokenizer=b", "--tokenizer=m=c"},
-		"is given twice for all models":  {"--tokenizer=a", "--tokenizer=b"},
+		"both are set: keep one":       {"--history-template=x", "--history-template-file=" + liquid},
+		"is set twice for the model m": {"--tokenizer=m=a", "--tokenizer=b", "--tokenizer=m=c"},
+		"is set twice for all models":  {"--tokenizer=a", "--tokenizer=b"},
 	} {
 		if _, err := parse(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v", args, err)
@@ -172,8 +172,8 @@ func TestTemplateCommand(t *testing.T) {
 		{"tools of a file", templateCommand{Model: "llm", Tools: tools}, `[{"role": "user", "content": "hi"}]`, "f of ", ""},
 		{"a template's file", templateCommand{File: folder + "/weights/tokenizer_config.json"}, `[{"role": "user", "content": "hi"}]`, "<s>[user]hi", ""},
 		{"Liquid", templateCommand{File: liquid}, `[{"role": "user", "content": "hi"}]`, "User ", ""},
-		{"no model", templateCommand{}, `[{"role": "user", "content": "hi"}]`, "", "give --model NAME or --file FILE"},
-		{"an unknown model", templateCommand{Model: "x"}, `[{"role": "user", "content": "hi"}]`, "", "there is no model x"},
+		{"no model", templateCommand{}, `[{"role": "user", "content": "hi"}]`, "", "set --model NAME or --file FILE"},
+		{"an unknown model", templateCommand{Model: "x"}, `[{"role": "user", "content": "hi"}]`, "", "model x doesn't exist"},
 		{"a model without a template", templateCommand{Model: "broken"}, `[{"role": "user", "content": "hi"}]`, "", "has no chat template"},
 		{"no JSON", templateCommand{Model: "llm"}, `hello`, "", "standard input must be a JSON list of messages"},
 		{"no messages", templateCommand{Model: "llm"}, `[]`, "", "messages"},

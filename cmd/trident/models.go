@@ -25,7 +25,7 @@ import (
 
 // modelsCommand prints the metadata of the models.
 type modelsCommand struct {
-	JSON bool `name:"json" help:"Print JSON."`
+	JSON bool `name:"json" help:"Print a JSON list of the models instead of a table."`
 }
 
 // Run prints the models of --triton-endpoint or --model-repository. It reads a
@@ -174,7 +174,7 @@ func printJSON(w io.Writer, cards []*catalog.Card) error {
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(list); err != nil {
-		return fmt.Errorf("print: %w", err)
+		return fmt.Errorf("print the models: %w", err)
 	}
 	return nil
 }

@@ -27,10 +27,10 @@ type section struct {
 // sections returns the sections that a settings file may have.
 func sections() []section {
 	return []section{{
-		name: "models", help: "Settings of single models, by their names. They win over flags and over the models' config.pbtxt.",
+		name: "models", help: "Settings of single models: a mapping of model names to settings. They override the flags and the models' config.pbtxt.",
 		read: (*settingsReader).models, schema: modelsSchema,
 	}, {
-		name: "keys", help: "Keys of clients, as in a file of --api-keys-file, and beside those. The file should be readable by Trident's user alone.",
+		name: "keys", help: "API keys of clients, in the format of --api-keys-file and in addition to that file. Only Trident's user should be able to read the settings file then.",
 		read: (*settingsReader).keys, schema: keysSchema, hide: hideKeys,
 	}}
 }
@@ -57,24 +57,24 @@ type modelKey struct {
 func modelKeys() []modelKey {
 	dialects := toolparser.Dialects{}
 	return []modelKey{
-		{"tokenizer", inference.SettingTokenizer, "Folder of Hugging Face's layout, id on its hub, or none.", kindText, false, asIs},
-		{"chat-template", inference.SettingChatTemplate, "File of a Jinja chat template, the template itself, or none.", kindText, false, readChatTemplate},
-		{"history-template", inference.SettingHistoryTemplate, "Liquid template, where there is no chat template.", kindText, false, checkedHistory},
-		{"history-template-file", inference.SettingHistoryTemplate, "The same from a file.", kindText, false, readHistory},
-		{"tool-call-parser", inference.SettingToolParser, "How the model writes tool calls, or none.", kindText, false, checked(func(name string) error { return dialects.Check(name, "") })},
-		{"reasoning-parser", inference.SettingReasoningParser, "How the model marks its reasoning, or none.", kindText, false, checked(func(name string) error { return dialects.Check("", name) })},
-		{"context-length", inference.SettingContextLength, "Tokens of prompt and answer together.", kindInt, false, positiveNumber},
-		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Length limit of answers whose request sets none.", kindInt, false, positiveNumber},
-		{"backend", inference.SettingBackend, "Contract of the model: vllm, tensorrtllm, llmapi or python.", kindText, false, backendName},
-		{"task", inference.SettingTask, "generate or embed, where the tensors allow both.", kindText, false, oneOf("generate", "embed")},
-		{"vision", inference.SettingVision, "Whether the model reads images.", kindBool, false, asIs},
-		{"structured-outputs", inference.SettingStructuredOutputs, "Backend by which the engine holds answers to constraints: auto, xgrammar, guidance, outlines or none.", kindText, false, oneOf(inference.StructuredOutputs()...)},
-		{"image-token", inference.SettingImageToken, "Text that stands for an image in the prompt, or none.", kindText, false, asIs},
-		{"bos-token", inference.SettingBOSToken, "Token that begins a text, for the chat template.", kindText, false, asIs},
-		{"eos-token", inference.SettingEOSToken, "Token that ends it.", kindText, false, asIs},
-		{"loras", inference.SettingLoRAs, "Names of its LoRA adapters, NAME=NUMBER or NAME=PATH where their files aren't at hand, or none.", kindText, true, withoutComma},
-		{"aliases", inference.SettingAliases, "Further names of the model.", kindText, true, withoutComma},
-		{"hidden", inference.SettingHidden, "Whether the model is left out of lists.", kindBool, false, asIs},
+		{"tokenizer", inference.SettingTokenizer, "Source of the tokenizer, chat template and context length: a folder in Hugging Face's layout, a repository id on its hub, or none.", kindText, false, asIs},
+		{"chat-template", inference.SettingChatTemplate, "Jinja chat template: a file, the template itself, or none.", kindText, false, readChatTemplate},
+		{"history-template", inference.SettingHistoryTemplate, "Liquid template that builds the prompt of chats if the model has no chat template.", kindText, false, checkedHistory},
+		{"history-template-file", inference.SettingHistoryTemplate, "File with a Liquid template that builds the prompt of chats if the model has no chat template; instead of history-template.", kindText, false, readHistory},
+		{"tool-call-parser", inference.SettingToolParser, "Parser of the model's tool calls, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindText, false, checked(func(name string) error { return dialects.Check(name, "") })},
+		{"reasoning-parser", inference.SettingReasoningParser, "Parser of the model's reasoning, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindText, false, checked(func(name string) error { return dialects.Check("", name) })},
+		{"context-length", inference.SettingContextLength, "Maximum number of tokens of the prompt and the output together.", kindInt, false, positiveNumber},
+		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Maximum number of output tokens of requests that don't set a maximum.", kindInt, false, positiveNumber},
+		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindText, false, backendName},
+		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindText, false, oneOf("generate", "embed")},
+		{"vision", inference.SettingVision, "True if the model reads images, false if it doesn't. Default: derived from the model's files and tensors.", kindBool, false, asIs},
+		{"structured-outputs", inference.SettingStructuredOutputs, "Backend that enforces structured outputs in the engine: xgrammar, guidance, outlines, auto to let the engine choose, or none if the engine has no structured outputs.", kindText, false, oneOf(inference.StructuredOutputs()...)},
+		{"image-token", inference.SettingImageToken, "String that marks an image in the prompt if the chat template prints no such mark; none disables it.", kindText, false, asIs},
+		{"bos-token", inference.SettingBOSToken, "Beginning-of-sequence token, which the chat template can print as bos_token.", kindText, false, asIs},
+		{"eos-token", inference.SettingEOSToken, "End-of-sequence token, which the chat template can print as eos_token.", kindText, false, asIs},
+		{"loras", inference.SettingLoRAs, "Names of the model's LoRA adapters; NAME=NUMBER or NAME=PATH if Trident can't read the model's files; none disables adapters.", kindText, true, withoutComma},
+		{"aliases", inference.SettingAliases, "Additional names under which the model is served.", kindText, true, withoutComma},
+		{"hidden", inference.SettingHidden, "True to omit the model from lists of models; requests can still name the model.", kindBool, false, asIs},
 	}
 }
 
@@ -95,7 +95,7 @@ func (r *settingsReader) models(node *yaml.Node) {
 			}
 			k := keys[i]
 			if other := given[k.setting]; other != "" {
-				r.problemf(key, "models: %s: %s and %s: give one of them, not both", model.Value, other, k.name)
+				r.problemf(key, "models: %s: %s and %s are both set: keep one", model.Value, other, k.name)
 			}
 			given[k.setting] = k.name
 			text, err := k.value(value)
@@ -154,7 +154,7 @@ func backendName(name string) (string, error) {
 func oneOf(names ...string) func(string) (string, error) {
 	return func(text string) (string, error) {
 		if !slices.Contains(names, text) {
-			return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
+			return "", fmt.Errorf("must be one of %s, not %q", strings.Join(names, ", "), text)
 		}
 		return text, nil
 	}
@@ -163,7 +163,7 @@ func oneOf(names ...string) func(string) (string, error) {
 // withoutComma returns a string that can be an item of a setting's list, or an error.
 func withoutComma(text string) (string, error) {
 	if strings.Contains(text, ",") {
-		return "", fmt.Errorf("%q: write a list of names, each of its own", text)
+		return "", fmt.Errorf("%q contains a comma: write a list with an item for each name", text)
 	}
 	return text, nil
 }

@@ -16,17 +16,17 @@ import (
 // observeFlags configure Trident's own metrics, logs and traces. The standard
 // OpenTelemetry variables apply too, unless a flag overrides them.
 type observeFlags struct {
-	AllowMetrics                  bool     `default:"true" negatable:"" help:"Serve metrics at /metrics."`
-	MetricsPort                   *int     `placeholder:"PORT" help:"Port of the metrics alone, 0 for a free one; ${metrics_port} with --enable-kserve-frontends, else none."`
-	MetricsAddress                string   `placeholder:"HOST" help:"Address of that port, instead of --host."`
-	TritonMetricsURL              []string `name:"triton-metrics-url" sep:"none" placeholder:"URL" help:"Put the metrics of a tritonserver, such as http://localhost:8002/metrics, on the same page; repeatable."`
-	InferenceGatewayMetricsPrefix string   `default:"${gateway_prefix}" placeholder:"TEXT" help:"Begins the names of what an inference gateway asks for; vllm: for one that expects vLLM."`
+	AllowMetrics                  bool     `default:"true" negatable:"" help:"Serve Prometheus metrics at /metrics on --openai-port and, if set, on --metrics-port."`
+	MetricsPort                   *int     `placeholder:"PORT" help:"TCP port that serves only /metrics, in addition to --openai-port; 0 takes a free port. Default: ${metrics_port} with --enable-kserve-frontends, otherwise no such port."`
+	MetricsAddress                string   `placeholder:"HOST" help:"Address on which --metrics-port listens. Default: --host."`
+	TritonMetricsURL              []string `name:"triton-metrics-url" sep:"none" placeholder:"URL" help:"URL of a tritonserver's metrics, such as http://localhost:8002/metrics, which /metrics then includes; repeatable."`
+	InferenceGatewayMetricsPrefix string   `default:"${gateway_prefix}" placeholder:"TEXT" help:"Prefix of the names of the metrics that an inference gateway reads; set vllm: for a gateway that expects vLLM."`
 
-	OTLPEndpoint     string   `name:"otlp-endpoint" placeholder:"URL" help:"Send traces to this collector, such as http://localhost:4317."`
-	OTLPProtocol     string   `name:"otlp-protocol" placeholder:"NAME" help:"grpc or http/protobuf; by the port unless set."`
-	TraceSampleRatio *float64 `placeholder:"PART" help:"Part of the requests that are traced, 0 to 1; those that come with a trace go by that."`
+	OTLPEndpoint     string   `name:"otlp-endpoint" placeholder:"URL" help:"URL of the OpenTelemetry collector that receives traces by OTLP, such as http://localhost:4317. Default: the variable OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
+	OTLPProtocol     string   `name:"otlp-protocol" placeholder:"NAME" help:"Protocol of --otlp-endpoint: grpc or http/protobuf. Default: the variable OTEL_EXPORTER_OTLP_PROTOCOL, or grpc for port 4317 and http/protobuf for other ports."`
+	TraceSampleRatio *float64 `placeholder:"PART" help:"Fraction of requests that are traced, from 0 to 1. Requests with a trace context follow that context's sampling decision. Default: the sampler of the variable OTEL_TRACES_SAMPLER, or 1."`
 
-	RequiredModel []string `placeholder:"MODEL" help:"Model without which the server isn't ready; repeatable. Those of the start by default."`
+	RequiredModel []string `placeholder:"MODEL" help:"Model that must be ready for the readiness probe /health/ready to succeed; repeatable. Default: the models that were ready when the server first became ready."`
 }
 
 // observeDefaults returns the default values that the struct tags refer to by name.
@@ -70,7 +70,7 @@ func (l *logLevel) UnmarshalText(text []byte) error {
 		}
 	}
 	if err := (*slog.Level)(l).UnmarshalText([]byte(name)); err != nil {
-		return fmt.Errorf("%q is none of debug, info, warn and error", text)
+		return fmt.Errorf("must be debug, info, warn or error, not %q", text)
 	}
 	return nil
 }

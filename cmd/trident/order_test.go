@@ -233,7 +233,7 @@ func TestOrder(t *testing.T) {
 				t.Errorf("%s %s: %d bytes were read: %s %v", key, h, read, a, a.header)
 			}
 			if h.api != auth.Procedure && a.header.Get("Retry-After") == "" {
-				t.Errorf("%s %s doesn't say when to come again: %v", key, h, a.header)
+				t.Errorf("%s %s has no Retry-After: %v", key, h, a.header)
 			}
 			if key == "sk-spent" && h.api == auth.OpenAI && a.header.Get("X-Ratelimit-Remaining-Requests") != "0" {
 				t.Errorf("%s %s: %v", key, h, a.header)

@@ -182,7 +182,7 @@ func (r *reloader) watch() {
 		err = r.watcher.Add(filepath.Dir(target))
 	}
 	if err != nil {
-		r.log.Warn("changes of the settings' file aren't seen: send SIGHUP after them", "file", path, "error", err)
+		r.log.Warn("can't watch the settings file: send SIGHUP after each change", "file", path, "error", err)
 	}
 }
 
@@ -211,7 +211,7 @@ func (r *reloader) follow(ctx context.Context) {
 			}
 			settled.Reset(max(0, min(settle, patience-time.Since(since))))
 		case err := <-errs:
-			r.log.Warn("watch the settings' file", "error", err)
+			r.log.Warn("error while watching the settings file", "error", err)
 			settled.Reset(settle) // events may be lost
 		case <-settled.C:
 			since = time.Time{}
@@ -248,14 +248,14 @@ func (r *reloader) reload() {
 	next, apply, err := r.prepare()
 	if err != nil {
 		r.count(false)
-		r.log.Error("the new settings can't be used: the old ones stay", "error", message(err))
+		r.log.Error("reload failed: the previous settings stay in effect", "error", message(err))
 		return
 	}
 	for _, f := range apply {
 		f()
 	}
 	r.count(true)
-	r.log.Info("settings read again")
+	r.log.Info("settings reloaded")
 	if names := r.waiting(next); len(names) > 0 {
 		r.log.Warn("changed settings take effect at restart", "settings", names)
 	}

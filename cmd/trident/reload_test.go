@@ -29,11 +29,11 @@ import (
 )
 
 const (
-	taken   = `msg="settings read again"`
-	refused = `msg="the new settings can't be used: the old ones stay"`
+	taken   = `msg="settings reloaded"`
+	refused = `msg="reload failed: the previous settings stay in effect"`
 )
 
-// reloaderOf starts a reloader for a file, with the log's level and all that it is told.
+// reloaderOf starts a reloader for a file. It also returns its flags, which have the log level, and its log.
 func reloaderOf(t *testing.T, path string, parts ...reload) (*reloader, *flags, *logbuffer.Buffer) {
 	t.Helper()
 	f := readLine(t, "--config="+path)
@@ -64,7 +64,7 @@ func TestReloadOnChange(t *testing.T) {
 	r, f, log := reloaderOf(t, path)
 	before := r.Reloads()
 	if before.Taken != 0 || before.Refused != 0 || before.Stale || before.At.IsZero() {
-		t.Errorf("before any change it tells %+v", before)
+		t.Errorf("before any change, the metrics are %+v", before)
 	}
 
 	write(t, path, "log-level: debug\n") // in place
@@ -96,7 +96,7 @@ func TestReloadOnChange(t *testing.T) {
 	}
 	log.Await(t, refused, 2)
 	if got := r.Reloads(); got.Taken != 3 || got.Refused != 2 || !got.Stale || !got.At.After(before.At) || got.At.After(time.Now()) {
-		t.Errorf("it tells %+v, and told %+v before", got, before)
+		t.Errorf("the metrics are %+v, but were %+v before", got, before)
 	}
 }
 
@@ -388,7 +388,7 @@ func TestReloadOfKeys(t *testing.T) {
 	f.hangups <- syscall.SIGHUP
 	log.Await(t, taken, 1)
 	if admitted("first-key-of-some-length") || !admitted("second-key-of-some-length") {
-		t.Error("the new key isn't the one that counts")
+		t.Error("the new key isn't in effect")
 	}
 	if err := os.Remove(keys); err != nil {
 		t.Fatal(err)

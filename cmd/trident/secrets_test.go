@@ -100,7 +100,7 @@ func TestNothingIsTold(t *testing.T) {
 				body := strings.ReplaceAll(body, "MODEL", model)
 				_, answer, header := d.send(t, http.MethodPost, d.openai+target, body, "Authorization", "Bearer "+markedKey)
 				if strings.Contains(answer, markedKey) || strings.Contains(header.Get("X-Request-Id"), "MARKED") {
-					t.Errorf("%s tells the key: %s", path, answer)
+					t.Errorf("%s contains the key: %s", path, answer)
 				}
 				sent++
 			}
@@ -118,7 +118,7 @@ func TestNothingIsTold(t *testing.T) {
 	}
 	log := d.log.String()
 	if sent < 100 || strings.Count(log, "msg=request") < sent || !strings.Contains(log, "msg=panic") && !strings.Contains(log, "panic") {
-		t.Errorf("%d requests, but the log has %d and its panics: it can't tell", sent, strings.Count(log, "msg=request"))
+		t.Errorf("the log has %[2]d of %[1]d requests, so the test can't check them", sent, strings.Count(log, "msg=request"))
 	}
 	told := map[string]string{"the log": log}
 	for _, path := range []string{"/metrics", "/v1/models", "/v2/models/stats", "/trident.v1.ModelService/List"} {

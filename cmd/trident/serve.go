@@ -166,16 +166,16 @@ func (c config) stopTimeout() time.Duration {
 type flags struct {
 	configFlags `group:"Settings"`
 
-	ModelRepository      []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository to serve by Triton in this process; repeatable."`
-	TritonEndpoint       string        `group:"Triton" placeholder:"HOST:PORT" help:"gRPC address of a running tritonserver, https://HOST:PORT with TLS; ${triton_endpoint} without --model-repository."`
-	TritonTLSCA          string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"Authorities (PEM) of its certificate, instead of the system's."`
-	TritonTLSCert        string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Certificate (PEM) to show to a tritonserver that wants one."`
-	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Its key."`
-	FirstResponseTimeout time.Duration `group:"Triton" default:"${first_response_timeout}" help:"End a request whose model has sent nothing at all for this long: Triton's queue, the prompt and all of an answer that isn't streamed count."`
-	InactivityTimeout    time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"End a stream whose model falls silent for this long after a response, and any request whose tritonserver gives no sign of life."`
-	Backend              string        `group:"Triton" placeholder:"NAME" help:"Contract of models that declare the tensors of several: vllm, tensorrtllm, llmapi or python; vllm comes first by default."`
+	ModelRepository      []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository that in-process Triton serves: a folder, or another location that Triton supports; repeatable."`
+	TritonEndpoint       string        `group:"Triton" placeholder:"HOST:PORT" help:"Address of the gRPC port of a running tritonserver; https://HOST:PORT uses TLS. Default: ${triton_endpoint}, or no tritonserver if --model-repository is set."`
+	TritonTLSCA          string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"CA bundle (PEM) that verifies the certificate of the tritonserver at --triton-endpoint. Default: the system's CA certificates."`
+	TritonTLSCert        string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Client certificate (PEM) for a tritonserver at --triton-endpoint that requires one. Needs --triton-tls-key."`
+	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate of --triton-tls-cert."`
+	FirstResponseTimeout time.Duration `group:"Triton" default:"${first_response_timeout}" help:"Maximum time that a request waits for the first response of its model; then it fails. The time includes Triton's queue, the processing of the prompt and, for a non-streaming response, its whole generation."`
+	InactivityTimeout    time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"Maximum time between two responses of a model in a stream; then the stream fails. While a request waits for its first response, tritonserver gets a health check at this interval; a failed check fails the request."`
+	Backend              string        `group:"Triton" placeholder:"NAME" help:"Triton backend that Trident assumes first for a model whose tensors match several backends: vllm, llmapi, tensorrtllm or python. Default: the first match in this order."`
 
-	tritonFlags `group:"Triton in this process"`
+	tritonFlags `group:"In-process Triton"`
 	kserveFlags `group:"KServe v2"`
 	modelFlags  `group:"Models"`
 	limitFlags  `group:"Limits"`
@@ -186,41 +186,41 @@ type flags struct {
 
 	platformFlags `group:"Hosting platforms"`
 
-	Host                     string        `group:"Listener" default:"${host}" help:"Address to listen on."`
-	OpenAIPort               int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"Port of the OpenAI API; 0 takes a free one."`
-	TLSCert                  string        `group:"Listener" name:"tls-cert" aliases:"ssl-certfile" placeholder:"FILE" help:"Serve all ports with TLS by this certificate (PEM). A file that changes is read again."`
-	TLSKey                   string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Its key, if that isn't in the same file."`
-	TLSClientCA              string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"Serve only clients with a certificate of these authorities (PEM)."`
-	HTTPMaxInputSize         int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Largest request body in bytes."`
-	AllowedHost              []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Name in Host by which a server on a loopback address may be asked without a key, besides addresses, localhost and this machine's name; repeatable. For a proxy that passes its own name on."`
-	CORSOrigin               []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin that may call from a browser, or *; repeatable. Pages of this host always may."`
-	Playground               bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a page for browsers, at /."`
-	MaxConnections           int           `group:"Listener" default:"${max_connections}" help:"Maximum number of open connections of each port; 0 is no limit. A connection beyond it is closed at once."`
-	MaxConnectionsPerAddress int           `group:"Listener" default:"${max_connections_per_address}" help:"Maximum number of open connections to each port from one address, or from one IPv6 network (/64); 0 is no limit. Connections from loopback addresses have no such limit. A proxy on another machine is one address."`
-	WriteTimeout             time.Duration `group:"Listener" default:"${write_timeout}" help:"End an answer whose client takes nothing for this long."`
-	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Time that requests in flight get to end after SIGINT or SIGTERM; then they are canceled. 0 cancels them at once. A second signal, 200 ms later or more, ends the process at once, at any time."`
+	Host                     string        `group:"Listener" default:"${host}" help:"Address on which the ports listen; 0.0.0.0 means all addresses of the machine. Set 127.0.0.1 to serve only this machine."`
+	OpenAIPort               int           `group:"Listener" name:"openai-port" default:"${openai_port}" help:"TCP port of the OpenAI API, the Connect services and the playground; 0 takes a free port."`
+	TLSCert                  string        `group:"Listener" name:"tls-cert" aliases:"ssl-certfile" placeholder:"FILE" help:"Certificate (PEM) that enables TLS on all ports except those of hosting platforms and of --profile-address. A changed file is read again without a restart."`
+	TLSKey                   string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Private key (PEM) of the certificate of --tls-cert. Default: the key in the file of --tls-cert."`
+	TLSClientCA              string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"CA bundle (PEM) for mutual TLS: clients must send a certificate that these CA certificates verify. Needs --tls-cert."`
+	HTTPMaxInputSize         int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Maximum size of a request body in bytes; a request with a larger body is refused."`
+	AllowedHost              []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Value of the Host header that a port on a loopback address accepts if clients need neither an API key nor a certificate; repeatable. IP addresses, localhost and this machine's name are always accepted. Set it for a proxy that forwards its own host name."`
+	CORSOrigin               []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin whose pages may call this server from a browser (CORS), such as https://example.com, or * for all; repeatable. Pages of this host are always allowed."`
+	Playground               bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a web page to try the models, at / on --openai-port."`
+	MaxConnections           int           `group:"Listener" default:"${max_connections}" help:"Maximum number of open connections of each port; 0 means no limit. A connection beyond the limit is closed at once."`
+	MaxConnectionsPerAddress int           `group:"Listener" default:"${max_connections_per_address}" help:"Maximum number of open connections of each port from one address, or from one IPv6 network (/64); 0 means no limit. Connections from loopback addresses aren't limited. Increase the limit if a proxy on another machine forwards all clients."`
+	WriteTimeout             time.Duration `group:"Listener" default:"${write_timeout}" help:"Time without progress after which a response is aborted because its client doesn't read it."`
+	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Grace period of a shutdown by SIGINT or SIGTERM: requests in flight may finish in this time; then they are cancelled. 0 cancels them at once. A second signal, at least 200 ms after the first, ends the process at once."`
 
-	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Length limit of answers whose request sets none; 0 is the room left in the model's context."`
-	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Silence of the model after which a stream's headers, and then comment lines, are sent."`
-	Strict           bool          `group:"Requests" help:"Refuse request fields that neither OpenAI's API nor the engine knows."`
+	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Maximum number of output tokens of requests that don't set a maximum; 0 means the rest of the model's context length."`
+	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Idle time of a stream after which its response headers are sent before the model's first output; keep-alive comments then follow at this interval. Set it below the idle timeout of proxies in front of this server."`
+	Strict           bool          `group:"Requests" help:"Refuse a request with status 400 if it has a field that neither OpenAI's API nor the engine knows. Without this flag, such fields are ignored and listed in the response header X-Trident-Ignored-Fields."`
 
-	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https addresses, public ones only; without it, images come as data: URIs."`
-	ImageMaxCount      int           `group:"Requests" default:"${image_max_count}" help:"Images that a request may have, 0 for none."`
-	ImageMaxBytes      int64         `group:"Requests" default:"${image_max_bytes}" help:"Largest image in bytes."`
-	ImageMaxTotalBytes int64         `group:"Requests" default:"${image_max_total_bytes}" help:"Most bytes of all images of a request."`
-	ImageFetchTimeout  time.Duration `group:"Requests" default:"${image_fetch_timeout}" help:"Time that the fetch of one image may take."`
+	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https URLs with public addresses. Without this flag, images must be data: URIs."`
+	ImageMaxCount      int           `group:"Requests" default:"${image_max_count}" help:"Maximum number of images in a request; 0 refuses requests with images."`
+	ImageMaxBytes      int64         `group:"Requests" default:"${image_max_bytes}" help:"Maximum size of one image in bytes."`
+	ImageMaxTotalBytes int64         `group:"Requests" default:"${image_max_total_bytes}" help:"Maximum size in bytes of all images of a request together."`
+	ImageFetchTimeout  time.Duration `group:"Requests" default:"${image_fetch_timeout}" help:"Time limit for fetching one image by --allow-image-urls, including redirects."`
 
-	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Responses kept in memory for requests that go on from them, 0 for none; the oldest go first."`
-	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Memory in bytes that they may take, about."`
-	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that they are kept."`
+	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Maximum number of responses of the Responses API that are stored in memory, so that later requests can continue from them by previous_response_id; 0 stores none. The oldest responses are removed first."`
+	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Approximate maximum memory in bytes of the responses that --responses-store-size allows."`
+	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that a response of the Responses API is stored; see --responses-store-size."`
 
-	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Serve models' LoRA adapters under the model's name, this text and the adapter's name; without it, not at all."`
-	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Whose the models are, in lists of them; triton unless set."`
+	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served."`
+	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Value of owned_by of all models in /v1/models. Default: triton."`
 
-	LogLevel  logLevel `group:"Logging" default:"info" aliases:"uvicorn-log-level" help:"debug, info, warn or error."`
-	LogFormat string   `group:"Logging" default:"text" enum:"text,json" help:"text or json."`
+	LogLevel  logLevel `group:"Logging" default:"info" aliases:"uvicorn-log-level" help:"Minimum level of log messages: debug, info, warn or error."`
+	LogFormat string   `group:"Logging" default:"text" enum:"text,json" help:"Format of the log on standard error: text (key=value) or json (one object per line)."`
 
-	ProfileAddress string `group:"Logging" placeholder:"HOST:PORT" help:"Serve Go's profiles of this process here (net/http/pprof); for operators only."`
+	ProfileAddress string `group:"Logging" placeholder:"HOST:PORT" help:"Address on which Go's profiles of this process (net/http/pprof) are served. The port has no authentication: use a loopback address. Default: no profiles."`
 }
 
 // tritonEndpoint is tritonserver's default address.

@@ -40,7 +40,7 @@ func TestProxyFlags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(engine, "config.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parse("--engine_dir=" + engine); err == nil || !strings.Contains(err.Error(), "tells no length") {
+	if _, err := parse("--engine_dir=" + engine); err == nil || !strings.Contains(err.Error(), "has no context length") {
 		t.Errorf("an engine without a length: %v", err)
 	}
 }

@@ -55,7 +55,9 @@ func sortSignals(all <-chan os.Signal, first, second chan<- os.Signal) {
 type secondSignalError struct{ syscall.Signal }
 
 // Error implements error.
-func (s secondSignalError) Error() string { return "ended at once by a second signal: " + s.String() }
+func (s secondSignalError) Error() string {
+	return "the process was ended at once by a second signal: " + s.String()
+}
 
 // exitCode returns 128 plus the signal's number, as shells report for a process that a
 // signal ended.
@@ -86,7 +88,7 @@ func (s *execution) run(first <-chan os.Signal, failures <-chan error) error {
 	select {
 	case err = <-started:
 	case sig = <-first:
-		s.log.Info("stopping once the start has ended; a second signal ends at once", "signal", sig.String())
+		s.log.Info("stopping once the start has finished; a second signal ends the process at once", "signal", sig.String())
 		err = <-started
 	}
 	if err != nil {
@@ -99,9 +101,9 @@ func (s *execution) run(first <-chan os.Signal, failures <-chan error) error {
 		}
 	}
 	if failure != nil {
-		s.log.Error("stopping after a failure; a second signal ends at once", append(s.pending(), "error", failure)...)
+		s.log.Error("stopping after a failure; a second signal ends the process at once", append(s.pending(), "error", failure)...)
 	} else {
-		s.log.Info("stopping; a second signal ends at once", append(s.pending(), "signal", sig.String())...)
+		s.log.Info("stopping; a second signal ends the process at once", append(s.pending(), "signal", sig.String())...)
 	}
 	return errors.Join(failure, s.stop())
 }
@@ -135,7 +137,7 @@ func inFlight(figures []metering.Figures) []string {
 	for _, f := range figures {
 		name := string(f.Surface) + " " + string(f.Operation)
 		if f.Model != "" {
-			name += " by " + f.Model
+			name += " of model " + f.Model
 		}
 		all = append(all, slices.Repeat([]string{name}, max(f.InFlight, 0))...)
 	}
@@ -172,7 +174,7 @@ func loaded(list func(context.Context) ([]inference.Model, error)) []string {
 	select {
 	case models = <-answer:
 	case <-time.After(listTime):
-		return []string{"unknown, as Triton doesn't answer"}
+		return []string{"unknown, because Triton doesn't respond"}
 	}
 	var names []string
 	for _, m := range models {
@@ -187,7 +189,7 @@ func loaded(list func(context.Context) ([]inference.Model, error)) []string {
 // end ends the server immediately, including its models' processes.
 func (s *execution) end(sig os.Signal) error {
 	requests := inFlight(s.parts.Service.Meters().Figures())
-	s.log.Warn("second signal: ending at once", "signal", sig.String(), "requests_cut", len(requests))
+	s.log.Warn("second signal: ending the process at once", "signal", sig.String(), "requests_cut", len(requests))
 	if s.parts.Local != nil {
 		s.parts.Local.Kill()
 	}

@@ -27,7 +27,7 @@ func TestLoadedModels(t *testing.T) {
 		}
 		hangs, began := make(chan struct{}), time.Now()
 		got := loaded(func(context.Context) ([]inference.Model, error) { <-hangs; return models, nil })
-		if strings.Join(got, " ") != "unknown, as Triton doesn't answer" || time.Since(began) != listTime {
+		if strings.Join(got, " ") != "unknown, because Triton doesn't respond" || time.Since(began) != listTime {
 			t.Errorf("got %q after %s", got, time.Since(began))
 		}
 		close(hangs)
@@ -90,7 +90,7 @@ func TestFirstSignal(t *testing.T) {
 	log.await(t, "msg=listening")
 	first <- syscall.SIGINT
 	line := log.await(t, "msg=\"stopping;") // the first line may have waited for the end of the start
-	for _, part := range []string{"a second signal ends at once", "requests_in_flight=0", "in_flight_timeout=7s", "signal=interrupt"} {
+	for _, part := range []string{"a second signal ends the process at once", "requests_in_flight=0", "in_flight_timeout=7s", "signal=interrupt"} {
 		if !strings.Contains(line, part) {
 			t.Errorf("%q isn't logged: %s", part, line)
 		}
@@ -111,7 +111,7 @@ func TestFirstSignalDuringStart(t *testing.T) {
 	go func() { ended <- s.run(first, nil) }()
 	<-begun
 	first <- syscall.SIGTERM
-	if line := log.await(t, "msg=\"stopping"); !strings.Contains(line, "once the start has ended; a second signal ends at once") || !strings.Contains(line, "signal=terminated") {
+	if line := log.await(t, "msg=\"stopping"); !strings.Contains(line, "once the start has finished; a second signal ends the process at once") || !strings.Contains(line, "signal=terminated") {
 		t.Errorf("logged: %s", line)
 	}
 	close(slow)
@@ -147,7 +147,7 @@ func TestSecondSignal(t *testing.T) {
 		if !ok || err.exitCode() != code || !strings.Contains(err.Error(), signal.String()) {
 			t.Errorf("%s: %v, exit code %d", signal, err, err.exitCode())
 		}
-		if line := log.await(t, "second signal: ending at once"); !strings.Contains(line, "signal="+signal.String()) || !strings.Contains(line, "requests_cut=0") {
+		if line := log.await(t, "second signal: ending the process at once"); !strings.Contains(line, "signal="+signal.String()) || !strings.Contains(line, "requests_cut=0") {
 			t.Errorf("logged: %s", line)
 		}
 	}
@@ -191,7 +191,7 @@ func TestInFlight(t *testing.T) {
 		figures(inference.SurfaceKServe, inference.OperationInfer, "", 1),
 		figures(inference.SurfaceConnect, inference.OperationEmbeddings, "embedding", 0),
 	})
-	if got := strings.Join(summary(requests), ", "); len(requests) != 3 || got != "1 kserve infer, 2 openai chat by chat" {
+	if got := strings.Join(summary(requests), ", "); len(requests) != 3 || got != "1 kserve infer, 2 openai chat of model chat" {
 		t.Errorf("%d requests: %s", len(requests), got)
 	}
 }

@@ -17,9 +17,9 @@ import (
 
 // templateCommand shows the prompt that a model receives for a chat.
 type templateCommand struct {
-	Model string `placeholder:"NAME" xor:"template" help:"Use the template of this model."`
-	File  string `placeholder:"FILE" xor:"template" help:"Use this template: Jinja, a tokenizer_config.json, a folder with one, or Liquid (.liquid)."`
-	Tools string `placeholder:"FILE" help:"JSON list of tools, as in a chat request."`
+	Model string `placeholder:"NAME" xor:"template" help:"Name of a model whose chat template is rendered; trident models lists the models. Set either --model or --file."`
+	File  string `placeholder:"FILE" xor:"template" help:"File with the template to render: Jinja, a tokenizer_config.json, a folder with one, or Liquid (.liquid). Set either --file or --model."`
+	Tools string `placeholder:"FILE" help:"File with a JSON list of tools, in the format of a chat request. It replaces the tools on standard input."`
 }
 
 // Run prints the prompt of the chat on standard input, which is a list of messages or
@@ -62,7 +62,7 @@ func (c templateCommand) template(f *flags) (inference.Template, error) {
 		}
 		return chat.Compile(c.File, source)
 	case c.Model == "":
-		return nil, errors.New("give --model NAME or --file FILE")
+		return nil, errors.New("no template to render: set --model NAME or --file FILE")
 	}
 	cards, err := f.cards()
 	if err != nil {
@@ -73,11 +73,11 @@ func (c templateCommand) template(f *flags) (inference.Template, error) {
 			continue
 		}
 		if card.Template == nil {
-			return nil, fmt.Errorf("the model %s has no chat template: see trident models, and give one by --chat-template", c.Model)
+			return nil, fmt.Errorf("model %s has no chat template: set one with --chat-template", c.Model)
 		}
 		return card.Template, nil
 	}
-	return nil, fmt.Errorf("there is no model %s: see trident models", c.Model)
+	return nil, fmt.Errorf("model %s doesn't exist: list the models with trident models", c.Model)
 }
 
 // request reads the messages as the chat endpoint does, and the other parts of a
@@ -93,7 +93,7 @@ func (c templateCommand) request(body []byte) (*inference.Request, error) {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
 		chat.Messages = trimmed
 	} else if err := json.Unmarshal(body, &chat); err != nil {
-		return nil, fmt.Errorf("standard input must be a JSON list of messages, or a chat request: %w", err)
+		return nil, fmt.Errorf("standard input must be a JSON list of messages or a chat request in JSON: %w", err)
 	}
 	messages, err := openai.DecodeMessages(chat.Messages)
 	if err != nil {

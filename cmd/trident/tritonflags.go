@@ -16,34 +16,34 @@ import (
 // environment variable of a repeatable flag, each line is a value. kong has no
 // type "lines"; the name only removes the separator from --help.
 type tritonFlags struct {
-	TritonLibrary    string   `placeholder:"PATH" help:"libtritonserver.so or its folder, instead of the usual places."`
-	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"none loads all models at start, explicit those of --load-model and others on request."`
-	LoadModel        []string `placeholder:"MODEL" help:"Model to load at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
-	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"End when a model can't be loaded at start."`
+	TritonLibrary    string   `placeholder:"PATH" help:"Path of libtritonserver.so or of its folder, for in-process Triton. Default: the usual installation folders are searched."`
+	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"Models that in-process Triton loads: none loads all models of the repositories at start and refuses later changes; explicit loads those of --load-model at start and others on request."`
+	LoadModel        []string `placeholder:"MODEL" help:"Name of a model that in-process Triton loads at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
+	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"Exit with an error if in-process Triton can't load a model at start. Otherwise the other models are served."`
 
-	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Give a model in this process up that takes longer than this to load; it is tried again."`
-	DisableAutoCompleteConfig bool          `help:"Take models' configurations as they are: nothing that is missing is found out."`
-	ModelLoadThreadCount      int           `default:"${model_load_thread_count}" help:"Models loaded at a time."`
-	ExitTimeoutSecs           int           `default:"${exit_timeout_secs}" help:"Seconds that models get, after the drain, to end what they are at."`
+	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Time limit for loading a model of in-process Triton. After it, the model's Python processes are killed so that the load fails; a load at start is then tried again."`
+	DisableAutoCompleteConfig bool          `help:"Disable the auto-completion of model configurations: in-process Triton uses each config.pbtxt unchanged and adds no missing fields."`
+	ModelLoadThreadCount      int           `default:"${model_load_thread_count}" help:"Maximum number of models that in-process Triton loads at the same time."`
+	ExitTimeoutSecs           int           `default:"${exit_timeout_secs}" help:"Time limit in seconds for requests that models don't end and for the unloading of models, when in-process Triton stops after --shutdown-timeout. After it, the models' Python processes are killed."`
 
-	BackendDirectory string                 `placeholder:"DIR" help:"Folder of Triton's backends, instead of the one beside the library."`
-	BackendConfig    []local.BackendSetting `sep:"\n" type:"lines" placeholder:"BACKEND,KEY=VALUE" help:"Setting of a backend, or of all by KEY=VALUE; repeatable."`
-	CacheDirectory   string                 `placeholder:"DIR" help:"Folder of the response cache's kinds, instead of the one beside the backends."`
-	CacheConfig      []local.CacheSetting   `sep:"\n" type:"lines" placeholder:"CACHE,KEY=VALUE" help:"Setting of a response cache, which turns it on, such as local,size=1048576; repeatable."`
+	BackendDirectory string                 `placeholder:"DIR" help:"Folder with the backends of in-process Triton. Default: the folder that belongs to the library of --triton-library."`
+	BackendConfig    []local.BackendSetting `sep:"\n" type:"lines" placeholder:"BACKEND,KEY=VALUE" help:"Setting of a backend of in-process Triton, such as python,shm-default-byte-size=1048576; KEY=VALUE applies to all backends; repeatable."`
+	CacheDirectory   string                 `placeholder:"DIR" help:"Folder with the response cache implementations of in-process Triton. Default: the folder caches next to --backend-directory. Needs --cache-config."`
+	CacheConfig      []local.CacheSetting   `sep:"\n" type:"lines" placeholder:"CACHE,KEY=VALUE" help:"Setting of a response cache of in-process Triton, such as local,size=1048576; repeatable. The first setting enables the cache."`
 
-	RateLimit         string                    `default:"${rate_limit}" enum:"off,execution_count" help:"off, or execution_count: model instances wait for the resources that they want."`
-	RateLimitResource []local.RateLimitResource `sep:"\n" type:"lines" placeholder:"NAME:COUNT[:DEVICE]" help:"How much there is of a resource, for each GPU or one; repeatable."`
+	RateLimit         string                    `default:"${rate_limit}" enum:"off,execution_count" help:"Rate limiter of in-process Triton: off runs a request as soon as a model instance is free; execution_count also waits for the resources that the instance needs. See --rate-limit-resource."`
+	RateLimitResource []local.RateLimitResource `sep:"\n" type:"lines" placeholder:"NAME:COUNT[:DEVICE]" help:"Available amount of a resource, for --rate-limit=execution_count; without DEVICE, each GPU has this amount; repeatable."`
 
-	PinnedMemoryPoolByteSize int64              `default:"${pinned_memory_pool_byte_size}" help:"Host memory kept for transfers to GPUs, in bytes."`
-	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:BYTES" help:"Memory kept on a GPU, 64 MiB where it isn't said; repeatable."`
+	PinnedMemoryPoolByteSize int64              `default:"${pinned_memory_pool_byte_size}" help:"Size in bytes of the pinned host memory that in-process Triton reserves for transfers to GPUs."`
+	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:BYTES" help:"Size in bytes of the memory that in-process Triton reserves on a GPU, by the GPU's number; repeatable. Default: 64 MiB on each GPU."`
 
-	AllowGPUMetrics   bool                   `name:"allow-gpu-metrics" default:"true" negatable:"" help:"Have metrics of the GPUs."`
-	AllowCPUMetrics   bool                   `name:"allow-cpu-metrics" default:"true" negatable:"" help:"Have metrics of the CPU and its memory."`
-	MetricsIntervalMs int                    `default:"${metrics_interval_ms}" help:"Milliseconds between two readings of those."`
-	MetricsConfig     []local.MetricsSetting `sep:"\n" type:"lines" placeholder:"KEY=VALUE" help:"Setting of Triton's metrics, such as summary_latencies=true; repeatable."`
+	AllowGPUMetrics   bool                   `name:"allow-gpu-metrics" default:"true" negatable:"" help:"Include Triton's metrics of the GPUs in /metrics, for in-process Triton."`
+	AllowCPUMetrics   bool                   `name:"allow-cpu-metrics" default:"true" negatable:"" help:"Include Triton's metrics of the CPU and of the host memory in /metrics, for in-process Triton."`
+	MetricsIntervalMs int                    `default:"${metrics_interval_ms}" help:"Interval in milliseconds at which in-process Triton reads the metrics of --allow-gpu-metrics and --allow-cpu-metrics."`
+	MetricsConfig     []local.MetricsSetting `sep:"\n" type:"lines" placeholder:"KEY=VALUE" help:"Setting of the metrics of in-process Triton, such as summary_latencies=true; repeatable."`
 
-	TraceConfig                 []string `sep:"\n" type:"lines" placeholder:"[triton,]KEY=VALUE" help:"Trace requests: level=TIMESTAMPS or TENSORS, rate=N, count=N, triton,file=PATH, triton,log-frequency=N; repeatable."`
-	TritonserverLogVerboseLevel int      `default:"0" help:"Detail of Triton's log, 0 for none."`
+	TraceConfig                 []string `sep:"\n" type:"lines" placeholder:"[triton,]KEY=VALUE" help:"Setting of the request traces that in-process Triton writes to a file; repeatable. The settings are level=TIMESTAMPS or level=TENSORS, rate=N, count=N, triton,file=PATH and triton,log-frequency=N."`
+	TritonserverLogVerboseLevel int      `default:"0" help:"Level of detail of in-process Triton's verbose log messages; 0 turns verbose messages off."`
 }
 
 // tritonDefaults returns the default values that the struct tags refer to by
@@ -132,5 +132,5 @@ func (f *tritonFlags) errNeedRepository() error {
 	if len(given) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: needs --model-repository, as it is for Triton in this process", strings.Join(given, ", "))
+	return fmt.Errorf("%s: applies only to in-process Triton, which needs --model-repository", strings.Join(given, ", "))
 }

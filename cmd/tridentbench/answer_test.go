@@ -37,14 +37,14 @@ func TestAnswer(t *testing.T) {
 	}{
 		{"events", three(), 3, 2, "a\n\"bc", ""},
 		{"finish with the last content", head + chunk(event(`"content":"a"`, `"stop"`)+"data: [DONE]\n\n") + "0\r\n\r\n", 1, 1, "a", "1 tokens, not 3"},
-		{"no DONE", strings.Replace(three(), "[DONE]", "[NEVER", 1), 3, 2, "a\n\"bc", "no [DONE]"},
-		{"no finish", strings.Replace(three(), `"stop"`, `""    `, 1), 3, 2, "a\n\"bc", "no finish_reason"},
+		{"no DONE", strings.Replace(three(), "[DONE]", "[NEVER", 1), 3, 2, "a\n\"bc", "without [DONE]"},
+		{"no finish", strings.Replace(three(), `"stop"`, `""    `, 1), 3, 2, "a\n\"bc", "without finish_reason"},
 		{"an error event", head + chunk(`data: {"error":{"message":"gone"}}`+"\n\n") + "0\r\n\r\n", 0, 1, "", "gone"},
 		{"in one piece", whole("200 OK", object), 0, 0, "abc", ""},
-		{"in one piece, too short", whole("200 OK", strings.Replace(object, "3", "2", 1)), 0, 0, "", "not one finished choice of 3 tokens"},
+		{"in one piece, too short", whole("200 OK", strings.Replace(object, "3", "2", 1)), 0, 0, "", "isn't one finished choice of 3 tokens"},
 		{"refused", whole("429 Too Many Requests", `{"error":"full"}`), 0, 0, "", `status 429: {"error":"full"}`},
 		{"a bad chunk", head + "zz\r\n", 0, 0, "", "chunk size"},
-		{"no HTTP", "SSH-2.0-x\r\n", 0, 0, "", "is no answer"},
+		{"no HTTP", "SSH-2.0-x\r\n", 0, 0, "", "not an HTTP/1.1 response"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

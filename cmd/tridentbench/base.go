@@ -23,7 +23,7 @@ func (c commit) String() string { return fmt.Sprintf("%.10s (%s)", c.Hash, c.Sub
 // resolveCommit returns the commit that a name refers to.
 func resolveCommit(ctx context.Context, name string) (commit, error) {
 	if name == "" {
-		return commit{}, errors.New("the base is missing: make bench-compare BASE=COMMIT")
+		return commit{}, errors.New("no commit to compare with: run make bench-compare BASE=COMMIT")
 	}
 	text, err := output(ctx, ".", "git", "log", "-1", "--format=%H%n%s", "--end-of-options", name+"^{commit}", "--")
 	if err != nil {
@@ -53,7 +53,7 @@ func (c commit) build(ctx context.Context, folder, binary string) (err error) {
 		return fmt.Errorf("%s does not build: %w", c, err)
 	}
 	if err := copyProgram(filepath.Join(tree, "bin", "trident"), binary); err != nil {
-		return fmt.Errorf("%s: make build made no bin/trident: %w", c, err)
+		return fmt.Errorf("%s: make build produced no bin/trident: %w", c, err)
 	}
 	return nil
 }

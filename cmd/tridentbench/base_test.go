@@ -92,7 +92,7 @@ func TestBuildBase(t *testing.T) {
 	if err := os.WriteFile(binary, []byte("an old one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"", "does not build: make --no-print-directory build: exit status 2\na failure of the compiler", "made no bin/trident", "No rule to make target"} {
+	for i, want := range []string{"", "does not build: make --no-print-directory build: exit status 2\na failure of the compiler", "produced no bin/trident", "No rule to make target"} {
 		err := commits[i].build(t.Context(), folder, binary)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), commits[i].Hash[:10]+" (a subject)")) {
 			t.Errorf("want %q, got %v", want, err)

@@ -34,7 +34,7 @@ func newBench(o *options) (*bench, error) {
 	}
 	switch {
 	case len(b.scenarios) == 0:
-		return nil, fmt.Errorf("--scenario: none of %q is one that is run", o.Scenario)
+		return nil, fmt.Errorf("--scenario: no scenario of this run is named %q", o.Scenario)
 	case o.Rounds < 1:
 		return nil, fmt.Errorf("--rounds: must be at least 1, not %d", o.Rounds)
 	}
@@ -55,7 +55,7 @@ func (o *options) validatePeers() error {
 	}
 	for name := range o.PeerPid {
 		if o.Peer[name] == nil {
-			return fmt.Errorf("--peer-pid: %s is no peer", name)
+			return fmt.Errorf("--peer-pid: no --peer has the name %s", name)
 		}
 	}
 	return nil
@@ -64,7 +64,7 @@ func (o *options) validatePeers() error {
 // run measures and writes the requested outputs. All processes that it started have
 // ended when it returns.
 func (b *bench) run(ctx context.Context) (err error) {
-	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the rest; their logs are in .cache/bench.")
+	fmt.Fprintln(os.Stderr, "Starting Triton, Trident and the other servers; their logs are in .cache/bench.")
 	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // it runs after the context has ended
 	version, err := versionOf(ctx, b.options.Trident)
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 			j.Model, j.Bytes = echoModel, 1<<10
 		}
 		_, err := c.measure(ctx, &j)
-		if err := b.failed(ctx, c, "warming up", err); err != nil {
+		if err := b.failed(ctx, c, "warm-up", err); err != nil {
 			return err
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // compareCommand compares the trident of a commit with that of the working tree.
 type compareCommand struct {
 	Base     string   `arg:"" help:"Commit to compare with, such as HEAD, a branch or a hash."`
-	Rounds   int      `default:"9" help:"Number of rounds. Fewer than 6 have no 95% interval: every verdict is unknown then."`
+	Rounds   int      `default:"9" help:"Number of rounds. With fewer than 6 there is no 95% interval, so that every verdict is unknown."`
 	Scenario []string `placeholder:"NAME" help:"Measure only this scenario, such as flat-64; repeatable."`
-	Trident  string   `default:"bin/trident" help:"The trident binary of the working tree."`
-	JSON     string   `name:"json" placeholder:"FILE" help:"Write the report with the figures of each round to this file."`
+	Trident  string   `default:"bin/trident" help:"Path of the trident binary of the working tree."`
+	JSON     string   `name:"json" placeholder:"FILE" help:"File to write the report to, as JSON with the figures of each round."`
 }
 
 // Run builds the base, measures both binaries, and prints the report. It returns an
@@ -76,7 +76,7 @@ func newComparison(c *compareCommand, progress io.Writer) (*comparison, error) {
 	}
 	for _, name := range c.Scenario {
 		if !slices.ContainsFunc(b.trials, func(t trial) bool { return t.scenario == name }) {
-			return nil, fmt.Errorf("--scenario: there is no %q; there are %q", name, comparedScenarios())
+			return nil, fmt.Errorf("--scenario: unknown scenario %q: use one of %q", name, comparedScenarios())
 		}
 	}
 	if _, err := os.Stat(c.Trident); err != nil {

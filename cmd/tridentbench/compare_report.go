@@ -39,11 +39,11 @@ func (r *comparisonReport) begin(b *comparison) {
 // verdictRule states what the verdicts mean.
 func verdictRule() string {
 	return fmt.Sprintf(`ratio: working tree / base, the median of the rounds with its 95%% interval.
-worse: the whole interval is more than %.0f%% on the bad side of 1. better: the same on the good side.
-unknown: neither, and the interval is wider than %.0f%%, or there were fewer than 6 rounds. same: everything else.
-Allocations have no such tolerance: worse and better are counts that differ in every round, by more than %v per
-token or %v per call; unknown are also those whose median differs by more, but not every round.
-`, 100*tolerance, 100*widest, tokenGrain, callGrain)
+worse: the whole interval is more than %.0f%% on the bad side of 1. better: it is more than %.0f%% on the good side.
+unknown: the interval allows neither verdict and is wider than %.0f%%, or there were fewer than 6 rounds. same: everything else.
+Allocations have no such tolerance: a count is worse or better if it differs in every round, by more than %v per
+token or %v per call. It is also unknown if its median differs by more, but not every round does.
+`, 100*tolerance, 100*tolerance, 100*widest, tokenGrain, callGrain)
 }
 
 // add records a round of a trial. The round's values are the medians of each side's

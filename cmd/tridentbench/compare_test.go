@@ -17,10 +17,10 @@ func TestNewComparison(t *testing.T) {
 	}
 	good := compareCommand{Base: "HEAD", Rounds: 2, Trident: binary, Scenario: []string{flat64, inferName(1, 1<<20)}}
 	for want, change := range map[string]func(*compareCommand){
-		"":                          func(*compareCommand) {},
-		"--rounds: must be at":      func(c *compareCommand) { c.Rounds = 0 },
-		`there is no "flat-65"; th`: func(c *compareCommand) { c.Scenario = []string{flat64, "flat-65"} },
-		"make build":                func(c *compareCommand) { c.Trident += "-none" },
+		"":                           func(*compareCommand) {},
+		"--rounds: must be at":       func(c *compareCommand) { c.Rounds = 0 },
+		`unknown scenario "flat-65"`: func(c *compareCommand) { c.Scenario = []string{flat64, "flat-65"} },
+		"make build":                 func(c *compareCommand) { c.Trident += "-none" },
 	} {
 		c := good
 		change(&c)
@@ -109,7 +109,7 @@ func TestComparisonReport(t *testing.T) {
 		"flat-64 in process: CPU µs per token       13.0   13.7   1.051  1.051..1.051  worse\n",
 		"flat-64 remote: allocations per token      4.00   4.00   1.000  1.000..1.000  same\n",
 		"worse: the whole interval is more than 3% on the bad side of 1",
-		"differ in every round, by more than 0.01 per\ntoken or 0.5 per call",
+		"differs in every round, by more than 0.01 per\ntoken or 0.5 per call",
 		"wider than 6%",
 	} {
 		if !strings.Contains(text, want) {

@@ -40,25 +40,25 @@ func figures() []figure {
 			of: ratio(flat64, colLocal, colCanned, tokenRate),
 		},
 		{
-			Name: "the same ÷ canned SSE at the same tokens a write", AtLeast: 0.6,
+			Name: "in process, 64 streams flat out: tokens/s ÷ canned SSE at the same tokens a write", AtLeast: 0.6,
 			of: ratio(flat64, colLocal, colCannedAs, tokenRate),
 		},
 		{Name: "engine loop alone, without any SSE ÷ canned SSE, one token a write", of: ratio(flat64, colEngine, colCanned, tokenRate)},
 		{Name: "engine loop alone, without any SSE ÷ canned SSE at the same tokens a write", of: ratio(flat64, colEngine, colCannedAs, tokenRate)},
 		{Name: "in process, 64 streams flat out: tokens a write", of: of(flat64, colLocal, perWrite)},
-		{Name: "the same: CPU of the whole server process a token", Unit: micros, AtMost: 4, of: of(flat64, colLocal, cpuTrident)},
+		{Name: "in process, 64 streams flat out: CPU of the whole server process a token", Unit: micros, AtMost: 4, of: of(flat64, colLocal, cpuTrident)},
 		{
 			Name: "remote, 64 streams flat out: tokens/s ÷ bare gRPC client, driver on both sides", AtLeast: 0.8,
 			of: ratio(flat64, colRemote, colRelay, tokenRate),
 		},
-		{Name: "the same ÷ bare gRPC client that has the machine for itself", of: ratio(flat64, colRemote, colBare, tokenRate)},
+		{Name: "remote, 64 streams flat out: tokens/s ÷ bare gRPC client without the driver's load", of: ratio(flat64, colRemote, colBare, tokenRate)},
 		{
-			Name: "the same: Trident's CPU a token beyond the bare client's, driver on both sides", Unit: micros, AtMost: 3,
+			Name: "remote, 64 streams flat out: Trident's CPU a token minus the bare client's, driver on both sides", Unit: micros, AtMost: 3,
 			of: beyond(colRelay),
 		},
-		{Name: "the same, beyond that of the bare client that writes nothing", Unit: micros, of: beyond(colBare)},
+		{Name: "remote, 64 streams flat out: Trident's CPU a token minus that of the bare client without HTTP", Unit: micros, of: beyond(colBare)},
 		{Name: "in process, 64 paced streams: CPU a token", Unit: micros, AtMost: 10, of: of(paced64, colLocal, cpuTrident)},
-		{Name: "the same of canned SSE alone: what the kernel takes to send a token", Unit: micros, of: of(paced64, colCanned, cpuTrident)},
+		{Name: "canned SSE, 64 paced streams: CPU a token, mostly the kernel's for sending it", Unit: micros, of: of(paced64, colCanned, cpuTrident)},
 		{
 			Name: "in process, 64 paced streams: CPU a token ÷ (engine loop + canned SSE)", AtMost: 2,
 			of: func(r round) float64 {
@@ -66,16 +66,16 @@ func figures() []figure {
 			},
 		},
 		{Name: "one stream paced at 10 ms: tokens/s, in process ÷ bare gRPC client", AtLeast: 0.95, of: ratio(paced1, colLocal, colBare, tokenRate)},
-		{Name: "the same, remote ÷ bare gRPC client", AtLeast: 0.95, of: ratio(paced1, colRemote, colBare, tokenRate)},
+		{Name: "one stream paced at 10 ms: tokens/s, remote ÷ bare gRPC client", AtLeast: 0.95, of: ratio(paced1, colRemote, colBare, tokenRate)},
 		{Name: "100 clients at 10 ms a token: requests/s streaming ÷ not streaming, in process", AtLeast: 0.95, of: streaming(colLocal)},
-		{Name: "the same, remote", AtLeast: 0.95, of: streaming(colRemote)},
+		{Name: "100 clients at 10 ms a token: requests/s streaming ÷ not streaming, remote", AtLeast: 0.95, of: streaming(colRemote)},
 		{Name: "time to first chunk, one idle client: in process ÷ bare gRPC client", AtMost: 1, of: ratio(firstToken, colLocal, colBare, first50)},
-		{Name: "the same, remote ÷ bare gRPC client", AtMost: 1.5, of: ratio(firstToken, colRemote, colBare, first50)},
-		{Name: "bare gRPC client + canned SSE, one after the other ÷ bare gRPC client: what two hops take", of: twoHops},
+		{Name: "time to first chunk, one idle client: remote ÷ bare gRPC client", AtMost: 1.5, of: ratio(firstToken, colRemote, colBare, first50)},
+		{Name: "time to first chunk, one idle client: (bare gRPC client + canned SSE) ÷ bare gRPC client, the minimum of two hops", of: twoHops},
 		{Name: "steady streaming in process: allocations a token", AtMost: 4, of: of(flat64, colLocal, allocations)},
-		{Name: "the same: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
+		{Name: "steady streaming in process: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
 		{Name: "1,024 streams paced at 50 ms: inter-token p99, in process", Unit: millis, AtMost: 100, of: of(slow1024, colLocal, gap99)},
-		{Name: "the same, remote", Unit: millis, AtMost: 100, of: of(slow1024, colRemote, gap99)},
+		{Name: "1,024 streams paced at 50 ms: inter-token p99, remote", Unit: millis, AtMost: 100, of: of(slow1024, colRemote, gap99)},
 		inferFigure(1<<10, 1, colLocalRPC, 1), inferFloor(1<<10, 1),
 		inferFigure(1<<10, 64, colLocalRPC, 1), inferFloor(1<<10, 64),
 		inferFigure(1<<20, 1, colLocalRPC, 1), inferFloor(1<<20, 1),
@@ -85,7 +85,7 @@ func figures() []figure {
 		inferFigure(1<<20, 1, colRemoteRPC, 0.45), inferFigure(1<<20, 64, colRemoteRPC, 0.45),
 		{Name: "decoupled streams, 64: tokens/s, remote ÷ tritonserver's own gRPC", AtLeast: 0.45, of: ratio(decoupled64, colRemoteRPC, colTriton, tokenRate)},
 		{Name: "memory a stream, 1,024 idle streams, in process", Unit: "KiB", AtMost: 64, of: of(idleStreams, colLocal, growth)},
-		{Name: "the same, remote", Unit: "KiB", AtMost: 64, of: of(idleStreams, colRemote, growth)},
+		{Name: "memory a stream, 1,024 idle streams, remote", Unit: "KiB", AtMost: 64, of: of(idleStreams, colRemote, growth)},
 	}
 }
 
@@ -105,7 +105,7 @@ func inferFigure(size, clients int, column string, least float64) figure {
 // tritonserver.
 func inferFloor(size, clients int) figure {
 	return figure{
-		Name: "the same of the engine behind grpc-go, without Trident's service ÷ tritonserver's own gRPC",
+		Name: fmt.Sprintf("unary calls of %d KiB, clients: %d: requests/s, engine behind grpc-go without Trident's service ÷ tritonserver's own gRPC", size>>10, clients),
 		of:   ratio(inferName(clients, size), colEngineRPC, colTriton, requestRate),
 	}
 }

@@ -125,7 +125,7 @@ func (w *worker) news(ctx context.Context, want state) (*result, error) {
 		return nil, errors.New(n.Error)
 	}
 	if n.State != want {
-		return nil, w.failed(fmt.Errorf("is %s, not %s", n.State, want))
+		return nil, w.failed(fmt.Errorf("its state is %s, not %s", n.State, want))
 	}
 	return n.Result, nil
 }
@@ -386,7 +386,7 @@ func (c *child) awaitReady(ctx context.Context, address string) error {
 		select {
 		case <-poll.C:
 		case <-c.exited:
-			return c.failed(errors.New("it has ended"))
+			return c.failed(errors.New("the process has ended"))
 		case <-ctx.Done():
 			return c.failed(fmt.Errorf("isn't ready: %w", err))
 		}

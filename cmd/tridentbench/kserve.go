@@ -89,9 +89,9 @@ func (s *echoSession) run(ctx context.Context, rec *recorder) error {
 func checkEcho(rec *recorder, want, got int, content []byte) error {
 	switch {
 	case got != want:
-		return fmt.Errorf("%d bytes came back as %d", want, got)
+		return fmt.Errorf("the response has %d bytes instead of %d", got, want)
 	case rec.sampling && !bytes.Equal(content, tensor(want)):
-		return errors.New("other bytes came back than were sent")
+		return errors.New("the response's bytes differ from those of the request")
 	}
 	return nil
 }

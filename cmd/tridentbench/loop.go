@@ -84,7 +84,7 @@ func (*engineSession) close() {}
 
 func complete(tokens, want int) error {
 	if tokens != want {
-		return fmt.Errorf("%d tokens, not %d", tokens, want)
+		return fmt.Errorf("the model sent %d tokens, not %d", tokens, want)
 	}
 	return nil
 }

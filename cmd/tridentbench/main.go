@@ -26,7 +26,7 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = errors.New("stopped")
+		err = errors.New("stopped by a signal")
 	}
 	cancel()
 	if err != nil {
@@ -38,12 +38,12 @@ func main() {
 // commandLine is the bench, and the hidden commands that it starts as child
 // processes.
 type commandLine struct {
-	Run runCommand `cmd:"" default:"withargs" help:"Measure (what happens without a command)."`
+	Run runCommand `cmd:"" default:"withargs" help:"Measure Trident beside Triton; this is the default command."`
 
-	Compare compareCommand `cmd:"" help:"Compare the trident of a commit with the one of the working tree."`
+	Compare compareCommand `cmd:"" help:"Compare the trident binary of a commit with the one of the working tree."`
 
-	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's AIPerf against the chat endpoint."`
-	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, for a peer to serve."`
+	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's benchmark AIPerf against the chat endpoint."`
+	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, as a model repository for a server of --peer."`
 
 	Driver driverCommand `cmd:"" hidden:""`
 	Engine engineCommand `cmd:"" hidden:""`
@@ -55,16 +55,16 @@ type commandLine struct {
 
 // options are the options of a run.
 type options struct {
-	Quick    bool                `help:"A few seconds of the main scenarios, to see that all works; the figures mean little."`
-	Rounds   int                 `default:"5" help:"How often each column has its turn."`
-	Limit    time.Duration       `default:"15m" help:"Begin no round that wouldn't end by then."`
-	Scenario []string            `placeholder:"NAME" help:"Only these, such as flat-64; repeatable."`
-	Trident  string              `default:"bin/trident" help:"The trident binary."`
-	JSON     string              `name:"json" placeholder:"FILE" help:"Write all measurements here."`
-	Report   string              `placeholder:"FILE" help:"Put the tables into this Markdown file, between its markers."`
-	Profile  string              `placeholder:"DIR" help:"Save CPU profiles of Trident's columns here, taken after the rounds."`
-	Peer     map[string]*url.URL `placeholder:"NAME=URL" help:"Another server of the OpenAI API that serves the bench's models (see the command models), such as http://127.0.0.1:9000/v1; repeatable."`
-	PeerPid  map[string]int      `placeholder:"NAME=PID" help:"A peer's process, for its CPU; repeatable."`
+	Quick    bool                `help:"Run the main scenarios for a few seconds to check that the bench works; the figures aren't reliable."`
+	Rounds   int                 `default:"5" help:"Number of rounds; each round measures every column of every scenario once."`
+	Limit    time.Duration       `default:"15m" help:"Time limit of the bench: a round that would exceed it isn't started."`
+	Scenario []string            `placeholder:"NAME" help:"Measure only this scenario, such as flat-64; repeatable."`
+	Trident  string              `default:"bin/trident" help:"Path of the trident binary to measure."`
+	JSON     string              `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
+	Report   string              `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
+	Profile  string              `placeholder:"DIR" help:"Folder for CPU profiles of Trident's columns, which are recorded after the rounds."`
+	Peer     map[string]*url.URL `placeholder:"NAME=URL" help:"Another server of the OpenAI API to measure, such as other=http://127.0.0.1:9000/v1; repeatable. It must serve the models that tridentbench models writes."`
+	PeerPid  map[string]int      `placeholder:"NAME=PID" help:"Process id of a server of --peer, to measure its CPU time; repeatable."`
 }
 
 type runCommand struct{ options }
@@ -80,7 +80,7 @@ func (r *runCommand) Run(ctx context.Context) error {
 }
 
 type modelsCommand struct {
-	Folder string `arg:""`
+	Folder string `arg:"" help:"Folder to write the model repository to."`
 }
 
 // Run writes a model repository.
@@ -158,7 +158,7 @@ func run(ctx context.Context, args []string) error {
 	var cli commandLine
 	parser, err := kong.New(&cli,
 		kong.Name("tridentbench"),
-		kong.Description("Measures what Trident adds to Triton. Run it from the source tree, after make setup and make build."),
+		kong.Description("Measures the time, CPU and memory that Trident adds to Triton. Run it in the source tree, after make setup and make build."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)

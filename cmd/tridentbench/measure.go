@@ -64,7 +64,7 @@ func (c *column) measure(ctx context.Context, j *job) (sample, error) {
 		return nil, err
 	}
 	if want := burst.Text(j.Tokens); j.Bytes == 0 && sum.Text != want { // echoed bytes are compared when they arrive
-		return nil, fmt.Errorf("the answer is %.100q, not %.100q", sum.Text, want)
+		return nil, fmt.Errorf("the response is %.100q, not %.100q", sum.Text, want)
 	}
 	s := sampleOf(sum)
 	s.use(before, after, float64(sum.Tokens))
@@ -195,7 +195,7 @@ func parseAllocs(profile string) (allocs, error) {
 		}
 	}
 	if math.IsNaN(a.count) || math.IsNaN(a.bytes) {
-		return allocs{}, errors.New("the profile of allocations tells no sums")
+		return allocs{}, errors.New("the allocation profile has no totals (TotalAlloc, Mallocs)")
 	}
 	return a, nil
 }

@@ -115,7 +115,7 @@ type table [][]string
 
 // figureTable returns a table of the figures with their targets.
 func (r *report) figureTable() table {
-	t := table{{"figure", "reach", "median", "min..max", ""}}
+	t := table{{"figure", "target", "median", "min..max", "result"}}
 	for i := range r.Figures {
 		f := &r.Figures[i]
 		mark, met := "", ""
@@ -224,7 +224,7 @@ func thousands(v int64) string {
 func (r *report) header() string {
 	quick := ""
 	if r.Quick {
-		quick = " This was a quick run: the figures mean little."
+		quick = " This was a quick run: the figures aren't reliable."
 	}
 	return fmt.Sprintf("%s; %d cores of %s; Trident %s; rounds: %d, in %s.%s", r.Date, r.Cores, r.Machine, r.Version, r.Rounds, r.Took, quick)
 }

@@ -35,14 +35,14 @@ func TestFigures(t *testing.T) {
 		value spread
 		met   bool
 	}{
-		"in process, 64 streams flat out: tokens/s ÷ canned SSE, one token a write": {spread{0.65, 0.6, 0.7, 2}, true},
-		"the same ÷ canned SSE at the same tokens a write":                          {spread{0.6, 0.5, 0.7, 2}, true},
-		"in process, 64 streams flat out: tokens a write":                           {spread{2, 2, 2, 2}, true},
-		"the same: CPU of the whole server process a token":                         {spread{4, 3, 5, 2}, true},
-		"memory a stream, 1,024 idle streams, in process":                           {spread{80, 80, 80, 1}, false},
+		"in process, 64 streams flat out: tokens/s ÷ canned SSE, one token a write":         {spread{0.65, 0.6, 0.7, 2}, true},
+		"in process, 64 streams flat out: tokens/s ÷ canned SSE at the same tokens a write": {spread{0.6, 0.5, 0.7, 2}, true},
+		"in process, 64 streams flat out: tokens a write":                                   {spread{2, 2, 2, 2}, true},
+		"in process, 64 streams flat out: CPU of the whole server process a token":          {spread{4, 3, 5, 2}, true},
+		"memory a stream, 1,024 idle streams, in process":                                   {spread{80, 80, 80, 1}, false},
 	}
 	if len(r.Figures) != len(want) {
-		t.Errorf("%d figures of what was measured, not %d", len(r.Figures), len(want))
+		t.Errorf("the report has %d figures, not %d", len(r.Figures), len(want))
 	}
 	for _, f := range r.Figures {
 		w, ok := want[f.Name]
@@ -61,7 +61,7 @@ func TestFiguresKnowTheScenarios(t *testing.T) {
 		f.of(func(name, column, _ string) float64 {
 			i := slices.IndexFunc(all, func(s scenario) bool { return s.name == name })
 			if i < 0 || !slices.Contains(all[i].columns, column) {
-				t.Errorf("%s: %s of %s isn't measured", f.Name, column, name)
+				t.Errorf("%s: no scenario measures the column %s of %s", f.Name, column, name)
 			}
 			return 1
 		})

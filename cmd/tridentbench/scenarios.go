@@ -45,11 +45,11 @@ func scenarios() []scenario {
 	latency := []string{colEngine, colLocal, colBare, colRemote, colCanned}
 	list := []scenario{
 		{
-			name: idleStreams, title: "1,024 streams that wait for their next token", columns: trident, once: true,
+			name: idleStreams, title: "1,024 idle streams that wait for their next token", columns: trident, once: true,
 			job: job{Model: idleModel, Streams: 1024, Requests: 1024, Tokens: 1000, Hold: true},
 		},
 		{
-			name: firstToken, title: "one client that was idle", columns: latency, quick: true,
+			name: firstToken, title: "one client that pauses between its requests", columns: latency, quick: true,
 			job: job{Model: "burst", Streams: 1, Requests: 300, Tokens: 8, Pause: 3 * time.Millisecond},
 		},
 	}
@@ -68,7 +68,7 @@ func scenarios() []scenario {
 	whole.Whole = true
 	return append(list,
 		scenario{name: clientsParts, title: "100 clients that stream, a token each 10 ms", columns: trident, job: clients},
-		scenario{name: clientsWhole, title: "the same 100 clients, not streaming", columns: trident, job: whole},
+		scenario{name: clientsWhole, title: "100 clients that don't stream, a token each 10 ms", columns: trident, job: whole},
 		scenario{
 			name: python64, title: "64 streams of a model in Triton's python backend", columns: []string{colEngine, colLocal, colBare, colRemote},
 			job: job{Model: "python", Streams: 64, Requests: 64, Tokens: 200},

@@ -38,10 +38,10 @@ func work(ctx context.Context, from source, in io.Reader, out io.Writer) error {
 		if err := w.in.Decode(&next); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("read an order: %w", err)
+			return fmt.Errorf("read a command from standard input: %w", err)
 		}
 		if next.Job == nil {
-			return errors.New("an order without a job")
+			return errors.New("a command on standard input has no job")
 		}
 		sum, err := w.do(ctx, next.Job)
 		last := news{State: stateDone, Result: sum}
@@ -144,7 +144,7 @@ func (w *runner) hold(ctx context.Context, sessions []session, streams []*record
 		running.Go(func() {
 			defer told() // a failed stream must not block the others
 			if err := s.run(ctx, streams[i]); ctx.Err() == nil {
-				err = fmt.Errorf("a stream that was to wait has ended: %w", err)
+				err = fmt.Errorf("a stream of a job with hold has ended early: %w", err)
 				failed.Store(&err)
 			}
 		})

@@ -196,7 +196,7 @@ func TestFailures(t *testing.T) {
 	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	c := converse(t, driver{})
 	defer c.end()
-	for want, handler := range map[string]http.HandlerFunc{"1 tokens, not 5": short, "status 404: no such model": refuse, "after 0 tokens: EOF": hangUp} {
+	for want, handler := range map[string]http.HandlerFunc{"the response has 1 tokens, not 5": short, "status 404: no such model": refuse, "after 0 tokens: EOF": hangUp} {
 		for _, hold := range []bool{false, true} {
 			server := httptest.NewServer(handler)
 			c.tell(order{Job: &job{Address: server.Listener.Addr().String(), Path: "/", Streams: 2, Requests: 2, Tokens: 5, Hold: hold}})
@@ -219,7 +219,7 @@ func TestFailures(t *testing.T) {
 	_ = closed.Close()
 	c.tell(order{Job: &job{Address: closed.Addr().String(), Streams: 1, Requests: 1}})
 	if done := c.expect(stateDone); !strings.Contains(done.Error, "refused") {
-		t.Errorf("nobody listens: %+v", done)
+		t.Errorf("a request to a closed port: %+v", done)
 	}
 }
 

@@ -38,9 +38,9 @@ func check(path, goarch, newest string) (glibc string, err error) {
 	}
 	switch {
 	case glibc == "":
-		return "", fmt.Errorf("%s needs no glibc: it has no engine for Triton in its process", path)
+		return "", fmt.Errorf("%s doesn't need glibc, so it lacks the in-process engine: build it with cgo", path)
 	case compare(glibc, newest) > 0:
-		return "", fmt.Errorf("%s needs glibc %s, for %s, and %s at most is allowed", path, glibc, of, newest)
+		return "", fmt.Errorf("%s needs glibc %s for the symbol %s, but %s is the newest allowed version", path, glibc, of, newest)
 	}
 	return glibc, nil
 }
@@ -84,9 +84,9 @@ func stamp(ctx context.Context, path, goarch, version string) (said string, err 
 		return "", err
 	}
 	if !bytes.Contains(all, []byte(version)) {
-		return "", fmt.Errorf("the version %s isn't in %s", version, path)
+		return "", fmt.Errorf("%[2]s doesn't contain the version %[1]s", version, path)
 	}
-	return "has the version, not run", nil
+	return "contains the version; not run on this machine", nil
 }
 
 func runs(cmd *exec.Cmd, version string) (string, error) {
@@ -97,8 +97,8 @@ func runs(cmd *exec.Cmd, version string) (string, error) {
 		return "", err
 	}
 	words := strings.Fields(string(text))
-	if len(words) < 2 || words[0] != "trident" || words[1] != version || !strings.Contains(string(text), "local (Triton in this process)") {
-		return "", fmt.Errorf("%s says %q, which isn't version %s with both engines", cmd, text, version)
+	if len(words) < 2 || words[0] != "trident" || words[1] != version || !strings.Contains(string(text), "local (in-process Triton)") {
+		return "", fmt.Errorf("%s prints %q, which isn't version %s with both engines", cmd, text, version)
 	}
 	return "run: " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), nil
 }

@@ -31,10 +31,10 @@ func main() {
 
 // options are the options of a release.
 type options struct {
-	Version string `required:"" help:"What trident version prints, and archives are named by."`
-	Zig     string `default:".venv-release/bin/python -m ziglang" help:"The Zig whose C compiler links against an old glibc for any architecture."`
-	Out     string `default:"dist" help:"Folder of the archives."`
-	Epoch   int64  `env:"SOURCE_DATE_EPOCH" help:"Time of all files, in seconds since 1970; that of the last commit unless set."`
+	Version string `required:"" help:"Version that trident version prints and that the archives' names contain."`
+	Zig     string `default:".venv-release/bin/python -m ziglang" help:"Command of the Zig compiler, which links C code against an old glibc for each architecture."`
+	Out     string `default:"dist" help:"Folder to write the archives and their checksums to."`
+	Epoch   int64  `env:"SOURCE_DATE_EPOCH" help:"Modification time of all files in the archives, in seconds since 1970. Default: the time of the last commit."`
 }
 
 // target is a platform, by its names in Go and in Zig.
@@ -48,7 +48,7 @@ const newestGLIBC = "2.34"
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	var o options
-	parser, err := kong.New(&o, kong.Name("tridentrelease"), kong.Description("Makes the archives of a release. Run it at the top of the source tree, by make release."))
+	parser, err := kong.New(&o, kong.Name("tridentrelease"), kong.Description("Builds the archives of a release. Run it in the root of the source tree, with make release."))
 	if err != nil {
 		return err
 	}

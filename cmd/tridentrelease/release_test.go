@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	for _, row := range []struct{ name, path, goarch, newest, want string }{
-		{"newer than allowed", program, runtime.GOARCH, "2.1.9", "needs glibc " + glibc + ", for "},
+		{"newer than allowed", program, runtime.GOARCH, "2.1.9", "needs glibc " + glibc + " for the symbol "},
 		{"another architecture", program, other, "99", "is for EM_"},
 		{"no program", "release_test.go", runtime.GOARCH, "99", "bad magic"},
 	} {
@@ -109,9 +109,9 @@ func TestCompare(t *testing.T) {
 // TestStamp uses programs that stand in for Trident.
 func TestStamp(t *testing.T) {
 	for _, row := range []struct{ name, says, want string }{
-		{"as it must", "trident v1.2.3\nengines: remote, local (Triton in this process)", ""},
-		{"without a version", "trident dev\nengines: remote, local (Triton in this process)", "isn't version v1.2.3"},
-		{"without an engine", "trident v1.2.3\nengines: remote, no local one", "isn't version v1.2.3 with both engines"},
+		{"as it must", "trident v1.2.3\nengines: remote, local (in-process Triton)", ""},
+		{"without a version", "trident dev\nengines: remote, local (in-process Triton)", "isn't version v1.2.3"},
+		{"without an engine", "trident v1.2.3\nengines: remote, no local engine", "isn't version v1.2.3 with both engines"},
 		{"nothing", "", "isn't version v1.2.3"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -157,8 +157,8 @@ func TestToolchain(t *testing.T) {
 		{"fetched", `case "$GOTOOLCHAIN" in ` + pinned + `) echo ` + pinned + `;; *) echo go1.26.8;; esac`, pinned, ""},
 		{"there already", "echo " + pinned, pinned, ""},
 		{"newer", "echo go1.26.99", "go1.26.99", ""},
-		{"out of reach", `case "$GOTOOLCHAIN" in ` + pinned + `) echo 'toolchain not available' >&2; exit 1;; *) echo go1.26.8;; esac`, "", "could not fetch it: let GOPROXY reach a module proxy"},
-		{"not exchanged", "echo go1.26.8", "", "the go command took go1.26.8"},
+		{"out of reach", `case "$GOTOOLCHAIN" in ` + pinned + `) echo 'toolchain not available' >&2; exit 1;; *) echo go1.26.8;; esac`, "", "can't fetch it: set GOPROXY to a module proxy"},
+		{"not exchanged", "echo go1.26.8", "", "the go command uses go1.26.8"},
 		{"broken", "echo no such thing >&2; exit 2", "", "no such thing"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -36,10 +36,10 @@ func toolchain(ctx context.Context) (string, error) {
 	cmd.Env = environment(chosen)
 	got, err := goversion(cmd)
 	if err != nil {
-		return "", fmt.Errorf("releases are built with %s, for its fixes, and %s could not fetch it: let GOPROXY reach a module proxy, or install that Go: %w", chosen, running, err)
+		return "", fmt.Errorf("releases are built with %s, for its fixes, but %s can't fetch it: set GOPROXY to a module proxy, or install that Go: %w", chosen, running, err)
 	}
 	if got != chosen {
-		return "", fmt.Errorf("releases are built with %s, for its fixes, and the go command took %s", chosen, got)
+		return "", fmt.Errorf("releases are built with %s, for its fixes, but the go command uses %s", chosen, got)
 	}
 	return chosen, nil
 }

@@ -188,7 +188,7 @@ func promtool(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Skip("no promtool: make setup-test installs it where it can")
+		t.Skip("promtool is missing: make setup-test installs it if apt-get works")
 	}
 	return path
 }

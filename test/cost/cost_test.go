@@ -148,8 +148,8 @@ func TestPlanted(t *testing.T) {
 	m := planted(t)
 	for _, test := range []struct{ path, want string }{
 		{"/linear", ""},
-		{"/quadratic", "takes more than 6 times the CPU of a quarter of it"},
-		{"/hoarding", "MiB, more than 32."},
+		{"/quadratic", "takes more than 6 times the CPU time of a quarter of its size"},
+		{"/hoarding", "MiB of memory, more than 32."},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			of := &target{
@@ -188,16 +188,16 @@ func TestJudge(t *testing.T) {
 		{"more than six times of what bytes take", []*step{at(time.Millisecond, 0), at(16*time.Millisecond, 0)}, ""},
 		{"more than six times of little", []*step{at(100*time.Microsecond, 0), at(5*time.Millisecond, 0)}, ""},
 		{"half a second", []*step{at(500*time.Millisecond, 0)}, ""},
-		{"more than half a second", []*step{at(501*time.Millisecond, 0)}, "501ms of CPU, more than 500ms"},
+		{"more than half a second", []*step{at(501*time.Millisecond, 0)}, "501ms of CPU time, more than 500ms"},
 		{"half a second before the model", []*step{{decoded: 1 << 20, cpu: time.Second, planned: 500 * time.Millisecond, answer: answer{ok: true}}}, ""},
-		{"more before the model", []*step{{decoded: 1 << 20, cpu: time.Second, planned: 501 * time.Millisecond, answer: answer{ok: true}}}, "501ms of CPU, more than 500ms"},
-		{"no place", []*step{{answer: refused("503 {}")}}, "is refused before it is read"},
-		{"no place by gRPC", []*step{{answer: refused("14 the server is short of memory")}}, "is refused before it is read"},
-		{"no place by Connect", []*step{{answer: refused(`{"code":"unavailable"}`)}}, "is refused before it is read"},
+		{"more before the model", []*step{{decoded: 1 << 20, cpu: time.Second, planned: 501 * time.Millisecond, answer: answer{ok: true}}}, "501ms of CPU time, more than 500ms"},
+		{"no place", []*step{{answer: refused("503 {}")}}, "is refused before its body is read"},
+		{"no place by gRPC", []*step{{answer: refused("14 the server is short of memory")}}, "is refused before its body is read"},
+		{"no place by Connect", []*step{{answer: refused(`{"code":"unavailable"}`)}}, "is refused before its body is read"},
 		{"refused for its content", []*step{{answer: refused("400 {}")}, {answer: refused("3 no")}, {answer: refused(`{"code":"invalid_argument"}`)}}, ""},
 		{"memory", []*step{at(0, 42<<20)}, ""},
 		{"more memory", []*step{at(0, 42<<20+1)}, "more than 42.0 MiB"},
-		{"no answer", []*step{{answer: answer{none: true, text: "no answer"}}}, "isn't answered"},
+		{"no answer", []*step{{answer: answer{none: true, text: "no answer"}}}, "gets no response"},
 	} {
 		found := strings.Join(judge(test.steps), "\n")
 		if (found == "") != (test.want == "") || !strings.Contains(found, test.want) {

@@ -99,19 +99,19 @@ func judge(steps []*step) []string {
 	var found []string
 	for i, s := range steps {
 		if s.answer.none {
-			found = append(found, fmt.Sprintf("isn't answered within %s: %s", answerLimit, s))
+			found = append(found, fmt.Sprintf("gets no response within %s: %s", answerLimit, s))
 		}
 		if s.answer.unread {
-			found = append(found, fmt.Sprintf("is refused before it is read: %s", s))
+			found = append(found, fmt.Sprintf("is refused before its body is read: %s", s))
 		}
 		if s.before() > mostCPU {
-			found = append(found, fmt.Sprintf("takes %s of CPU, more than %s: %s", s.before().Round(time.Millisecond), mostCPU, s))
+			found = append(found, fmt.Sprintf("takes %s of CPU time, more than %s: %s", s.before().Round(time.Millisecond), mostCPU, s))
 		}
 		if steep(steps, i) {
-			found = append(found, fmt.Sprintf("takes more than %d times the CPU of a quarter of it: %s, before %s", stepTimes, s, steps[i-1]))
+			found = append(found, fmt.Sprintf("takes more than %d times the CPU time of a quarter of its size: %s; the quarter: %s", stepTimes, s, steps[i-1]))
 		}
 		if s.memory > s.memoryBound() {
-			found = append(found, fmt.Sprintf("takes %s, more than %s: %s", size(s.memory), size(s.memoryBound()), s))
+			found = append(found, fmt.Sprintf("takes %s of memory, more than %s: %s", size(s.memory), size(s.memoryBound()), s))
 		}
 	}
 	return found

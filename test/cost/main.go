@@ -37,14 +37,14 @@ func main() {
 // options are the options of a run.
 type options struct {
 	Only  string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
-	All   bool   `help:"Fill fields in all ways, and up to half of the largest body beyond what readers take; takes an hour."`
-	Steps bool   `help:"Write the cost of each size."`
+	All   bool   `help:"Fill fields in all ways and, beyond the readers' limits, up to half of the maximum body size; takes an hour."`
+	Steps bool   `help:"Print the cost of each size of a request."`
 	List  bool   `help:"List the requests and measure nothing."`
 }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	var o options
-	parser, err := kong.New(&o, kong.Name("cost"), kong.Description("Measures what hostile requests cost. Run it from the source tree, after make setup-test."))
+	parser, err := kong.New(&o, kong.Name("cost"), kong.Description("Measures the CPU time and memory that hostile requests cost. Run it in the source tree, after make setup-test."))
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (p *process) rest(ctx context.Context) (time.Duration, error) {
 	}
 	for calm := 0; calm < calmChecks; {
 		if err := pause.For(ctx, restPause); err != nil {
-			return 0, fmt.Errorf("process %d still works %s after the answer: %w", p.pid, restLimit, err)
+			return 0, fmt.Errorf("process %d still uses CPU %s after the response: %w", p.pid, restLimit, err)
 		}
 		now, err := p.cpu()
 		if err != nil {

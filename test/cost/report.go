@@ -74,12 +74,12 @@ func (r *report) end() error {
 	for _, c := range r.courses {
 		steps += len(c.steps)
 	}
-	r.printf("%.0f s: %d fillings of fields, %d sizes and encodings, %d requests; CPU time of the tridents %.0f s\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, r.sent, r.used.Seconds())
+	r.printf("%.0f s: %d kinds of requests, %d sizes and encodings, %d requests; CPU time of all trident processes: %.0f s\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, r.sent, r.used.Seconds())
 	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.worst().cpu - a.worst().cpu) })
 	for _, c := range r.courses[:min(dearest, len(r.courses))] {
 		r.printf("%8s  %s: %s\n", c.worst().cpu.Round(100*time.Microsecond), c, c.worst())
 	}
-	r.printf("\nThe most memory beside ten times the bytes:\n")
+	r.printf("\nThe most memory beyond ten times the body size:\n")
 	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.excess() - a.excess()) })
 	for _, c := range r.courses[:min(dearest, len(r.courses))] {
 		r.printf("%10s  %s: %s\n", size(c.excess()), c, c.greatest())
@@ -88,7 +88,7 @@ func (r *report) end() error {
 		return r.failed
 	}
 	if len(r.found) > 0 {
-		return fmt.Errorf("%d costs are beyond their bounds, the first: %s", len(r.found), r.found[0])
+		return fmt.Errorf("%d costs exceed their bounds; the first one: %s", len(r.found), r.found[0])
 	}
 	return nil
 }

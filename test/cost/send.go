@@ -242,7 +242,7 @@ func endOfStream(text []byte) (answer, error) {
 		}
 		return refused(string(end.Error)), nil
 	}
-	return answer{}, fmt.Errorf("the stream has no end: %w", io.ErrUnexpectedEOF)
+	return answer{}, fmt.Errorf("the stream has no end-of-stream message: %w", io.ErrUnexpectedEOF)
 }
 
 func cut(text string) string {

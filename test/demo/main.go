@@ -23,9 +23,9 @@ import (
 )
 
 func main() {
-	port := flag.Int("port", 9000, "port of the OpenAI API on 127.0.0.1")
-	models := flag.String("models", "models", "model repository")
-	trident := flag.String("trident", "bin/trident", "the trident binary")
+	port := flag.Int("port", 9000, "TCP port of the OpenAI API on 127.0.0.1")
+	models := flag.String("models", "models", "folder of the model repository to serve")
+	trident := flag.String("trident", "bin/trident", "path of the trident binary")
 	flag.Parse()
 	// A terminal sends an interrupt to the whole process group. Trident has its own group, so that
 	// it gets the signal only once, from this program.
@@ -82,7 +82,7 @@ func (d demo) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil // stopped during the start
 		}
-		return errors.Join(fmt.Errorf("%w; the lines above say why", err), failed)
+		return errors.Join(fmt.Errorf("%w; see the log lines above for the cause", err), failed)
 	case err := <-exited:
 		return ended(err)
 	}
@@ -106,7 +106,7 @@ func ended(err error) error {
 func (d demo) checkPort(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.address())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d is in use: stop the program that holds it, or choose another with make run PORT=%d", d.port, d.port+1)
+		return fmt.Errorf("port %d is in use: stop the program that uses it, or choose another port with make run PORT=%d", d.port, d.port+1)
 	}
 	if err != nil {
 		return err

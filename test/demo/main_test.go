@@ -98,7 +98,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "Trident doesn't become ready", health: "not yet", patience: 300 * time.Millisecond,
-			want: []string{"trident wasn't ready after 300ms", "the lines above say why", "exit status 1"},
+			want: []string{"trident wasn't ready after 300ms", "see the log lines above for the cause", "exit status 1"},
 		},
 		{
 			name: "Trident ends", health: "ready",

@@ -166,11 +166,11 @@ func TestCachedEnvironments(t *testing.T) {
 	both.Wait()
 	all := outs[0] + outs[1]
 	if err := errors.Join(errs[:]...); err != nil || strings.Count(all, ".venv: installed") != 1 || strings.Count(all, ".venv: from the cache") != 1 {
-		t.Fatalf("%v; they printed\n%s", err, all)
+		t.Fatalf("%v; the setups printed\n%s", err, all)
 	}
 	first := clones[0].environment(t)
 	if second := clones[1].environment(t); first != second || filepath.Dir(first) != filepath.Join(cache, "venv") {
-		t.Fatalf("the environments are %s and %s", first, second)
+		t.Fatalf("the two clones have the environments %s and %s", first, second)
 	}
 	clones[0].want(t, ".venv: up to date", "setup.sh")
 	if out, err := exec.CommandContext(t.Context(), filepath.Join(clones[1].dir, ".venv", "bin", "python"), "-c", "import greeting; print(greeting.hello)").CombinedOutput(); err != nil || string(out) != "hello\n" {
@@ -182,7 +182,7 @@ func TestCachedEnvironments(t *testing.T) {
 	clones[0].want(t, "downloaded 0 packages, 0 MB, and took 1 from the cache", "setup.sh")
 	changed := clones[0].environment(t)
 	if changed == first {
-		t.Error("changed requirements have the environment of the old ones")
+		t.Error("an environment is reused although its requirements changed")
 	}
 
 	// Unused entries are removed after some time; used entries stay.
@@ -254,7 +254,7 @@ func TestCachedModules(t *testing.T) {
 	}
 	cache := filepath.Join(t.TempDir(), "cache")
 	var installed []fs.FileInfo
-	for i, text := range []string{"page: installed in", "page: from the cache"} {
+	for i, text := range []string{"page: installed in", "page: taken from the cache"} {
 		c := newClone(t, cache, t.TempDir())
 		writePage(t, c, fmt.Sprintf("module.exports = 'client %d'", i))
 		c.want(t, text, "npm-ci.sh", "page")

@@ -89,7 +89,7 @@ func TestUnit(t *testing.T) {
 	quiet(t, systemd, "verify", "--man=no", path)
 	for _, setting := range []string{"KillMode=control-group", "LimitMEMLOCK=infinity", "LimitNOFILE=65536"} {
 		if !strings.Contains(string(text), "\n"+setting+"\n") {
-			t.Errorf("it lacks %s", setting)
+			t.Errorf("the file lacks %s", setting)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestCompose(t *testing.T) {
 		t.Errorf("triton has %d bytes of shared memory, and limits %v", triton.ShmSize, triton.Ulimits)
 	}
 	if grace := time.Duration(*trident.StopGracePeriod); grace < 40*time.Second {
-		t.Errorf("trident gets %s to stop", grace)
+		t.Errorf("the stop timeout of trident is %s", grace)
 	}
 	for name, service := range p.Services {
 		if service.Restart != types.RestartPolicyUnlessStopped {
@@ -131,7 +131,7 @@ func TestCompose(t *testing.T) {
 			}
 		}
 		if service.Build != nil && !exists(t, filepath.Join(service.Build.Context, service.Build.Dockerfile)) {
-			t.Errorf("%s is built by %s, which isn't there", name, service.Build.Dockerfile)
+			t.Errorf("the service %s is built by %s, which doesn't exist", name, service.Build.Dockerfile)
 		}
 	}
 	if _, err := project(t, ""); err == nil || !strings.Contains(err.Error(), "the folder of the model repository") {
@@ -152,7 +152,7 @@ func TestMounts(t *testing.T) {
 					t.Skipf("this source tree has no %s", filepath.Dir(volume.Source))
 				}
 				if volume.Type == types.VolumeTypeBind && !exists(t, volume.Source) {
-					t.Errorf("%s isn't there", volume.Source)
+					t.Errorf("%s doesn't exist", volume.Source)
 				}
 			})
 		}

@@ -38,7 +38,7 @@ func TestPlayground(t *testing.T) {
 	t.Run("parts", func(t *testing.T) { runNode(t, dir, nil, "test/pure.test.ts") })
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("there is no chromium to use it in: apt-get install chromium")
+		t.Skip("chromium is missing, which the test uses as browser: apt-get install chromium")
 	}
 	out := t.TempDir()
 	elsewhere := otherOrigin(t)

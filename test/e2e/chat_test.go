@@ -46,13 +46,13 @@ func TestChatStream(t *testing.T) {
 		if contents == 1 && !inProcess() {
 			generated = s.tokensMade(t) - before
 			if running := s.metric(t, generationsInProgress); running != 1 || generated >= tokens {
-				t.Errorf("at the first text %v of %d tokens were made and %v generations ran: it didn't come while the model worked",
+				t.Errorf("when the first text arrived, %v of %d tokens were generated and %v generations ran: the text didn't arrive during the generation",
 					generated, tokens, running)
 			}
 		}
 	}
 	if contents < tokens/2 || events.reads.count < tokens/4 {
-		t.Errorf("%d tokens came in %d events and %d reads: not one by one", tokens, contents, events.reads.count)
+		t.Errorf("%d tokens arrived in %d events and %d reads, not one by one", tokens, contents, events.reads.count)
 	}
 	if made := s.tokensMade(t) - before; made != tokens && !inProcess() {
 		t.Errorf("the model counts %v tokens, want %d", made, tokens)
@@ -63,7 +63,7 @@ func TestChatStream(t *testing.T) {
 	}
 	for _, c := range all {
 		if c.Usage != nil {
-			t.Errorf("usage %s though it wasn't asked for", c.Usage)
+			t.Errorf("usage %s, although the request doesn't ask for it", c.Usage)
 		}
 	}
 }
@@ -77,20 +77,20 @@ func checkChunks(t *testing.T, all []chunk, n int) []string {
 		t.Fatal("no chunks")
 	}
 	if first := all[0]; !strings.HasPrefix(first.ID, "chatcmpl-") || first.Model != "chat" || first.Created == 0 {
-		t.Errorf("the first chunk is by %q of %q at %d", first.ID, first.Model, first.Created)
+		t.Errorf("the first chunk has id %q, model %q, created %d", first.ID, first.Model, first.Created)
 	}
 	texts, finished, begun := make([]string, n), make([]bool, n), make([]bool, n)
 	for _, c := range all {
 		if c.ID != all[0].ID || c.Created != all[0].Created || c.Model != all[0].Model {
-			t.Errorf("chunk %q of %d by %s differs from the first", c.ID, c.Created, c.Model)
+			t.Errorf("chunk with id %q, created %d and model %s differs from the first chunk", c.ID, c.Created, c.Model)
 		}
 		for _, choice := range c.Choices {
 			i := choice.Index
 			if hasRole := choice.Delta.Role != ""; hasRole == begun[i] {
-				t.Errorf("choice %d: role in a chunk: %v, begun: %v", i, hasRole, begun[i])
+				t.Errorf("choice %d: chunk with a role: %v, choice has already started: %v", i, hasRole, begun[i])
 			}
 			if finished[i] {
-				t.Errorf("choice %d goes on after its finish_reason: %+v", i, choice)
+				t.Errorf("choice %d continues after its finish_reason: %+v", i, choice)
 			}
 			if !utf8.ValidString(choice.Delta.Content) || strings.ContainsRune(choice.Delta.Content, utf8.RuneError) {
 				t.Errorf("choice %d: a character was cut: %q", i, choice.Delta.Content)
@@ -202,7 +202,7 @@ func TestChat(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			whole := s.chat(t, test.body)
 			if len(whole.Choices) != test.n || !strings.HasPrefix(whole.ID, "chatcmpl-") || whole.Model != "chat" {
-				t.Fatalf("%d choices by %q of %q", len(whole.Choices), whole.ID, whole.Model)
+				t.Fatalf("%d choices, id %q, model %q", len(whole.Choices), whole.ID, whole.Model)
 			}
 			if test.tokens > 0 && whole.Usage.Completion != test.tokens {
 				t.Errorf("%d completion tokens, want %d", whole.Usage.Completion, test.tokens)
@@ -261,7 +261,7 @@ func person(t *testing.T, text string) {
 		Age  int
 	}
 	if err := json.Unmarshal([]byte(text), &p); err != nil || (p.Name != "Ada" && p.Name != "Bob") || p.Age < 1 || p.Age > 99 {
-		t.Errorf("%q is not what the schema says: %v", text, err)
+		t.Errorf("%q doesn't match the schema: %v", text, err)
 	}
 }
 

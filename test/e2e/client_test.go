@@ -70,7 +70,7 @@ func parseError(t *testing.T, body []byte) wireError {
 		}
 	}
 	if len(e.Error) != 4 || e.Error["message"] == nil || *e.Error["message"] == "" || e.Error["type"] == nil {
-		t.Fatalf("not an error object of OpenAI's: %s", body)
+		t.Fatalf("not an error object of the OpenAI API: %s", body)
 	}
 	return wireError{e.Error["message"], e.Error["type"], e.Error["param"], e.Error["code"]}
 }

@@ -69,7 +69,7 @@ func checkTypedChat(t *testing.T, client tridentv1connect.ChatServiceClient) {
 			t.Errorf("choice %d: %v", i, c)
 		}
 		if c.GetFinishReason() != tridentv1.FinishReason_FINISH_REASON_LENGTH {
-			t.Errorf("choice %d ended by %s", i, c.GetFinishReason())
+			t.Errorf("choice %d has finish reason %s", i, c.GetFinishReason())
 		}
 	}
 	if u := answer.GetUsage(); u.GetCompletionTokens() != 10 || u.GetPromptTokens() < 10 {

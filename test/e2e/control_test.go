@@ -176,7 +176,7 @@ func TestModelsFail(t *testing.T) {
 		}
 		for _, words := range []string{"model one: load failed", "model two: load failed", "trident: a model can't be loaded at start (--exit-on-error)"} {
 			if !strings.Contains(string(out), words) {
-				t.Errorf("%q isn't in\n%s", words, out)
+				t.Errorf("no %q in\n%s", words, out)
 			}
 		}
 	})

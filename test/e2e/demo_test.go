@@ -47,7 +47,7 @@ func startDemo(t *testing.T, models string, variables ...string) *demo {
 	}()
 	t.Cleanup(func() {
 		for _, p := range d.processes(t) {
-			t.Errorf("left over and killed: %s", p)
+			t.Errorf("a process was left over and killed: %s", p)
 			_ = syscall.Kill(p.id, syscall.SIGKILL)
 		}
 	})
@@ -126,10 +126,10 @@ func TestDemo(t *testing.T) {
 		}
 		s.embed(t, "Hello.", nil)
 		if n := len(d.processes(t)); n < 4 {
-			t.Errorf("%d processes are known by their mark, want demo, trident and its two models: the check below would be void", n)
+			t.Errorf("%d processes have the mark, want 4 (demo, trident and its two models): the checks below would test nothing", n)
 		}
 		if left := d.sharedMemory(t); len(left) == 0 {
-			t.Error("the models have no shared memory of the name that is looked for below")
+			t.Error("the models have no shared memory with the name that the checks below search for")
 		}
 		// Few tokens: the whole response must fit into the demo's shutdown timeout, even on a busy
 		// machine.
@@ -138,7 +138,7 @@ func TestDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if data := <-last; string(data) != "[DONE]" {
-			t.Errorf("the answer under way ended with %s", data)
+			t.Errorf("the response in progress ended with %s", data)
 		}
 		d.checkStopped(t)
 	})

@@ -368,7 +368,7 @@ func TestDemoTokenizer(t *testing.T) {
 	}
 	kept, err := os.ReadFile(filepath.Join(root(t), "models", "chat", "tokenizer", "tokenizer.json"))
 	if err != nil || !bytes.Equal(made, kept) {
-		t.Errorf("tokenizer.json isn't what tools/gguf-tokenizer.py makes of the weights: %v", err)
+		t.Errorf("tokenizer.json differs from the output of tools/gguf-tokenizer.py for the weights: %v", err)
 	}
 	var file struct {
 		AddedTokens []struct{ Content string } `json:"added_tokens"`
@@ -384,14 +384,14 @@ func TestDemoTokenizer(t *testing.T) {
 	}
 	slices.Sort(special)
 	if !slices.Equal(shown, special) {
-		t.Errorf("sampling.py knows the special tokens %q, the tokenizer %q", shown, special)
+		t.Errorf("sampling.py has the special tokens %q, but the tokenizer has %q", shown, special)
 	}
 	s := serving(t)
 	texts := demoTexts(t)
 	for i, want := range llamaCPP[[][]int](t, "tokens", texts) {
 		got := decode[struct{ Tokens []int }](t, s.post(t, "/v1/tokenize", object{"model": "chat", "prompt": texts[i]}).want(t, http.StatusOK)).Tokens
 		if !slices.Equal(got, want) {
-			t.Fatalf("%.200q: %d tokens, llama.cpp has %d; they differ at %d", texts[i], len(got), len(want), differAt(got, want))
+			t.Fatalf("%.200q: Trident has %d tokens and llama.cpp %d; the first difference is at %d", texts[i], len(got), len(want), differAt(got, want))
 		}
 	}
 }
@@ -452,7 +452,7 @@ func TestDemoTokens(t *testing.T) {
 			Count  int
 		}](t, s.post(t, "/v1/tokenize", object{"model": "chat", "prompt": text}).want(t, http.StatusOK))
 		if back := decode[struct{ Prompt string }](t, s.post(t, "/v1/detokenize", object{"model": "chat", "tokens": ids.Tokens}).want(t, http.StatusOK)); back.Prompt != text || ids.Count == 0 {
-			t.Errorf("%q came back as %q of %d tokens", text, back.Prompt, ids.Count)
+			t.Errorf("the round trip of %q returned %q with %d tokens", text, back.Prompt, ids.Count)
 		}
 		for _, prompt := range []any{text, ids.Tokens} {
 			if whole := decode[struct{ Usage usage }](t, s.post(t, "/v1/completions", object{"model": "chat", "prompt": prompt, "max_tokens": 1}).want(t, http.StatusOK)); whole.Usage.Prompt != ids.Count {
@@ -463,7 +463,7 @@ func TestDemoTokens(t *testing.T) {
 	chat := ask("How many tokens are 123 words?", "max_tokens", 1)
 	count := decode[struct{ Count int }](t, s.post(t, "/v1/tokenize", chat).want(t, http.StatusOK)).Count
 	if got := s.chat(t, chat).Usage.Prompt; got != count || count == 0 {
-		t.Errorf("a chat of %d tokens by its tokenizer has %d by its usage", count, got)
+		t.Errorf("a chat has %d tokens by its tokenizer, but %d in usage", count, got)
 	}
 }
 

@@ -89,10 +89,10 @@ func TestEmbeddings(t *testing.T) {
 		}
 	}
 	if near, far := dot(vectors[0], vectors[1]), dot(vectors[0], vectors[2]); near < far+0.3 {
-		t.Errorf("cats are %v alike, a cat and the stock market %v", near, far)
+		t.Errorf("the similarity of the cat sentences is %v, that of a cat and the stock market %v", near, far)
 	}
 	if near, far := dot(vectors[2], vectors[3]), dot(vectors[1], vectors[3]); near < far+0.3 {
-		t.Errorf("markets are %v alike, a kitten and a market %v", near, far)
+		t.Errorf("the similarity of the market sentences is %v, that of a kitten and a market %v", near, far)
 	}
 
 	t.Run("base64", func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestTritonDies(t *testing.T) {
 	models.server.Kill()
 	data := <-last
 	if took := time.Since(killed); took > failLimit {
-		t.Errorf("the stream ended %s after the server", took)
+		t.Errorf("the stream ended %s after the tritonserver", took)
 	}
 	if e := parseError(t, data); text(e.Type) != "server_error" || text(e.Code) != "engine_unavailable" {
 		t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
@@ -49,7 +49,7 @@ func TestTritonDies(t *testing.T) {
 	checkDown(t, s)
 	for _, line := range s.log.since(mark) {
 		if line["msg"] == "request" && line["path"] == "/v1/chat/completions" && line["error"] == nil {
-			t.Errorf("the line of a request that failed has no error: %v", line)
+			t.Errorf("the log line of a failed request has no error: %v", line)
 		}
 	}
 
@@ -64,7 +64,7 @@ func TestTritonDies(t *testing.T) {
 	s.embed(t, "Hello.", nil)
 	// Trident logs once each that the server is unreachable and that it is back, at its next check.
 	if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("engine "), "does not answer") }) {
-		t.Error("trident doesn't find the server again")
+		t.Error("trident doesn't reconnect to the tritonserver")
 	}
 }
 
@@ -89,7 +89,7 @@ func watch(t *testing.T, events *stream) <-chan []byte {
 	case data := <-last:
 		t.Fatalf("the stream has ended with %s", data)
 	case <-time.After(startLimit):
-		t.Fatal("the stream doesn't begin")
+		t.Fatal("the stream doesn't start")
 	}
 	return last
 }
@@ -108,7 +108,7 @@ func checkDown(t *testing.T, s *trident) {
 			t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
 		}
 		if strings.Contains(string(a.body), "127.0.0.1") {
-			t.Errorf("the message tells an address: %s", a.body)
+			t.Errorf("the message contains an address: %s", a.body)
 		}
 		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || seconds < 1 {
 			t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
@@ -149,7 +149,7 @@ func TestModelDies(t *testing.T) {
 		}
 	}
 	if took := time.Since(killed); took > 8*time.Second+failLimit {
-		t.Errorf("the answers ended %s after their model", took)
+		t.Errorf("the responses ended %s after the model's process", took)
 	}
 	a := s.post(t, "/v1/chat/completions", ask("Hello.")).want(t, http.StatusServiceUnavailable)
 	if e := a.failure(t); text(e.Code) != "model_not_ready" && text(e.Code) != "engine_inactive" {

@@ -36,11 +36,11 @@ func fuzzCases(t *testing.T, variable string) int {
 	t.Helper()
 	text := os.Getenv(variable)
 	if text == "" {
-		t.Skip("takes minutes: " + variable + " says how many cases")
+		t.Skip("takes minutes: set " + variable + " to the number of cases")
 	}
 	cases, err := strconv.Atoi(text)
 	if err != nil || cases < 1 {
-		t.Fatalf("%s=%s is no number from 1", variable, text)
+		t.Fatalf("%s=%s must be a positive number", variable, text)
 	}
 	return cases
 }
@@ -87,7 +87,7 @@ func fuzz(t *testing.T, models engine, flags []string, cases int, phases string,
 			t.Errorf("%v", line)
 		}
 		if strings.Contains(line.text("error"), "refuses one of the request's sampling parameters") {
-			t.Errorf("the model refused what should have been refused before: %v", line)
+			t.Errorf("the model refused a request that Trident should have refused: %v", line)
 		}
 	}
 	t.Logf("answers by status: %v", statuses)

@@ -158,7 +158,7 @@ func TestKindsSampling(t *testing.T) {
 				delete(given[0], name)
 			}
 			if len(given[0]) > 0 {
-				t.Errorf("sent too: %v", given[0])
+				t.Errorf("the request has additional fields: %v", given[0])
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestKindsExecutor(t *testing.T) {
 		t.Run(k.model, func(t *testing.T) {
 			c := contracts(t)
 			if !k.executor {
-				t.Skip("not this kind")
+				t.Skip("the test doesn't apply to this kind of model")
 			}
 			for _, test := range []struct {
 				name        string
@@ -296,7 +296,7 @@ func TestKindsRefuse(t *testing.T) {
 				}
 				for _, secret := range []string{"Traceback", "/src/", ".py"} {
 					if strings.Contains(text(e.Message), secret) {
-						t.Errorf("the message tells %s: %s", secret, text(e.Message))
+						t.Errorf("the message contains %s: %s", secret, text(e.Message))
 					}
 				}
 			}

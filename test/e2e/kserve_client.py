@@ -1,4 +1,4 @@
-"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [AUTHORITIES KEY CERTIFICATE]
+"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [CA KEY CERTIFICATE]
 
 Prints one line for each part that went well; anything else is an exception.
 """
@@ -106,7 +106,7 @@ def cancels(client):
     assert got.get(timeout=30)[1] is None
     client.stop_stream(cancel_requests=True)
     client.start_stream(callback=lambda result, error: got.put((result, error)))
-    while True:  # until the model tells that it was cancelled
+    while True:  # until the model records that it was cancelled
         client.async_stream_infer("stream", [key], request_id="record")
         result, error = got.get(timeout=30)
         while error is not None or result.get_response().id != "record":

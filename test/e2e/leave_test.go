@@ -127,10 +127,10 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 		case <-began:
 			awaitRunning(t, s, running)
 			if !poll(startLimit, func() bool { return s.metric(t, generatedTokens) >= before+running }) {
-				t.Error("the model makes no tokens")
+				t.Error("the model generates no tokens")
 			}
 		case <-ended:
-			t.Error("the call ended by itself")
+			t.Error("the call ended before the client cancelled it")
 		}
 		before = s.metric(t, generatedTokens)
 		leave()
@@ -138,13 +138,13 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 		made = append(made, s.metric(t, generatedTokens)-before)
 		<-ended
 		if !idle {
-			t.Fatalf("the model still works %s after its client left", lateLimit)
+			t.Fatalf("the model still generates %s after its client disconnected", lateLimit)
 		}
 	}
-	t.Logf("tokens made after the client left: %v", made)
+	t.Logf("tokens generated after the client disconnected: %v", made)
 	slices.Sort(made)
 	if median := made[len(made)/2]; median > leaveTokens*running {
-		t.Errorf("the model makes %v more tokens, want %v at most", median, leaveTokens*running)
+		t.Errorf("the model generates %v more tokens, want at most %v", median, leaveTokens*running)
 	}
 }
 
@@ -172,7 +172,7 @@ func checkLeavingSlots(t *testing.T, s *trident, calls int, call func(ctx contex
 func awaitTaken(t *testing.T, s *trident) {
 	t.Helper()
 	if !poll(startLimit, func() bool { return !s.within(t, slotLimit, ask("Hello.", "max_tokens", 1)) }) {
-		t.Error("the model doesn't take up its work")
+		t.Error("the model doesn't start to generate")
 	}
 }
 
@@ -185,7 +185,7 @@ func checkFree(t *testing.T, s *trident) {
 	default:
 	}
 	if !s.within(t, lateLimit, ask("Hello.", "max_tokens", 1)) {
-		t.Errorf("the model still works for others after %s", lateLimit)
+		t.Errorf("the model still generates for other requests after %s", lateLimit)
 	}
 }
 

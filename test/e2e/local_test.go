@@ -121,7 +121,7 @@ func TestLocalStop(t *testing.T) {
 		t.Parallel()
 		s := startTalking(t)
 		if len(s.models(t)) != 1 || len(s.segments(t)) < 2 {
-			t.Errorf("the model has the processes %v and the memory %v: the checks below would be void", s.models(t), s.segments(t))
+			t.Errorf("the model has the processes %v and the shared memory %v: the checks below would test nothing", s.models(t), s.segments(t))
 		}
 		var all []chunk
 		mark := 0
@@ -138,7 +138,7 @@ func TestLocalStop(t *testing.T) {
 		s.checkEnded(t)
 		for _, line := range s.log.since(mark) {
 			if level := line.text("level"); level == "ERROR" || level == "WARN" {
-				t.Errorf("an ordinary stop is logged as more than that: %v\n%s", line, s.log)
+				t.Errorf("a normal stop logs a warning or an error: %v\n%s", line, s.log)
 			}
 		}
 	})
@@ -158,7 +158,7 @@ func TestLocalStop(t *testing.T) {
 		answers := make(chan answer, 1)
 		go func() { answers <- s.post(t, "/v1/chat/completions", talk("hang", 1)) }()
 		if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // the model has started a child process
-			t.Fatal("the model isn't asked")
+			t.Fatal("the model receives no request")
 		}
 		signalStop(t, s, syscall.SIGTERM)
 		a := (<-answers).want(t, http.StatusServiceUnavailable)
@@ -189,7 +189,7 @@ func TestLocalStop(t *testing.T) {
 		readUntil(t, events.response.Body, `"content":"`)
 		line := s.stopTwice(t, syscall.SIGINT)
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
-		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
+		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat of model talk" || line.text("models_to_unload") != "talk" || line["unload_timeout"] == nil {
 			t.Errorf("the first signal logs %v", line)
 		}
 	})
@@ -203,7 +203,7 @@ func TestLocalStop(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
 		if len(s.segments(t)) == 0 {
-			t.Log("another trident of this machine has swept up already")
+			t.Log("another trident on this machine has already removed the leftovers")
 		}
 		next := startTalking(t)
 		s.checkGone(t)
@@ -224,7 +224,7 @@ func TestLocalModelDies(t *testing.T) {
 		t.Errorf("the stream ended with code %s: %s", text(e.Code), text(e.Message))
 	}
 	if took := time.Since(died); took > failLimit {
-		t.Errorf("the stream ended %s after its model", took)
+		t.Errorf("the stream ended %s after the model's process", took)
 	}
 	a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
 	if e := a.failure(t); !strings.Contains(text(e.Message), "`talk`") || !strings.Contains(text(e.Message), "its process ended by signal: killed") {
@@ -236,14 +236,14 @@ func TestLocalModelDies(t *testing.T) {
 	}
 	s.get(t, "/health/live").want(t, http.StatusOK)
 	s.awaitReady(t)
-	t.Logf("back after %s", time.Since(died))
+	t.Logf("the model is ready again after %s", time.Since(died))
 	if whole := s.chat(t, talk("Hello.", 3)); strings.Count(whole.Choices[0].Message.Content, "word") != 3 {
 		t.Errorf("the answer is %q", whole.Choices[0].Message.Content)
 	}
 	// Trident is stopped while the model is restarted a second time.
 	s.killModel(t)
 	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status != http.StatusOK }) {
-		t.Error("nobody notices")
+		t.Error("trident doesn't detect the failure")
 	}
 	signalStop(t, s, syscall.SIGTERM)
 	s.checkEnded(t)

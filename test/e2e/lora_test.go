@@ -24,7 +24,7 @@ func TestLoRAs(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
 			if k.model == "vllm" {
-				t.Skip("it knows its adapters itself: TestVLLMContract has them")
+				t.Skip("the engine manages its adapters itself: TestVLLMContract tests them")
 			}
 			c := contracts(t)
 			if k.model == "plain" {
@@ -52,7 +52,7 @@ func TestLoRAs(t *testing.T) {
 						t.Error(err)
 					}
 					if slices.ContainsFunc(got.texts, func(text string) bool { return text != word+" one" }) || len(got.texts) != 4 {
-						t.Errorf("%s at once with others: %q", name, got.texts)
+						t.Errorf("adapter %s together with others: %q", name, got.texts)
 					}
 				})
 			}
@@ -82,7 +82,7 @@ func TestLoRATensors(t *testing.T) {
 			}
 			back := ask("doll")
 			if len(back) != 2 || back[0]["lora_weights"] != "" || back[0]["lora_config"] != "" || back[0]["lora_task_id"] == "" || back[0]["lora_task_id"] != back[1]["lora_task_id"] {
-				t.Fatalf("when it was put out: %v", back)
+				t.Fatalf("after the adapter was unloaded: %v", back)
 			}
 			for name, want := range map[string]string{
 				"lora_weights": "[1, 2, 8] [269.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0]",
@@ -94,10 +94,10 @@ func TestLoRATensors(t *testing.T) {
 			}
 			again := ask("doll")
 			if len(again) != 1 || again[0]["lora_weights"] != "" || again[0]["lora_task_id"] != back[0]["lora_task_id"] || !numbered(again[0]["lora_task_id"]) {
-				t.Errorf("while it is there: %v", again)
+				t.Errorf("while the adapter is loaded: %v", again)
 			}
 			if other := ask("cow"); other[0]["lora_task_id"] == back[0]["lora_task_id"] {
-				t.Error("two adapters have one number")
+				t.Error("two adapters have the same number")
 			}
 		})
 	}

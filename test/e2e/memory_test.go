@@ -339,7 +339,7 @@ func TestMemory(t *testing.T) {
 	default:
 	}
 	if peak > limit {
-		t.Errorf("trident had %d MiB of a limit of %d", peak>>20, limit>>20)
+		t.Errorf("trident used %d MiB, more than its limit of %d", peak>>20, limit>>20)
 	}
 	if part := got.part(); part < 0.99 || got.Answered < int(duration.Seconds()) {
 		t.Errorf("the client at its limits got %.1f%% of %d requests through: %v", 100*part, got.Answered, got.Failed)
@@ -409,7 +409,7 @@ func TestLocalMemory(t *testing.T) {
 	}
 	held := func() int64 { return int64(s.figure(t, "trident_memory_triton_bytes")) }
 	if !poll(lateLimit, func() bool { return held() >= model }) || model == 0 {
-		t.Fatalf("Triton and its processes are said to hold %d bytes, the model's process alone has %d", held(), model)
+		t.Fatalf("the metric of Triton's memory is %d bytes, but the model's process alone uses %d", held(), model)
 	}
 	before := held()
 	if got, want := int64(s.figure(t, "trident_memory_go_limit_bytes")), int64(limit/10*9)-before; got != want {
@@ -417,6 +417,6 @@ func TestLocalMemory(t *testing.T) {
 	}
 	s.post(t, "/v1/models/talk/unload", nil).want(t, http.StatusOK)
 	if !poll(lateLimit, func() bool { return held() < before }) {
-		t.Errorf("%d bytes are held without the model, %d with it", held(), before)
+		t.Errorf("the metric of Triton's memory is %d bytes without the model and %d with it", held(), before)
 	}
 }

@@ -26,11 +26,11 @@ func TestMigrateNamesAll(t *testing.T) {
 	help, _ := exec.Command(path, "--help").CombinedOutput() // tritonserver exits with 1
 	flags := regexp.MustCompile(`(?m)^ {2}--([a-z0-9-]+)`).FindAllStringSubmatch(string(help), -1)
 	if len(flags) < 80 {
-		t.Fatalf("it has %d flags:\n%s", len(flags), help)
+		t.Fatalf("tritonserver --help lists %d flags:\n%s", len(flags), help)
 	}
 	for _, f := range flags {
 		if f[1] != "help" && !strings.Contains(string(page), "`--"+f[1]+"`") {
-			t.Errorf("--%s isn't named", f[1])
+			t.Errorf("docs/migrate.md doesn't name --%s", f[1])
 		}
 	}
 }

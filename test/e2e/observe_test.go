@@ -62,7 +62,7 @@ func TestObserved(t *testing.T) {
 	}
 	port, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for scrapes of metrics" })
 	if !ok {
-		t.Fatal("there is no port of metrics")
+		t.Fatal("the metrics port isn't open")
 	}
 	for _, url := range []string{s.url + "/metrics", port.text("url")} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -84,10 +84,10 @@ func TestObserved(t *testing.T) {
 		req = req.Clone(t.Context())
 		req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 		if open := read(t, req); !strings.Contains(open, `"} 1 # {trace_id="`+traceID+`"} `) {
-			t.Errorf("%s has no exemplar to OpenMetrics: %s", url, open)
+			t.Errorf("%s has no exemplar in OpenMetrics: %s", url, open)
 		}
 		if strings.Contains(page, "_up{source=\"local\"} 0") {
-			t.Error("Triton's metrics could not be had")
+			t.Error("Triton's metrics aren't available")
 		}
 	}
 	if line, ok := s.log.await(stopLimit, s.exited, func(l logLine) bool { return l["msg"] == "request" && l["trace_id"] == traceID }); !ok || line["model"] != "chat" {

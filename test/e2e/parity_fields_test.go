@@ -184,7 +184,7 @@ func TestParityFields(t *testing.T) {
 				t.Errorf("OpenAI %+v\ntyped  %+v", open, here)
 			}
 			if len(given) == 0 || !slices.Equal(given, givenHere) {
-				t.Errorf("the model gets\n%s\nof OpenAI's and\n%s\nof the typed request", strings.Join(given, "\n"), strings.Join(givenHere, "\n"))
+				t.Errorf("the model receives\n%s\nfrom the OpenAI request and\n%s\nfrom the typed request", strings.Join(given, "\n"), strings.Join(givenHere, "\n"))
 			}
 		})
 		run("refused: ", op.bad, func(t *testing.T, open, here told, given, givenHere []string) {
@@ -193,7 +193,7 @@ func TestParityFields(t *testing.T) {
 				t.Errorf("OpenAI %+v\ntyped  %+v", open, here)
 			}
 			if !slices.Equal(given, givenHere) { // the model itself refuses some
-				t.Errorf("the model gets %s of OpenAI's and %s of the typed request", given, givenHere)
+				t.Errorf("the model receives %s from the OpenAI request and %s from the typed request", given, givenHere)
 			}
 		})
 		if op.streams {

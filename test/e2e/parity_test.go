@@ -145,7 +145,7 @@ func TestParity(t *testing.T) {
 					open.Message, here.Message = "", ""
 				}
 				if (open.Reason == "") == (open.Choices == nil) {
-					t.Errorf("OpenAI's surface said nothing: %+v", open)
+					t.Errorf("the OpenAI API returned no text: %+v", open)
 				}
 				if !reflect.DeepEqual(open, here) {
 					t.Errorf("streaming %v:\nOpenAI %+v\ntyped  %+v", streaming, open, here)
@@ -346,7 +346,7 @@ func detailOf(t *testing.T, err error) *tridentv1.ErrorDetail {
 	t.Helper()
 	failed := new(connect.Error)
 	if !asConnect(err, &failed) {
-		t.Fatalf("no error of Connect: %v", err)
+		t.Fatalf("not a Connect error: %v", err)
 	}
 	for _, d := range failed.Details() {
 		if value, err := d.Value(); err == nil {

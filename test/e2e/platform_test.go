@@ -54,7 +54,7 @@ func TestPlatforms(t *testing.T) {
 	vertex := s.platforms(t, "Vertex AI")["Vertex AI"]
 	a := vertex.platformPost(t, "/v1/endpoints/1:predict", "{}", redirect, "v2/models/chat/ready").want(t, http.StatusOK)
 	if len(a.body) != 0 {
-		t.Errorf("whether the model is ready: %s", a.body)
+		t.Errorf("the readiness of the model: %s", a.body)
 	}
 	vertex.platformPost(t, "/v1/endpoints/1:predict", "{}", redirect, "v2/repository/models/chat/unload").want(t, http.StatusForbidden)
 	s.chat(t, ask("Hello.", "max_tokens", 1)) // the model was not unloaded

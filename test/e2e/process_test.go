@@ -37,7 +37,7 @@ func TestDrain(t *testing.T) {
 		}
 		checkExit(t, s, stopLimit)
 		if strings.Contains(s.log.String(), "ERROR") {
-			t.Errorf("an ordinary stop logs an error:\n%s", s.log)
+			t.Errorf("a normal stop logs an error:\n%s", s.log)
 		}
 	})
 	t.Run("a second signal kills", func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestDrain(t *testing.T) {
 		events := s.openChat(t, longStory())
 		awaitRunning(t, s, 1)
 		line := s.stopTwice(t, syscall.SIGTERM)
-		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat by chat" || line["in_flight_timeout"] == nil || line["models_to_unload"] != nil {
+		if line["requests_in_flight"] != 1.0 || line.text("requests") != "1 openai chat of model chat" || line["in_flight_timeout"] == nil || line["models_to_unload"] != nil {
 			t.Errorf("the first signal logs %v", line)
 		}
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
@@ -169,7 +169,7 @@ func TestRefusesToStart(t *testing.T) {
 			}
 			line := stderr.String()
 			if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "trident: ") || stdout.Len() > 0 {
-				t.Errorf("not one line: %q, on stdout %q", line, stdout.String())
+				t.Errorf("standard error isn't one line: %q; standard output: %q", line, stdout.String())
 			}
 			for _, words := range test.words {
 				if !strings.Contains(line, words) {
@@ -189,7 +189,7 @@ func TestVersion(t *testing.T) {
 	out, err = exec.Command(tridentBinary(t), "--help").Output()
 	for _, flag := range []string{"--triton-endpoint", "--openai-port", "--strict"} {
 		if err != nil || !strings.Contains(string(out), flag) {
-			t.Errorf("the help doesn't have %s: %v", flag, err)
+			t.Errorf("--help doesn't contain %s: %v", flag, err)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestOverload(t *testing.T) {
 	if !poll(lateLimit, func() bool {
 		return s.post(t, "/v1/chat/completions", ask("Hello.", "max_tokens", 1)).status == http.StatusOK
 	}) {
-		t.Error("the place of a client that left isn't given to the next")
+		t.Error("the slot of a client that disconnected isn't given to the next request")
 	}
 }
 

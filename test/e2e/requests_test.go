@@ -212,7 +212,7 @@ func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) log
 		t.Fatalf("no line of %s in the log", id)
 	}
 	if line["msg"] != "request" || line["status"] != float64(status) {
-		t.Errorf("the line is %v", line)
+		t.Errorf("the log line is %v", line)
 	}
 	since := s.log.since(mark)
 	for _, l := range since {
@@ -263,10 +263,10 @@ func TestRequestLog(t *testing.T) {
 		s.post(t, "/v1/chat/completions", ask(marker, "max_tokens", 4, "ignore_eos", true, "stream", stream), "X-Request-Id", id).want(t, http.StatusOK)
 		line := checkOneLine(t, s, mark, id, http.StatusOK)
 		if line["model"] != "chat" || line["completion_tokens"] != 4.0 || line["prompt_tokens"] == 0.0 || line["duration"] == nil {
-			t.Errorf("the line is %v", line)
+			t.Errorf("the log line is %v", line)
 		}
 		if stream && line["first_token"] == nil {
-			t.Errorf("no time of the first token in %v", line)
+			t.Errorf("the log line has no time to first token: %v", line)
 		}
 	}
 }

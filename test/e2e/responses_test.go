@@ -75,12 +75,12 @@ func TestResponseStream(t *testing.T) {
 		}
 		if pieces = append(pieces, e.Delta); len(pieces) == 1 && !inProcess() {
 			if made := s.tokensMade(t) - before; made >= tokens {
-				t.Errorf("at the first text all %v tokens were made", made)
+				t.Errorf("all %v tokens were generated when the first text arrived", made)
 			}
 		}
 	})
 	if len(pieces) < tokens/2 || events.reads.count < tokens/4 {
-		t.Errorf("%d tokens came in %d pieces and %d reads: not one by one", tokens, len(pieces), events.reads.count)
+		t.Errorf("%d tokens arrived in %d pieces and %d reads, not one by one", tokens, len(pieces), events.reads.count)
 	}
 	r := last.Response
 	if last.Type != "response.incomplete" || r.Usage.Output != tokens || r.Output[0].Content[0].Text != strings.Join(pieces, "") {
@@ -88,7 +88,7 @@ func TestResponseStream(t *testing.T) {
 	}
 	kept := decode[response](t, s.get(t, responsesPath+"/"+r.ID).want(t, http.StatusOK))
 	if kept.Status != "incomplete" || kept.Output[0].Content[0].Text != r.Output[0].Content[0].Text {
-		t.Errorf("kept as %+v", kept)
+		t.Errorf("the stored response is %+v", kept)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestResponseForms(t *testing.T) {
 		"model": "chat", "input": "Is water wet?", "text": object{"format": object{"type": "json_schema", "name": "answer", "schema": schema}},
 	}).want(t, http.StatusOK))
 	if text := formed.Output[0].Content[0].Text; text != `{"yes":true}` && text != `{"yes":false}` {
-		t.Errorf("%q is not what the schema says", text)
+		t.Errorf("%q doesn't match the schema", text)
 	}
 	var last responseEvent
 	arguments := ""
@@ -162,6 +162,6 @@ func TestResponseClientLeaves(t *testing.T) {
 	if inProcess() {
 		checkFree(t, s)
 	} else if !poll(lateLimit, func() bool { return s.metric(t, generationsInProgress) == 0 }) {
-		t.Error("the model still works")
+		t.Error("the model still generates")
 	}
 }

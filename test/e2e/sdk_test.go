@@ -80,7 +80,7 @@ func TestSDK(t *testing.T) {
 			if inProcess() {
 				checkFree(t, s)
 			} else if !poll(lateLimit, func() bool { return s.metric(t, generationsInProgress) == 0 }) {
-				t.Error("the model still works for the program")
+				t.Error("the model still generates for the program")
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func (r *sdkRun) awaitSuccess(t *testing.T) {
 	select {
 	case <-r.exited:
 	case <-time.After(sdkLimit):
-		t.Fatalf("%s still runs:\n%s", r.name, r.log)
+		t.Fatalf("%s is still running:\n%s", r.name, r.log)
 	}
 	if r.err != nil {
 		t.Errorf("%s: %v\n%s", r.name, r.err, r.log)

@@ -34,7 +34,7 @@ func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 	mark := s.log.len()
 	s.signalGroup(t, signal)
 	first, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return strings.HasPrefix(l.text("msg"), "stopping") })
-	if !ok || !strings.Contains(first.text("msg"), "a second signal ends at once") || first.text("signal") != signal.String() {
+	if !ok || !strings.Contains(first.text("msg"), "a second signal ends the process at once") || first.text("signal") != signal.String() {
 		t.Errorf("the first signal logs %v", first)
 	}
 	<-time.After(betweenSignals) // the pause makes it the second signal
@@ -51,7 +51,7 @@ func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 		t.Errorf("processes left: %v", left)
 	}
 	s.checkGone(t)
-	if !slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l.text("msg") == "second signal: ending at once" }) {
+	if !slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l.text("msg") == "second signal: ending the process at once" }) {
 		t.Errorf("the second signal isn't logged:\n%s", s.log)
 	}
 	return first
@@ -113,7 +113,7 @@ func TestLocalStopTwice(t *testing.T) {
 			t.Run("while it starts", func(t *testing.T) {
 				s := begin(t, "")
 				if !poll(startLimit, func() bool { return len(s.segments(t)) > 0 }) {
-					t.Fatalf("it doesn't start:\n%s", s.log)
+					t.Fatalf("trident doesn't start:\n%s", s.log)
 				}
 				s.stopTwice(t, signal)
 			})
@@ -140,7 +140,7 @@ func TestLocalStopTwice(t *testing.T) {
 					}
 				}()
 				if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // the model has started a child process
-					t.Fatal("the model isn't asked")
+					t.Fatal("the model receives no request")
 				}
 				s.stopTwice(t, signal)
 			})
@@ -159,7 +159,7 @@ func TestLocalStopOnce(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = s.kill() })
 		if !poll(startLimit, func() bool { return len(s.segments(t)) > 0 }) {
-			t.Fatalf("it doesn't start:\n%s", s.log)
+			t.Fatalf("trident doesn't start:\n%s", s.log)
 		}
 		s.signalGroup(t, syscall.SIGINT)
 		s.checkEnded(t)
@@ -180,9 +180,9 @@ func TestLocalStopOnce(t *testing.T) {
 				took[line.text("msg")] = time.Duration(nanoseconds)
 			}
 		}
-		t.Logf("the stop took %s, Triton's part of it %s", took["stopped"], took["Triton has ended"])
+		t.Logf("the stop took %s, of which Triton took %s", took["stopped"], took["Triton has ended"])
 		if own := took["stopped"] - took["Triton has ended"]; took["Triton has ended"] == 0 || own <= 0 || own > idleLimit {
-			t.Errorf("the stop took %s beyond Triton's part", own)
+			t.Errorf("the stop took %s in addition to Triton's time", own)
 		}
 	})
 }

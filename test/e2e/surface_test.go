@@ -24,7 +24,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s was created %s ago", m.ID, age)
 		}
 		if one := decode[model](t, s.get(t, "/v1/models/"+m.ID).want(t, http.StatusOK)); one != m {
-			t.Errorf("%v by itself, %v in the list", one, m)
+			t.Errorf("the model's description is %v, but its entry in the list is %v", one, m)
 		}
 	}
 	// TestBadRequests covers unknown names.
@@ -86,7 +86,7 @@ func TestCORS(t *testing.T) {
 		}
 		s.post(t, path, ask("Hello."), "Origin", origin).want(t, http.StatusForbidden).failure(t)
 		if a := s.get(t, "/v1/models", "Origin", origin); a.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("a page of %s may read: %v", origin, a.header)
+			t.Errorf("the response to a page of %s exposes its headers: %v", origin, a.header)
 		}
 	}
 	t.Run("allowed by flag", func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestHTTP2(t *testing.T) {
 	r := s.request(t, http.MethodPost, "/v1/chat/completions", ask("Hello.", "max_tokens", 8, "ignore_eos", true, "stream", true))
 	events := s.open(t, overHTTP2(t), r)
 	if events.response.ProtoMajor != 2 {
-		t.Fatalf("the answer came over %s", events.response.Proto)
+		t.Fatalf("the response has protocol %s", events.response.Proto)
 	}
 	var all []chunk
 	for c := range events.chunks(t) {

@@ -65,7 +65,7 @@ func TestTLSChat(t *testing.T) {
 	}
 	events := s.open(t, by, s.request(t, http.MethodPost, "/v1/chat/completions", ask("Count from one to a hundred in words.", "max_tokens", 40, "ignore_eos", true, "stream", true)))
 	if events.response.ProtoMajor != 2 {
-		t.Errorf("the answer comes over %s", events.response.Proto)
+		t.Errorf("the response has protocol %s", events.response.Proto)
 	}
 	var all []chunk
 	for c := range events.chunks(t) {
@@ -77,7 +77,7 @@ func TestTLSChat(t *testing.T) {
 	}
 	checkChunks(t, all, 1)
 	if n := strings.Count(s.log.String(), `"msg":"certificate for TLS"`); n != 2 {
-		t.Errorf("%d certificates were read, want 2:\n%s", n, s.log)
+		t.Errorf("certificates were loaded %d times, want 2:\n%s", n, s.log)
 	}
 	answer, err := http.Post(strings.Replace(s.url, "https:", "http:", 1)+"/v1/chat/completions", "application/json", strings.NewReader("{}"))
 	if err != nil {

@@ -147,7 +147,7 @@ func startReady(t *testing.T, flags ...string) *trident {
 func (s *trident) stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
 	if err := s.awaitExit(stopLimit); err != nil {
-		return errors.Join(err, s.kill(), fmt.Errorf("its log:\n%s", s.log))
+		return errors.Join(err, s.kill(), fmt.Errorf("trident's log:\n%s", s.log))
 	}
 	return errors.Join(s.exitError(), s.log.check(s.inProcess()))
 }
@@ -162,13 +162,13 @@ func (s *trident) awaitExit(limit time.Duration) error {
 	case <-s.exited:
 		return nil
 	case <-time.After(limit):
-		return fmt.Errorf("trident still runs after %s", limit)
+		return fmt.Errorf("trident is still running after %s", limit)
 	}
 }
 
 func (s *trident) exitError() error {
 	if state := s.cmd.ProcessState; !state.Success() {
-		return fmt.Errorf("trident ended with %s; its log:\n%s", state, s.log)
+		return fmt.Errorf("trident ended with %s; trident's log:\n%s", state, s.log)
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func TestVisionRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut := "data:image/png;base64," + base64.StdEncoding.EncodeToString(raw[:30])
-	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a private address was asked") }))
+	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("trident sent a request to a private address") }))
 	defer private.Close()
 	const field = "[0].content[1].image_url"
 	for _, test := range []struct {
@@ -215,7 +215,7 @@ func TestVisionRefuses(t *testing.T) {
 				}
 				for _, secret := range []string{marker, "127.0.0.1", "BytesIO", "Traceback"} {
 					if strings.Contains(text(e.Message), secret) {
-						t.Errorf("the message tells %s: %s", secret, text(e.Message))
+						t.Errorf("the message contains %s: %s", secret, text(e.Message))
 					}
 				}
 				checkOneLine(t, c.trident, mark, id, http.StatusBadRequest)

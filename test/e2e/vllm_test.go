@@ -137,7 +137,7 @@ func vllmSuite(t *testing.T, c contract, model string) {
 		list := decode[struct{ Data []struct{ ID string } }](t, c.get(t, "/v1/models").want(t, http.StatusOK))
 		list.Data = slices.DeleteFunc(list.Data, func(m struct{ ID string }) bool { return !strings.HasPrefix(m.ID, model+"_lora_") })
 		if len(list.Data) == 0 {
-			t.Skip("none is listed")
+			t.Skip("no adapter is listed")
 		}
 		for _, listed := range list.Data {
 			if got := chat(t, "model", listed.ID, "max_tokens", 4, "ignore_eos", true); got.usage.Completion != 4 {
@@ -198,7 +198,7 @@ func vllmConstraints(t *testing.T, c contract, k kind) {
 	vllmKillers(t, c, k.model)
 	got := c.chatOf(t, k, "What time is it in Rome?", "temperature", 0, "max_tokens", 200, "tools", clock(), "tool_choice", "required")
 	if len(got.calls) == 0 || !strings.HasPrefix(got.calls[0], "now{") || got.finish[0] != "tool_calls" {
-		t.Errorf("a demanded call: %+v", got)
+		t.Errorf("a forced tool call: %+v", got)
 	}
 }
 
@@ -237,11 +237,11 @@ func vllmKillers(t *testing.T, c contract, model string) {
 		said := whole.Choices[0].Message.Content
 		chosen := killer.Kind == "choice" && strings.Contains(string(killer.Value), strconv.Quote(said))
 		if !chosen && !slices.Contains(killer.Good, said) {
-			t.Errorf("%s: answered by %s", killer.ID, a.body)
+			t.Errorf("%s: the response is %s", killer.ID, a.body)
 		}
 	}
 	if killers != 12 {
-		t.Errorf("%d constraints are marked as killers", killers)
+		t.Errorf("%d structured outputs are marked as ending the engine", killers)
 	}
 	c.get(t, "/health/ready").want(t, http.StatusOK)
 }
@@ -293,7 +293,7 @@ func TestVLLMGenerated(t *testing.T) {
 			t.Errorf("%s: only %d answers were judged", order, judged.Load())
 		}
 		if first != nil && !slices.Equal(first, statuses) {
-			t.Errorf("the orders differ in what is refused")
+			t.Errorf("the two orders have different refused requests")
 		}
 		first = statuses
 	}
@@ -325,7 +325,7 @@ func vllmGenerated(t *testing.T, s *trident, model string, made constraints.Cons
 			return a.status, false
 		}
 		if why := made.Violation(whole.Choices[0].Message.Content); why != "" {
-			t.Errorf("%s %s\nis answered by %q: %s", made.Kind, made.Value, whole.Choices[0].Message.Content, why)
+			t.Errorf("%s %s\nhas the response %q: %s", made.Kind, made.Value, whole.Choices[0].Message.Content, why)
 		}
 		return a.status, true
 	case http.StatusBadRequest:
@@ -348,7 +348,7 @@ func TestVLLMDeath(t *testing.T) {
 		session, _ = unix.Getsid(s.cmd.Process.Pid)
 	}
 	if session == 0 {
-		t.Skip("TRIDENT_TEST_VLLM_SESSION doesn't say whose engine may be killed")
+		t.Skip("TRIDENT_TEST_VLLM_SESSION isn't set: it names the session whose engine may be killed")
 	}
 	engineDies(t, s, model, !remote, func(p process) bool {
 		sid, err := unix.Getsid(p.id)
@@ -417,7 +417,7 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 				last = data
 			}
 			if e := parseError(t, last); text(e.Type) != "server_error" {
-				t.Errorf("a stream ended by %s", last)
+				t.Errorf("a stream ended with %s", last)
 			}
 		})
 	}
@@ -426,27 +426,27 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	mark := s.log.len()
 	killEngine(t, ours)
 	if reason := <-broken; reason == "" {
-		t.Error("Watch doesn't tell that the model isn't ready")
+		t.Error("Watch doesn't report that the model isn't ready")
 	}
 	ended.Wait()
 	if line := s.log.since(mark); !slices.ContainsFunc(line, func(l logLine) bool { return l["msg"] == "model broke down" && l["model"] == model }) {
-		t.Errorf("the log doesn't tell of it: %v", line)
+		t.Errorf("the log has no line about it: %v", line)
 	}
 	if comesBack {
 		if !poll(vllmLimit, func() bool {
 			return slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l["msg"] == "model is back" })
 		}) {
-			t.Fatalf("the model doesn't come back:\n%s", s.log)
+			t.Fatalf("the model doesn't become ready again:\n%s", s.log)
 		}
 		if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
-			t.Error("it isn't ready though it is back")
+			t.Error("the readiness probe fails although the model is ready again")
 		}
 		s.chat(t, ask("Hi", "model", model, "max_tokens", 2))
 		return
 	}
 	const remedy = "restart it, or run it with --model-control-mode=explicit"
 	if !poll(startLimit, func() bool { return strings.Contains(string(s.get(t, "/health/ready").body), remedy) }) {
-		t.Errorf("the reason says nothing of what to do: %s", s.get(t, "/health/ready").body)
+		t.Errorf("the reason has no advice: %s", s.get(t, "/health/ready").body)
 	}
 	s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
 	var a answer
@@ -460,7 +460,7 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	if !poll(startLimit, func() bool {
 		return strings.Contains(string(s.get(t, "/metrics").body), fmt.Sprintf("trident_model_ready{model=%q} 0\n", model))
 	}) {
-		t.Error("the metrics call it ready")
+		t.Error("the metrics report the model as ready")
 	}
 }
 
@@ -485,7 +485,7 @@ func brokenInWatch(t *testing.T, s *trident, model string) <-chan string {
 		return false, ""
 	}
 	if ready, reason := next(); !ready {
-		t.Errorf("Watch doesn't call the model ready: %s", reason)
+		t.Errorf("Watch doesn't report the model as ready: %s", reason)
 	}
 	reasons := make(chan string, 1)
 	go func() {
@@ -505,7 +505,7 @@ func killEngine(t *testing.T, ours func(process) bool) {
 	t.Helper()
 	engines := processes(t, func(p process) bool { return strings.HasPrefix(p.command, "VLLM::EngineCore") && ours(p) })
 	if len(engines) == 0 {
-		t.Fatal("the engine has no process of its own")
+		t.Fatal("the engine has no separate process")
 	}
 	for _, p := range engines {
 		if err := syscall.Kill(p.id, syscall.SIGKILL); err != nil {

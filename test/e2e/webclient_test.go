@@ -48,7 +48,7 @@ func TestClientPackage(t *testing.T) {
 	}
 	made, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(made) != 1 {
-		t.Fatalf("npm has packed %v, %v", made, err)
+		t.Fatalf("npm pack printed %v, %v", made, err)
 	}
 	want, err := os.ReadFile(made[0])
 	if err != nil {
@@ -56,18 +56,18 @@ func TestClientPackage(t *testing.T) {
 	}
 	got := s.get(t, clientPackage).want(t, http.StatusOK)
 	if kind := got.header.Get("Content-Type"); kind != "application/gzip" {
-		t.Errorf("it comes as %q", kind)
+		t.Errorf("the package has the content type %q", kind)
 	}
 	files := unpacked(t, got.body)
 	if want := unpacked(t, want); !maps.Equal(files, want) {
-		t.Errorf("the server packs %v, npm %v, or their contents differ", slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want)))
+		t.Errorf("the server's package has the files %v and npm's %v, or their contents differ", slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want)))
 	}
 	if files["package/dist/index.js"] == "" || files["package/dist/index.d.ts"] == "" {
-		t.Error("the client isn't in it")
+		t.Error("the package has no client")
 	}
 	again := s.get(t, clientPackage, "If-None-Match", got.header.Get("ETag"))
 	if again.status != http.StatusNotModified || len(again.body) != 0 || got.header.Get("Cache-Control") != "no-cache" {
-		t.Errorf("asked again: %d, %d bytes, Cache-Control %q", again.status, len(again.body), got.header.Get("Cache-Control"))
+		t.Errorf("the second request: %d, %d bytes, Cache-Control %q", again.status, len(again.body), got.header.Get("Cache-Control"))
 	}
 }
 
@@ -103,7 +103,7 @@ func TestWebExample(t *testing.T) {
 	}
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("it builds, but there is no chromium to use it in: apt-get install chromium")
+		t.Skip("the page builds, but chromium is missing, which the test uses as browser: apt-get install chromium")
 	}
 	s := ownEngine(t, scripted(t, "chat")).startReady(t)
 	page := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "dist"))))

@@ -75,5 +75,5 @@ def events(context, response):
     if end.get("type") in ENDS:
         return [json.loads(chunk) for chunk in chunks] + [end]
     if set(end.get("error", ())) != {"message", "type", "param", "code"}:
-        raise ValueError(f"the stream ends with {last}")
+        raise ValueError(f"the stream's last event is {last}, which is neither [DONE] nor an end nor an error")
     return [json.loads(chunk) for chunk in chunks]

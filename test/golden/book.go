@@ -129,7 +129,7 @@ func (b *book) lacks(questions []Question, keys []string) string {
 	if len(missing) == 0 && unasked == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d questions are new or changed%s and %d recorded answers belong to no question", len(missing), examples(missing), unasked)
+	return fmt.Sprintf("%d questions are new or changed%s, and %d recorded answers belong to no question", len(missing), examples(missing), unasked)
 }
 
 // differs describes which answers to the same questions differ in a newer book.
@@ -158,7 +158,7 @@ func examples(names []string) string {
 func (b *book) pinned(requirements string) error {
 	for _, version := range b.header.Versions {
 		if all := "\n" + requirements; !strings.Contains(all, "\n"+version+"\n") && !strings.Contains(all, "\n"+version+" ;") {
-			return fmt.Errorf("the recorded answers are those of %s, which test/requirements.txt doesn't name", version)
+			return fmt.Errorf("the answers were recorded with %s, which isn't in test/requirements.txt", version)
 		}
 	}
 	return nil

@@ -64,7 +64,7 @@ func TestStale(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	others, otherKeys := questionsOf(t, "a", "c", "d")
-	const want = `2 questions are new or changed (such as ["c" "d"]) and 1 recorded answers belong to no question`
+	const want = `2 questions are new or changed (such as ["c" "d"]), and 1 recorded answers belong to no question`
 	if got := recorded.lacks(others, otherKeys); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -82,7 +82,7 @@ func (a Answer) Differs(got string) string {
 	case known && got != text:
 		return fmt.Sprintf("\ngot    %s\noracle %s", got, text)
 	case !known && digestOf([]byte(got)) != a.digest:
-		return fmt.Sprintf("not the recorded answer, whose SHA-256 digest begins with %s; to see the oracle's answer: %s\ngot %.300s", a.digest, a.compare, got)
+		return fmt.Sprintf("the result differs from the recorded answer, whose SHA-256 digest has the prefix %s; to see the oracle's answer, run %s\ngot %.300s", a.digest, a.compare, got)
 	}
 	return ""
 }
@@ -108,7 +108,7 @@ func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 	}
 	recorded, err := readBook(o.File)
 	if err != nil && !*update {
-		tb.Fatalf("golden file: %v: to record it: %s", err, command(tb, "", " -update"))
+		tb.Fatalf("read the golden file: %v: to record it, run %s", err, command(tb, "", " -update"))
 	}
 	stale := recorded.lacks(questions, keys)
 	switch {
@@ -118,16 +118,16 @@ func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 			tb.Fatal(err)
 		}
 	case stale != "":
-		tb.Fatalf("%s: %s: to record the answers: %s", o.File, stale, command(tb, "", " -update"))
+		tb.Fatalf("%s: %s: to record the answers, run %s", o.File, stale, command(tb, "", " -update"))
 	case tier.Slow() && !o.Varies:
 		fresh := o.askAll(tb, questions, keys)
 		if stale := recorded.differs(fresh); stale != "" {
-			tb.Errorf("%s: %s: to record the answers: %s", o.File, stale, command(tb, "", " -update"))
+			tb.Errorf("%s: %s: to record the answers, run %s", o.File, stale, command(tb, "", " -update"))
 		}
 		recorded = fresh
 	}
 	if err := recorded.pinned(requirements(tb)); err != nil {
-		tb.Errorf("%s: %v: to record the answers: %s", o.File, err, command(tb, "", " -update"))
+		tb.Errorf("%s: %v: to record the answers, run %s", o.File, err, command(tb, "", " -update"))
 	}
 	answers := make([]Answer, len(questions))
 	for i, key := range keys {
@@ -216,7 +216,7 @@ func (o Oracle) Ask(tb testing.TB, bodies ...any) []json.RawMessage {
 		python = filepath.Join(top, ".venv-test", "bin", "python")
 	}
 	if _, err := os.Stat(python); err != nil { //nolint:gosec // the user's choice
-		tb.Fatalf("Python with the oracle's packages: %v: run make setup-test, or name one in TRIDENT_TEST_PYTHON", err)
+		tb.Fatalf("no Python with the oracle's packages: %v: run make setup-test, or set TRIDENT_TEST_PYTHON to such a Python", err)
 	}
 	var in, stderr bytes.Buffer
 	encoder := json.NewEncoder(&in)

@@ -36,6 +36,6 @@ func (l *Buffer) String() string {
 func (l *Buffer) Await(tb testing.TB, text string, n int) {
 	tb.Helper()
 	if !pause.Until(30*time.Second, func() bool { return strings.Count(l.String(), text) >= n }) {
-		tb.Fatalf("%q isn't %d times in\n%s", text, n, l)
+		tb.Fatalf("the log doesn't contain %q %d times:\n%s", text, n, l)
 	}
 }

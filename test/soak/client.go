@@ -119,7 +119,7 @@ func (c *clients) post(ctx context.Context, client *http.Client, model string, r
 	}
 	var answer chunk
 	if err := json.Unmarshal(text, &answer); err != nil || answer.failure() == nil {
-		return nil, wrongly("status %d with %.200q", resp.StatusCode, text)
+		return nil, wrongly("status %d with an invalid body: %.200q", resp.StatusCode, text)
 	}
 	return nil, answer.failure()
 }
@@ -136,7 +136,7 @@ func (c *clients) whole(ctx context.Context, model string, r *request, tokens in
 		return err
 	}
 	if len(answer.Choices) != 1 {
-		return wrongly("%d choices", len(answer.Choices))
+		return wrongly("the response has %d choices, not 1", len(answer.Choices))
 	}
 	all := newCount(r, tokens)
 	if err := all.piece(answer.ID, answer.Choices[0].Message.Content); err != nil {
@@ -172,7 +172,7 @@ func (c *clients) events(ctx context.Context, model string, r *request, tokens i
 		}
 		if data == "[DONE]" {
 			if !finished {
-				return wrongly("it is done without a finish reason")
+				return wrongly("the stream ended with [DONE] but without a finish reason")
 			}
 			return all.end()
 		}
@@ -284,7 +284,7 @@ func (c *clients) counted(ctx context.Context, model string, r *request, tokens 
 	}, func(answer *kserve.ModelInferResponse) error {
 		raw := output(answer, "text_output")
 		if len(raw) < sizeOfLength || answer.GetId() == "" {
-			return wrongly("a response without a text or an id: %v", answer)
+			return wrongly("a response has no text or no id: %v", answer)
 		}
 		return all.piece(answer.GetId(), string(raw[sizeOfLength:]))
 	})
@@ -326,7 +326,7 @@ func (c *clients) numbered(ctx context.Context, r *request, responses int, delay
 	}, func(answer *kserve.ModelInferResponse) error {
 		want := bytes.Repeat([]byte{byte(next)}, size)
 		if !bytes.Equal(output(answer, "INDEX"), number(next)) || !bytes.Equal(output(answer, "DATA"), want) || answer.GetId() != r.name {
-			return wrongly("response %d to %s is %.300v", next, r, answer)
+			return wrongly("response %d to %s is unexpected: %.300v", next, r, answer)
 		}
 		next++
 		return nil
@@ -335,7 +335,7 @@ func (c *clients) numbered(ctx context.Context, r *request, responses int, delay
 		return err
 	}
 	if next != responses {
-		return wrongly("it ended after %d responses of %d", next, responses)
+		return wrongly("the stream ended after %d responses of %d", next, responses)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type request struct {
 func (r *request) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return fmt.Sprintf("%s (by the connection %s, before it there %s; before it of this worker %s)",
+	return fmt.Sprintf("%s (on connection %s; previous request on this connection: %s; previous request of this worker: %s)",
 		r.brief(), orNone(r.conn), orNone(r.there), orNone(r.before))
 }
 
@@ -98,12 +98,12 @@ func newCount(r *request, tokens int) *count { return &count{request: r, tokens:
 func (c *count) piece(id, text string) error {
 	switch own := c.request.id; {
 	case id != "" && own != "" && id != own:
-		return wrongly("%.200q of the answer %s came to %s", text, id, c.request)
+		return wrongly("request %[3]s received %.200[1]q of the response with id %[2]s", text, id, c.request)
 	case id != "" && own == "":
 		c.request.identify(id)
 		c.want = burst.Counted(c.request.name, id, c.tokens)
 	case text != "" && own == "":
-		return wrongly("%.200q came to %s before the answer's id", text, c.request)
+		return wrongly("request %[2]s received %.200[1]q before the response's id", text, c.request)
 	}
 	rest, ok := strings.CutPrefix(c.want, text)
 	if !ok {
@@ -124,11 +124,11 @@ func (c *count) stray(text string) error {
 	}
 	for token := range strings.FieldsSeq(c.open + text) {
 		if place >= c.tokens || " "+token != burst.Token(c.request.name, c.request.id, place) {
-			return wrongly("%.200q, %s, came at place %d to %s", token, c.tells(token), place, c.request)
+			return wrongly("request %[4]s received at position %[3]d: %.200[1]q, %[2]s", token, c.tells(token), place, c.request)
 		}
 		place++
 	}
-	return wrongly("%.200q came at place %d to %s", text, place, c.request)
+	return wrongly("request %[3]s received at position %[2]d: %.200[1]q", text, place, c.request)
 }
 
 // tells describes from a token what input the model got, and thus where requests were mixed up.
@@ -136,16 +136,16 @@ func (c *count) tells(token string) string {
 	prompt, rest, _ := strings.Cut(token, "@")
 	slash := max(strings.LastIndexByte(rest, '/'), 0)
 	id, number := rest[:slash], strings.TrimPrefix(rest[slash:], "/")
-	where := "lost, doubled or out of order"
+	where := "a token lost, repeated or out of order"
 	switch foreign := id != c.request.id; {
 	case prompt != c.request.name && foreign:
-		where = "another's answer: mixed up on the way out"
+		where = "the response of another request: mixed up on the way out"
 	case prompt != c.request.name:
-		where = "another's prompt by this id: mixed up on the way in"
+		where = "a response with this id to another request's prompt: mixed up on the way in"
 	case foreign:
-		where = "its own prompt by another's id"
+		where = "a response to this prompt with another request's id"
 	}
-	return fmt.Sprintf("%s (prompt %q, id %q, place %q)", where, prompt, id, number)
+	return fmt.Sprintf("%s (prompt %q, id %q, position %q)", where, prompt, id, number)
 }
 
 // cut returns the error for a failure of the connection.
@@ -158,7 +158,7 @@ func (c *count) cut(err error) error {
 
 func (c *count) end() error {
 	if c.request.id == "" || c.want != "" {
-		return wrongly("it ended before %.80q came to %s", c.want, c.request)
+		return wrongly("the response ended before %.80q for request %s", c.want, c.request)
 	}
 	return nil
 }

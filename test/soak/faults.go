@@ -60,11 +60,11 @@ func faults() []fault {
 			mend:   func(_ context.Context, f *fleet) error { f.triton.Resume(); return nil },
 		},
 		{
-			name: "tritonserver restarted in order", bound: silence, recovery: soon,
+			name: "tritonserver stopped and started again", bound: silence, recovery: soon,
 			strike: func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
 		},
 		{
-			name: "Python model's process killed, loaded anew after 8 s", hold: 8 * time.Second, bound: silence, recovery: soon,
+			name: "Python model's process killed, model loaded again after 8 s", hold: 8 * time.Second, bound: silence, recovery: soon,
 			kinds:  []string{kindPython},
 			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) }, mend: loadAnew,
 		},
@@ -84,7 +84,7 @@ func faults() []fault {
 			mend:   func(_ context.Context, f *fleet) error { f.network.cut(); f.network.set(passes); return nil },
 		},
 		{
-			name: "connections lost, which nobody closes", bound: silence, recovery: lostLimit,
+			name: "connections lost without being closed", bound: silence, recovery: lostLimit,
 			strike: func(_ context.Context, f *fleet) error { f.network.lose(); return nil },
 		},
 		{
@@ -107,7 +107,7 @@ func faults() []fault {
 			mend: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
 		},
 		{
-			name: "settings changed, spoilt and changed back", hold: 4 * time.Second, own: true,
+			name: "settings changed, made invalid and restored", hold: 4 * time.Second, own: true,
 			strike: changeSettings, mend: restoreSettings,
 		},
 	}
@@ -128,7 +128,7 @@ func localFaults() []fault {
 			mend:   func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
 		},
 		{
-			name:   "all clients leave at once",
+			name:   "all clients disconnect at once",
 			strike: func(_ context.Context, f *fleet) error { f.dismiss(); return nil },
 		},
 	}

@@ -104,7 +104,7 @@ func (f *fleet) ended() <-chan struct{} {
 // host names the process in which Triton runs, for reports.
 func (f *fleet) host() string {
 	if f.local {
-		return "Trident, with Triton in it,"
+		return "Trident with in-process Triton"
 	}
 	return "tritonserver"
 }
@@ -316,6 +316,6 @@ func (t *trident) terminate(limit time.Duration) error {
 	case <-t.gone:
 		return t.how
 	case <-time.After(limit):
-		return fmt.Errorf("trident still runs %s after SIGTERM", limit)
+		return fmt.Errorf("trident is still running %s after SIGTERM", limit)
 	}
 }

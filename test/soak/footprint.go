@@ -45,7 +45,7 @@ func (f footprint) grown(before footprint, died int) []string {
 		{"bytes resident", before.resident, f.resident, before.resident + before.resident/2},
 	} {
 		if part.has > part.atMost {
-			list = append(list, fmt.Sprintf("%d %s grew to %d", part.had, part.name, part.has))
+			list = append(list, fmt.Sprintf("leak: %[2]s grew from %[1]d to %[3]d", part.had, part.name, part.has))
 		}
 	}
 	return list
@@ -90,7 +90,7 @@ func (t *trident) footprint(ctx context.Context) (footprint, error) {
 	} {
 		found := value.pattern.FindStringSubmatch(value.text)
 		if found == nil {
-			return f, fmt.Errorf("no %s in %.200s", value.pattern, value.text)
+			return f, fmt.Errorf("no match for %s in %.200s", value.pattern, value.text)
 		}
 		n, err := strconv.Atoi(found[1])
 		if err != nil {

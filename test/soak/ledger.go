@@ -186,7 +186,7 @@ func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time)
 		select {
 		case <-grown:
 		case <-ctx.Done():
-			return fmt.Errorf("no answer for %s %s after it was over", strings.Join(missing, ", "), time.Since(since).Round(time.Second))
+			return fmt.Errorf("no successful response for %s in the %s after the repair", strings.Join(missing, ", "), time.Since(since).Round(time.Second))
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (l *ledger) verdict() []string {
 	}
 	for _, what := range slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return len(groups[b]) - len(groups[a]) }) {
 		f := groups[what][0]
-		list = append(list, fmt.Sprintf("%d × %s that no fault explains in time; the first, %s, began %s, after %s: %v",
+		list = append(list, fmt.Sprintf("%d × %s without a fault that explains it; the first one, %s, started at %s and failed after %s: %v",
 			len(groups[what]), what, f.name, f.from.Format(time.TimeOnly), f.to.Sub(f.from).Round(time.Millisecond), f.ending.err))
 	}
 	return list

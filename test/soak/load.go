@@ -194,7 +194,7 @@ func (w *load) once(ctx context.Context, k kind, r *request) error {
 	done := w.ledger.begin(k.name, r.name)
 	err := k.ask(ctx, w.target.Load(), r)
 	if ended := (*ending)(nil); err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.As(err, &ended) {
-		err = &ending{how: late, err: fmt.Errorf("no end after %s", longest)}
+		err = &ending{how: late, err: fmt.Errorf("the request didn't end within %s", longest)}
 	}
 	if endingOf(err).how == cutOff && together.Err() != nil {
 		err = errLeaves
@@ -206,4 +206,4 @@ func (w *load) once(ctx context.Context, k kind, r *request) error {
 	return err
 }
 
-var errLate = errors.New("too late")
+var errLate = errors.New("the request took longer than its limit")

@@ -31,17 +31,17 @@ const local = "local"
 
 // options are the options of a run.
 type options struct {
-	Duration time.Duration `default:"30m" help:"How long faults follow each other, each at least once; the time to start, to warm up and to end comes on top."`
-	Streams  int           `default:"1000" help:"Requests under way at a time, about."`
-	Engine   string        `enum:"remote,local" default:"remote" help:"Where Triton runs: in a tritonserver (remote), or in Trident's process (local)."`
-	Trident  string        `default:"bin/trident" help:"The trident binary."`
-	Calm     time.Duration `default:"8s" help:"Time without faults between two."`
-	Only     []string      `placeholder:"TEXT" help:"Only the faults whose names have one of these texts."`
+	Duration time.Duration `default:"30m" help:"Duration of the phase with faults, in which each fault is injected at least once. Start, warm-up and stop take additional time."`
+	Streams  int           `default:"1000" help:"Approximate number of concurrent requests."`
+	Engine   string        `enum:"remote,local" default:"remote" help:"Engine of Trident: remote for a tritonserver, local for in-process Triton."`
+	Trident  string        `default:"bin/trident" help:"Path of the trident binary."`
+	Calm     time.Duration `default:"8s" help:"Time between the end of one fault and the start of the next."`
+	Only     []string      `placeholder:"TEXT" help:"Inject only faults whose names contain this string; repeatable."`
 }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	var o options
-	parser, err := kong.New(&o, kong.Name("soak"), kong.Description("Loads Trident and breaks things. Run it from the source tree, after make setup and make build."))
+	parser, err := kong.New(&o, kong.Name("soak"), kong.Description("Tests that Trident recovers from injected faults under load. Run it in the source tree, after make setup and make build."))
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func (s settings) write(path string) error {
 
 // Messages of Trident's log.
 const (
-	saysTaken   = "settings read again"
-	saysRefused = "the new settings can't be used: the old ones stay"
+	saysTaken   = "settings reloaded"
+	saysRefused = "reload failed: the previous settings stay in effect"
 	saysMixed   = "the inference server sent another request's response" // clients get it too
 )
 
@@ -62,9 +62,9 @@ func changeSettings(ctx context.Context, f *fleet) error {
 		do   func() error
 		said string
 	}{
-		{"a good file", func() error { return others().write(f.trident.settings) }, saysTaken},
-		{"a spoilt file", func() error { return spoilt().write(f.trident.settings) }, saysRefused},
-		{"SIGHUP with a spoilt file", f.trident.hangUp, saysRefused},
+		{"a valid file", func() error { return others().write(f.trident.settings) }, saysTaken},
+		{"an invalid file", func() error { return spoilt().write(f.trident.settings) }, saysRefused},
+		{"SIGHUP with an invalid file", f.trident.hangUp, saysRefused},
 	} {
 		if err := f.reload(ctx, step.do, step.said, others()); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)
@@ -94,7 +94,7 @@ func (f *fleet) reload(ctx context.Context, do func() error, said string, want s
 	}
 	for told := false; !told; {
 		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("the log doesn't say %q: %w", said, err)
+			return fmt.Errorf("the log has no line %q: %w", said, err)
 		}
 		if told, err = f.trident.says(from, "msg", said); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 		return err
 	}
 	if int(limit) != want.limit || (successful == 1) != latest {
-		return fmt.Errorf("the limit of requests in flight is %g, not %d; the last reload was successful: %g", limit, want.limit, successful)
+		return fmt.Errorf("after a reload, trident_requests_in_flight_limit is %g, not %d, and trident_config_last_reload_successful is %g", limit, want.limit, successful)
 	}
 	c, err := newClients(f.trident.url, f.trident.native)
 	if err != nil {
@@ -130,16 +130,16 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	for _, s := range []settings{usual(), others(), spoilt()} {
 		err := c.events(ctx, s.alias, &request{name: "reload"}, 1, func(int) error { return nil })
 		if s.alias == want.alias && err != nil {
-			return fmt.Errorf("a chat by the alias that counts: %w", err)
+			return fmt.Errorf("a chat with the alias of the current settings failed: %w", err)
 		}
 		if e, told := errors.AsType[*ending](err); s.alias != want.alias && (!told || e.code != "model_not_found") {
-			return fmt.Errorf("a chat by the alias %s, which doesn't count: %w", s.alias, unlessAnswered(err))
+			return fmt.Errorf("a chat with the alias %s, which isn't in effect: %w", s.alias, unlessAnswered(err))
 		}
 	}
 	// Requests for the page of metrics are logged at level debug only.
 	debugs, err := f.trident.says(from, "level", "DEBUG")
 	if err == nil && debugs != (want.level == "debug") {
-		err = fmt.Errorf("lines of the level debug: %t, and the level is %s", debugs, want.level)
+		err = fmt.Errorf("the log has debug lines: %t, but its level is %s", debugs, want.level)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 // unlessAnswered returns an error also if the request succeeded, which should have failed.
 func unlessAnswered(err error) error {
 	if err == nil {
-		return errors.New("it was answered")
+		return errors.New("the request succeeded")
 	}
 	return err
 }
@@ -197,7 +197,7 @@ func figure(page, name string) (float64, error) {
 			return strconv.ParseFloat(strings.TrimSpace(text), 64)
 		}
 	}
-	return 0, fmt.Errorf("no %s in %.200s", name, page)
+	return 0, fmt.Errorf("no metric %s in %.200s", name, page)
 }
 
 // get returns a page, by a new connection.

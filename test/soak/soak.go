@@ -96,7 +96,7 @@ func (s *soak) under(ctx context.Context) error {
 	}
 	list := s.list()
 	if len(list) == 0 {
-		return errors.New("--only leaves no fault")
+		return errors.New("--only: no fault's name contains any of the strings")
 	}
 	began := time.Now()
 	for i := 0; i < len(list) || time.Since(began) < s.options.Duration; i++ {
@@ -160,7 +160,7 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	}
 	e := s.ledger.effectOf(w, repaired)
 	s.note(f, e, repaired.Sub(mending))
-	s.sayf("%s: %d requests failed, the slowest %.1f s after the fault or their begin; %s; all kinds were answered again %.1f s after it",
+	s.sayf("%s: %d requests failed, at most %.1f s after the fault or the request's start; %s; requests of all kinds succeeded again %.1f s after the repair",
 		f.name, e.failed, e.slowest.Seconds(), e.text(), time.Since(repaired).Seconds())
 	return ctx.Err()
 }
@@ -189,9 +189,9 @@ func (s *soak) recover(ctx context.Context, since time.Time) error {
 
 func (e effect) text() string {
 	if e.last < 0 {
-		return "none that began after the repair"
+		return "none of them started after the repair"
 	}
-	return fmt.Sprintf("the last of them began %.1f s after the repair", e.last.Seconds())
+	return fmt.Sprintf("the last of them started %.1f s after the repair", e.last.Seconds())
 }
 
 // note adds a fault to its row.
@@ -228,7 +228,7 @@ func (s *soak) revive(ctx context.Context, w *window) error {
 			what = fmt.Sprintf("hangs (%v)", err)
 		}
 	}
-	s.sayf("%s %s by itself: it is started anew", s.fleet.host(), what)
+	s.sayf("%s %s without a fault and is restarted", s.fleet.host(), what)
 	s.ledger.widen(w, silence, s.fleet.local)
 	return s.fleet.restart(ctx)
 }
@@ -247,7 +247,7 @@ func (s *soak) wait(ctx context.Context, d time.Duration) error {
 	}
 	s.crashes++
 	return s.fault(ctx, &fault{
-		name: s.fleet.host() + " ended by itself", breaks: s.fleet.local, since: silence, bound: 2 * silence, recovery: soon, // Triton may hang before it ends
+		name: s.fleet.host() + " ended without a fault", breaks: s.fleet.local, since: silence, bound: 2 * silence, recovery: soon, // Triton may hang before it ends
 		strike: func(context.Context, *fleet) error { return nil },
 		mend:   func(ctx context.Context, f *fleet) error { return f.restart(ctx) },
 	})
@@ -282,7 +282,7 @@ func (s *soak) terminate(ctx context.Context) error {
 		s.broken = append(s.broken, err.Error())
 	}
 	e := s.ledger.effectOf(w, began)
-	s.sayf("SIGTERM: ended after %.1f s, %d requests failed", s.stopped.Seconds(), e.failed)
+	s.sayf("SIGTERM: Trident ended after %.1f s, and %d requests failed", s.stopped.Seconds(), e.failed)
 	return nil
 }
 
@@ -290,10 +290,10 @@ func (s *soak) terminate(ctx context.Context) error {
 func (s *soak) report() error {
 	s.broken = append(s.broken, s.ledger.verdict()...)
 	if s.fleet.local && s.crashes+s.hangs > 0 {
-		s.broken = append(s.broken, "Trident ended or hung by itself: its log "+s.fleet.trident.logPath+" says how")
+		s.broken = append(s.broken, "Trident ended or hung without a fault: see its log "+s.fleet.trident.logPath)
 	}
 	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "\nfault\ttimes\trequests that failed\ttold after, at most\tlast failure begun after the repair\ttime to repair\n") //nolint:errcheck // shown at the end
+	fmt.Fprintf(table, "\nfault\ttimes\tfailed requests\tmax time to error\tstart of last failed request after repair\ttime to repair\n") //nolint:errcheck // shown at the end
 	for _, r := range s.rows {
 		last := "none"
 		if r.effect.last >= 0 {
@@ -301,7 +301,7 @@ func (s *soak) report() error {
 		}
 		fmt.Fprintf(table, "%s\t%d\t%d\t%.1f s\t%s\t%.1f s\n", r.fault.name, r.times, r.failed, r.effect.slowest.Seconds(), last, r.repair.Seconds()) //nolint:errcheck // shown at the end
 	}
-	fmt.Fprintf(table, "\nrequests\tanswered\tleft\terror\tcut off\twrong\tmixed\tlate\tlongest answer\n") //nolint:errcheck // shown at the end
+	fmt.Fprintf(table, "\nrequests\tanswered\tdisconnected\terror\tcut off\twrong\tmixed\tlate\tlongest response\n") //nolint:errcheck // shown at the end
 	for _, k := range kinds() {
 		c := s.ledger.counts[k.name]
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f s\n", k.name, c[answered], c[left], c[refused], c[cutOff], c[wrong], c[mixed], c[late], s.ledger.longest[k.name].Seconds()) //nolint:errcheck // shown at the end
@@ -309,16 +309,16 @@ func (s *soak) report() error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\n%d requests, at most %d at a time; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                      //nolint:errcheck // a terminal
-	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                                   //nolint:errcheck // a terminal
-	fmt.Fprintf(s.out, "%s ended by itself %d times, and hung %d times; Trident ended %.1f s after SIGTERM\n", s.fleet.host(), s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "\n%d requests, at most %d concurrent; errors by code: %v\n", s.ledger.begun, s.ledger.most, s.ledger.codes)                                          //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "before: %s\nafter:  %s\n", s.before, s.after)                                                                                                        //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "%s ended %d times and hung %d times without a fault; Trident ended %.1f s after SIGTERM\n", s.fleet.host(), s.crashes, s.hangs, s.stopped.Seconds()) //nolint:errcheck // a terminal
 	if err := s.reportMixed(); err != nil {
 		return err
 	}
 	if len(s.broken) > 0 {
-		return fmt.Errorf("%d things were wrong:\n%s", len(s.broken), strings.Join(s.broken, "\n"))
+		return fmt.Errorf("%d checks failed:\n%s", len(s.broken), strings.Join(s.broken, "\n"))
 	}
-	_, err := fmt.Fprintf(s.out, "all of it as it must be, in %s\n", time.Since(s.began).Round(time.Second))
+	_, err := fmt.Fprintf(s.out, "all checks passed in %s\n", time.Since(s.began).Round(time.Second))
 	return err
 }
 
@@ -336,7 +336,7 @@ func (s *soak) reportMixed() error {
 	for _, counts := range s.ledger.counts {
 		told += counts[mixed]
 	}
-	fmt.Fprintf(s.out, "responses of Triton's that came to another request: %g by Trident's count before the end, %d in its log, %d told to clients\n", s.mixed, len(lines), told) //nolint:errcheck // a terminal
+	fmt.Fprintf(s.out, "responses that Triton sent to another request: %g by Trident's metric before the stop, %d in Trident's log, %d reported to clients\n", s.mixed, len(lines), told) //nolint:errcheck // a terminal
 	for _, line := range lines[:min(len(lines), shownMixed)] {
 		fmt.Fprint(s.out, line) //nolint:errcheck // a terminal
 	}

@@ -32,14 +32,14 @@ func TestCount(t *testing.T) {
 		want   string
 	}{
 		{"whole", []string{"", " a@chatcmpl-A/0", " a@chatcmpl-A/1 a@", "chatcmpl-A/2"}, ""},
-		{"on the way in", []string{" a@chatcmpl-A/0", " b@chatcmpl-A/1"}, `"b@chatcmpl-A/1", another's prompt by this id: mixed up on the way in (prompt "b", id "chatcmpl-A", place "1"), came at place 1`},
-		{"on the way out", []string{" b@chatcmpl-B/0"}, `another's answer: mixed up on the way out (prompt "b", id "chatcmpl-B", place "0"), came at place 0`},
-		{"the id alone", []string{" a@/0"}, `its own prompt by another's id (prompt "a", id "", place "0")`},
-		{"within a piece", []string{" a@chatcmpl-A/0 a@chat", "cmpl-A/1 b@chatcmpl-B/7"}, `"b@chatcmpl-B/7", another's answer: mixed up on the way out (prompt "b", id "chatcmpl-B", place "7"), came at place 2`},
-		{"in half a token", []string{" a@chatcmpl-A/0 a@", "chatcmpl-B/1"}, `"a@chatcmpl-B/1", its own prompt by another's id`},
-		{"with a gap", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/2"}, `lost, doubled or out of order (prompt "a", id "chatcmpl-A", place "2"), came at place 1`},
-		{"twice the same", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/0"}, "lost, doubled or out of order"},
-		{"too much", []string{" a@chatcmpl-A/0 a@chatcmpl-A/1 a@chatcmpl-A/2", " a@chatcmpl-A/3"}, "came at place 3"},
+		{"on the way in", []string{" a@chatcmpl-A/0", " b@chatcmpl-A/1"}, `at position 1: "b@chatcmpl-A/1", a response with this id to another request's prompt: mixed up on the way in (prompt "b", id "chatcmpl-A", position "1")`},
+		{"on the way out", []string{" b@chatcmpl-B/0"}, `at position 0: "b@chatcmpl-B/0", the response of another request: mixed up on the way out (prompt "b", id "chatcmpl-B", position "0")`},
+		{"the id alone", []string{" a@/0"}, `a response to this prompt with another request's id (prompt "a", id "", position "0")`},
+		{"within a piece", []string{" a@chatcmpl-A/0 a@chat", "cmpl-A/1 b@chatcmpl-B/7"}, `at position 2: "b@chatcmpl-B/7", the response of another request: mixed up on the way out (prompt "b", id "chatcmpl-B", position "7")`},
+		{"in half a token", []string{" a@chatcmpl-A/0 a@", "chatcmpl-B/1"}, `"a@chatcmpl-B/1", a response to this prompt with another request's id`},
+		{"with a gap", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/2"}, `at position 1: "a@chatcmpl-A/2", a token lost, repeated or out of order (prompt "a", id "chatcmpl-A", position "2")`},
+		{"twice the same", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/0"}, "a token lost, repeated or out of order"},
+		{"too much", []string{" a@chatcmpl-A/0 a@chatcmpl-A/1 a@chatcmpl-A/2", " a@chatcmpl-A/3"}, "at position 3"},
 		{"no token", []string{"?"}, `"?"`},
 		{"too short", []string{" a@chatcmpl-A/0", " a@chatcmpl-A/1"}, `ended before " a@chatcmpl-A/2"`},
 		{"nothing", nil, "ended before"},
@@ -54,8 +54,8 @@ func TestCount(t *testing.T) {
 				err = c.end()
 			}
 			checkWrong(t, err, row.want)
-			if row.want != "" && !strings.Contains(err.Error(), "before it of this worker z") {
-				t.Errorf("it doesn't tell of the request before: %v", err)
+			if row.want != "" && !strings.Contains(err.Error(), "previous request of this worker: z") {
+				t.Errorf("the error doesn't name the previous request: %v", err)
 			}
 		})
 	}
@@ -70,8 +70,8 @@ func TestCountIDs(t *testing.T) {
 	}{
 		{"with the first only", []string{"A", "", ""}, ""},
 		{"with each", []string{"A", "A", "A"}, ""},
-		{"another", []string{"A", "B", "A"}, `" a@A/1" of the answer B came to a with id A`},
-		{"none", []string{"", "", ""}, "before the answer's id"},
+		{"another", []string{"A", "B", "A"}, `request a with id A (on connection none; previous request on this connection: none; previous request of this worker: none) received " a@A/1" of the response with id B`},
+		{"none", []string{"", "", ""}, "before the response's id"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := newCount(&request{name: "a"}, 3)
@@ -104,7 +104,7 @@ func TestTrail(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	for _, row := range []struct{ name, want string }{{"w1.0", "before it there none;"}, {"w2.0", "before it there w1.0 with id chatcmpl-A;"}} {
+	for _, row := range []struct{ name, want string }{{"w1.0", "previous request on this connection: none;"}, {"w2.0", "previous request on this connection: w1.0 with id chatcmpl-A;"}} {
 		checkWrong(t, c.whole(t.Context(), steady, &request{name: row.name}, 1), row.want)
 	}
 }
@@ -214,7 +214,7 @@ func TestDismiss(t *testing.T) {
 
 // TestLog finds a line after an offset of the log, and values on a page of metrics.
 func TestLog(t *testing.T) {
-	early, late := `{"level":"INFO","msg":"settings read again"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
+	early, late := `{"level":"INFO","msg":"settings reloaded"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
 	target := &trident{logPath: filepath.Join(t.TempDir(), "log")}
 	if err := os.WriteFile(target.logPath, []byte(early+late), 0o600); err != nil {
 		t.Fatal(err)

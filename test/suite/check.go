@@ -34,7 +34,7 @@ func (checkCommand) Run(ctx context.Context) error {
 	sayf(os.Stdout, "\nmake check took %s\n", time.Since(began).Round(time.Second))
 	sayf(os.Stdout, "%s\n", total(done))
 	if len(failed) > 0 {
-		return fmt.Errorf("failed: %v", failed)
+		return fmt.Errorf("suites failed: %v", failed)
 	}
 	return nil
 }
@@ -82,9 +82,9 @@ func failedNames(done []outcome) []string {
 
 // slowCommand runs the slow tier.
 type slowCommand struct {
-	Only  []string `placeholder:"NAME" help:"Only these suites; repeatable."`
-	Again bool     `help:"Repeat suites that have passed on this tree."`
-	List  bool     `help:"List the suites of the slow tier, and which passed on this tree."`
+	Only  []string `placeholder:"NAME" help:"Run only this suite of the slow tier; repeatable."`
+	Again bool     `help:"Run also suites that have already passed on this tree."`
+	List  bool     `help:"List the suites of the slow tier with their results on this tree, and run nothing."`
 }
 
 // Run runs the steps that have not passed on this tree yet. It thereby continues an interrupted
@@ -110,7 +110,7 @@ func (c *slowCommand) Run(ctx context.Context) error {
 			sayf(os.Stdout, "%-18s %-28s %s\n", s.Name, state, s.Shows)
 			continue
 		case before && o.Passed && !c.Again:
-			sayf(os.Stdout, "=== %s: passed before on this tree, in %s\n", s.Name, o.Took.Round(time.Second))
+			sayf(os.Stdout, "=== %s: skipped, because it passed on this tree in %s\n", s.Name, o.Took.Round(time.Second))
 		default:
 			sayf(os.Stdout, "\n=== %s: %s\n", s.Name, s.Shows)
 			if o, err = runSuite(ctx, s, os.Stdout); err == nil {
@@ -118,7 +118,7 @@ func (c *slowCommand) Run(ctx context.Context) error {
 			}
 			if err != nil {
 				printTable(os.Stdout, done)
-				return fmt.Errorf("%s: %w; make check-slow goes on from here", s.Name, err)
+				return fmt.Errorf("%s: %w; the next make check-slow starts with this suite", s.Name, err)
 			}
 		}
 		done = append(done, o)
@@ -128,7 +128,7 @@ func (c *slowCommand) Run(ctx context.Context) error {
 	}
 	printTable(os.Stdout, done)
 	if failed := failedNames(done); len(failed) > 0 {
-		return fmt.Errorf("failed: %v", failed)
+		return fmt.Errorf("suites failed: %v", failed)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (c *slowCommand) chosen() ([]suite, error) {
 	for _, name := range c.Only {
 		s, ok := suiteNamed(name)
 		if !ok || !s.Slow {
-			return nil, errors.New(name + " is not a suite of the slow tier: see suite slow --list")
+			return nil, errors.New(name + " is not a suite of the slow tier: list them with make check-slow SLOW=--list")
 		}
 		list = append(list, s)
 	}

@@ -11,8 +11,8 @@ import (
 
 // flakeCommand repeats the tests of the check tier under load.
 type flakeCommand struct {
-	Rounds int `short:"n" default:"10" help:"How often the unit tests run; the end-to-end tests run half as often."`
-	Load   int `default:"2" help:"Number of processes that keep a core busy."`
+	Rounds int `short:"n" default:"10" help:"Number of runs of the unit tests; the end-to-end tests run half as often."`
+	Load   int `default:"2" help:"Number of processes that each keep a core busy during the runs."`
 
 	Spin bool `hidden:"" help:"Keep a core busy until standard input ends."`
 }
@@ -47,7 +47,7 @@ func (c *flakeCommand) Run(ctx context.Context) error {
 				sayf(os.Stdout, "\n=== %s of %d, beside %d busy processes\n", name, plan.rounds, c.Load)
 				if o, err = runSuite(ctx, s, os.Stdout); err != nil {
 					printTable(os.Stdout, done)
-					return fmt.Errorf("%w; make flake goes on from %s", err, name)
+					return fmt.Errorf("%w; the next make flake starts with %s", err, name)
 				}
 				o.Name = name
 				if err := kept.save(name, o); err != nil {
@@ -59,7 +59,7 @@ func (c *flakeCommand) Run(ctx context.Context) error {
 	}
 	printTable(os.Stdout, done)
 	if failed := failedNames(done); len(failed) > 0 {
-		return fmt.Errorf("not green: %v", failed)
+		return fmt.Errorf("runs failed: %v", failed)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func spin() error {
 		default:
 		}
 		if time.Since(began) > 24*time.Hour {
-			return errors.New("nobody has ended the load")
+			return errors.New("the load still ran after 24 hours: its parent didn't stop it")
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (inv *inventory) add(fields []string) error {
 		inv.Tests[entryKey{fields[0], fields[1], fields[2]}] = entry{fields[3], below}
 		return err
 	default:
-		return errors.New("want 3 or 5 tab-separated fields")
+		return errors.New("a line must have 3 or 5 tab-separated fields")
 	}
 }
 
@@ -147,7 +147,7 @@ func readRenames(text string) ([]rename, error) {
 		old, rest, ok := strings.Cut(line, " → ")
 		renamed, reason, reasoned := strings.Cut(rest, ": ")
 		if !ok || !reasoned || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s:%d: want `old → new: reason`", renamesFile, number)
+			return nil, fmt.Errorf("%s:%d: a line must be `old → new: reason`", renamesFile, number)
 		}
 		list = append(list, rename{strings.ReplaceAll(old, "\t", " "), renamed, reason})
 	}
@@ -212,11 +212,11 @@ func (inv *inventory) compare(seen *inventory, renames []rename) difference {
 		switch {
 		case !ran[[2]string{key.Suite, key.Package}], excused(key.String(), renames):
 		case !there:
-			d.Problems = append(d.Problems, fmt.Sprintf("%s is gone: a line in %s has to say why", key, renamesFile))
+			d.Problems = append(d.Problems, fmt.Sprintf("%s is missing: give the reason in a line of %s", key, renamesFile))
 		case want.Outcome == "pass" && got.Outcome == "skip":
-			d.Problems = append(d.Problems, fmt.Sprintf("%s is skipped, it passed before", key))
+			d.Problems = append(d.Problems, fmt.Sprintf("%s is skipped, but it passed before", key))
 		case got.Below < want.Below:
-			d.Problems = append(d.Problems, fmt.Sprintf("%s has %d tests below it, it had %d", key, got.Below, want.Below))
+			d.Problems = append(d.Problems, fmt.Sprintf("%s has %d subtests, but had %d before", key, got.Below, want.Below))
 		}
 	}
 	for key, got := range seen.Tests {

@@ -152,13 +152,13 @@ func TestCompare(t *testing.T) {
 		fresh   int
 	}{
 		{"the same", func(s string) string { return s }, "", "", 0},
-		{"gone", without("TestThree"), "", "unit\tservices/a\tTestThree is gone", 0},
+		{"gone", without("TestThree"), "", "unit\tservices/a\tTestThree is missing", 0},
 		{"gone with a reason", without("TestThree"), "unit services/a TestThree → unit services/a TestFour: says more", "", 0},
 		{"gone with a pattern", without("TestThree"), "unit services/a Test* → unit services/b Test*: moved", "", 0},
-		{"gone by another's reason", without("TestThree"), "unit services/b TestThree → -: moved", "is gone", 0},
-		{"skipped", replaced(`"pass"`, `"skip"`, `"TestOne/x"`), "", "TestOne/x is skipped, it passed", 0},
-		{"fewer below", without("deeper"), "", "TestOne/x has 1 tests below it, it had 2", 0},
-		{"a seed less", without("seed#0"), "", "FuzzTwo has 0 tests below it, it had 1", 0},
+		{"gone by another's reason", without("TestThree"), "unit services/b TestThree → -: moved", "is missing", 0},
+		{"skipped", replaced(`"pass"`, `"skip"`, `"TestOne/x"`), "", "TestOne/x is skipped, but it passed", 0},
+		{"fewer below", without("deeper"), "", "TestOne/x has 1 subtests, but had 2", 0},
+		{"a seed less", without("seed#0"), "", "FuzzTwo has 0 subtests, but had 1", 0},
 		{"new", func(s string) string { return s + strings.ReplaceAll(s, "TestThree", "TestNew") }, "", "", 1},
 		{"coverage a little lower", func(s string) string { return strings.ReplaceAll(s, "91.5%", "91.0%") }, "", "", 0},
 		{"coverage lower", func(s string) string { return strings.ReplaceAll(s, "91.5%", "90.9%") }, "", "services/a fell from 91.5 % to 90.9 %", 0},

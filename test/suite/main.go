@@ -31,18 +31,18 @@ func main() {
 }
 
 type commandLine struct {
-	Test      testCommand      `cmd:"" help:"Run suites of Go tests and compare them with the inventory."`
-	Check     checkCommand     `cmd:"" help:"Run all steps of the check tier, then print counts, times and the slowest tests."`
-	Slow      slowCommand      `cmd:"" help:"Run the slow tier; suites that passed on the same tree are not repeated."`
-	Flake     flakeCommand     `cmd:"" help:"Repeat the unit and end-to-end tests beside a load of two busy cores."`
-	Inventory inventoryCommand `cmd:"" help:"Take new tests of the last runs into test/inventory.txt."`
+	Test      testCommand      `cmd:"" help:"Run suites of Go tests and compare their tests with test/inventory.txt."`
+	Check     checkCommand     `cmd:"" help:"Run all suites of the check tier, then print counts, times and the slowest tests."`
+	Slow      slowCommand      `cmd:"" help:"Run the suites of the slow tier, except those that have passed on the same tree."`
+	Flake     flakeCommand     `cmd:"" help:"Run the unit and end-to-end tests repeatedly under load, to find flaky tests."`
+	Inventory inventoryCommand `cmd:"" help:"Add the new tests of the last runs to test/inventory.txt."`
 }
 
 func run(ctx context.Context, args []string) error {
 	var cli commandLine
 	parser, err := kong.New(&cli,
 		kong.Name("suite"),
-		kong.Description("Runs Trident's test suites. Run it from the top of the source tree."),
+		kong.Description("Runs Trident's test suites. Run it in the root of the source tree."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)

@@ -42,19 +42,19 @@ const unvetted = "-vet=off"
 
 func checkSuites() []suite {
 	return []suite{
-		{Name: setupTarget, Shows: "installs Triton, the clients and oracles of the tests; from TRIDENT_CACHE if they are there"},
-		{Name: "lint", Shows: "golangci-lint, go vet, buf lint, buf breaking"},
+		{Name: setupTarget, Shows: "installs Triton, and the clients and oracles of the tests; uses those in TRIDENT_CACHE"},
+		{Name: "lint", Shows: "golangci-lint, go vet, buf lint and buf breaking report nothing"},
 		{Name: "words", Shows: "comments, help and errors avoid unclear words; commit subjects are `area: imperative`"},
-		{Name: "cross", Shows: "builds without cgo for all platforms"},
-		{Name: "generate-check", Shows: "generated code is what the sources make"},
-		{Name: "deploy-check", Shows: "files of deploy/ and shell scripts, by the tools that read them"},
+		{Name: "cross", Shows: "trident builds without cgo for all platforms"},
+		{Name: "generate-check", Shows: "generated code equals what make generate writes"},
+		{Name: "deploy-check", Shows: "the tools that read the files of deploy/ and the shell scripts accept them"},
 		{
-			Name: "unit", Shows: "each package by itself, engines and KServe on a real Triton, seeds of the fuzz targets, each benchmark once",
+			Name: "unit", Shows: "each package passes its tests, on a real Triton for engines and KServe; with fuzz seeds and one run of each benchmark",
 			Packages: []string{"./..."}, Without: "test/e2e", Computes: computing(), Limit: 15 * time.Minute,
 			Flags: []string{"-race", unvetted, "-cover", "-bench=.", "-benchtime=1x"},
 		},
 		{
-			Name: "e2e", Shows: "the trident program before a real Triton, called by real clients, SDKs and a browser",
+			Name: "e2e", Shows: "the trident program on a real Triton works with real clients, SDKs and a browser",
 			Packages: []string{"./test/e2e"}, Limit: 15 * time.Minute, Flags: []string{"-race", unvetted},
 		},
 	}
@@ -63,39 +63,39 @@ func checkSuites() []suite {
 func slowSuites() []suite {
 	list := []suite{
 		{
-			Name: "local", Shows: "the engine suite and failures of Triton in process",
+			Name: "local", Shows: "in-process Triton passes the engine suite and survives failures",
 			Packages: []string{"./services/triton/local"}, Limit: 20 * time.Minute,
 			Flags: []string{"-race", unvetted}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
 		},
 		{
-			Name: "kserve-local", Shows: "comparisons with tritonserver by all protocols, with Triton in process too",
+			Name: "kserve-local", Shows: "KServe's responses equal tritonserver's in all protocols, also with in-process Triton",
 			Packages: []string{"./services/kserve", "./services/kserve/rest"}, Limit: 20 * time.Minute,
 			Flags: []string{"-race", unvetted, "-run=LikeTritonserver"}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
 		},
 		{
-			Name: "unit-slow", Shows: "the unit suite with inputs of full size and the tests of the slow tier, oracles asked",
+			Name: "unit-slow", Shows: "the unit suite passes with inputs of full size, the tests of the slow tier and fresh answers of the oracles",
 			Packages: []string{"./..."}, Without: "test/e2e", Limit: 40 * time.Minute,
 			Flags: []string{"-race", unvetted}, Env: []string{slowEnvironment},
 		},
 		{
-			Name: "e2e-slow", Shows: "the end-to-end suite with the tests of the slow tier",
+			Name: "e2e-slow", Shows: "the end-to-end suite passes with the tests of the slow tier",
 			Packages: []string{"./test/e2e"}, Limit: 40 * time.Minute, Flags: []string{"-race", unvetted}, Env: []string{slowEnvironment},
 		},
 		{
-			Name: "e2e-local", Shows: "the end-to-end suite with Triton in process",
+			Name: "e2e-local", Shows: "the end-to-end suite passes with in-process Triton",
 			Packages: []string{"./test/e2e"}, Limit: 40 * time.Minute,
 			Flags: []string{"-race", unvetted}, Env: []string{"TRIDENT_TEST_ENGINE=local", slowEnvironment},
 		},
-		{Name: "test-asan", Shows: "the in-process engine under the address sanitizer"},
-		{Name: "measured", Shows: "tests that hold times and memory to bounds, without the race detector"},
-		{Name: "cost", Shows: "CPU time and memory of hostile requests, made for each field of each API"},
-		{Name: "bench-quick", Shows: "the bench runs, each scenario for seconds"},
-		{Name: "fuzz-targets", Shows: "all Go fuzz targets, 30 s each"},
-		{Name: "fuzz-contract", Shows: "200 requests made of the OpenAPI document for each operation"},
-		{Name: "fuzz-demo", Shows: "50 such requests for each operation of the demo models"},
-		{Name: "soak-short", Shows: "each fault once under 100 streams, before a tritonserver"},
-		{Name: "soak-local", Shows: "the same with Triton in process"},
-		{Name: "mutations", Shows: "each planted defect is caught by a test"},
+		{Name: "test-asan", Shows: "the in-process engine passes under the address sanitizer"},
+		{Name: "measured", Shows: "times and memory stay within their bounds, measured without the race detector"},
+		{Name: "cost", Shows: "CPU time and memory of hostile requests, generated for each field of each API, stay within bounds"},
+		{Name: "bench-quick", Shows: "the bench runs without errors, each scenario for seconds"},
+		{Name: "fuzz-targets", Shows: "Go's fuzzing finds no failure, in 30 s for each target"},
+		{Name: "fuzz-contract", Shows: "200 requests generated from the OpenAPI document get valid responses, for each operation"},
+		{Name: "fuzz-demo", Shows: "50 requests generated from the OpenAPI document get valid responses, for each operation of the demo models"},
+		{Name: "soak-short", Shows: "a remote Trident recovers from each fault under 100 streams"},
+		{Name: "soak-local", Shows: "Trident with in-process Triton recovers from each fault under 100 streams"},
+		{Name: "mutations", Shows: "a test catches each planted defect"},
 	}
 	for i := range list {
 		list[i].Slow = true

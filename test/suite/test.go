@@ -13,7 +13,7 @@ import (
 
 // testCommand runs suites of Go tests.
 type testCommand struct {
-	Suites []string `arg:"" help:"Names of suites, such as unit and e2e."`
+	Suites []string `arg:"" help:"Names of the suites to run, such as unit and e2e."`
 }
 
 // Run runs the suites one after the other and returns an error if a test failed or the inventory
@@ -33,7 +33,7 @@ func (c *testCommand) Run(ctx context.Context) error {
 		done = append(done, o)
 	}
 	if failed := failedNames(done); len(failed) > 0 {
-		return fmt.Errorf("failed: %v", failed)
+		return fmt.Errorf("suites failed: %v", failed)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func saveObserved(name string, seen *inventory) error {
 type inventoryError []string
 
 func (e inventoryError) Error() string {
-	return fmt.Sprintf("%d differences from %s", len(e), inventoryFile)
+	return fmt.Sprintf("the tests differ from %[2]s in %[1]d lines", len(e), inventoryFile)
 }
 
 // compareWithFile compares a run with the inventory file, and the file with its own history.
@@ -59,7 +59,7 @@ func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error 
 	d := inv.compare(seen, renames)
 	log, err := exec.CommandContext(ctx, "git", "log", "-p", "--format=", "--", inventoryFile).Output()
 	if err != nil {
-		sayf(out, "\nThe inventory's history is not compared: git log: %v\n", err)
+		sayf(out, "\nThe inventory isn't compared with its history, because git log failed: %v\n", err)
 	}
 	d.Problems = append(d.Problems, inv.dropped(string(log), renames)...)
 	if len(d.Problems) > 0 {
@@ -67,14 +67,14 @@ func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error 
 		return inventoryError(d.Problems)
 	}
 	if d.New > 0 {
-		return fmt.Errorf("%d tests are not in %s: run make inventory and commit it", d.New, inventoryFile)
+		return fmt.Errorf("%d tests are not in %s: run make inventory and commit the file", d.New, inventoryFile)
 	}
 	return nil
 }
 
 // inventoryCommand updates the inventory.
 type inventoryCommand struct {
-	From map[string]string `placeholder:"SUITE=FILE" help:"Read the output of go test -json from a file first; repeatable."`
+	From map[string]string `placeholder:"SUITE=FILE" help:"File with the output of go test -json for a suite, which is read before the last runs; repeatable."`
 }
 
 // Run adds the last run of each suite to the inventory. It doesn't run tests.

@@ -40,7 +40,7 @@ func TestGenerated(t *testing.T) {
 				}
 			}
 			if len(cases) < f.least {
-				t.Errorf("only %d of %d are allowed", len(cases), number)
+				t.Errorf("only %d of %d generated schemas are allowed", len(cases), number)
 			}
 			_, results := probe(t, cases, f.backends...)
 			answers := 0
@@ -58,12 +58,12 @@ func TestGenerated(t *testing.T) {
 						}
 						answers++
 						if why := given[i].Violation(*answer); why != "" {
-							t.Errorf("%s\nby %s, sent as %s\nis answered by %q: %s", given[i].Value, name, cases[i].Value, *answer, why)
+							t.Errorf("%s\nby %s, sent as %s\nhas the response %q: %s", given[i].Value, name, cases[i].Value, *answer, why)
 						}
 					}
 				}
 			}
-			t.Logf("%d of %d are allowed, %d answers", len(cases), number, answers)
+			t.Logf("%d of %d generated schemas are allowed, with %d responses", len(cases), number, answers)
 		})
 	}
 }

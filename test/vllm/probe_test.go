@@ -44,7 +44,7 @@ func probe(t *testing.T, cases []probeCase, backends ...string) (versions json.R
 	t.Helper()
 	for _, file := range []string{python, tokenizer} {
 		if _, err := os.Stat(file); err != nil {
-			t.Skip("vLLM isn't installed: tools/vllm.sh setup")
+			t.Skip("vLLM isn't installed: run tools/vllm.sh setup")
 		}
 	}
 	if len(cases) == 0 {

@@ -41,18 +41,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	set := flag.NewFlagSet("words "+command, flag.ContinueOnError)
 	if command == "sample" {
 		s := sampler{}
-		set.StringVar(&s.seed, "seed", "", "Seed of the sample, a hexadecimal number such as the first 8 digits of a commit.")
-		set.BoolVar(&s.blind, "blind", false, "Print numbered items without their places.")
-		set.BoolVar(&s.key, "key", false, "Print the places of the numbered items alone.")
+		set.StringVar(&s.seed, "seed", "", "Seed of the random sample: a hexadecimal number, such as the first 8 digits of a commit.")
+		set.BoolVar(&s.blind, "blind", false, "Print the numbered items without their files and lines.")
+		set.BoolVar(&s.key, "key", false, "Print only the files and lines of the numbered items.")
 		if err := set.Parse(args); err != nil {
 			return err
 		}
 		return s.run(ctx, root, out)
 	}
 	c := checker{}
-	set.BoolVar(&c.all, "all", false, "Print all hits, also those that remaining.txt allows.")
-	set.BoolVar(&c.counts, "counts", false, "Print the number of hits by folder and pattern.")
-	set.BoolVar(&c.update, "update", false, "Lower the counts of remaining.txt to the hits of the tree; never raises one.")
+	set.BoolVar(&c.all, "all", false, "Print all hits, including those that remaining.txt allows.")
+	set.BoolVar(&c.counts, "counts", false, "Print the number of hits for each folder and pattern.")
+	set.BoolVar(&c.update, "update", false, "Lower the counts in remaining.txt to the hits of the tree. Counts are never raised.")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c *checker) run(ctx context.Context, root string, out io.Writer) error {
 		printf(out, "words: %d hits fewer than %s allows: run make words-update\n", n, remainingFile)
 	}
 	if len(risen)+len(result.problems)+len(subjects) > 0 {
-		return errors.New("see docs/contributing/style.md for the rules and for suppressions")
+		return errors.New("the words check failed: see docs/contributing/style.md for the rules and for suppressions")
 	}
 	return nil
 }

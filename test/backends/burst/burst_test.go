@@ -66,7 +66,7 @@ func answers(t *testing.T, card *catalog.Card, m burst.Model) {
 			began := time.Now()
 			got := ask(t, card, row.stream, row.tokens)
 			if least := time.Duration(row.tokens-1) * m.Pace; time.Since(began) < least {
-				t.Errorf("it took %s, less than %s", time.Since(began), least)
+				t.Errorf("the requests took %s, less than %s", time.Since(began), least)
 			}
 			want := answer{text: burst.Text(row.tokens), reasons: strings.Repeat("None ", row.tokens-1) + "length ", prompt: 4, output: row.tokens}
 			if m.Counts {
@@ -169,7 +169,7 @@ func TestEcho(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(got, sent) {
-			t.Errorf("%d bytes came back as %d", size, len(got))
+			t.Errorf("the response has %[2]d bytes, not %[1]d", size, len(got))
 		}
 	}
 }
@@ -177,11 +177,11 @@ func TestEcho(t *testing.T) {
 func refusesGPU(t *testing.T, engine *triton.Engine) {
 	t.Helper()
 	if devices, err := filepath.Glob("/dev/nvidia[0-9]*"); err != nil || len(devices) > 0 {
-		t.Skip("there is a GPU: make test-gpu asks the model")
+		t.Skip("this machine has a GPU: make test-gpu tests the model")
 	}
 	_, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: gpu})
 	if err == nil || !strings.Contains(inference.AsError(err).Message, "GPU") {
-		t.Errorf("the load gave %v", err)
+		t.Errorf("loading the model returned %v", err)
 	} else {
 		t.Log(inference.AsError(err).Message)
 	}

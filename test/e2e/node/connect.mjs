@@ -15,7 +15,7 @@ const [url, chatURL] = process.argv.slice(2);
 // equal compares bytes, which Node's transports give as Buffers.
 const equal = (got, want) => assert.deepEqual(Buffer.from(got), Buffer.from(want));
 
-// What browsers have: fetch, and no streams of requests.
+// browsers are the transports that browsers can use: they have fetch, but no streaming of requests.
 const browsers = (baseUrl) => ({
   "Connect-Web": web.createConnectTransport({ baseUrl, useBinaryFormat: true }),
   "Connect-Web with JSON": web.createConnectTransport({ baseUrl }),

@@ -1,9 +1,9 @@
 // Uses the playground as a person would, in a real Chromium. playground_test.go starts the servers:
 //
 //   TRIDENT_URL          the demo models
-//   TRIDENT_METRICS_URL  what their tritonserver tells of itself; empty where there is none
-//   TRIDENT_KINDS_URL    models that say what they are asked, and may be loaded
-//   TRIDENT_GATE_URL     the demo models behind a proxy, at a path and for who has the key open-sesame
+//   TRIDENT_METRICS_URL  metrics of the demo models' tritonserver; empty if there is no tritonserver
+//   TRIDENT_KINDS_URL    models that return their input, and can be loaded and unloaded
+//   TRIDENT_GATE_URL     the demo models behind a proxy, at a path, for clients with the key open-sesame
 //   TRIDENT_DOWN_URL     no Triton
 //   TRIDENT_ALLOWING_URL a server that lets pages of TRIDENT_ELSEWHERE_URL call, and has no playground
 //   TRIDENT_OUT          folder for the programs that the page shows
@@ -327,7 +327,7 @@ test("pages of another origin call only where they may", async (t) => {
     const request = { method: "POST", headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1" }, body: "{}" };
     return fetch(`${server}/trident.v1.ModelService/List`, request).then((answer) => answer.status, (error) => error.name);
   }, server);
-  page.removeAllListeners("console"); // the browser tells of the refusal
+  page.removeAllListeners("console"); // the browser logs the refusal
   assert.equal(await list(allowing), 200);
   assert.equal(await list(url), "TypeError");
   assert.equal((await fetch(`${allowing}/`)).status, 404, "--no-playground");

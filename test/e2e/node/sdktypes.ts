@@ -5,7 +5,7 @@ import type { InputTokenCountResponse } from 'openai/resources/responses/input-t
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
-// The one field of ours that the SDK doesn't know.
+// Trident's only field that the SDK doesn't have.
 declare module 'openai/resources/chat/completions/completions' {
   interface ChatCompletionMessage {
     reasoning_content?: string;

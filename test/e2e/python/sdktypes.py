@@ -1,8 +1,8 @@
-"""Holds recorded answers to the types of OpenAI's Python SDK, started by the e2e tests.
+"""Checks recorded responses against the types of OpenAI's Python SDK, started by the e2e tests.
 
     sdktypes.py FILE     a line for each: {"type": name of the type, "object": the answer}
 
-Validation is pydantic's strict mode. The SDK's types take further keys: those are found, and are wrong but for KNOWN.
+Validation is pydantic's strict mode. The SDK's types accept unknown keys: the program reports those that aren't in KNOWN.
 """
 
 import json
@@ -46,7 +46,7 @@ def main(file):
             if flaws:
                 failed += 1
                 print("FAILED", *flaws, text[:500], sep="\n  ")
-    print(f"{count - failed} of {count} answers are what the SDK says")
+    print(f"{count - failed} of {count} responses have the SDK's types")
     sys.exit(failed > 0 or count == 0)
 
 

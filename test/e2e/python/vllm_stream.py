@@ -1,5 +1,5 @@
 """Calls a model of the vLLM backend's contract as that backend's own sample program does: NVIDIA's asyncio client, one stream for
-many prompts, ids that tell their answers apart, and sampling parameters whose values are text. usage: vllm_stream.py HOST:PORT
+many prompts. Ids distinguish the responses, and the values of sampling parameters are strings. usage: vllm_stream.py HOST:PORT
 
 Prints one line for each part that went well; anything else is an exception.
 """
@@ -16,7 +16,7 @@ PROMPTS = ["Hello, my name is", "The most dangerous animal is", "The capital of 
 
 
 def request(id, prompt, parameters, as_tensor, stream=True):
-    """What the sample sends: the parameters stand in the request as well when they are a tensor, which comes first then."""
+    """Returns the sample's request. With as_tensor the parameters are a tensor, the first one, and request parameters too."""
     def tensor(name, value, datatype):
         made = triton.InferInput(name, [1], datatype)
         made.set_data_from_numpy(numpy.array([value], dtype=object if datatype == "BYTES" else bool))
