@@ -368,7 +368,7 @@ func TestDemoTokenizer(t *testing.T) {
 	}
 	kept, err := os.ReadFile(filepath.Join(root(t), "models", "chat", "tokenizer", "tokenizer.json"))
 	if err != nil || !bytes.Equal(made, kept) {
-		t.Errorf("tokenizer.json isn't what tools/gguf-tokenizer.py makes of the weights: %v", err)
+		t.Errorf("tokenizer.json isn't the output of tools/gguf-tokenizer.py for the weights: %v", err)
 	}
 	var file struct {
 		AddedTokens []struct{ Content string } `json:"added_tokens"`

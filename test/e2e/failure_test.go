@@ -108,7 +108,7 @@ func checkDown(t *testing.T, s *trident) {
 			t.Errorf("type %s, code %s", text(e.Type), text(e.Code))
 		}
 		if strings.Contains(string(a.body), "127.0.0.1") {
-			t.Errorf("the message tells an address: %s", a.body)
+			t.Errorf("the message contains an address: %s", a.body)
 		}
 		if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || seconds < 1 {
 			t.Errorf("Retry-After %q", a.header.Get("Retry-After"))

@@ -138,10 +138,10 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 		made = append(made, s.metric(t, generatedTokens)-before)
 		<-ended
 		if !idle {
-			t.Fatalf("the model still works %s after its client left", lateLimit)
+			t.Fatalf("the model is still running %s after its client disconnected", lateLimit)
 		}
 	}
-	t.Logf("tokens made after the client left: %v", made)
+	t.Logf("tokens generated after the client disconnected: %v", made)
 	slices.Sort(made)
 	if median := made[len(made)/2]; median > leaveTokens*running {
 		t.Errorf("the model makes %v more tokens, want %v at most", median, leaveTokens*running)
