@@ -18,7 +18,7 @@ func inProcess() bool { return os.Getenv("TRIDENT_TEST_ENGINE") == "local" }
 func needsServer(t *testing.T) {
 	t.Helper()
 	if inProcess() {
-		t.Skip("Triton is in trident's process")
+		t.Skip("Triton runs in process, so there is no tritonserver")
 	}
 }
 
