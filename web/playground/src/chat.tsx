@@ -89,7 +89,7 @@ function Beginning({ conversation }: { conversation: Conversation }) {
 
 /** Returns why the conversation's models can't be called; undefined if they can. */
 function hindranceOf(conversation: Conversation) {
-  if (!models.value) return trouble.value ? <><h2>The server can't be reached</h2><Trouble failure={trouble.value} /></> : <p class="soft waiting">Loading the list of models</p>;
+  if (!models.value) return trouble.value ? <><h2>{trouble.value.needsKey ? "The server requires an API key" : "The server can't be reached"}</h2><Trouble failure={trouble.value} /></> : <p class="soft waiting">Loading the list of models</p>;
   if (models.value.length === 0) return <NoModels />;
   if (conversation.models.length === 0) return <NoneChats />;
   for (const name of conversation.models) {
