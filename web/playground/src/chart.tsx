@@ -18,7 +18,7 @@ export function Chart({ title, unit, lines, points, format }: { title: string; u
   return (
     <figure class="chart">
       <figcaption>
-        <h2>{title} <small>{unit}</small> <small class="most" aria-hidden="true">maximum {format(most)}</small></h2>
+        <h2>{title} <small>{unit}</small> <small class="most" aria-hidden="true">max {format(most)}</small></h2>
         <ul>{lines.map((line, i) => <li key={line.name} class={`line-${i}`}><span aria-hidden="true" />{line.name} <b>{now(line)}</b></li>)}</ul>
       </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${title} in the last ${points} seconds: now ${latest}, maximum ${format(most)} ${unit}`}>

@@ -53,11 +53,11 @@ function Charts({ statuses: all }: { statuses: ServerStatus[] }) {
   return (
     <div class="charts">
       <Chart title="Requests" unit={most ? `of ${most}` : ""} points={kept} format={count} lines={[line("in flight", (l) => l.inFlight), line("queued", (l) => l.queued)]} />
-      <Chart title="Generated tokens" unit="per second" points={kept} format={count} lines={[line("generated", (l) => l.tokensPerSecond)]} />
+      <Chart title="Generated tokens" unit="per s" points={kept} format={count} lines={[line("generated", (l) => l.tokensPerSecond)]} />
       <Chart title="Time to first token" unit="" points={kept} format={times} lines={quantiles((l) => l.timeToFirstToken)} />
       <Chart title="Time between tokens" unit="" points={kept} format={times} lines={quantiles((l) => l.interToken)} />
-      <Chart title="Request rate" unit="requests per second" points={kept} format={count} lines={[{ name: "started", values: rates(all, (l) => l.requests) }, { name: "failed", values: rates(all, (l) => l.failures) }]} />
-      <Chart title="Prompt tokens" unit="per second" points={kept} format={count} lines={[{ name: "read", values: rates(all, (l) => l.promptTokens) }]} />
+      <Chart title="Request rate" unit="per s" points={kept} format={count} lines={[{ name: "started", values: rates(all, (l) => l.requests) }, { name: "failed", values: rates(all, (l) => l.failures) }]} />
+      <Chart title="Prompt tokens" unit="per s" points={kept} format={count} lines={[{ name: "read", values: rates(all, (l) => l.promptTokens) }]} />
     </div>
   );
 }
@@ -79,7 +79,7 @@ function ByModel({ status }: { status: ServerStatus }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Load by model">
       <table class="loads">
-        <thead><tr>{["model", "in flight", "queued", "tokens/s", "first token p50", "first token p99", "between tokens p50", "between tokens p99", "requests", "failed", "prompt tokens", "generated tokens"].map((name, i) => <th key={i} scope="col">{name}</th>)}</tr></thead>
+        <thead><tr>{["model", "in flight", "queued", "tokens/s", "TTFT p50", "TTFT p99", "inter-token p50", "inter-token p99", "requests", "failed", "prompt tokens", "generated tokens"].map((name, i) => <th key={i} scope="col">{name}</th>)}</tr></thead>
         <tbody>
           {rows.map(({ name, load }) => load && (
             <tr key={name}>

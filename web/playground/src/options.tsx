@@ -12,17 +12,17 @@ const beside = window.matchMedia("(min-width: 70rem)");
 export const optionsShown = signal(beside.matches);
 beside.addEventListener("change", () => (optionsShown.value = beside.matches));
 
-/** Range of each numeric field, and the placeholder for models without a default. */
+/** Range of each numeric field, and the placeholder for models without a known default. */
 const fields: { name: NumberName; label: string; min: number; max?: number; step: number; otherwise: string }[] = [
-  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "engine default" },
-  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "engine default" },
-  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "engine default" },
-  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "engine default" },
-  { name: "maxTokens", label: "Maximum tokens", min: 1, step: 1, otherwise: "rest of context" },
+  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "default" },
+  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "default" },
+  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "default" },
+  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "default" },
+  { name: "maxTokens", label: "Maximum tokens", min: 1, step: 1, otherwise: "no limit" },
   { name: "seed", label: "Seed", min: -Number.MAX_SAFE_INTEGER, step: 1, otherwise: "random" },
-  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "engine default" },
-  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "engine default" },
-  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "engine default" },
+  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
+  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
+  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "default" },
 ];
 
 export function OptionsPanel({ conversation }: { conversation: Conversation }) {
@@ -124,7 +124,7 @@ function NumberField({ name, label, min, max, step, value, standard, onInput }: 
     <div class="field">
       <label for={id}>{label}</label>
       <input
-        id={id} name={name} type="number" inputMode="decimal" min={min > -1e9 ? min : undefined} max={max} step={step} value={value ?? ""} placeholder={standard} title={`Default: ${standard}`}
+        id={id} name={name} type="number" inputMode="decimal" min={min > -1e9 ? min : undefined} max={max} step={step} value={value ?? ""} placeholder={standard} title={`Value if empty: ${standard}`}
         onInput={(event) => {
           const { value, valueAsNumber } = event.currentTarget;
           if (value === "" || Number.isFinite(valueAsNumber)) onInput(value === "" ? undefined : valueAsNumber);
