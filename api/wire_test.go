@@ -62,7 +62,7 @@ func TestDescriptorsMatchTables(t *testing.T) {
 				}
 			}
 			if len(got) != len(want) {
-				t.Errorf("%d rows, the table has %d", len(got), len(want))
+				t.Errorf("the proto file has %d rows, the table has %d", len(got), len(want))
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestConnectHandlersServeTheTables(t *testing.T) {
 			}
 			slices.Sort(want)
 			if !slices.Equal(got, want) {
-				t.Errorf("handler serves %v, the table and what is more list %v", got, want)
+				t.Errorf("the handler serves %v, want the methods of the table and the additional ones: %v", got, want)
 			}
 		})
 	}

@@ -7,13 +7,13 @@ import _ "embed"
 //go:embed openai.yaml
 var openAI string
 
-// OpenAI gives the document of the OpenAI surface, OpenAPI 3.0.3 in YAML. The
-// bytes are the caller's own.
+// OpenAI returns the document of the OpenAI-compatible API, OpenAPI 3.0.3 in YAML.
+// The caller owns the bytes.
 func OpenAI() []byte { return []byte(openAI) }
 
 //go:embed kserve.yaml
 var kserve string
 
-// KServe gives the document of KServe v2 by REST, OpenAPI 3.0.3 in YAML. The bytes
-// are the caller's own.
+// KServe returns the document of the KServe v2 REST API, OpenAPI 3.0.3 in YAML. The
+// caller owns the bytes.
 func KServe() []byte { return []byte(kserve) }

@@ -23,8 +23,8 @@ func loadKServe(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// TestKServeOperations holds each to have words, one known group, and the errors and
-// the request id of all.
+// TestKServeOperations checks that each operation has descriptions, one known tag, the
+// common errors and a request id.
 func TestKServeOperations(t *testing.T) {
 	doc := loadKServe(t)
 	ids := map[string]bool{}
@@ -32,17 +32,17 @@ func TestKServeOperations(t *testing.T) {
 		for method, op := range item.Operations() {
 			name := method + " " + path
 			if op.OperationID == "" || op.Summary == "" || op.Description == "" || ids[op.OperationID] {
-				t.Errorf("%s: needs an operationId of its own, summary and description", name)
+				t.Errorf("%s: a unique operationId, summary or description is missing", name)
 			}
 			ids[op.OperationID] = true
 			if len(op.Tags) != 1 || doc.Tags.Get(op.Tags[0]) == nil {
-				t.Errorf("%s: %v is not one known tag", name, op.Tags)
+				t.Errorf("%s: tags are %v, want one that the document declares", name, op.Tags)
 			}
 			if failure := op.Responses.Default(); failure == nil || failure.Ref != "#/components/responses/Error" {
-				t.Errorf("%s: has no Error", name)
+				t.Errorf("%s: the default response isn't Error", name)
 			}
 			if ok := op.Responses.Value(strconv.Itoa(http.StatusOK)); ok == nil || ok.Value.Headers["x-request-id"] == nil {
-				t.Errorf("%s: has no 200 with x-request-id", name)
+				t.Errorf("%s: there is no response 200 with the header x-request-id", name)
 			}
 		}
 	}
@@ -51,8 +51,8 @@ func TestKServeOperations(t *testing.T) {
 	}
 }
 
-// TestKServeSchemas has each schema used and described, and all that is required
-// declared.
+// TestKServeSchemas checks that each schema is used and described, and that required
+// fields are declared.
 func TestKServeSchemas(t *testing.T) {
 	doc := loadKServe(t)
 	used, seen := map[*openapi3.Schema]bool{}, map[*openapi3.Schema]bool{}

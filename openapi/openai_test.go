@@ -27,17 +27,17 @@ func load(t *testing.T) *openapi3.T {
 func TestOperationsAreDescribed(t *testing.T) {
 	doc := load(t)
 	if doc.OpenAPI != "3.0.3" {
-		t.Errorf("version %s: generator and validator are fast and right with 3.0.3 only", doc.OpenAPI)
+		t.Errorf("version %s, want 3.0.3: generator and validator support no other version well", doc.OpenAPI)
 	}
 	ids := map[string]string{}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			name := method + " " + path
 			if op.OperationID == "" || op.Summary == "" || op.Description == "" {
-				t.Errorf("%s: needs operationId, summary and description", name)
+				t.Errorf("%s: operationId, summary or description is missing", name)
 			}
 			if other, dup := ids[op.OperationID]; dup {
-				t.Errorf("%s has the operationId of %s", name, other)
+				t.Errorf("%s and %s have the same operationId", name, other)
 			}
 			ids[op.OperationID] = name
 			checkResponses(t, name, op)
@@ -48,20 +48,20 @@ func TestOperationsAreDescribed(t *testing.T) {
 	}
 }
 
-// checkResponses holds what SDKs read from every answer: the request id, and the
-// error object of what failed.
+// checkResponses checks the parts of responses that SDKs read: the request id, and the
+// error object of failures.
 func checkResponses(t *testing.T, name string, op *openapi3.Operation) {
 	t.Helper()
 	for status, response := range op.Responses.Map() {
 		r := response.Value
 		if r.Headers["x-request-id"] == nil {
-			t.Errorf("%s: %s has no x-request-id", name, status)
+			t.Errorf("%s: response %s has no header x-request-id", name, status)
 		}
 		if (status == "429" || status == "503") && r.Headers["Retry-After"] == nil {
-			t.Errorf("%s: %s has no Retry-After", name, status)
+			t.Errorf("%s: response %s has no header Retry-After", name, status)
 		}
 		if status != "200" && r.Content["application/json"].Schema.Ref != "#/components/schemas/ErrorResponse" {
-			t.Errorf("%s: %s is not an ErrorResponse", name, status)
+			t.Errorf("%s: the schema of response %s isn't ErrorResponse", name, status)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestErrorHasAllFourKeys(t *testing.T) {
 	}
 }
 
-// walk visits a schema and all below it once, with the path that led there.
+// walk visits a schema and all schemas inside it once. It passes the path of each.
 func walk(ref *openapi3.SchemaRef, path string, seen map[*openapi3.Schema]bool, visit func(path string, s *openapi3.Schema)) {
 	if ref == nil || seen[ref.Value] {
 		return
@@ -96,7 +96,7 @@ func walk(ref *openapi3.SchemaRef, path string, seen map[*openapi3.Schema]bool, 
 	walk(s.AdditionalProperties.Schema, path+".*", seen, visit)
 }
 
-// reachable are the schemas that bodies of requests and answers use.
+// reachable visits the schemas that request and response bodies use.
 func reachable(doc *openapi3.T, requests, responses bool, visit func(path string, s *openapi3.Schema)) {
 	seen := map[*openapi3.Schema]bool{}
 	for path, item := range doc.Paths.Map() {
@@ -132,8 +132,8 @@ func TestEverySchemaIsUsedAndDescribed(t *testing.T) {
 	}
 }
 
-// Clients send null for what they leave unset: no optional field of a request
-// may refuse it.
+// Clients send null for unset fields, so every optional field of a request must
+// accept null.
 func TestOptionalRequestFieldsTakeNull(t *testing.T) {
 	reachable(load(t), true, false, func(path string, s *openapi3.Schema) {
 		for name, property := range s.Properties {

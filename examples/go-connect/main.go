@@ -24,8 +24,8 @@ import (
 )
 
 func main() {
-	url := flag.String("url", "http://127.0.0.1:9000", "address of the server")
-	model := flag.String("model", "chat", "model to ask")
+	url := flag.String("url", "http://127.0.0.1:9000", "URL of the Trident server")
+	model := flag.String("model", "chat", "name or alias of the chat model")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	question := strings.Join(flag.Args(), " ")
@@ -53,25 +53,25 @@ func run(ctx context.Context, out io.Writer, client tridentv1connect.ChatService
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "in one piece: %s\n\nas a stream: ", text)
+	_, _ = fmt.Fprintf(out, "non-streaming response: %s\n\nstream: ", text)
 	if err := stream(ctx, client, request, func(piece string) bool {
 		_, _ = fmt.Fprint(out, piece)
 		return true
 	}); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprint(out, "\n\nleaving after the first piece: ")
+	_, _ = fmt.Fprint(out, "\n\nstream that is cancelled after the first piece: ")
 	if err := stream(ctx, client, request, func(piece string) bool {
 		_, _ = fmt.Fprint(out, piece)
 		return false
 	}); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "\n\nwithin a millisecond: %s\n", describe(deadline(ctx, client, request, time.Millisecond)))
+	_, _ = fmt.Fprintf(out, "\n\nchat with a time limit of 1 ms: %s\n", describe(deadline(ctx, client, request, time.Millisecond)))
 	return nil
 }
 
-// unary waits for the whole answer.
+// unary waits for the complete response.
 func unary(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest) (string, error) {
 	answer, err := client.Chat(ctx, request)
 	if err != nil {

@@ -66,14 +66,14 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), &out, client, "chat", "Say hello."); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"in one piece: Hello\n", "as a stream: Hello\n", "first piece: Hel\n", "within a millisecond: "} {
+	for _, want := range []string{"non-streaming response: Hello\n", "stream: Hello\n", "first piece: Hel\n", "time limit of 1 ms: "} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q lacks %q", out.String(), want)
+			t.Errorf("the output %q doesn't contain %q", out.String(), want)
 		}
 	}
 	err := run(t.Context(), &out, client, "none", "a")
 	if got := describe(err); !strings.HasPrefix(got, "not_found: the model `none`") || !strings.Contains(got, `(model_not_found, field "model", request req_`) {
-		t.Errorf("an unknown model: %s", got)
+		t.Errorf("the error of an unknown model is %q", got)
 	}
 }
 

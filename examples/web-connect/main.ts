@@ -1,4 +1,5 @@
-// Streams a chat, and streams the same model through its own tensors. The server is that of `make run`, or ?server=URL of the page.
+// Streams a chat, and streams the same model through its own tensors. The default server is that of `make run`; the
+// page's parameter ?server=URL selects another one.
 import { createTrident, inputs, outputs, Role, TridentError } from "@trident/client";
 
 const baseUrl = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:9000";

@@ -107,7 +107,7 @@ func TestRules(t *testing.T) {
 		"an unknown effort":             {func(r *tridentv1.ChatRequest) { r.ReasoningEffort = "much" }, "reasoning_effort", "high"},
 		"no prompt left":                {func(r *tridentv1.ChatRequest) { r.TruncatePromptTokens = new(int32(0)) }, "truncate_prompt_tokens", "must"},
 		"less than the least":           {func(r *tridentv1.ChatRequest) { r.MaxTokens, r.MinTokens = new(uint32(2)), new(uint32(3)) }, "min_tokens", "max_tokens"},
-		"alternatives without logprobs": {func(r *tridentv1.ChatRequest) { r.TopLogprobs = 1 }, "top_logprobs", "needs logprobs"},
+		"alternatives without logprobs": {func(r *tridentv1.ChatRequest) { r.TopLogprobs = 1 }, "top_logprobs", "requires logprobs"},
 		"a list for variables":          {func(r *tridentv1.ChatRequest) { r.ChatTemplateKwargs = "[]" }, "chat_template_kwargs", "JSON object"},
 		"a schema that is none": {func(r *tridentv1.ChatRequest) {
 			r.ResponseFormat = &tridentv1.ResponseFormat{Format: &tridentv1.ResponseFormat_JsonSchema{JsonSchema: &tridentv1.JsonSchemaFormat{Schema: `{"type":7}`}}}

@@ -103,7 +103,7 @@ func TestDemoTools(t *testing.T) {
 				if !tt.check(got) {
 					t.Errorf("%s: %+v", surface, got)
 				}
-				// If tool_choice is none, the prompt contains no tools.
+				// With the tool_choice `none` the prompt contains no tools.
 				const withoutTools = 60
 				if shown := got.prompt > withoutTools; got.prompt == 0 || shown != (tt.offer.choice != "none") {
 					t.Errorf("%s: the prompt has %d tokens", surface, got.prompt)
@@ -368,7 +368,7 @@ func TestDemoTokenizer(t *testing.T) {
 	}
 	kept, err := os.ReadFile(filepath.Join(root(t), "models", "chat", "tokenizer", "tokenizer.json"))
 	if err != nil || !bytes.Equal(made, kept) {
-		t.Errorf("tokenizer.json differs from the output of tools/gguf-tokenizer.py for the weights: %v", err)
+		t.Errorf("tokenizer.json isn't the output of tools/gguf-tokenizer.py for the weights: %v", err)
 	}
 	var file struct {
 		AddedTokens []struct{ Content string } `json:"added_tokens"`

@@ -18,7 +18,7 @@ func inProcess() bool { return os.Getenv("TRIDENT_TEST_ENGINE") == "local" }
 func needsServer(t *testing.T) {
 	t.Helper()
 	if inProcess() {
-		t.Skip("the test doesn't apply to in-process Triton")
+		t.Skip("Triton runs in process, so there is no tritonserver")
 	}
 }
 

@@ -36,7 +36,7 @@ func fuzzCases(t *testing.T, variable string) int {
 	t.Helper()
 	text := os.Getenv(variable)
 	if text == "" {
-		t.Skip("takes minutes: set " + variable + " to the number of cases")
+		t.Skip("the test takes minutes: set " + variable + " to the number of cases to run it")
 	}
 	cases, err := strconv.Atoi(text)
 	if err != nil || cases < 1 {

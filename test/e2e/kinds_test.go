@@ -296,7 +296,7 @@ func TestKindsRefuse(t *testing.T) {
 				}
 				for _, secret := range []string{"Traceback", "/src/", ".py"} {
 					if strings.Contains(text(e.Message), secret) {
-						t.Errorf("the message contains %s: %s", secret, text(e.Message))
+						t.Errorf("the message contains %q: %s", secret, text(e.Message))
 					}
 				}
 			}

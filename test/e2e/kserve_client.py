@@ -1,6 +1,6 @@
-"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [CA KEY CERTIFICATE]
+"""Calls KServe v2 by gRPC with NVIDIA's own client. usage: kserve_client.py HOST:PORT [CA_CERTIFICATES KEY CERTIFICATE]
 
-Prints one line for each part that went well; anything else is an exception.
+Prints one line for each successful part, and raises an exception otherwise.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from tritonclient.utils import InferenceServerException
 from regions import unregister
 
 
-KEY = f"/trident-e2e-kserve-{os.getpid()}"  # of shared memory: programs may run beside each other
+KEY = f"/trident-e2e-kserve-{os.getpid()}"  # name of the shared memory, unique because several programs may run at once
 
 
 def tensor(name, array, datatype):
@@ -69,7 +69,7 @@ def infer(client):
     ):
         try:
             call()
-            raise AssertionError("no " + code)
+            raise AssertionError(f"the call succeeded, want {code}")
         except InferenceServerException as e:
             assert e.status() == code, e
 
@@ -102,11 +102,11 @@ def cancels(client):
     got = queue.Queue()
     client.start_stream(callback=lambda result, error: got.put((result, error)))
     key = tensor("KEY", numpy.array([b"left"], dtype=object), "BYTES")
-    client.async_stream_infer("stream", count(100000, DELAY=50) + [key], request_id="1")  # a cancellation that meets a response may kill tritonserver
+    client.async_stream_infer("stream", count(100000, DELAY=50) + [key], request_id="1")  # a cancellation during a response may crash tritonserver
     assert got.get(timeout=30)[1] is None
     client.stop_stream(cancel_requests=True)
     client.start_stream(callback=lambda result, error: got.put((result, error)))
-    while True:  # until the model records that it was cancelled
+    while True:  # until the model reports that it was cancelled
         client.async_stream_infer("stream", [key], request_id="record")
         result, error = got.get(timeout=30)
         while error is not None or result.get_response().id != "record":
@@ -163,7 +163,7 @@ def main(address, *files):
             print(part.__name__, flush=True)
         asyncio.run(asynchronous(address, secure))
         print("asynchronous", flush=True)
-        cancels(client)  # the last, as tritonserver 2.51 may suffer by it
+        cancels(client)  # the last part, because it may make tritonserver 2.51 unstable
         print("cancels")
 
 

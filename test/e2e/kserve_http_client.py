@@ -1,6 +1,6 @@
 """Calls KServe v2 by REST with NVIDIA's own client. usage: kserve_http_client.py HOST:PORT
 
-The server's control mode must be explicit. Prints one line for each part that went well; anything else is an exception.
+The server's control mode must be explicit. Prints one line for each successful part, and raises an exception otherwise.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tritonclient.utils import InferenceServerException
 from regions import unregister
 
 
-KEY = f"/trident-e2e-kserve-http-{os.getpid()}"  # of shared memory: programs may run beside each other
+KEY = f"/trident-e2e-kserve-http-{os.getpid()}"  # name of the shared memory, unique because several programs may run at once
 
 
 def fails(status, text, call):
@@ -31,7 +31,7 @@ def fails(status, text, call):
     except InferenceServerException as e:
         assert e.status() == str(status) and text in e.message(), (e.status(), e.message())
     else:
-        raise AssertionError("no " + text)
+        raise AssertionError(f"the call succeeded, want an error with status {status}: {text}")
 
 
 def tensor(name, array, datatype, binary=True):
@@ -54,12 +54,12 @@ def wanted(name, **how):
 def eventually(otherwise, met):
     end = time.monotonic() + 30
     while not met():
-        assert time.monotonic() < end, otherwise
+        assert time.monotonic() < end, f"timeout after 30 s: {otherwise}"
         time.sleep(0.01)
 
 
 def restore(client, model):
-    """Loads it as the repository has it: a load alone leaves a configuration that another one has brought."""
+    """Reloads the model from the repository. A load alone would keep the configuration that another load has set."""
     client.unload_model(model)
     client.load_model(model)
 
@@ -112,7 +112,7 @@ def settings(client):
     assert client.update_log_settings({"log_verbose_level": 0, "log_format": "default"})["log_format"] == "default"
 
 
-# The ends of each type's range, whose name is its tensor's too.
+# The limits of each type's range, keyed by the type, which is also the name of the tensor.
 VALUES = {
     "BOOL": numpy.array([True, False, True]),
     "FP32": numpy.array([0.1, -3.4028235e38, 1e-45, 16777217], dtype=numpy.float32),
@@ -160,7 +160,7 @@ def infers(client):
 
 
 def extends(client):
-    """Classification, parameters, and some of several outputs."""
+    """Checks classification, parameters, and a subset of the outputs."""
     inputs = [floats(1, 3, 2), tensor("INT64", numpy.array([-(2**63)], dtype=numpy.int64), "INT64", False)]
     outputs = [wanted("INT64", binary_data=False), wanted("FP32", class_count=2), wanted("PARAMETERS")]
     given = {"word": "hällo", "number": 2**53 + 1, "flag": True, "part": 0.25}
@@ -176,7 +176,7 @@ def extends(client):
 
 
 def sequences(client):
-    """By numbers and by names; each response is the sum so far."""
+    """Checks sequences with numbers and with strings as ids. Each response is the current sum."""
     def add(sequence, value, **more):
         value = tensor("VALUE", numpy.array([[value]], dtype=numpy.int32), "INT32")
         return int(client.infer("sequence", [value], sequence_id=sequence, **more).as_numpy("SUM")[0][0])
@@ -191,7 +191,7 @@ def sequences(client):
 
 
 def schedules(address):
-    """Priority and timeout, of a model that takes whole batches, one at a time, and lets one of each priority wait."""
+    """Checks priority and timeout. The model runs one batch at a time and queues one request of each priority."""
     client = triton.InferenceServerClient(address)
     config = client.get_model_config("rows")
     policy = {"timeout_action": "REJECT", "default_timeout_microseconds": 60000000, "allow_timeout_override": True, "max_queue_size": 1}
@@ -214,18 +214,18 @@ def schedules(address):
             return pool.submit(infer, name, more)
 
         def waiting(name, **more):
-            """Sends it twice: once the one is refused, the other waits."""
+            """Sends the request twice. When one is refused, the other one waits in the queue."""
             both = [ask(name, **more) for _ in range(2)]
             refused, left = wait(both, 30, FIRST_COMPLETED)
             fails(503, "Exceeds maximum queue size", refused.pop().result)
             return left.pop()
 
         first = ask("first")
-        eventually("the first request didn't begin", lambda: os.path.exists(path("first.seen")))
+        eventually("the first request hasn't started", lambda: os.path.exists(path("first.seen")))
         later, sooner, late = waiting("later"), waiting("sooner", priority=1), waiting("late", priority=2, timeout=1)
         os.remove(path("first"))
-        eventually("none began", lambda: os.path.exists(path("sooner.seen")) or os.path.exists(path("later.seen")))
-        assert os.path.exists(path("sooner.seen")) and not os.path.exists(path("later.seen")), "the lower priority came first"
+        eventually("no queued request has started", lambda: os.path.exists(path("sooner.seen")) or os.path.exists(path("later.seen")))
+        assert os.path.exists(path("sooner.seen")) and not os.path.exists(path("later.seen")), "the request with the lower priority started first"
         os.remove(path("sooner"))
         os.remove(path("later"))
         assert [c.result(30) for c in (first, sooner, later)] == ["first", "sooner", "later"]
@@ -256,7 +256,7 @@ def compresses(client):
 
 
 def bodies(address):
-    """Bodies that the client makes and reads, sent by another one; and one that is nothing but the tensor."""
+    """Sends bodies of the client over another HTTP client, and a body that is only a tensor."""
     def post(model, body, **headers):
         connection = http.client.HTTPConnection(address, timeout=60)
         connection.request("POST", f"/v2/models/{model}/infer", body, {k.replace("_", "-"): str(v) for k, v in headers.items()})
@@ -279,7 +279,7 @@ def bodies(address):
     client = triton.InferenceServerClient(address)
     config = client.get_model_config("echo")
     config["input"] = [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [1]}]
-    client.load_model("echo", config=json.dumps(config))  # raw bodies are for models of one input
+    client.load_model("echo", config=json.dumps(config))  # raw bodies need a model with one input
     raw = "hällo".encode()
     for data, headers in ((raw, {}), (gzip.compress(raw), {"Content_Encoding": "gzip"})):
         _, _, answer = post("echo", data, Inference_Header_Content_Length=0, **headers)
@@ -352,7 +352,7 @@ async def asynchronous(address):
         except InferenceServerException as e:
             assert e.status() == "404" and "unknown model: 'none'" in e.message(), e
         else:
-            raise AssertionError("no model is served")
+            raise AssertionError("a request to an unknown model succeeded")
 
 
 PARTS = (describe, counts, controls, settings, infers, extends, sequences, parallel, compresses, shares, errors)

@@ -138,7 +138,7 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 		made = append(made, s.metric(t, generatedTokens)-before)
 		<-ended
 		if !idle {
-			t.Fatalf("the model still generates %s after its client disconnected", lateLimit)
+			t.Fatalf("the model is still running %s after its client disconnected", lateLimit)
 		}
 	}
 	t.Logf("tokens generated after the client disconnected: %v", made)

@@ -210,7 +210,7 @@ func TestOverload(t *testing.T) {
 	if !poll(lateLimit, func() bool {
 		return s.post(t, "/v1/chat/completions", ask("Hello.", "max_tokens", 1)).status == http.StatusOK
 	}) {
-		t.Error("the slot of a client that disconnected isn't given to the next request")
+		t.Error("the slot of a disconnected client isn't released for the next request")
 	}
 }
 

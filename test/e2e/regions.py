@@ -8,7 +8,7 @@ from tritonclient.utils import InferenceServerException
 def unregister(client, name):
     """Unregisters a region of the system's shared memory.
 
-    A busy tritonserver answers a request before it lets go of the region, and refuses until then.
+    A busy tritonserver responds to a request before it releases the region. Until then it refuses to unregister the region.
     """
     late = time.monotonic() + 30
     while True:

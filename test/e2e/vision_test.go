@@ -215,7 +215,7 @@ func TestVisionRefuses(t *testing.T) {
 				}
 				for _, secret := range []string{marker, "127.0.0.1", "BytesIO", "Traceback"} {
 					if strings.Contains(text(e.Message), secret) {
-						t.Errorf("the message contains %s: %s", secret, text(e.Message))
+						t.Errorf("the message contains %q: %s", secret, text(e.Message))
 					}
 				}
 				checkOneLine(t, c.trident, mark, id, http.StatusBadRequest)

@@ -198,7 +198,7 @@ func vllmConstraints(t *testing.T, c contract, k kind) {
 	vllmKillers(t, c, k.model)
 	got := c.chatOf(t, k, "What time is it in Rome?", "temperature", 0, "max_tokens", 200, "tools", clock(), "tool_choice", "required")
 	if len(got.calls) == 0 || !strings.HasPrefix(got.calls[0], "now{") || got.finish[0] != "tool_calls" {
-		t.Errorf("a forced tool call: %+v", got)
+		t.Errorf("the response has no forced tool call: %+v", got)
 	}
 }
 
@@ -430,7 +430,7 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	}
 	ended.Wait()
 	if line := s.log.since(mark); !slices.ContainsFunc(line, func(l logLine) bool { return l["msg"] == "model broke down" && l["model"] == model }) {
-		t.Errorf("the log has no line about it: %v", line)
+		t.Errorf("the log doesn't report the failure of the model: %v", line)
 	}
 	if comesBack {
 		if !poll(vllmLimit, func() bool {

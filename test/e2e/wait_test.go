@@ -137,7 +137,7 @@ func TestFrozenTriton(t *testing.T) {
 	for name, answers := range answers {
 		a := (<-answers).want(t, http.StatusServiceUnavailable)
 		if took := time.Since(frozen); took < inactivity || took > inactivity+signOfLife+failLimit {
-			t.Errorf("%s: the error came after %s", name, took)
+			t.Errorf("%s: the error arrived after %s", name, took)
 		}
 		if name == "KServe" {
 			if got := decode[struct{ Error string }](t, a).Error; got != message {

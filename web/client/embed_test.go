@@ -20,7 +20,7 @@ func TestPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := client.Pack(); err != nil || !bytes.Equal(pack, again) {
-		t.Errorf("the second one differs, %v", err)
+		t.Errorf("the second call returned other bytes, or an error: %v", err)
 	}
 	plain, err := gzip.NewReader(bytes.NewReader(pack))
 	if err != nil {
@@ -42,13 +42,13 @@ func TestPack(t *testing.T) {
 		}
 		name := header.Name[len("package/"):]
 		if want, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s differs, %v", header.Name, err)
+			t.Errorf("%s differs from the file of the source tree, or can't be read: %v", header.Name, err)
 		}
 		seen[header.Name] = true
 	}
 	for _, name := range []string{"package.json", "LICENSE", "README.md", "dist/index.js", "dist/index.d.ts", "dist/gen/trident/v1/chat_pb.js"} {
 		if !seen["package/"+name] {
-			t.Errorf("it lacks %s", name)
+			t.Errorf("the package lacks the file %s", name)
 		}
 	}
 }

@@ -60,516 +60,516 @@ const (
 	TraceSettingTraceModeTriton        TraceSettingTraceMode = "triton"
 )
 
-// BatchStatistics The parts of batches of one size.
+// BatchStatistics Durations of the phases of batches with one size.
 type BatchStatistics struct {
-	// BatchSize How many requests were in the batch.
+	// BatchSize Number of requests in the batch.
 	BatchSize int64 `json:"batch_size"`
 
-	// ComputeInfer How often something happened, and how long it took in all.
+	// ComputeInfer Number of occurrences of an event and their total duration.
 	ComputeInfer StatisticDuration `json:"compute_infer"`
 
-	// ComputeInput How often something happened, and how long it took in all.
+	// ComputeInput Number of occurrences of an event and their total duration.
 	ComputeInput StatisticDuration `json:"compute_input"`
 
-	// ComputeOutput How often something happened, and how long it took in all.
+	// ComputeOutput Number of occurrences of an event and their total duration.
 	ComputeOutput StatisticDuration `json:"compute_output"`
 }
 
-// BinaryTensors JSON and, behind it, the elements of the tensors whose binary_data_size says so, in their order: little-endian, BOOL as one byte, each of BYTES behind its length as 32 bits.
+// BinaryTensors JSON, followed by the elements of all tensors that have a binary_data_size, in the tensors' order. Elements are little-endian. A BOOL is one byte. Each BYTES element follows its length in 32 bits.
 type BinaryTensors = openapi_types.File
 
-// CudaHandle A handle of CUDA's.
+// CudaHandle A CUDA memory handle.
 type CudaHandle struct {
 	// B64 The cudaIpcMemHandle_t in base64.
 	B64 string `json:"b64"`
 }
 
-// CudaSharedMemoryRegion A region of a GPU's memory.
+// CudaSharedMemoryRegion A registered region of CUDA shared memory.
 type CudaSharedMemoryRegion struct {
-	// ByteSize The region's size in bytes.
+	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// DeviceID The GPU's number.
+	// DeviceID Number of the GPU.
 	DeviceID int64 `json:"device_id"`
 
-	// Name The region's name.
+	// Name Name of the region.
 	Name string `json:"name"`
 }
 
-// CudaSharedMemoryRegisterRequest Memory of a GPU to register.
+// CudaSharedMemoryRegisterRequest CUDA shared memory to register.
 type CudaSharedMemoryRegisterRequest struct {
-	// ByteSize The region's size in bytes.
+	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// DeviceID The GPU's number.
+	// DeviceID Number of the GPU.
 	DeviceID int64 `json:"device_id"`
 
-	// RawHandle A handle of CUDA's.
+	// RawHandle A CUDA memory handle.
 	RawHandle CudaHandle `json:"raw_handle"`
 }
 
-// CudaSharedMemoryStatus Regions of GPUs' memory.
+// CudaSharedMemoryStatus The registered regions of CUDA shared memory.
 type CudaSharedMemoryStatus = []CudaSharedMemoryRegion
 
-// Datatype The type of a tensor's elements. BYTES are texts or bytes of any length.
+// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
 type Datatype string
 
-// Error An error.
+// Error An error response.
 type Error struct {
-	// Error What is wrong and, where that is known, what to do.
+	// Error The error and, if known, what to do.
 	Error string `json:"error"`
 }
 
-// GenerateRequest Keys that name inputs of the model hold their elements, one or a list; all others are parameters. `parameters` may hold both, too; `id` is the request's.
+// GenerateRequest A request with plain JSON values. Keys that are names of inputs have one element or a list of elements. All other keys are parameters. `parameters` may have both too, and `id` is the id of the request.
 type GenerateRequest struct {
-	// ID Comes back in the responses.
+	// ID Id of the request. Each response repeats it.
 	ID *string `json:"id,omitempty"`
 
-	// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 	Parameters           *Parameters            `json:"parameters,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// GenerateResponse The outputs by their names, one element alone or a list; in a stream `{"error": "text"}` for what went wrong.
+// GenerateResponse The outputs, keyed by name. Each has one element or a list of elements. In a stream, an error is `{"error": "message"}`.
 type GenerateResponse struct {
-	// ID The request's.
+	// ID Id of the request.
 	ID *string `json:"id,omitempty"`
 
-	// ModelName The model's name.
+	// ModelName Name of the model.
 	ModelName *string `json:"model_name,omitempty"`
 
-	// ModelVersion The version that answered.
+	// ModelVersion Version of the model that produced the response.
 	ModelVersion         *string                `json:"model_version,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InferInput An input, whose elements are data, binary behind the JSON or in shared memory.
+// InferInput An input tensor. Its elements are in `data`, in binary form after the JSON, or in shared memory.
 type InferInput struct {
-	// Data A tensor's elements in row-major order, flat or nested as its shape is: numbers, booleans, or texts in UTF-8. FP16 and BF16 have no JSON.
+	// Data Elements of a tensor in row-major order, as a flat list or nested like its shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 have no JSON form.
 	Data *TensorData `json:"data,omitempty"`
 
-	// Datatype The type of a tensor's elements. BYTES are texts or bytes of any length.
+	// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
 	Datatype Datatype `json:"datatype"`
 
-	// Name The input's name.
+	// Name Name of the input.
 	Name string `json:"name"`
 
-	// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 	Parameters *Parameters `json:"parameters,omitempty"`
 
-	// Shape The sizes of its dimensions.
+	// Shape The sizes of the tensor's dimensions.
 	Shape                []int64                `json:"shape"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InferOutput An output, whose elements are data, binary behind the JSON or in shared memory.
+// InferOutput An output tensor. Its elements are in `data`, in binary form after the JSON, or in shared memory.
 type InferOutput struct {
-	// Data A tensor's elements in row-major order, flat or nested as its shape is: numbers, booleans, or texts in UTF-8. FP16 and BF16 have no JSON.
+	// Data Elements of a tensor in row-major order, as a flat list or nested like its shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 have no JSON form.
 	Data *TensorData `json:"data,omitempty"`
 
-	// Datatype The type of a tensor's elements. BYTES are texts or bytes of any length.
+	// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
 	Datatype Datatype `json:"datatype"`
 
-	// Name The output's name.
+	// Name Name of the output.
 	Name string `json:"name"`
 
-	// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 	Parameters *Parameters `json:"parameters,omitempty"`
 
-	// Shape The sizes of its dimensions.
+	// Shape The sizes of the tensor's dimensions.
 	Shape []int64 `json:"shape"`
 }
 
-// InferRequest An inference.
+// InferRequest An inference request.
 type InferRequest struct {
-	// ID Comes back in the response.
+	// ID Id of the request. The response repeats it.
 	ID *string `json:"id,omitempty"`
 
-	// Inputs The tensors.
+	// Inputs The input tensors.
 	Inputs []InferInput `json:"inputs"`
 
-	// Outputs The outputs that are wanted; all without it.
+	// Outputs The requested outputs. Without this list, all outputs are returned.
 	Outputs []InferRequestedOutput `json:"outputs,omitempty"`
 
-	// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 	Parameters           *Parameters            `json:"parameters,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InferRequestedOutput An output that is wanted.
+// InferRequestedOutput A requested output.
 type InferRequestedOutput struct {
-	// Name The output's name.
+	// Name Name of the output.
 	Name string `json:"name"`
 
-	// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 	Parameters           *Parameters            `json:"parameters,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InferResponse A model's response.
+// InferResponse The response to an inference request.
 type InferResponse struct {
-	// ID The request's.
+	// ID Id of the request.
 	ID *string `json:"id,omitempty"`
 
-	// ModelName The model's name.
+	// ModelName Name of the model.
 	ModelName string `json:"model_name"`
 
-	// ModelVersion The version that answered.
+	// ModelVersion Version of the model that produced the response.
 	ModelVersion string `json:"model_version"`
 
-	// Outputs The tensors.
+	// Outputs The output tensors.
 	Outputs []InferOutput `json:"outputs"`
 
-	// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 	Parameters *Parameters `json:"parameters,omitempty"`
 }
 
-// InferenceStatistics The parts of requests.
+// InferenceStatistics Durations of the phases of requests.
 type InferenceStatistics struct {
-	// CacheHit How often something happened, and how long it took in all.
+	// CacheHit Number of occurrences of an event and their total duration.
 	CacheHit StatisticDuration `json:"cache_hit"`
 
-	// CacheMiss How often something happened, and how long it took in all.
+	// CacheMiss Number of occurrences of an event and their total duration.
 	CacheMiss StatisticDuration `json:"cache_miss"`
 
-	// ComputeInfer How often something happened, and how long it took in all.
+	// ComputeInfer Number of occurrences of an event and their total duration.
 	ComputeInfer StatisticDuration `json:"compute_infer"`
 
-	// ComputeInput How often something happened, and how long it took in all.
+	// ComputeInput Number of occurrences of an event and their total duration.
 	ComputeInput StatisticDuration `json:"compute_input"`
 
-	// ComputeOutput How often something happened, and how long it took in all.
+	// ComputeOutput Number of occurrences of an event and their total duration.
 	ComputeOutput StatisticDuration `json:"compute_output"`
 
-	// Fail How often something happened, and how long it took in all.
+	// Fail Number of occurrences of an event and their total duration.
 	Fail StatisticDuration `json:"fail"`
 
-	// Queue How often something happened, and how long it took in all.
+	// Queue Number of occurrences of an event and their total duration.
 	Queue StatisticDuration `json:"queue"`
 
-	// Success How often something happened, and how long it took in all.
+	// Success Number of occurrences of an event and their total duration.
 	Success StatisticDuration `json:"success"`
 }
 
-// LoadRequest How to load a model.
+// LoadRequest Parameters for loading a model.
 type LoadRequest struct {
-	// Parameters `config`: the configuration as JSON text, in place of the repository's. `file:<version>/<name>`: a file of the model in base64, in place of the repository's; needs `config`.
+	// Parameters `config` is a configuration as a JSON string, which replaces the repository's. `file:<version>/<name>` is a file of the model in base64, which replaces the repository's files. It requires `config`.
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // LogSettings Settings of the log.
 type LogSettings struct {
-	// LogError Whether errors are.
+	// LogError Log messages with the level error.
 	LogError bool `json:"log_error"`
 
-	// LogFile The file, empty for the console.
+	// LogFile Path of the log file. Empty means the console.
 	LogFile string `json:"log_file"`
 
-	// LogFormat default or ISO8601.
+	// LogFormat Format of log lines, default or ISO8601.
 	LogFormat LogSettingsLogFormat `json:"log_format"`
 
-	// LogInfo Whether informations are logged.
+	// LogInfo Log messages with the level info.
 	LogInfo bool `json:"log_info"`
 
-	// LogVerboseLevel The detail of further lines, 0 for none.
+	// LogVerboseLevel Level of verbose messages. 0 disables them.
 	LogVerboseLevel int64 `json:"log_verbose_level"`
 
-	// LogWarning Whether warnings are.
+	// LogWarning Log messages with the level warning.
 	LogWarning bool `json:"log_warning"`
 }
 
-// LogSettingsLogFormat default or ISO8601.
+// LogSettingsLogFormat Format of log lines, default or ISO8601.
 type LogSettingsLogFormat string
 
-// LogSettingsUpdate Settings of the log to change. null changes nothing.
+// LogSettingsUpdate Log settings to change. null changes nothing.
 type LogSettingsUpdate struct {
-	// LogError Whether to log errors.
+	// LogError Log messages with the level error.
 	LogError *bool `json:"log_error,omitempty"`
 
-	// LogFormat default or ISO8601.
+	// LogFormat Format of log lines, default or ISO8601.
 	LogFormat *string `json:"log_format,omitempty"`
 
-	// LogInfo Whether to log informations.
+	// LogInfo Log messages with the level info.
 	LogInfo *bool `json:"log_info,omitempty"`
 
-	// LogVerboseLevel The detail of further lines, 0 for none.
+	// LogVerboseLevel Level of verbose messages. 0 disables them.
 	LogVerboseLevel *int64 `json:"log_verbose_level,omitempty"`
 
-	// LogWarning Whether to log warnings.
+	// LogWarning Log messages with the level warning.
 	LogWarning *bool `json:"log_warning,omitempty"`
 }
 
-// MemoryUsage Memory of one kind.
+// MemoryUsage Memory usage on one device.
 type MemoryUsage struct {
-	// ByteSize How much, in bytes.
+	// ByteSize Memory usage in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// ID Which one of that kind.
+	// ID Number of the device, from 0.
 	ID int64 `json:"id"`
 
-	// Type CPU, CPU_PINNED or GPU.
+	// Type Kind of memory: CPU, CPU_PINNED or GPU.
 	Type string `json:"type"`
 }
 
-// ModelConfig A model's configuration: the message ModelConfig of model_config.proto in JSON with the proto's names, enumerations as words and 64-bit integers as numbers. Fields without a value have their defaults; messages without one are missing. Only the fields that every model has are listed here.
+// ModelConfig The configuration of a model. It is the message ModelConfig of model_config.proto as JSON, with the proto's field names. Enumerations are names, and 64-bit integers are numbers. Fields without a value have their default; messages without a value are absent. This schema lists only the fields that every model has.
 type ModelConfig struct {
-	// Backend The backend, such as python.
+	// Backend Backend of the model, such as python.
 	Backend string `json:"backend"`
 
-	// Input The tensors that it takes.
+	// Input The model's input tensors.
 	Input []ModelTensor `json:"input"`
 
-	// MaxBatchSize The most requests in a batch, 0 if the model has no batch dimension.
+	// MaxBatchSize Maximum batch size. 0 means that the model has no batch dimension.
 	MaxBatchSize int32 `json:"max_batch_size"`
 
-	// Name The model's name.
+	// Name Name of the model.
 	Name string `json:"name"`
 
-	// Output The tensors that it gives.
+	// Output The model's output tensors.
 	Output []ModelTensor `json:"output"`
 
-	// Platform The older form of the backend, such as tensorrt_plan.
+	// Platform Older form of the backend, such as tensorrt_plan.
 	Platform             *string                `json:"platform,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ModelIndex A version of a model, or a model of which none was loaded.
+// ModelIndex A version of a model, or a model that was never loaded.
 type ModelIndex struct {
-	// Name The model's name.
+	// Name Name of the model.
 	Name string `json:"name"`
 
-	// Reason Why it is so.
+	// Reason Reason for the state.
 	Reason *string `json:"reason,omitempty"`
 
-	// State What it is at.
+	// State State of the model.
 	State *ModelIndexState `json:"state,omitempty"`
 
-	// Version The version, a whole number.
+	// Version Version of the model, an integer.
 	Version *string `json:"version,omitempty"`
 }
 
-// ModelIndexState What it is at.
+// ModelIndexState State of the model.
 type ModelIndexState string
 
-// ModelMetadata What a model is.
+// ModelMetadata Versions, platform, inputs and outputs of a model.
 type ModelMetadata struct {
-	// Inputs The tensors that it takes.
+	// Inputs The model's input tensors.
 	Inputs []TensorMetadata `json:"inputs"`
 
-	// Name The model's name.
+	// Name Name of the model.
 	Name string `json:"name"`
 
-	// Outputs The tensors that it gives.
+	// Outputs The model's output tensors.
 	Outputs []TensorMetadata `json:"outputs"`
 
-	// Platform The model's platform or backend.
+	// Platform Platform or backend of the model.
 	Platform string `json:"platform"`
 
-	// Versions The versions that are ready, or the one that was asked for.
+	// Versions The ready versions of the model, or the requested one.
 	Versions []string `json:"versions"`
 }
 
-// ModelStatistic What one version of a model has done since it was loaded.
+// ModelStatistic Statistics of one version of a model since it was loaded.
 type ModelStatistic struct {
-	// BatchStats Durations by the size of the batch.
+	// BatchStats Durations by batch size.
 	BatchStats []BatchStatistics `json:"batch_stats"`
 
-	// ExecutionCount Times that the model ran, on a batch or a single request.
+	// ExecutionCount Number of executions of the model. A batch is one execution.
 	ExecutionCount int64 `json:"execution_count"`
 
-	// InferenceCount Inferences that succeeded, each item of a batch as one.
+	// InferenceCount Number of successful inferences. Each item of a batch counts as one.
 	InferenceCount int64 `json:"inference_count"`
 
-	// InferenceStats The parts of requests.
+	// InferenceStats Durations of the phases of requests.
 	InferenceStats InferenceStatistics `json:"inference_stats"`
 
-	// LastInference When the last request ran, in milliseconds since 1970; 0 for never.
+	// LastInference Time of the last request, in Unix milliseconds. 0 means never.
 	LastInference int64 `json:"last_inference"`
 
-	// MemoryUsage Memory that the model takes, where its backend tells.
+	// MemoryUsage Memory usage of the model. It is absent if the backend doesn't report it.
 	MemoryUsage []MemoryUsage `json:"memory_usage,omitempty"`
 
-	// Name The model's name.
+	// Name Name of the model.
 	Name string `json:"name"`
 
-	// ResponseStats Of decoupled models, what came of the responses, by their index in the request.
+	// ResponseStats Statistics of the responses of a decoupled model, keyed by the response's index in its request.
 	ResponseStats map[string]ResponseStatistics `json:"response_stats,omitempty"`
 
-	// Version The version, a whole number.
+	// Version Version of the model, an integer.
 	Version string `json:"version"`
 }
 
-// ModelStatistics Statistics of models.
+// ModelStatistics Statistics of one or more models.
 type ModelStatistics struct {
-	// ModelStats One entry for each version of each model.
+	// ModelStats The statistics, one entry for each version of each model.
 	ModelStats []ModelStatistic `json:"model_stats"`
 }
 
-// ModelTensor An input or an output in a configuration.
+// ModelTensor An input or output in a model configuration.
 type ModelTensor struct {
-	// DataType The type of its elements, such as TYPE_FP32.
+	// DataType Data type of the elements, such as TYPE_FP32.
 	DataType string `json:"data_type"`
 
-	// Dims The sizes of its dimensions without the batch's; -1 for any.
+	// Dims The sizes of the tensor's dimensions, without the batch dimension. -1 means any size.
 	Dims []int64 `json:"dims"`
 
-	// Name Its name.
+	// Name Name of the tensor.
 	Name                 string                 `json:"name"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// Parameters Free parameters: texts, numbers and booleans. Reserved in a request are sequence_id (a text or a number), sequence_start, sequence_end, priority, timeout (in microseconds), binary_data_output, headers and all that begin with triton_. Of an input: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Of a requested output: the latter three, binary_data, and classification (how many classes).
+// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
 type Parameters map[string]interface{}
 
-// RepositoryIndex The models, and of those that are or were loaded each version.
+// RepositoryIndex The list of models. Models that are or were loaded have one entry for each version.
 type RepositoryIndex = []ModelIndex
 
-// RepositoryIndexRequest Which models to list.
+// RepositoryIndexRequest A filter of the list of models.
 type RepositoryIndexRequest struct {
-	// Ready Only those that are ready; false by default.
+	// Ready List only models that are ready. The default is false.
 	Ready *bool `json:"ready,omitempty"`
 }
 
-// ResponseStatistics The parts of responses.
+// ResponseStatistics Durations of the phases of responses.
 type ResponseStatistics struct {
-	// Cancel How often something happened, and how long it took in all.
+	// Cancel Number of occurrences of an event and their total duration.
 	Cancel StatisticDuration `json:"cancel"`
 
-	// ComputeInfer How often something happened, and how long it took in all.
+	// ComputeInfer Number of occurrences of an event and their total duration.
 	ComputeInfer StatisticDuration `json:"compute_infer"`
 
-	// ComputeOutput How often something happened, and how long it took in all.
+	// ComputeOutput Number of occurrences of an event and their total duration.
 	ComputeOutput StatisticDuration `json:"compute_output"`
 
-	// EmptyResponse How often something happened, and how long it took in all.
+	// EmptyResponse Number of occurrences of an event and their total duration.
 	EmptyResponse StatisticDuration `json:"empty_response"`
 
-	// Fail How often something happened, and how long it took in all.
+	// Fail Number of occurrences of an event and their total duration.
 	Fail StatisticDuration `json:"fail"`
 
-	// Success How often something happened, and how long it took in all.
+	// Success Number of occurrences of an event and their total duration.
 	Success StatisticDuration `json:"success"`
 }
 
-// ServerMetadata What a server is.
+// ServerMetadata Name, version and extensions of a server.
 type ServerMetadata struct {
-	// Extensions The protocol's extensions that it has.
+	// Extensions The protocol extensions that the server supports.
 	Extensions []string `json:"extensions"`
 
-	// Name The server's name, `triton` unless Triton was given another one.
+	// Name Name of the server. The default is `triton`.
 	Name string `json:"name"`
 
-	// Version Triton's version, such as 2.51.0.
+	// Version Version of Triton, such as 2.51.0.
 	Version string `json:"version"`
 }
 
-// StatisticDuration How often something happened, and how long it took in all.
+// StatisticDuration Number of occurrences of an event and their total duration.
 type StatisticDuration struct {
-	// Count How often.
+	// Count Number of occurrences.
 	Count int64 `json:"count"`
 
-	// Ns How long in all, in nanoseconds.
+	// Ns Total duration in nanoseconds.
 	Ns int64 `json:"ns"`
 }
 
-// SystemSharedMemoryRegion A region of the system's memory.
+// SystemSharedMemoryRegion A registered region of system shared memory.
 type SystemSharedMemoryRegion struct {
-	// ByteSize The region's size in bytes.
+	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// Key The object's name.
+	// Key Name of the shared memory object.
 	Key string `json:"key"`
 
-	// Name The region's name.
+	// Name Name of the region.
 	Name string `json:"name"`
 
-	// Offset Where the region begins in the object, in bytes.
+	// Offset Offset of the region in the object, in bytes.
 	Offset int64 `json:"offset"`
 }
 
-// SystemSharedMemoryRegisterRequest Memory of the system to register.
+// SystemSharedMemoryRegisterRequest System shared memory to register.
 type SystemSharedMemoryRegisterRequest struct {
-	// ByteSize The region's size in bytes.
+	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// Key The object's name, as for shm_open.
+	// Key Name of the shared memory object, as for shm_open.
 	Key string `json:"key"`
 
-	// Offset Where the region begins in the object, in bytes; 0 by default.
+	// Offset Offset of the region in the object, in bytes. The default is 0.
 	Offset *int64 `json:"offset,omitempty"`
 }
 
-// SystemSharedMemoryStatus Regions of the system's memory.
+// SystemSharedMemoryStatus The registered regions of system shared memory.
 type SystemSharedMemoryStatus = []SystemSharedMemoryRegion
 
-// TensorData A tensor's elements in row-major order, flat or nested as its shape is: numbers, booleans, or texts in UTF-8. FP16 and BF16 have no JSON.
+// TensorData Elements of a tensor in row-major order, as a flat list or nested like its shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 have no JSON form.
 type TensorData = []interface{}
 
-// TensorMetadata What a tensor is.
+// TensorMetadata Name, data type and shape of a tensor.
 type TensorMetadata struct {
-	// Datatype The type of a tensor's elements. BYTES are texts or bytes of any length.
+	// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
 	Datatype Datatype `json:"datatype"`
 
-	// Name Its name.
+	// Name Name of the tensor.
 	Name string `json:"name"`
 
-	// Shape The sizes of its dimensions, the batch's first if there is one; -1 for any.
+	// Shape The sizes of the tensor's dimensions. The batch dimension is first, if there is one. -1 means any size.
 	Shape []int64 `json:"shape"`
 }
 
-// TraceLevel What is recorded of a request; OFF for nothing.
+// TraceLevel Data to record about a request. OFF records nothing.
 type TraceLevel string
 
-// TraceSetting Trace settings. Their values are texts but for the levels.
+// TraceSetting Trace settings. All values except the trace levels are strings.
 type TraceSetting struct {
-	// LogFrequency Traces to a file, 0 for no bound.
+	// LogFrequency Number of traces in each file. 0 means no limit.
 	LogFrequency *string `json:"log_frequency,omitempty"`
 
-	// TraceCount How many traces are still made, -1 for no bound.
+	// TraceCount Number of traces that are still recorded. -1 means no limit.
 	TraceCount string `json:"trace_count"`
 
-	// TraceFile The file.
+	// TraceFile Path of the trace file.
 	TraceFile *string `json:"trace_file,omitempty"`
 
-	// TraceLevel What is traced.
+	// TraceLevel The data to trace.
 	TraceLevel []TraceLevel `json:"trace_level"`
 
-	// TraceMode The form of the traces.
+	// TraceMode Format of the traces.
 	TraceMode TraceSettingTraceMode `json:"trace_mode"`
 
-	// TraceRate One request of so many is traced.
+	// TraceRate Sampling interval. With N, one of N requests is traced.
 	TraceRate            string                 `json:"trace_rate"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// TraceSettingTraceMode The form of the traces.
+// TraceSettingTraceMode Format of the traces.
 type TraceSettingTraceMode string
 
-// TraceSettingUpdate Trace settings to change. null takes a setting back.
+// TraceSettingUpdate Trace settings to change. null resets a setting.
 type TraceSettingUpdate struct {
-	// LogFrequency Traces to a file, 0 for no bound.
+	// LogFrequency Number of traces in each file. 0 means no limit.
 	LogFrequency *string `json:"log_frequency,omitempty"`
 
-	// TraceCount Make so many traces, -1 for no bound.
+	// TraceCount Number of traces to record. -1 means no limit.
 	TraceCount *string `json:"trace_count,omitempty"`
 
-	// TraceLevel What to trace; OFF stands alone.
+	// TraceLevel The data to trace. OFF can't be combined with other levels.
 	TraceLevel []TraceLevel `json:"trace_level,omitempty"`
 
-	// TraceRate Trace one request of so many.
+	// TraceRate Sampling interval. With N, one of N requests is traced.
 	TraceRate *string `json:"trace_rate,omitempty"`
 }
 
-// UnloadParameters What to unload.
+// UnloadParameters Options for unloading a model.
 type UnloadParameters struct {
-	// UnloadDependents Unload the models that only this one needed, too; false by default.
+	// UnloadDependents Also unload the models that only this model needed. The default is false.
 	UnloadDependents     *bool                  `json:"unload_dependents,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// UnloadRequest How to unload a model.
+// UnloadRequest Parameters for unloading a model.
 type UnloadRequest struct {
-	// Parameters What to unload.
+	// Parameters Options for unloading a model.
 	Parameters *UnloadParameters `json:"parameters,omitempty"`
 }
 
@@ -588,21 +588,21 @@ type Repository = string
 // Version defines model for Version.
 type Version = string
 
-// Generate The outputs by their names, one element alone or a list; in a stream `{"error": "text"}` for what went wrong.
+// Generate The outputs, keyed by name. Each has one element or a list of elements. In a stream, an error is `{"error": "message"}`.
 type Generate = GenerateResponse
 
-// Infer A model's response.
+// Infer The response to an inference request.
 type Infer = InferResponse
 
 // InferModelParams defines parameters for InferModel.
 type InferModelParams struct {
-	// InferenceHeaderContentLength The length of the body's JSON in bytes; binary tensors follow it. Without it all of the body is JSON.
+	// InferenceHeaderContentLength Length of the JSON in the request body, in bytes. Binary tensors follow the JSON. Without this header the whole body is JSON.
 	InferenceHeaderContentLength *InferenceHeaderContentLength `json:"Inference-Header-Content-Length,omitempty"`
 }
 
 // InferModelVersionParams defines parameters for InferModelVersion.
 type InferModelVersionParams struct {
-	// InferenceHeaderContentLength The length of the body's JSON in bytes; binary tensors follow it. Without it all of the body is JSON.
+	// InferenceHeaderContentLength Length of the JSON in the request body, in bytes. Binary tensors follow the JSON. Without this header the whole body is JSON.
 	InferenceHeaderContentLength *InferenceHeaderContentLength `json:"Inference-Header-Content-Length,omitempty"`
 }
 
@@ -1603,28 +1603,28 @@ type ServerInterface interface {
 	// GetServerMetadata Describe the server
 	// (GET /v2)
 	GetServerMetadata(w http.ResponseWriter, r *http.Request)
-	// RegisterCUDASharedMemoryRegion Register a region of a GPU
+	// RegisterCUDASharedMemoryRegion Register a CUDA shared memory region
 	// (POST /v2/cudasharedmemory/region/{region}/register)
 	RegisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// GetCUDASharedMemoryRegionStatus Describe a region of a GPU
+	// GetCUDASharedMemoryRegionStatus Describe a CUDA shared memory region
 	// (GET /v2/cudasharedmemory/region/{region}/status)
 	GetCUDASharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region Region)
-	// UnregisterCUDASharedMemoryRegion Unregister a region of a GPU
+	// UnregisterCUDASharedMemoryRegion Unregister a CUDA shared memory region
 	// (POST /v2/cudasharedmemory/region/{region}/unregister)
 	UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// RegisterCUDASharedMemory Register a region of a GPU without a name
+	// RegisterCUDASharedMemory Register CUDA shared memory without a name
 	// (POST /v2/cudasharedmemory/register)
 	RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request)
-	// GetCUDASharedMemoryStatus List the regions of a GPU
+	// GetCUDASharedMemoryStatus List the CUDA shared memory regions
 	// (GET /v2/cudasharedmemory/status)
 	GetCUDASharedMemoryStatus(w http.ResponseWriter, r *http.Request)
-	// UnregisterCUDASharedMemory Unregister all regions of a GPU
+	// UnregisterCUDASharedMemory Unregister all CUDA shared memory regions
 	// (POST /v2/cudasharedmemory/unregister)
 	UnregisterCUDASharedMemory(w http.ResponseWriter, r *http.Request)
-	// CheckServerLive Ask whether the server lives
+	// CheckServerLive Check that the server is live
 	// (GET /v2/health/live)
 	CheckServerLive(w http.ResponseWriter, r *http.Request)
-	// CheckServerReady Ask whether the server is ready
+	// CheckServerReady Check that the server is ready
 	// (GET /v2/health/ready)
 	CheckServerReady(w http.ResponseWriter, r *http.Request)
 	// GetLogSettings Get the log settings
@@ -1633,7 +1633,7 @@ type ServerInterface interface {
 	// SetLogSettings Change the log settings
 	// (POST /v2/logging)
 	SetLogSettings(w http.ResponseWriter, r *http.Request)
-	// GetAllStatistics Count the requests of all models
+	// GetAllStatistics Get the statistics of all models
 	// (GET /v2/models/stats)
 	GetAllStatistics(w http.ResponseWriter, r *http.Request)
 	// GetModelMetadata Describe a model
@@ -1642,19 +1642,19 @@ type ServerInterface interface {
 	// GetModelConfig Get a model's configuration
 	// (GET /v2/models/{model}/config)
 	GetModelConfig(w http.ResponseWriter, r *http.Request, model Model)
-	// GenerateModel Generate
+	// GenerateModel Run a model on plain JSON
 	// (POST /v2/models/{model}/generate)
 	GenerateModel(w http.ResponseWriter, r *http.Request, model Model)
-	// GenerateStreamModel Generate and stream
+	// GenerateStreamModel Run a model on plain JSON and stream the responses
 	// (POST /v2/models/{model}/generate_stream)
 	GenerateStreamModel(w http.ResponseWriter, r *http.Request, model Model)
 	// InferModel Run an inference
 	// (POST /v2/models/{model}/infer)
 	InferModel(w http.ResponseWriter, r *http.Request, model Model, params InferModelParams)
-	// CheckModelReady Ask whether a model is ready
+	// CheckModelReady Check that a model is ready
 	// (GET /v2/models/{model}/ready)
 	CheckModelReady(w http.ResponseWriter, r *http.Request, model Model)
-	// GetModelStatistics Count a model's requests
+	// GetModelStatistics Get a model's statistics
 	// (GET /v2/models/{model}/stats)
 	GetModelStatistics(w http.ResponseWriter, r *http.Request, model Model)
 	// GetModelTraceSetting Get a model's trace settings
@@ -1663,25 +1663,25 @@ type ServerInterface interface {
 	// SetModelTraceSetting Change a model's trace settings
 	// (POST /v2/models/{model}/trace/setting)
 	SetModelTraceSetting(w http.ResponseWriter, r *http.Request, model Model)
-	// GetModelVersionMetadata Describe a model, a version
+	// GetModelVersionMetadata Describe a version of a model
 	// (GET /v2/models/{model}/versions/{version})
 	GetModelVersionMetadata(w http.ResponseWriter, r *http.Request, model Model, version Version)
-	// GetModelVersionConfig Get a model's configuration, of a version
+	// GetModelVersionConfig Get the configuration of a version
 	// (GET /v2/models/{model}/versions/{version}/config)
 	GetModelVersionConfig(w http.ResponseWriter, r *http.Request, model Model, version Version)
-	// GenerateModelVersion Generate by a version
+	// GenerateModelVersion Run a version on plain JSON
 	// (POST /v2/models/{model}/versions/{version}/generate)
 	GenerateModelVersion(w http.ResponseWriter, r *http.Request, model Model, version Version)
-	// GenerateStreamModelVersion Generate and stream by a version
+	// GenerateStreamModelVersion Run a version on plain JSON and stream the responses
 	// (POST /v2/models/{model}/versions/{version}/generate_stream)
 	GenerateStreamModelVersion(w http.ResponseWriter, r *http.Request, model Model, version Version)
-	// InferModelVersion Run an inference of a version
+	// InferModelVersion Run an inference on a version
 	// (POST /v2/models/{model}/versions/{version}/infer)
 	InferModelVersion(w http.ResponseWriter, r *http.Request, model Model, version Version, params InferModelVersionParams)
-	// CheckModelVersionReady Ask whether a model is ready, a version
+	// CheckModelVersionReady Check that a version of a model is ready
 	// (GET /v2/models/{model}/versions/{version}/ready)
 	CheckModelVersionReady(w http.ResponseWriter, r *http.Request, model Model, version Version)
-	// GetModelVersionStatistics Count a model's requests, of a version
+	// GetModelVersionStatistics Get the statistics of a version
 	// (GET /v2/models/{model}/versions/{version}/stats)
 	GetModelVersionStatistics(w http.ResponseWriter, r *http.Request, model Model, version Version)
 	// IndexRepository List the models
@@ -1702,22 +1702,22 @@ type ServerInterface interface {
 	// UnloadModelOfRepository Unload a model of a repository
 	// (POST /v2/repository/{repository}/models/{model}/unload)
 	UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, repository Repository, model Model)
-	// RegisterSystemSharedMemoryRegion Register a region of the system
+	// RegisterSystemSharedMemoryRegion Register a system shared memory region
 	// (POST /v2/systemsharedmemory/region/{region}/register)
 	RegisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// GetSystemSharedMemoryRegionStatus Describe a region of the system
+	// GetSystemSharedMemoryRegionStatus Describe a system shared memory region
 	// (GET /v2/systemsharedmemory/region/{region}/status)
 	GetSystemSharedMemoryRegionStatus(w http.ResponseWriter, r *http.Request, region Region)
-	// UnregisterSystemSharedMemoryRegion Unregister a region of the system
+	// UnregisterSystemSharedMemoryRegion Unregister a system shared memory region
 	// (POST /v2/systemsharedmemory/region/{region}/unregister)
 	UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// RegisterSystemSharedMemory Register a region of the system without a name
+	// RegisterSystemSharedMemory Register system shared memory without a name
 	// (POST /v2/systemsharedmemory/register)
 	RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request)
-	// GetSystemSharedMemoryStatus List the regions of the system
+	// GetSystemSharedMemoryStatus List the system shared memory regions
 	// (GET /v2/systemsharedmemory/status)
 	GetSystemSharedMemoryStatus(w http.ResponseWriter, r *http.Request)
-	// UnregisterSystemSharedMemory Unregister all regions of the system
+	// UnregisterSystemSharedMemory Unregister all system shared memory regions
 	// (POST /v2/systemsharedmemory/unregister)
 	UnregisterSystemSharedMemory(w http.ResponseWriter, r *http.Request)
 	// GetTraceSetting Get the trace settings

@@ -107,1512 +107,1512 @@ const (
 	ListResponseInputItemsParamsOrderDesc ListResponseInputItemsParamsOrder = "desc"
 )
 
-// ChatCompletionAudioParam How to speak the answer. Refused with a 400, Trident gives text.
+// ChatCompletionAudioParam Settings of spoken output. They are refused with a 400, because Trident generates only text.
 type ChatCompletionAudioParam = json.RawMessage
 
-// ChatCompletionChoice One answer.
+// ChatCompletionChoice One of the generated choices.
 type ChatCompletionChoice struct {
-	// FinishReason Why the answer ended: at its natural end or a stop text, at a token limit, in order to call tools, or because the backend withheld it. `function_call` belongs to the older form of tools.
+	// FinishReason Reason why the choice ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit was reached. `tool_calls`: the model calls tools. `content_filter`: the backend withheld the output. `function_call` belongs to the older form of tools.
 	FinishReason ChatCompletionFinishReason `json:"finish_reason"`
 
-	// Index Number of the answer, from 0.
+	// Index Index of the choice, from 0.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the answer's tokens; null unless asked for.
+	// Logprobs Log probabilities of the generated tokens. It is null unless the request has `logprobs`.
 	Logprobs *ChatCompletionChoiceLogprobs `json:"logprobs"`
 
-	// Message What the model answered.
+	// Message The message that the model generated.
 	Message ChatCompletionResponseMessage `json:"message"`
 }
 
-// ChatCompletionChoiceLogprobs Log probabilities of the answer's tokens; null unless asked for.
+// ChatCompletionChoiceLogprobs Log probabilities of the generated tokens. It is null unless the request has `logprobs`.
 type ChatCompletionChoiceLogprobs struct {
-	// Content One entry for each token of the text.
+	// Content Log probabilities of the text, one entry for each token.
 	Content []ChatCompletionTokenLogprob `json:"content"`
 
-	// Refusal One entry for each token of the refusal; null, as there is none.
+	// Refusal Log probabilities of the refusal. It is always null, because refusals are part of `content`.
 	Refusal []ChatCompletionTokenLogprob `json:"refusal"`
 }
 
-// ChatCompletionFinishReason Why the answer ended: at its natural end or a stop text, at a token limit, in order to call tools, or because the backend withheld it. `function_call` belongs to the older form of tools.
+// ChatCompletionFinishReason Reason why the choice ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit was reached. `tool_calls`: the model calls tools. `content_filter`: the backend withheld the output. `function_call` belongs to the older form of tools.
 type ChatCompletionFinishReason string
 
-// ChatCompletionFunctionCall The older form of `tool_choice`.
+// ChatCompletionFunctionCall Older form of `tool_choice`. `none` and `auto` have no effect; the name of a function is refused with a 400.
 type ChatCompletionFunctionCall = json.RawMessage
 
 // ChatCompletionFunctions A function in the older form.
 type ChatCompletionFunctions = json.RawMessage
 
-// ChatCompletionMessageToolCall A call of a function.
+// ChatCompletionMessageToolCall A function call that the model requests.
 type ChatCompletionMessageToolCall struct {
-	// Function The function and its arguments.
+	// Function The called function and its arguments.
 	Function ChatCompletionMessageToolCallFunction `json:"function"`
 
-	// ID The id that the tool's answer refers to, unique in the conversation.
+	// ID Id of the call, unique in the conversation. The message with the tool's result refers to it.
 	ID string `json:"id"`
 
 	// Type Always `function`.
 	Type string `json:"type"`
 }
 
-// ChatCompletionMessageToolCallChunk A piece of a call. Its id, type and name come once, then pieces of the arguments.
+// ChatCompletionMessageToolCallChunk A part of a tool call. The first part has the id, the type and the function's name; the later parts have the arguments.
 type ChatCompletionMessageToolCallChunk struct {
-	// Function A piece of a call's function.
+	// Function The function of a tool call, or a part of its arguments.
 	Function *ChatCompletionMessageToolCallFunctionChunk `json:"function,omitempty"`
 
-	// ID The call's id, in its first piece.
+	// ID Id of the tool call, in its first part only.
 	ID *string `json:"id,omitempty"`
 
-	// Index Number of the call in the message, from 0.
+	// Index Index of the tool call in the message, from 0.
 	Index int `json:"index"`
 
 	// Type Always `function`, in the call's first piece.
 	Type *string `json:"type,omitempty"`
 }
 
-// ChatCompletionMessageToolCallFunction The function and its arguments.
+// ChatCompletionMessageToolCallFunction The called function and its arguments.
 type ChatCompletionMessageToolCallFunction struct {
-	// Arguments The arguments as the model wrote them, usually a JSON object as text; empty for none. Models write other text too: check it before use. In a request, text that isn't a JSON object with distinct keys reaches the chat template as a string.
+	// Arguments The arguments as the model wrote them, usually a JSON object in a string. The string is empty if there are none. It may be invalid JSON, so check it before use. In a request, a string that isn't a JSON object with unique keys is passed to the chat template as a string.
 	Arguments string `json:"arguments"`
 
-	// Name The function.
+	// Name Name of the called function.
 	Name string `json:"name"`
 }
 
-// ChatCompletionMessageToolCallFunctionChunk A piece of a call's function.
+// ChatCompletionMessageToolCallFunctionChunk The function of a tool call, or a part of its arguments.
 type ChatCompletionMessageToolCallFunctionChunk struct {
-	// Arguments More of the arguments' text.
+	// Arguments String to append to the arguments.
 	Arguments *string `json:"arguments,omitempty"`
 
-	// Name The function, in the call's first piece.
+	// Name Name of the function, in the first part of the call only.
 	Name *string `json:"name,omitempty"`
 }
 
-// ChatCompletionMessageToolCalls The calls that the model wants made. Absent when there are none.
+// ChatCompletionMessageToolCalls The tool calls that the model requests. The list is absent if there are none.
 type ChatCompletionMessageToolCalls = []ChatCompletionMessageToolCall
 
-// ChatCompletionResponseMessage What the model answered.
+// ChatCompletionResponseMessage The message that the model generated.
 type ChatCompletionResponseMessage struct {
-	// Content The text, or null when the answer only calls tools.
+	// Content The generated text. It is null if the message has only tool calls.
 	Content *string `json:"content"`
 
-	// ReasoningContent Engine extension: what the model thought before it answered. Absent when it didn't, or when it isn't known how it marks that: found in the chat template, or set by `trident.reasoning_parser` in its config.pbtxt.
+	// ReasoningContent Engine extension. The reasoning that the model generated before its answer. It is absent if there is none or if the reasoning format is unknown. The format is detected from the chat template or set by `trident.reasoning_parser` in config.pbtxt.
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 
-	// Refusal The words in which the model declined. Models here decline in `content`, so it is null.
+	// Refusal The message with which the model refused to answer. It is always null, because refusals are part of `content`.
 	Refusal *string `json:"refusal"`
 
 	// Role Always `assistant`.
 	Role string `json:"role"`
 
-	// ToolCalls The calls that the model wants made. Absent when there are none.
+	// ToolCalls The tool calls that the model requests. The list is absent if there are none.
 	ToolCalls ChatCompletionMessageToolCalls `json:"tool_calls,omitempty"`
 }
 
-// ChatCompletionStreamChoice What is new in one answer.
+// ChatCompletionStreamChoice New output of one choice.
 type ChatCompletionStreamChoice struct {
-	// Delta The pieces to add to the message.
+	// Delta New parts of the message, to be appended to the earlier ones.
 	Delta ChatCompletionStreamResponseDelta `json:"delta"`
 
-	// FinishReason Why the answer ended, in exactly one of its chunks; null in the others.
+	// FinishReason Reason why the choice ended, in exactly one of its chunks. It is null in the other chunks.
 	FinishReason *ChatCompletionFinishReason `json:"finish_reason"`
 
-	// Index Number of the answer, from 0.
+	// Index Index of the choice, from 0.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the answer's tokens; null unless asked for.
+	// Logprobs Log probabilities of the generated tokens. It is null unless the request has `logprobs`.
 	Logprobs *ChatCompletionChoiceLogprobs `json:"logprobs,omitempty"`
 }
 
-// ChatCompletionStreamOptions How to stream. Anything set here without `stream` is a 400.
+// ChatCompletionStreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 type ChatCompletionStreamOptions struct {
-	// IncludeObfuscation Pad events to hide the lengths of tokens from who watches the network. True is a 400: Trident does not pad.
+	// IncludeObfuscation Pad events to hide token lengths from observers of the network. True is refused with a 400, because Trident doesn't pad events.
 	IncludeObfuscation *bool `json:"include_obfuscation,omitempty"`
 
-	// IncludeUsage Close the stream with a chunk that has the token counts and no choices. The chunks before it then carry `usage` as null.
+	// IncludeUsage Send a final chunk that has the token counts and no choices. The earlier chunks then have `usage` as null.
 	IncludeUsage *bool `json:"include_usage,omitempty"`
 }
 
-// ChatCompletionStreamResponseDelta The pieces to add to the message.
+// ChatCompletionStreamResponseDelta New parts of the message, to be appended to the earlier ones.
 type ChatCompletionStreamResponseDelta struct {
-	// Content More of the text.
+	// Content Text to append to the message's content.
 	Content *string `json:"content,omitempty"`
 
-	// ReasoningContent Engine extension: more of what the model thinks before it answers.
+	// ReasoningContent Engine extension. Text to append to the model's reasoning.
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 
-	// Refusal More of the refusal.
+	// Refusal Text to append to the message's refusal.
 	Refusal *string `json:"refusal,omitempty"`
 
-	// Role Who speaks, in the first chunk of an answer only.
+	// Role Role of the message, in the first chunk of a choice only.
 	Role *string `json:"role,omitempty"`
 
-	// ToolCalls More of the calls.
+	// ToolCalls New parts of the tool calls.
 	ToolCalls []ChatCompletionMessageToolCallChunk `json:"tool_calls,omitempty"`
 }
 
-// ChatCompletionTokenLogprob A token of the answer and how likely it was.
+// ChatCompletionTokenLogprob A generated token and its log probability.
 type ChatCompletionTokenLogprob struct {
-	// Bytes The token's real bytes, or null when they aren't known.
+	// Bytes The token's bytes, or null if they are unknown.
 	Bytes []int `json:"bytes"`
 
-	// Logprob Natural logarithm of the probability.
+	// Logprob Natural logarithm of the token's probability.
 	Logprob float64 `json:"logprob"`
 
-	// Token The token as text. Bytes that aren't whole characters show as U+FFFD.
+	// Token The token as text. Bytes that aren't a complete character are shown as U+FFFD.
 	Token string `json:"token"`
 
-	// TopLogprobs The likeliest tokens at this position, best first; empty unless asked for.
+	// TopLogprobs The most likely tokens at this position, in descending order. The list is empty unless the request has `top_logprobs`.
 	TopLogprobs []ChatCompletionTopLogprob `json:"top_logprobs"`
 }
 
-// ChatCompletionToolChoiceOption Whether the model may, must or must not call tools, and which. Unset, it may when there are tools. A choice that demands a call is a constraint on the answer, which the model's engine must be able to keep; it excludes `response_format` and the other constraints.
+// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It can't be combined with `response_format` or with other structured outputs.
 type ChatCompletionToolChoiceOption = json.RawMessage
 
-// ChatCompletionToolDefinition Something that the model may call.
+// ChatCompletionToolDefinition A tool that the model may call.
 type ChatCompletionToolDefinition = json.RawMessage
 
-// ChatCompletionTopLogprob A token that could have been drawn and how likely it was.
+// ChatCompletionTopLogprob A candidate token at a position and its log probability.
 type ChatCompletionTopLogprob struct {
-	// Bytes The token's real bytes, or null when they aren't known.
+	// Bytes The candidate token's bytes, or null if they are unknown.
 	Bytes []int `json:"bytes"`
 
-	// Logprob Natural logarithm of the probability.
+	// Logprob Natural logarithm of the candidate token's probability.
 	Logprob float64 `json:"logprob"`
 
-	// Token The token as text.
+	// Token The candidate token as text.
 	Token string `json:"token"`
 }
 
-// CompletionChoice One continuation.
+// CompletionChoice One generated continuation.
 type CompletionChoice struct {
-	// FinishReason `stop`: the model ended or a stop text came. `length`: the limit or the end of the context was reached.
+	// FinishReason `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
 	FinishReason CompletionFinishReason `json:"finish_reason"`
 
-	// Index The choice's number: that of its prompt times `n`, and the number among the prompt's own.
+	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index among the prompt's choices.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the tokens, lists of one length. Null unless asked for.
+	// Logprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
-	// Text The continuation; with `echo` the prompt before it.
+	// Text The continuation. With `echo` it starts with the prompt.
 	Text string `json:"text"`
 }
 
-// CompletionFinishReason `stop`: the model ended or a stop text came. `length`: the limit or the end of the context was reached.
+// CompletionFinishReason `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
 type CompletionFinishReason string
 
-// CompletionLogprobs Log probabilities of the tokens, lists of one length. Null unless asked for.
+// CompletionLogprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
 type CompletionLogprobs struct {
-	// TextOffset Where in the text each token begins, in characters (Unicode code points), over the whole stream.
+	// TextOffset Offset of each token in the text, in Unicode code points from the start of the whole output, also in streams.
 	TextOffset []int `json:"text_offset"`
 
-	// TokenLogprobs Their log probabilities (natural logarithm); -9999 stands for what can't be.
+	// TokenLogprobs Natural logarithms of the tokens' probabilities. -9999 represents an impossible token.
 	TokenLogprobs []float64 `json:"token_logprobs"`
 
-	// Tokens The tokens.
+	// Tokens The tokens as text.
 	Tokens []string `json:"tokens"`
 
-	// TopLogprobs The likeliest tokens at each position, with that drawn where it isn't among them. Null with `logprobs` at 0.
+	// TopLogprobs Log probabilities of the most likely tokens at each position. The sampled token is always included. It is null if `logprobs` is 0.
 	TopLogprobs []map[string]float64 `json:"top_logprobs"`
 }
 
-// CompletionPrompt What to continue: a text, the token ids of one, or a list of either. Each is continued by itself; there may be 128, and 128 choices in all. Token ids need the model's tokenizer.
+// CompletionPrompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have 128 prompts and 128 choices in total. Token ids need a model with a known tokenizer.
 type CompletionPrompt = json.RawMessage
 
-// CompletionStreamChoice What a chunk adds to one continuation.
+// CompletionStreamChoice New output of one continuation.
 type CompletionStreamChoice struct {
-	// FinishReason Why the continuation ended, in its last chunk; null before.
+	// FinishReason Reason why the continuation ended, in its last chunk. It is null in the other chunks.
 	FinishReason *CompletionFinishReason `json:"finish_reason"`
 
-	// Index The choice's number: that of its prompt times `n`, and the number among the prompt's own.
+	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index among the prompt's choices.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the tokens, lists of one length. Null unless asked for.
+	// Logprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
-	// Text The continuation; with `echo` the prompt before it.
+	// Text The continuation. With `echo` it starts with the prompt.
 	Text string `json:"text"`
 }
 
-// CompletionTokensDetails More about the answers' tokens. Left out when the engine doesn't tell.
+// CompletionTokensDetails Details of the generated tokens. They are absent if the engine doesn't report them.
 type CompletionTokensDetails struct {
-	// AcceptedPredictionTokens Tokens of a prediction that came true.
+	// AcceptedPredictionTokens Number of predicted tokens that match the output.
 	AcceptedPredictionTokens *int `json:"accepted_prediction_tokens,omitempty"`
 
-	// AudioTokens Tokens that stand for sound.
+	// AudioTokens Number of generated tokens that represent audio.
 	AudioTokens *int `json:"audio_tokens,omitempty"`
 
-	// ReasoningTokens Tokens spent on reasoning.
+	// ReasoningTokens Number of generated tokens used for reasoning.
 	ReasoningTokens *int `json:"reasoning_tokens,omitempty"`
 
-	// RejectedPredictionTokens Tokens of a prediction that did not.
+	// RejectedPredictionTokens Number of predicted tokens that don't match the output.
 	RejectedPredictionTokens *int `json:"rejected_prediction_tokens,omitempty"`
 }
 
-// CompletionUsage Tokens that the request took, over all its answers.
+// CompletionUsage Number of tokens of the request, over all its choices.
 type CompletionUsage struct {
-	// CompletionTokens Tokens of all answers together.
+	// CompletionTokens Number of generated tokens in all choices.
 	CompletionTokens int `json:"completion_tokens"`
 
-	// CompletionTokensDetails More about the answers' tokens. Left out when the engine doesn't tell.
+	// CompletionTokensDetails Details of the generated tokens. They are absent if the engine doesn't report them.
 	CompletionTokensDetails *CompletionTokensDetails `json:"completion_tokens_details,omitempty"`
 
-	// PromptTokens Tokens of the rendered prompt, counted once whatever `n`.
+	// PromptTokens Number of tokens in the rendered prompt. It doesn't depend on `n`.
 	PromptTokens int `json:"prompt_tokens"`
 
-	// PromptTokensDetails More about the prompt's tokens. Left out when the engine doesn't tell.
+	// PromptTokensDetails Details of the prompt tokens. They are absent if the engine doesn't report them.
 	PromptTokensDetails *PromptTokensDetails `json:"prompt_tokens_details,omitempty"`
 
-	// TotalTokens The sum of both.
+	// TotalTokens Sum of `prompt_tokens` and `completion_tokens`.
 	TotalTokens int `json:"total_tokens"`
 }
 
-// CountResponseInputTokensRequest What the prompt of a response is made of.
+// CountResponseInputTokensRequest The fields of a request to `/v1/responses` that determine its prompt.
 type CountResponseInputTokensRequest struct {
-	// ChatTemplateKwargs Engine extension. Further variables for the model's chat template, such as `enable_thinking`. Keys keep their order.
+	// ChatTemplateKwargs Engine extension. Additional variables for the model's chat template, such as `enable_thinking`. The order of the keys is preserved.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// Conversation A conversation that the server keeps. Refused with a 400, go on by `previous_response_id`.
+	// Conversation A conversation that the server stores. It is refused with a 400. Use `previous_response_id` instead.
 	Conversation ResponseConversation `json:"conversation,omitempty"`
 
-	// Input What to answer. It may be absent, null or empty only beside `previous_response_id`.
+	// Input The input to answer. It may be absent, null or empty only with `previous_response_id`.
 	Input ResponseInput `json:"input,omitempty"`
 
-	// Instructions A system message before all items. It holds for this request only: those that go on from it give their own.
+	// Instructions A system message before all items. It applies to this request only. A later request that continues from this response needs its own instructions.
 	Instructions *string `json:"instructions,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// ParallelToolCalls Whether one answer may hold several calls. False ends the answer after the first.
+	// ParallelToolCalls Allow several tool calls in one response. If false, the response ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 
-	// Personality A way of speaking that the model knows. Refused with a 400, say it in `instructions`.
+	// Personality A predefined speaking style. It is refused with a 400. Describe the style in `instructions` instead.
 	Personality *string `json:"personality,omitempty"`
 
-	// PreviousResponseID A response that is still kept. Its input and its output come before `input`, which may then be absent. An unknown or expired id is a 404.
+	// PreviousResponseID Id of a response that the server still keeps. Its input and output precede `input`, which is optional then. An unknown or expired id is refused with a 404.
 	PreviousResponseID *string `json:"previous_response_id,omitempty"`
 
-	// Reasoning How a reasoning model thinks.
+	// Reasoning Settings of the model's reasoning.
 	Reasoning *ResponseReasoning `json:"reasoning,omitempty"`
 
-	// Text What the answer's text must be like.
+	// Text Settings of the output text.
 	Text ResponseText `json:"text,omitempty"`
 
-	// ToolChoice Whether the model may, must or must not call tools, and which, as in chats.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which.
 	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools What the model may call. Definitions reach the model's template in the form of chats, in the order of their keys. What chats need for tools, responses do.
+	// Tools The tools that the model may call. The definitions are passed to the chat template in the form of chat completions and with their keys in order. The model's tool-call format must be known, as for chat completions.
 	Tools []ResponseTool `json:"tools,omitempty"`
 
-	// Truncation What to do with input that doesn't fit into the context. `disabled` refuses it; `auto` is a 400, send fewer items.
+	// Truncation Treatment of input that exceeds the model's context. `disabled` refuses it. `auto` is refused with a 400; send fewer items instead.
 	Truncation *string `json:"truncation,omitempty"`
 }
 
-// CreateChatCompletionRequest A conversation and how to answer it.
+// CreateChatCompletionRequest A conversation and the settings of the generation.
 type CreateChatCompletionRequest struct {
-	// AddGenerationPrompt Engine extension. Whether the rendered prompt ends by opening the assistant's turn, as it does when unset. False is refused with a 400.
+	// AddGenerationPrompt Engine extension. End the rendered prompt with the start of an assistant message, which is the default. False is refused with a 400.
 	AddGenerationPrompt *bool `json:"add_generation_prompt,omitempty"`
 
-	// AllowedTokenIds Engine extension. Draw from these token ids only.
+	// AllowedTokenIds Engine extension. Sample only from these token ids.
 	AllowedTokenIds []TokenID `json:"allowed_token_ids,omitempty"`
 
-	// Audio How to speak the answer. Refused with a 400, Trident gives text.
+	// Audio Settings of spoken output. They are refused with a 400, because Trident generates only text.
 	Audio ChatCompletionAudioParam `json:"audio,omitempty"`
 
-	// BadWords Engine extension. Texts that the answer must not hold; empty ones mean nothing.
+	// BadWords Engine extension. Strings that the output must not contain. Empty strings are ignored.
 	BadWords []string `json:"bad_words,omitempty"`
 
-	// ChatTemplateKwargs Engine extension. Further variables for the model's chat template, such as `enable_thinking`. Keys keep their order.
+	// ChatTemplateKwargs Engine extension. Additional variables for the model's chat template, such as `enable_thinking`. The order of the keys is preserved.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// ContinueFinalMessage Engine extension. Leave the last message open, so that the model continues it. True is refused with a 400.
+	// ContinueFinalMessage Engine extension. Leave the last message unfinished, so that the model continues it. True is refused with a 400.
 	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
 
-	// Documents Engine extension. Documents for the model's chat template. Refused with a 400, send their text in a message.
+	// Documents Engine extension. Documents for the model's chat template. They are refused with a 400. Put their text into a message instead.
 	Documents json.RawMessage `json:"documents,omitempty"`
 
-	// FrequencyPenalty Makes a token less likely for each time it came already; negative values make it likelier.
+	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// FunctionCall The older form of `tool_choice`.
+	// FunctionCall Older form of `tool_choice`. `none` and `auto` have no effect; the name of a function is refused with a 400.
 	FunctionCall ChatCompletionFunctionCall `json:"function_call,omitempty"`
 
-	// Functions The older form of `tools`. Refused with a 400, send `tools`.
+	// Functions Older form of `tools`. It is refused with a 400. Use `tools` instead.
 	Functions []ChatCompletionFunctions `json:"functions,omitempty"`
 
-	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
+	// GuidedChoice Engine extension. Older form of `structured_outputs.choice`.
 	GuidedChoice []string `json:"guided_choice,omitempty"`
 
-	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`. At most 1 MiB.
+	// GuidedGrammar Engine extension. Older form of `structured_outputs.grammar`. It may have at most 1 MiB.
 	GuidedGrammar *string `json:"guided_grammar,omitempty"`
 
-	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
+	// GuidedJSON A JSON schema that the output must match, as an object or as a JSON string.
 	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
 
-	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`. At most 16384 bytes.
+	// GuidedRegex Engine extension. Older form of `structured_outputs.regex`. It may have at most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
-	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
+	// IgnoreEos Engine extension. Continue after the end-of-sequence token until another limit ends the output.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
-	// IncludeStopStrInOutput Engine extension. Keep the stop text at the end of the answer.
+	// IncludeStopStrInOutput Engine extension. Include the stop sequence at the end of the output.
 	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
 
-	// LengthPenalty Engine extension. Exponent by which beam search weighs the length of its candidates. Values other than 1 are refused with a 400, there is no beam search.
+	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to tokens' logits before one is drawn, by token id as the key. Refused with a 400 by models whose backend has no such input.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
-	// Logprobs Give the log probability of each token of the answer.
+	// Logprobs Return the log probability of each generated token.
 	Logprobs *bool `json:"logprobs,omitempty"`
 
-	// MaxCompletionTokens The most tokens an answer may have. It wins over `max_tokens`. Unset, an answer may fill the room that the prompt leaves in the model's context. An answer cut here has the finish reason `length`.
+	// MaxCompletionTokens Maximum number of tokens in a choice. It takes precedence over `max_tokens`. If unset, a choice may fill the rest of the model's context. A choice that reaches the maximum has the finish reason `length`.
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens The older name of `max_completion_tokens`, used when that is unset.
+	// MaxTokens Older name of `max_completion_tokens`, used if that is unset.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
-	// Messages The conversation so far, oldest message first.
+	// Messages The messages of the conversation, oldest first.
 	Messages json.RawMessage `json:"messages"`
 
-	// Metadata The caller's own labels. Accepted without effect.
+	// Metadata Labels that the caller assigns to the request. They are accepted and have no effect.
 	Metadata Metadata `json:"metadata,omitempty"`
 
-	// MinP Engine extension. Leave out tokens less likely than this share of the likeliest one's probability.
+	// MinP Engine extension. Exclude tokens whose probability is below this fraction of the most likely token's probability.
 	MinP *float64 `json:"min_p,omitempty"`
 
-	// MinTokens Engine extension. No stop counts before the answer has this many tokens.
+	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Modalities Forms of the answer. Trident gives text; a list that asks for more is a 400.
+	// Modalities Requested output types. Trident generates only text; any other type is refused with a 400.
 	Modalities []ResponseModality `json:"modalities,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// Moderation How to screen the conversation. Refused with a 400, Trident does not moderate.
+	// Moderation Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
 	Moderation ModerationParam `json:"moderation,omitempty"`
 
-	// N How many independent answers to make. Each is a request of its own to Triton; the prompt counts once.
+	// N Number of independent choices to generate. Each choice is a separate request to Triton. The prompt tokens are counted once.
 	N *int `json:"n,omitempty"`
 
-	// ParallelToolCalls Whether one answer may hold several calls. False ends the answer after the first.
+	// ParallelToolCalls Allow several tool calls in one choice. If false, the choice ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 
-	// Prediction What most of the answer will be. Refused with a 400, no engine here takes it.
+	// Prediction A prediction of most of the output. It is refused with a 400, because no supported engine uses it.
 	Prediction PredictionContent `json:"prediction,omitempty"`
 
-	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
+	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Which of a client's requests is served first where some must wait: the smaller number; 0 is the default. It is Triton's scheduling priority, too, for models with priority levels: from 1 to their number, anything else is a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels it is also Triton's scheduling priority; it must then be from 1 to the number of levels, otherwise it is refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
-	// PromptCacheKey A hint for prompt caches. Accepted without effect.
+	// PromptCacheKey A hint for prompt caches. It is accepted and has no effect.
 	PromptCacheKey *string `json:"prompt_cache_key,omitempty"`
 
-	// PromptCacheOptions Hints for prompt caches. Accepted without effect.
+	// PromptCacheOptions Hints for prompt caches. They are accepted and have no effect.
 	PromptCacheOptions *PromptCacheOptionsParam `json:"prompt_cache_options,omitempty"`
 
-	// PromptCacheRetention How long prompt caches may keep the prompt. Accepted without effect.
+	// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
-	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
+	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
-	// ReasoningEffort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
+	// ReasoningEffort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
 	ReasoningEffort *ReasoningEffort `json:"reasoning_effort,omitempty"`
 
-	// RepetitionPenalty Engine extension. Divides the score of tokens that prompt or answer hold already; 1 changes nothing, more discourages repetition, less encourages it.
+	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
 	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
 
-	// ResponseFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+	// ResponseFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 	ResponseFormat ResponseFormat `json:"response_format,omitempty"`
 
-	// SafetyIdentifier A stable pseudonym of the user. Accepted without effect.
+	// SafetyIdentifier A stable pseudonym of the end user. It is accepted and has no effect.
 	SafetyIdentifier *string `json:"safety_identifier,omitempty"`
 
-	// Seed Start of the random numbers. The same seed and request tend to give the same answer; batching with other requests can still change it.
+	// Seed Seed of the random number generator. The same seed and request usually produce the same output, but batching with other requests can change it.
 	Seed *int64 `json:"seed,omitempty"`
 
-	// ServiceTier A class of service. Accepted without effect, all requests are served alike.
+	// ServiceTier Service class. It is accepted and has no effect: all requests have the same class.
 	ServiceTier *ServiceTier `json:"service_tier,omitempty"`
 
-	// SkipSpecialTokens Engine extension. Leave special tokens out of the text; most engines do unless told otherwise.
+	// SkipSpecialTokens Engine extension. Omit special tokens from the text. Most engines omit them by default.
 	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
 
-	// SpacesBetweenSpecialTokens Engine extension. Put spaces between special tokens that stay in the text.
+	// SpacesBetweenSpecialTokens Engine extension. Add spaces between the special tokens in the text.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
-	// Stop Texts before which the answer ends. They are found across the borders of tokens and are not part of the answer.
+	// Stop Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
 	Stop StopConfiguration `json:"stop,omitempty"`
 
-	// StopTokenIds Engine extension. Token ids that end the answer.
+	// StopTokenIds Engine extension. Token ids that end the output.
 	StopTokenIds []TokenID `json:"stop_token_ids,omitempty"`
 
-	// Store Whether to keep the answer. Accepted without effect, nothing is ever kept.
+	// Store Keep the response. It is accepted and has no effect, because chat completions are never kept.
 	Store *bool `json:"store,omitempty"`
 
-	// Stream Send the answer as server-sent events while it is made.
+	// Stream Stream the response as server-sent events while it is generated.
 	Stream *bool `json:"stream,omitempty"`
 
-	// StreamOptions How to stream. Anything set here without `stream` is a 400.
+	// StreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 	StreamOptions *ChatCompletionStreamOptions `json:"stream_options,omitempty"`
 
-	// StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
+	// StructuredOutputs Engine extension. A constraint on the output that is enforced during sampling. Exactly one of its keys must be set. It can't be combined with a JSON `response_format`.
 	StructuredOutputs StructuredOutputs `json:"structured_outputs,omitempty"`
 
-	// Temperature How freely tokens are drawn: 0 takes the likeliest one each time, larger values spread the choice. Unset, the model's own default holds, which for most is 1.
+	// Temperature Sampling temperature. 0 always selects the most likely token; higher values make the output more random. If unset, the model's default applies, which is 1 for most models.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// ToolChoice Whether the model may, must or must not call tools, and which. Unset, it may when there are tools. A choice that demands a call is a constraint on the answer, which the model's engine must be able to keep; it excludes `response_format` and the other constraints.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It can't be combined with `response_format` or with other structured outputs.
 	ToolChoice ChatCompletionToolChoiceOption `json:"tool_choice,omitempty"`
 
-	// Tools What the model may call. The definitions reach the model's template as they came, in the order of their keys. How the model writes calls is found in its chat template or set by the parameter `trident.tool_call_parser` of its config.pbtxt; where neither tells, tools are a 400, but for a `tool_choice` that demands a call or forbids calls.
+	// Tools The tools that the model may call. The definitions are passed to the chat template unchanged and with their keys in order. The tool-call format is detected from the chat template or set by the parameter `trident.tool_call_parser` in config.pbtxt. If the format is unknown, tools are refused with a 400, except if `tool_choice` forces or forbids a call.
 	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
 
-	// TopK Engine extension. Draw only from this many of the likeliest tokens; 0 and -1 set no bound.
+	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
 	TopK *int `json:"top_k,omitempty"`
 
-	// TopLogprobs With `logprobs`, how many alternatives to list at each position. Without it a 400.
+	// TopLogprobs Number of alternative tokens to return at each position. It requires `logprobs`; otherwise it is refused with a 400.
 	TopLogprobs *int `json:"top_logprobs,omitempty"`
 
-	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
+	// TopP Sample only from the most likely tokens whose probabilities add up to this value. If unset, the model's default applies, which is 1 for most models and allows all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds, and 0 is a 400.
+	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
+	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
 	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
-	// User The caller's name for its user. Accepted without effect.
+	// User The caller's identifier for its end user. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 
-	// Verbosity How wordy the answer is. Values other than `medium` are refused with a 400.
+	// Verbosity Verbosity of the output. Values other than `medium` are refused with a 400.
 	Verbosity *Verbosity `json:"verbosity,omitempty"`
 
-	// WebSearchOptions How to search the web. Refused with a 400, Trident does not search.
+	// WebSearchOptions Settings of web search. They are refused with a 400, because Trident doesn't search the web.
 	WebSearchOptions WebSearchOptions `json:"web_search_options,omitempty"`
 }
 
-// CreateChatCompletionResponse The whole answer.
+// CreateChatCompletionResponse The response of a chat completion without streaming.
 type CreateChatCompletionResponse struct {
-	// Choices The answers, `n` of them, in the order of their indices.
+	// Choices The generated choices, in the order of their indices. There are `n` of them.
 	Choices []ChatCompletionChoice `json:"choices"`
 
-	// Created When the request came, in seconds since 1970 UTC.
+	// Created Time at which the request arrived, in Unix seconds.
 	Created int64 `json:"created"`
 
-	// ID Name of this answer, `chatcmpl-` and random characters.
+	// ID Id of this response, `chatcmpl-` followed by random characters.
 	ID string `json:"id"`
 
-	// Model The model, by the name that the request used.
+	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `chat.completion`.
 	Object string `json:"object"`
 
-	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
+	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Tokens that the request took, over all its answers.
+	// Usage Number of tokens of the request, over all its choices.
 	Usage *CompletionUsage `json:"usage,omitempty"`
 }
 
-// CreateChatCompletionStreamResponse One event of a streamed answer.
+// CreateChatCompletionStreamResponse One event of a streamed chat completion.
 type CreateChatCompletionStreamResponse struct {
-	// Choices What is new; empty in the chunk that only has the usage.
+	// Choices The new output of each choice. The list is empty in the chunk that has only the usage.
 	Choices []ChatCompletionStreamChoice `json:"choices"`
 
-	// Created When the request came, in seconds since 1970 UTC, the same in all chunks.
+	// Created Time at which the request arrived, in Unix seconds. It is the same in all chunks.
 	Created int64 `json:"created"`
 
-	// ID Name of this answer, the same in all its chunks.
+	// ID Id of the response. It is the same in all its chunks.
 	ID string `json:"id"`
 
-	// Model The model, by the name that the request used.
+	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `chat.completion.chunk`.
 	Object string `json:"object"`
 
-	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
+	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Tokens that the request took, over all its answers.
+	// Usage Number of tokens of the request, over all its choices.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
-// CreateCompletionRequest Texts to continue, and how.
+// CreateCompletionRequest Prompts to continue and the settings of the generation.
 type CreateCompletionRequest struct {
-	// AllowedTokenIds Engine extension. Draw from these token ids only.
+	// AllowedTokenIds Engine extension. Sample only from these token ids.
 	AllowedTokenIds []TokenID `json:"allowed_token_ids,omitempty"`
 
-	// BadWords Engine extension. Texts that the answer must not hold; empty ones mean nothing.
+	// BadWords Engine extension. Strings that the output must not contain. Empty strings are ignored.
 	BadWords []string `json:"bad_words,omitempty"`
 
-	// BestOf Make this many continuations of each prompt and give the `n` whose tokens are the likeliest on average. Not below `n`, and above it not with `stream`. All that were made count in the usage.
+	// BestOf Number of continuations to generate for each prompt. The response has the `n` with the highest mean log probability. It must be at least `n`, and equal to `n` with `stream`. The usage includes all generated continuations.
 	BestOf *int `json:"best_of,omitempty"`
 
-	// Echo Give the prompt before each continuation. Together with `logprobs` a 400.
+	// Echo Return the prompt before each continuation. It can't be combined with `logprobs`; the combination is refused with a 400.
 	Echo *bool `json:"echo,omitempty"`
 
-	// FrequencyPenalty Makes a token less likely for each time it came already; negative values make it likelier.
+	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
+	// GuidedChoice Engine extension. Older form of `structured_outputs.choice`.
 	GuidedChoice []string `json:"guided_choice,omitempty"`
 
-	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`. At most 1 MiB.
+	// GuidedGrammar Engine extension. Older form of `structured_outputs.grammar`. It may have at most 1 MiB.
 	GuidedGrammar *string `json:"guided_grammar,omitempty"`
 
-	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
+	// GuidedJSON A JSON schema that the output must match, as an object or as a JSON string.
 	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
 
-	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`. At most 16384 bytes.
+	// GuidedRegex Engine extension. Older form of `structured_outputs.regex`. It may have at most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
-	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
+	// IgnoreEos Engine extension. Continue after the end-of-sequence token until another limit ends the output.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
-	// IncludeStopStrInOutput Engine extension. Keep the stop text at the end of the answer.
+	// IncludeStopStrInOutput Engine extension. Include the stop sequence at the end of the output.
 	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
 
-	// LengthPenalty Engine extension. Exponent by which beam search weighs the length of its candidates. Values other than 1 are refused with a 400, there is no beam search.
+	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to tokens' logits before one is drawn, by token id as the key. Refused with a 400 by models whose backend has no such input.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
-	// Logprobs Give the log probability of each token of the continuation, and this many alternatives at each position.
+	// Logprobs Return the log probability of each generated token, and this number of alternatives at each position.
 	Logprobs *int `json:"logprobs,omitempty"`
 
-	// MaxTokens The most tokens a continuation may have, 16 unless set. One that is cut here has the finish reason `length`. 0, with which some servers only score the prompt, is a 400.
+	// MaxTokens Maximum number of tokens in a continuation. The default is 16. A continuation that reaches the maximum has the finish reason `length`. 0, which other servers use to score a prompt, is refused with a 400.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
-	// MinP Engine extension. Leave out tokens less likely than this share of the likeliest one's probability.
+	// MinP Engine extension. Exclude tokens whose probability is below this fraction of the most likely token's probability.
 	MinP *float64 `json:"min_p,omitempty"`
 
-	// MinTokens Engine extension. No stop counts before the answer has this many tokens.
+	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// N How many independent answers to make. Each is a request of its own to Triton; the prompt counts once.
+	// N Number of independent choices to generate. Each choice is a separate request to Triton. The prompt tokens are counted once.
 	N *int `json:"n,omitempty"`
 
-	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
+	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Which of a client's requests is served first where some must wait: the smaller number; 0 is the default. It is Triton's scheduling priority, too, for models with priority levels: from 1 to their number, anything else is a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels it is also Triton's scheduling priority; it must then be from 1 to the number of levels, otherwise it is refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
-	// Prompt What to continue: a text, the token ids of one, or a list of either. Each is continued by itself; there may be 128, and 128 choices in all. Token ids need the model's tokenizer.
+	// Prompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have 128 prompts and 128 choices in total. Token ids need a model with a known tokenizer.
 	Prompt CompletionPrompt `json:"prompt"`
 
-	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
+	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
-	// RepetitionPenalty Engine extension. Divides the score of tokens that prompt or answer hold already; 1 changes nothing, more discourages repetition, less encourages it.
+	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
 	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
 
-	// ResponseFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+	// ResponseFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 	ResponseFormat ResponseFormat `json:"response_format,omitempty"`
 
-	// Seed Start of the random numbers. The same seed and request tend to give the same answer; batching with other requests can still change it.
+	// Seed Seed of the random number generator. The same seed and request usually produce the same output, but batching with other requests can change it.
 	Seed *int64 `json:"seed,omitempty"`
 
-	// SkipSpecialTokens Engine extension. Leave special tokens out of the text; most engines do unless told otherwise.
+	// SkipSpecialTokens Engine extension. Omit special tokens from the text. Most engines omit them by default.
 	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
 
-	// SpacesBetweenSpecialTokens Engine extension. Put spaces between special tokens that stay in the text.
+	// SpacesBetweenSpecialTokens Engine extension. Add spaces between the special tokens in the text.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
-	// Stop Texts before which the answer ends. They are found across the borders of tokens and are not part of the answer.
+	// Stop Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
 	Stop StopConfiguration `json:"stop,omitempty"`
 
-	// StopTokenIds Engine extension. Token ids that end the answer.
+	// StopTokenIds Engine extension. Token ids that end the output.
 	StopTokenIds []TokenID `json:"stop_token_ids,omitempty"`
 
-	// Stream Send the answer as server-sent events while it is made.
+	// Stream Stream the response as server-sent events while it is generated.
 	Stream *bool `json:"stream,omitempty"`
 
-	// StreamOptions How to stream. Anything set here without `stream` is a 400.
+	// StreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 	StreamOptions *ChatCompletionStreamOptions `json:"stream_options,omitempty"`
 
-	// StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
+	// StructuredOutputs Engine extension. A constraint on the output that is enforced during sampling. Exactly one of its keys must be set. It can't be combined with a JSON `response_format`.
 	StructuredOutputs StructuredOutputs `json:"structured_outputs,omitempty"`
 
-	// Suffix Text that follows the continuation. Refused with a 400, no engine here takes it.
+	// Suffix Text that follows the continuation. It is refused with a 400, because no supported engine uses it.
 	Suffix *string `json:"suffix,omitempty"`
 
-	// Temperature How freely tokens are drawn: 0 takes the likeliest one each time, larger values spread the choice. Unset, the model's own default holds, which for most is 1.
+	// Temperature Sampling temperature. 0 always selects the most likely token; higher values make the output more random. If unset, the model's default applies, which is 1 for most models.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// TopK Engine extension. Draw only from this many of the likeliest tokens; 0 and -1 set no bound.
+	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
 	TopK *int `json:"top_k,omitempty"`
 
-	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
+	// TopP Sample only from the most likely tokens whose probabilities add up to this value. If unset, the model's default applies, which is 1 for most models and allows all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds, and 0 is a 400.
+	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
+	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
 	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
-	// User The caller's name for its user. Accepted without effect.
+	// User The caller's identifier for its end user. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// CreateCompletionResponse The continuations.
+// CreateCompletionResponse The response of a completion without streaming.
 type CreateCompletionResponse struct {
-	// Choices The choices of the first prompt, then those of the second, and so on.
+	// Choices The choices of the first prompt, followed by those of the second, and so on.
 	Choices []CompletionChoice `json:"choices"`
 
-	// Created When the answer was begun, in seconds since 1970 UTC.
+	// Created Time at which the generation started, in Unix seconds.
 	Created int64 `json:"created"`
 
-	// ID The answer's name, `cmpl-` and random letters.
+	// ID Id of this response, `cmpl-` followed by random letters.
 	ID string `json:"id"`
 
-	// Model The model, as the request named it.
+	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
-	// Object Always `text_completion`, in streams too.
+	// Object Always `text_completion`, also in streams.
 	Object string `json:"object"`
 
-	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
+	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Tokens that the request took, over all its answers.
+	// Usage Number of tokens of the request, over all its choices.
 	Usage *CompletionUsage `json:"usage"`
 }
 
-// CreateCompletionStreamResponse One chunk of a stream.
+// CreateCompletionStreamResponse One chunk of a streamed completion.
 type CreateCompletionStreamResponse struct {
-	// Choices What this chunk adds; empty in the chunk that has the usage.
+	// Choices The new output of each choice. The list is empty in the chunk that has the usage.
 	Choices []CompletionStreamChoice `json:"choices"`
 
-	// Created When the answer was begun, in seconds since 1970 UTC.
+	// Created Time at which the generation started, in Unix seconds.
 	Created int64 `json:"created"`
 
-	// ID The answer's name, `cmpl-` and random letters.
+	// ID Id of this response, `cmpl-` followed by random letters.
 	ID string `json:"id"`
 
-	// Model The model, as the request named it.
+	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
-	// Object Always `text_completion`, in streams too.
+	// Object Always `text_completion`, also in streams.
 	Object string `json:"object"`
 
-	// SystemFingerprint Changes when the server or the model's configuration does. Left out when unknown.
+	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Tokens that the request took, over all its answers.
+	// Usage Number of tokens of the request, over all its choices.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
-// CreateEmbeddingRequest What to embed, and how to give the vectors.
+// CreateEmbeddingRequest Inputs to embed and the format of the vectors.
 type CreateEmbeddingRequest struct {
-	// Dimensions Cut vectors to this many components and scale them to unit length again. More than the model has is a 400.
+	// Dimensions Truncate vectors to this number of components and normalize them to unit length. A number that exceeds the model's dimension is refused with a 400.
 	Dimensions *int `json:"dimensions,omitempty"`
 
-	// EncodingFormat `float` writes vectors as JSON numbers, `base64` as the bytes of little-endian 32-bit floats.
+	// EncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 	EncodingFormat *CreateEmbeddingRequestEncodingFormat `json:"encoding_format,omitempty"`
 
-	// Input One input or a list of up to 2048 of them, each a text or the token ids of one. Empty texts and lists are refused.
+	// Input One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
 	Input EmbeddingInput `json:"input"`
 
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// TruncatePromptTokens Engine extension. Keep only this many tokens of an input instead of refusing a longer one. Refused with a 400 where the model has no such input.
+	// TruncatePromptTokens Engine extension. Maximum number of tokens to keep of an input, instead of refusing a longer one. Models without such an input refuse it with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// User The caller's name for its user. Accepted without effect.
+	// User The caller's identifier for its end user. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// CreateEmbeddingRequestEncodingFormat `float` writes vectors as JSON numbers, `base64` as the bytes of little-endian 32-bit floats.
+// CreateEmbeddingRequestEncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 type CreateEmbeddingRequestEncodingFormat string
 
-// CreateEmbeddingResponse The vectors.
+// CreateEmbeddingResponse The response with the embedding vectors.
 type CreateEmbeddingResponse struct {
-	// Data One entry for each input, in the order of the inputs.
+	// Data The vectors, one for each input and in the order of the inputs.
 	Data []Embedding `json:"data"`
 
-	// Model The model, by the name that the request used.
+	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `list`.
 	Object string `json:"object"`
 
-	// Usage Tokens that the inputs took.
+	// Usage Number of tokens in the inputs.
 	Usage EmbeddingUsage `json:"usage"`
 }
 
-// CreateResponse Input items and how to answer them.
+// CreateResponse Input items and the settings of the generation.
 type CreateResponse struct {
-	// AllowedTokenIds Engine extension. Draw from these token ids only.
+	// AllowedTokenIds Engine extension. Sample only from these token ids.
 	AllowedTokenIds []TokenID `json:"allowed_token_ids,omitempty"`
 
-	// Background Answer later. True is refused with a 400, nothing runs in the background.
+	// Background Run the request in the background. True is refused with a 400, because Trident has no background requests.
 	Background *bool `json:"background,omitempty"`
 
-	// BadWords Engine extension. Texts that the answer must not hold; empty ones mean nothing.
+	// BadWords Engine extension. Strings that the output must not contain. Empty strings are ignored.
 	BadWords []string `json:"bad_words,omitempty"`
 
-	// ChatTemplateKwargs Engine extension. Further variables for the model's chat template, such as `enable_thinking`. Keys keep their order.
+	// ChatTemplateKwargs Engine extension. Additional variables for the model's chat template, such as `enable_thinking`. The order of the keys is preserved.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// ContextManagement How to shorten long conversations. Refused with a 400, nothing is shortened.
+	// ContextManagement Strategies to shorten long conversations. They are refused with a 400, because Trident doesn't shorten conversations.
 	ContextManagement []ResponseContextManagement `json:"context_management,omitempty"`
 
-	// Conversation A conversation that the server keeps. Refused with a 400, go on by `previous_response_id`.
+	// Conversation A conversation that the server stores. It is refused with a 400. Use `previous_response_id` instead.
 	Conversation ResponseConversation `json:"conversation,omitempty"`
 
-	// FrequencyPenalty Makes a token less likely for each time it came already; negative values make it likelier.
+	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// GuidedChoice Engine extension. The older form of `structured_outputs.choice`.
+	// GuidedChoice Engine extension. Older form of `structured_outputs.choice`.
 	GuidedChoice []string `json:"guided_choice,omitempty"`
 
-	// GuidedGrammar Engine extension. The older form of `structured_outputs.grammar`. At most 1 MiB.
+	// GuidedGrammar Engine extension. Older form of `structured_outputs.grammar`. It may have at most 1 MiB.
 	GuidedGrammar *string `json:"guided_grammar,omitempty"`
 
-	// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
+	// GuidedJSON A JSON schema that the output must match, as an object or as a JSON string.
 	GuidedJSON GuidedJSON `json:"guided_json,omitempty"`
 
-	// GuidedRegex Engine extension. The older form of `structured_outputs.regex`. At most 16384 bytes.
+	// GuidedRegex Engine extension. Older form of `structured_outputs.regex`. It may have at most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
-	// IgnoreEos Engine extension. Go on after the end-of-text token, until another limit ends the answer.
+	// IgnoreEos Engine extension. Continue after the end-of-sequence token until another limit ends the output.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
-	// Include What else to put into the answer.
+	// Include Additional data to include in the response.
 	Include []ResponseIncludable `json:"include,omitempty"`
 
-	// IncludeStopStrInOutput Engine extension. Keep the stop text at the end of the answer.
+	// IncludeStopStrInOutput Engine extension. Include the stop sequence at the end of the output.
 	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
 
-	// Input What to answer. It may be absent, null or empty only beside `previous_response_id`.
+	// Input The input to answer. It may be absent, null or empty only with `previous_response_id`.
 	Input ResponseInput `json:"input,omitempty"`
 
-	// Instructions A system message before all items. It holds for this request only: those that go on from it give their own.
+	// Instructions A system message before all items. It applies to this request only. A later request that continues from this response needs its own instructions.
 	Instructions *string `json:"instructions,omitempty"`
 
-	// LengthPenalty Engine extension. Exponent by which beam search weighs the length of its candidates. Values other than 1 are refused with a 400, there is no beam search.
+	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to tokens' logits before one is drawn, by token id as the key. Refused with a 400 by models whose backend has no such input.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
-	// MaxOutputTokens The most tokens the answer may have, reasoning included. Unset, an answer may fill the room that the prompt leaves in the model's context. An answer cut here has the status `incomplete`.
+	// MaxOutputTokens Maximum number of tokens in the output, including reasoning. If unset, the output may fill the rest of the model's context. A response that reaches the maximum has the status `incomplete`.
 	MaxOutputTokens *int `json:"max_output_tokens,omitempty"`
 
-	// MaxToolCalls The most calls of tools that the server runs. It runs none, so that any number holds.
+	// MaxToolCalls Maximum number of calls of built-in tools. It is accepted and has no effect, because Trident has no built-in tools.
 	MaxToolCalls *int `json:"max_tool_calls,omitempty"`
 
-	// Metadata The caller's own labels. Accepted without effect.
+	// Metadata Labels that the caller assigns to the request. They are accepted and have no effect.
 	Metadata Metadata `json:"metadata,omitempty"`
 
-	// MinP Engine extension. Leave out tokens less likely than this share of the likeliest one's probability.
+	// MinP Engine extension. Exclude tokens whose probability is below this fraction of the most likely token's probability.
 	MinP *float64 `json:"min_p,omitempty"`
 
-	// MinTokens Engine extension. No stop counts before the answer has this many tokens.
+	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// Moderation How to screen the conversation. Refused with a 400, Trident does not moderate.
+	// Moderation Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
 	Moderation ModerationParam `json:"moderation,omitempty"`
 
-	// ParallelToolCalls Whether one answer may hold several calls. False ends the answer after the first.
+	// ParallelToolCalls Allow several tool calls in one response. If false, the response ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 
-	// PresencePenalty Makes a token less likely once it came at all; negative values make it likelier.
+	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// PreviousResponseID A response that is still kept. Its input and its output come before `input`, which may then be absent. An unknown or expired id is a 404.
+	// PreviousResponseID Id of a response that the server still keeps. Its input and output precede `input`, which is optional then. An unknown or expired id is refused with a 404.
 	PreviousResponseID *string `json:"previous_response_id,omitempty"`
 
-	// Priority Engine extension. Which of a client's requests is served first where some must wait: the smaller number; 0 is the default. It is Triton's scheduling priority, too, for models with priority levels: from 1 to their number, anything else is a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels it is also Triton's scheduling priority; it must then be from 1 to the number of levels, otherwise it is refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
-	// Prompt A prompt that the server keeps. Refused with a 400, send its text.
+	// Prompt A prompt that the server stores. It is refused with a 400. Send the prompt's text instead.
 	Prompt ResponsePrompt `json:"prompt,omitempty"`
 
-	// PromptCacheKey A hint for prompt caches. Accepted without effect, and given back.
+	// PromptCacheKey A hint for prompt caches. It has no effect, and the response repeats it.
 	PromptCacheKey *string `json:"prompt_cache_key,omitempty"`
 
-	// PromptCacheOptions Hints for prompt caches. Accepted without effect.
+	// PromptCacheOptions Hints for prompt caches. They are accepted and have no effect.
 	PromptCacheOptions *PromptCacheOptionsParam `json:"prompt_cache_options,omitempty"`
 
-	// PromptCacheRetention How long prompt caches may keep the prompt. Accepted without effect.
+	// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
-	// PromptLogprobs Engine extension. How many log probabilities to give for each token of the prompt. Refused with a 400.
+	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
-	// Reasoning How a reasoning model thinks.
+	// Reasoning Settings of the model's reasoning.
 	Reasoning *ResponseReasoning `json:"reasoning,omitempty"`
 
-	// RepetitionPenalty Engine extension. Divides the score of tokens that prompt or answer hold already; 1 changes nothing, more discourages repetition, less encourages it.
+	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
 	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
 
-	// SafetyIdentifier A stable pseudonym of the user. Accepted without effect, and given back.
+	// SafetyIdentifier A stable pseudonym of the end user. It has no effect, and the response repeats it.
 	SafetyIdentifier *string `json:"safety_identifier,omitempty"`
 
-	// Seed Start of the random numbers. The same seed and request tend to give the same answer; batching with other requests can still change it.
+	// Seed Seed of the random number generator. The same seed and request usually produce the same output, but batching with other requests can change it.
 	Seed *int64 `json:"seed,omitempty"`
 
-	// ServiceTier A class of service. Accepted without effect, all requests are served alike.
+	// ServiceTier Service class. It is accepted and has no effect: all requests have the same class.
 	ServiceTier *string `json:"service_tier,omitempty"`
 
-	// SkipSpecialTokens Engine extension. Leave special tokens out of the text; most engines do unless told otherwise.
+	// SkipSpecialTokens Engine extension. Omit special tokens from the text. Most engines omit them by default.
 	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
 
-	// SpacesBetweenSpecialTokens Engine extension. Put spaces between special tokens that stay in the text.
+	// SpacesBetweenSpecialTokens Engine extension. Add spaces between the special tokens in the text.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
-	// Stop Texts before which the answer ends. They are found across the borders of tokens and are not part of the answer.
+	// Stop Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
 	Stop StopConfiguration `json:"stop,omitempty"`
 
-	// StopTokenIds Engine extension. Token ids that end the answer.
+	// StopTokenIds Engine extension. Token ids that end the output.
 	StopTokenIds []TokenID `json:"stop_token_ids,omitempty"`
 
-	// Store Whether to keep the answer, in memory and for a while. The server's settings bound what it keeps.
+	// Store Keep the response in memory for a limited time. The server's settings limit the number, the size and the age of kept responses.
 	Store *bool `json:"store,omitempty"`
 
-	// Stream Send the answer as server-sent events while it is made.
+	// Stream Stream the response as server-sent events while it is generated.
 	Stream *bool `json:"stream,omitempty"`
 
-	// StreamOptions How to stream. Anything set here without `stream` is a 400.
+	// StreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 	StreamOptions *ResponseStreamOptions `json:"stream_options,omitempty"`
 
-	// StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
+	// StructuredOutputs Engine extension. A constraint on the output that is enforced during sampling. Exactly one of its keys must be set. It can't be combined with a JSON `response_format`.
 	StructuredOutputs StructuredOutputs `json:"structured_outputs,omitempty"`
 
-	// Temperature How freely tokens are drawn: 0 takes the likeliest one each time, larger values spread the choice. Unset, the model's own default holds, which for most is 1.
+	// Temperature Sampling temperature. 0 always selects the most likely token; higher values make the output more random. If unset, the model's default applies, which is 1 for most models.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// Text What the answer's text must be like.
+	// Text Settings of the output text.
 	Text ResponseText `json:"text,omitempty"`
 
-	// ToolChoice Whether the model may, must or must not call tools, and which, as in chats.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which.
 	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools What the model may call. Definitions reach the model's template in the form of chats, in the order of their keys. What chats need for tools, responses do.
+	// Tools The tools that the model may call. The definitions are passed to the chat template in the form of chat completions and with their keys in order. The model's tool-call format must be known, as for chat completions.
 	Tools []ResponseTool `json:"tools,omitempty"`
 
-	// TopK Engine extension. Draw only from this many of the likeliest tokens; 0 and -1 set no bound.
+	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
 	TopK *int `json:"top_k,omitempty"`
 
-	// TopLogprobs With `message.output_text.logprobs` in `include`, how many alternatives to list at each position. Without it a 400.
+	// TopLogprobs Number of alternative tokens to return at each position. It requires `message.output_text.logprobs` in `include`; otherwise it is refused with a 400.
 	TopLogprobs *int `json:"top_logprobs,omitempty"`
 
-	// TopP Draw only from the likeliest tokens whose probabilities add up to this. Unset, the model's own default holds, which for most is 1: all tokens.
+	// TopP Sample only from the most likely tokens whose probabilities add up to this value. If unset, the model's default applies, which is 1 for most models and allows all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this many tokens of the prompt, its last ones, instead of refusing a longer one; -1 keeps as many as the context holds, and 0 is a 400.
+	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// Truncation What to do with input that doesn't fit into the context. `disabled` refuses it; `auto` is a 400, send fewer items.
+	// Truncation Treatment of input that exceeds the model's context. `disabled` refuses it. `auto` is refused with a 400; send fewer items instead.
 	Truncation *string `json:"truncation,omitempty"`
 
-	// UseBeamSearch Engine extension. Search for the likeliest answer as a whole. True is refused with a 400.
+	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
 	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
-	// User The caller's name for its user. Accepted without effect.
+	// User The caller's identifier for its end user. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// DeletedResponse Says that a response is forgotten.
+// DeletedResponse The result of deleting a response.
 type DeletedResponse struct {
 	// Deleted Always true.
 	Deleted bool `json:"deleted"`
 
-	// ID The response's id.
+	// ID Id of the deleted response.
 	ID string `json:"id"`
 
 	// Object Always `response`.
 	Object string `json:"object"`
 }
 
-// DetokenizeRequest Token ids.
+// DetokenizeRequest Token ids to convert to a text.
 type DetokenizeRequest struct {
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// Tokens The ids. One that the model doesn't have is a 400.
+	// Tokens The token ids. An id that isn't in the model's vocabulary is refused with a 400.
 	Tokens []TokenID `json:"tokens"`
 }
 
-// DetokenizeResponse The text of token ids.
+// DetokenizeResponse The text that the token ids represent.
 type DetokenizeResponse struct {
-	// Prompt The text.
+	// Prompt The text of the token ids.
 	Prompt string `json:"prompt"`
 }
 
 // Embedding The vector of one input.
 type Embedding struct {
-	// Embedding A vector of unit length.
+	// Embedding An embedding vector of unit length.
 	Embedding EmbeddingVector `json:"embedding"`
 
-	// Index Number of the input, from 0.
+	// Index Index of the input, from 0.
 	Index int `json:"index"`
 
 	// Object Always `embedding`.
 	Object string `json:"object"`
 }
 
-// EmbeddingInput One input or a list of up to 2048 of them, each a text or the token ids of one. Empty texts and lists are refused.
+// EmbeddingInput One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
 type EmbeddingInput = json.RawMessage
 
-// EmbeddingUsage Tokens that the inputs took.
+// EmbeddingUsage Number of tokens in the inputs.
 type EmbeddingUsage struct {
-	// PromptTokens Tokens of all inputs together.
+	// PromptTokens Number of tokens in all inputs.
 	PromptTokens int `json:"prompt_tokens"`
 
-	// TotalTokens The same number, there is no output to count.
+	// TotalTokens Same as `prompt_tokens`, because there is no output.
 	TotalTokens int `json:"total_tokens"`
 }
 
-// EmbeddingVector A vector of unit length.
+// EmbeddingVector An embedding vector of unit length.
 type EmbeddingVector = json.RawMessage
 
-// FunctionParameters JSON schema of the arguments. Without it the function takes none.
+// FunctionParameters JSON schema of the arguments. Without it the function has no parameters.
 type FunctionParameters = json.RawMessage
 
-// FunctionTool A function that the model could call.
+// FunctionTool A function that the model was allowed to call.
 type FunctionTool struct {
-	// Description What it does.
+	// Description Purpose of the function.
 	Description *string `json:"description"`
 
-	// Name What the model calls it by.
+	// Name Name by which the model calls the function.
 	Name string `json:"name"`
 
-	// Parameters JSON schema of the arguments. Without it the function takes none.
+	// Parameters JSON schema of the arguments. Without it the function has no parameters.
 	Parameters FunctionParameters `json:"parameters"`
 
-	// Strict As the request had it.
+	// Strict The `strict` of the request.
 	Strict *bool `json:"strict"`
 
 	// Type Always `function`.
 	Type string `json:"type"`
 }
 
-// FunctionToolCall A call that the model wants made.
+// FunctionToolCall A function call that the model requests.
 type FunctionToolCall struct {
-	// Arguments The arguments, a JSON object as text, as the model wrote it. It may be wrong, so check it before use.
+	// Arguments The arguments as the model wrote them, usually a JSON object in a string. It may be invalid, so check it before use.
 	Arguments string `json:"arguments"`
 
-	// CallID The id that the call's output refers to, unique in the conversation.
+	// CallID Id of the call, unique in the conversation. The item with the call's output refers to it.
 	CallID string `json:"call_id"`
 
-	// ID The item's id.
+	// ID Id of the item.
 	ID string `json:"id"`
 
-	// Name The function.
+	// Name Name of the called function.
 	Name string `json:"name"`
 
-	// Status How far the item came.
+	// Status Status of the item.
 	Status string `json:"status"`
 
 	// Type Always `function_call`.
 	Type string `json:"type"`
 }
 
-// FunctionToolCallOutput What a function gave back.
+// FunctionToolCallOutput The output of a called function.
 type FunctionToolCallOutput struct {
-	// CallID The id of the call that this answers.
+	// CallID Id of the call whose output this is.
 	CallID string `json:"call_id"`
 
-	// ID The item's id.
+	// ID Id of the item.
 	ID string `json:"id"`
 
-	// Output Text, or parts of several kinds.
+	// Output The output of a function, as a string or as a list of parts of several kinds.
 	Output FunctionToolCallOutputResult `json:"output"`
 
-	// Status How far the item came.
+	// Status Status of the item.
 	Status string `json:"status"`
 
 	// Type Always `function_call_output`.
 	Type string `json:"type"`
 }
 
-// FunctionToolCallOutputResult Text, or parts of several kinds.
+// FunctionToolCallOutputResult The output of a function, as a string or as a list of parts of several kinds.
 type FunctionToolCallOutputResult = json.RawMessage
 
-// GuidedJSON A JSON schema that the answer follows, as an object or as text that holds one.
+// GuidedJSON A JSON schema that the output must match, as an object or as a JSON string.
 type GuidedJSON = json.RawMessage
 
-// InputImageContent A picture.
+// InputImageContent An image part of an input message.
 type InputImageContent struct {
 	// Detail Always `auto`.
 	Detail string `json:"detail"`
 
-	// ImageURL The picture or its address, as it came.
+	// ImageURL The image's `data:` URI or URL, as in the request.
 	ImageURL string `json:"image_url"`
 
 	// Type Always `input_image`.
 	Type string `json:"type"`
 }
 
-// InputMessage What the user, the system or the developer said.
+// InputMessage A message from the user, the system or the developer.
 type InputMessage struct {
-	// Content Its parts.
+	// Content The parts of the message.
 	Content []InputMessageContent `json:"content"`
 
-	// ID The item's id.
+	// ID Id of the item.
 	ID string `json:"id"`
 
-	// Role Who said it.
+	// Role Role of the message.
 	Role string `json:"role"`
 
-	// Status How far the item came.
+	// Status Status of the item.
 	Status string `json:"status"`
 
 	// Type Always `message`.
 	Type string `json:"type"`
 }
 
-// InputMessageContent A part of what somebody said.
+// InputMessageContent A part of an input message.
 type InputMessageContent struct {
 	union json.RawMessage
 }
 
-// InputTextContent A piece of text.
+// InputTextContent A text part of an input message.
 type InputTextContent struct {
-	// Text The text.
+	// Text The text of the part.
 	Text string `json:"text"`
 
 	// Type Always `input_text`.
 	Type string `json:"type"`
 }
 
-// ListModelsResponse All models that a client may name.
+// ListModelsResponse The list of models that requests may use.
 type ListModelsResponse struct {
-	// Data The models; empty when none can be named.
+	// Data The models. The list is empty if no model is available.
 	Data []Model `json:"data"`
 
 	// Object Always `list`.
 	Object string `json:"object"`
 }
 
-// Metadata The caller's own labels. Accepted without effect.
+// Metadata Labels that the caller assigns to the request. They are accepted and have no effect.
 type Metadata map[string]string
 
-// Model One model that a request may name.
+// Model A model that requests may use.
 type Model struct {
-	// Created When the model was loaded, in seconds since 1970 UTC.
+	// Created Time at which the model was loaded, in Unix seconds.
 	Created int64 `json:"created"`
 
-	// ID The name to put into a request's `model`.
+	// ID Value for the field `model` of requests.
 	ID string `json:"id"`
 
 	// Object Always `model`.
 	Object string `json:"object"`
 
-	// OwnedBy Who offers the model; the same for all models of a server.
+	// OwnedBy Owner of the model. It is the same for all models of a server.
 	OwnedBy string `json:"owned_by"`
 }
 
-// ModerationParam How to screen the conversation. Refused with a 400, Trident does not moderate.
+// ModerationParam Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
 type ModerationParam = json.RawMessage
 
-// OutputMessage What the assistant said.
+// OutputMessage A message that the model generated.
 type OutputMessage struct {
-	// Content Its parts, one from a model.
+	// Content The parts of the message. Messages of models have one part.
 	Content []OutputMessageContent `json:"content"`
 
-	// ID The item's id.
+	// ID Id of the item.
 	ID string `json:"id"`
 
 	// Role Always `assistant`.
 	Role string `json:"role"`
 
-	// Status How far the item came.
+	// Status Status of the item.
 	Status string `json:"status"`
 
 	// Type Always `message`.
 	Type string `json:"type"`
 }
 
-// OutputMessageContent A part of what the assistant said.
+// OutputMessageContent A part of a generated message.
 type OutputMessageContent struct {
 	union json.RawMessage
 }
 
-// OutputTextContent Text of the answer.
+// OutputTextContent A text part of a generated message.
 type OutputTextContent struct {
-	// Annotations Sources that the text cites; always empty.
+	// Annotations Sources that the text cites. The list is always empty.
 	Annotations []map[string]interface{} `json:"annotations"`
 
-	// Logprobs One entry for each token of the text; empty unless asked for.
+	// Logprobs Log probabilities of the text, one entry for each token. The list is empty unless the request asks for log probabilities.
 	Logprobs []ChatCompletionTokenLogprob `json:"logprobs"`
 
-	// Text The text.
+	// Text The text of the part.
 	Text string `json:"text"`
 
 	// Type Always `output_text`.
 	Type string `json:"type"`
 }
 
-// PredictionContent What most of the answer will be. Refused with a 400, no engine here takes it.
+// PredictionContent A prediction of most of the output. It is refused with a 400, because no supported engine uses it.
 type PredictionContent = json.RawMessage
 
-// PromptCacheModeEnum Whether caches choose themselves what to keep.
+// PromptCacheModeEnum With `implicit` the cache selects what to keep; with `explicit` the request does.
 type PromptCacheModeEnum string
 
-// PromptCacheOptionsParam Hints for prompt caches. Accepted without effect.
+// PromptCacheOptionsParam Hints for prompt caches. They are accepted and have no effect.
 type PromptCacheOptionsParam struct {
-	// Mode Whether caches choose themselves what to keep.
+	// Mode With `implicit` the cache selects what to keep; with `explicit` the request does.
 	Mode *PromptCacheModeEnum `json:"mode,omitempty"`
 
-	// TTL How long caches may keep the prompt.
+	// TTL Time for which prompt caches may keep the prompt.
 	TTL *PromptCacheTTLEnum `json:"ttl,omitempty"`
 }
 
-// PromptCacheRetention How long prompt caches may keep the prompt. Accepted without effect.
+// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 type PromptCacheRetention string
 
-// PromptCacheTTLEnum How long caches may keep the prompt.
+// PromptCacheTTLEnum Time for which prompt caches may keep the prompt.
 type PromptCacheTTLEnum string
 
-// PromptTokensDetails More about the prompt's tokens. Left out when the engine doesn't tell.
+// PromptTokensDetails Details of the prompt tokens. They are absent if the engine doesn't report them.
 type PromptTokensDetails struct {
-	// AudioTokens Tokens that stand for sound.
+	// AudioTokens Number of prompt tokens that represent audio.
 	AudioTokens *int `json:"audio_tokens,omitempty"`
 
-	// CachedTokens Tokens whose work a cache saved.
+	// CachedTokens Number of prompt tokens that were found in a cache.
 	CachedTokens *int `json:"cached_tokens,omitempty"`
 }
 
-// ReasoningEffort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
+// ReasoningEffort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
 type ReasoningEffort string
 
-// ReasoningItem What the model thought before it went on.
+// ReasoningItem The reasoning that the model generated before the next item.
 type ReasoningItem struct {
-	// Content The reasoning itself.
+	// Content The text of the reasoning.
 	Content []ReasoningTextPart `json:"content"`
 
-	// ID The item's id.
+	// ID Id of the item.
 	ID string `json:"id"`
 
-	// Status How far the item came.
+	// Status Status of the item.
 	Status string `json:"status"`
 
-	// Summary A summary. Models make none; that of an item of the input is given back.
+	// Summary A summary of the reasoning. Models generate none. An input item is returned with its summary.
 	Summary []SummaryTextPart `json:"summary"`
 
 	// Type Always `reasoning`.
 	Type string `json:"type"`
 }
 
-// ReasoningTextPart A piece of reasoning.
+// ReasoningTextPart A part of the model's reasoning.
 type ReasoningTextPart struct {
-	// Text The text.
+	// Text The text of the reasoning part.
 	Text string `json:"text"`
 
 	// Type Always `reasoning_text`.
 	Type string `json:"type"`
 }
 
-// RefusalPart The words in which the model declined.
+// RefusalPart A part with which the model refused to answer.
 type RefusalPart struct {
-	// Refusal The words.
+	// Refusal The text of the refusal.
 	Refusal string `json:"refusal"`
 
 	// Type Always `refusal`.
 	Type string `json:"type"`
 }
 
-// Response An answer, and the settings that it was made with.
+// Response A response, with the settings of its request.
 type Response struct {
 	// Background Always false.
 	Background bool `json:"background"`
 
-	// CompletedAt When the answer was complete, in seconds since 1970 UTC; null before and otherwise.
+	// CompletedAt Time at which the response was completed, in Unix seconds. It is null unless the status is `completed`.
 	CompletedAt *int64 `json:"completed_at"`
 
-	// CreatedAt When the request came, in seconds since 1970 UTC.
+	// CreatedAt Time at which the request arrived, in Unix seconds.
 	CreatedAt int64 `json:"created_at"`
 
-	// Error Why the answer failed; null unless it did.
+	// Error The error that ended the response. It is null if there was none.
 	Error *ResponseError `json:"error"`
 
-	// ID Name of this answer, `resp_` and random characters. Who knows it may read a kept response.
+	// ID Id of this response, `resp_` followed by random characters. It can be used to read the response while the server keeps it, with the same API key.
 	ID string `json:"id"`
 
-	// IncompleteDetails Why the answer was cut; null unless it was.
+	// IncompleteDetails The reason why the output was cut off. It is null if the output is complete.
 	IncompleteDetails *ResponseIncompleteDetails `json:"incomplete_details"`
 
-	// Instructions Those of the request.
+	// Instructions The `instructions` of the request.
 	Instructions *string `json:"instructions"`
 
-	// MaxOutputTokens That of the request.
+	// MaxOutputTokens The `max_output_tokens` of the request.
 	MaxOutputTokens *int `json:"max_output_tokens"`
 
-	// MaxToolCalls That of the request.
+	// MaxToolCalls The `max_tool_calls` of the request.
 	MaxToolCalls *int `json:"max_tool_calls"`
 
-	// Metadata The caller's own labels, as the request had them.
+	// Metadata Labels that the caller assigned to the request, unchanged.
 	Metadata ResponseMetadata `json:"metadata"`
 
-	// Model The model, by the name that the request used.
+	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `response`.
 	Object string `json:"object"`
 
-	// Output What the model made, in its order.
+	// Output The items that the model generated, in order.
 	Output []ResponseOutputItem `json:"output"`
 
-	// ParallelToolCalls That of the request.
+	// ParallelToolCalls The `parallel_tool_calls` of the request.
 	ParallelToolCalls bool `json:"parallel_tool_calls"`
 
-	// PreviousResponseID That of the request.
+	// PreviousResponseID The `previous_response_id` of the request.
 	PreviousResponseID *string `json:"previous_response_id"`
 
-	// PromptCacheKey That of the request.
+	// PromptCacheKey The `prompt_cache_key` of the request.
 	PromptCacheKey *string `json:"prompt_cache_key"`
 
-	// Reasoning The request's `reasoning`.
+	// Reasoning The `reasoning` of the request.
 	Reasoning ResponseReasoningSettings `json:"reasoning"`
 
-	// SafetyIdentifier That of the request.
+	// SafetyIdentifier The `safety_identifier` of the request.
 	SafetyIdentifier *string `json:"safety_identifier"`
 
-	// ServiceTier Always `default`, all requests are served alike.
+	// ServiceTier Always `default`, because all requests have the same service class.
 	ServiceTier string `json:"service_tier"`
 
-	// Status How far the answer came. `incomplete` was cut, `failed` ended with an error.
+	// Status Status of the response. `incomplete` means that the output was cut off, and `failed` means that an error ended it.
 	Status string `json:"status"`
 
-	// Store Whether this server keeps the response.
+	// Store True if the server keeps the response.
 	Store bool `json:"store"`
 
-	// Temperature That of the request; null where the model's own default held.
+	// Temperature The `temperature` of the request. It is null if the model's default applied.
 	Temperature *float64 `json:"temperature"`
 
-	// Text The request's `text`, with defaults.
+	// Text The `text` of the request, with defaults.
 	Text ResponseTextSettings `json:"text"`
 
-	// ToolChoice The request's `tool_choice`, `auto` when unset.
+	// ToolChoice The `tool_choice` of the request. The default is `auto`.
 	ToolChoice ResponseToolChoiceSetting `json:"tool_choice"`
 
-	// Tools Those of the request.
+	// Tools The `tools` of the request.
 	Tools []FunctionTool `json:"tools"`
 
-	// TopLogprobs That of the request, 0 when unset.
+	// TopLogprobs The `top_logprobs` of the request. The default is 0.
 	TopLogprobs int `json:"top_logprobs"`
 
-	// TopP That of the request; null where the model's own default held.
+	// TopP The `top_p` of the request. It is null if the model's default applied.
 	TopP *float64 `json:"top_p"`
 
 	// Truncation Always `disabled`.
 	Truncation string `json:"truncation"`
 
-	// Usage Tokens that the response took; null until it is complete.
+	// Usage Number of tokens of the request. It is null while the response is in progress and after an error.
 	Usage *ResponseUsage `json:"usage"`
 
-	// User That of the request.
+	// User The `user` of the request.
 	User *string `json:"user"`
 }
 
-// ResponseContextManagement A way to shorten the conversation.
+// ResponseContextManagement A strategy to shorten the conversation.
 type ResponseContextManagement struct {
-	// CompactThreshold From how many tokens on.
+	// CompactThreshold Number of tokens from which the conversation is shortened.
 	CompactThreshold *int `json:"compact_threshold,omitempty"`
 
-	// Type The way.
+	// Type Name of the strategy.
 	Type string `json:"type"`
 }
 
-// ResponseConversation A conversation that the server keeps. Refused with a 400, go on by `previous_response_id`.
+// ResponseConversation A conversation that the server stores. It is refused with a 400. Use `previous_response_id` instead.
 type ResponseConversation = json.RawMessage
 
-// ResponseError Why the answer failed; null unless it did.
+// ResponseError The error that ended the response. It is null if there was none.
 type ResponseError struct {
-	// Code The kind of failure.
+	// Code Kind of the error.
 	Code string `json:"code"`
 
-	// Message A sentence for a person.
+	// Message A message for people.
 	Message string `json:"message"`
 }
 
-// ResponseFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+// ResponseFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 type ResponseFormat = json.RawMessage
 
-// ResponseIncludable `message.output_text.logprobs` gives the log probabilities of the text's tokens. The others change nothing: there are no items of hosted tools, pictures are kept whole, and reasoning is given as plain text.
+// ResponseIncludable `message.output_text.logprobs` adds the log probabilities of the output tokens. The other values have no effect: there are no items of hosted tools, images are kept whole, and reasoning is returned as plain text.
 type ResponseIncludable = string
 
-// ResponseIncompleteDetails Why the answer was cut; null unless it was.
+// ResponseIncompleteDetails The reason why the output was cut off. It is null if the output is complete.
 type ResponseIncompleteDetails struct {
-	// Reason A limit of tokens, or the backend withheld the rest.
+	// Reason `max_output_tokens`: a token limit was reached. `content_filter`: the backend withheld the rest of the output.
 	Reason string `json:"reason"`
 }
 
-// ResponseInput What to answer. It may be absent, null or empty only beside `previous_response_id`.
+// ResponseInput The input to answer. It may be absent, null or empty only with `previous_response_id`.
 type ResponseInput = json.RawMessage
 
-// ResponseInputTokens How long the prompt would be.
+// ResponseInputTokens Number of prompt tokens of a request.
 type ResponseInputTokens struct {
-	// InputTokens Tokens of the rendered prompt.
+	// InputTokens Number of tokens in the rendered prompt.
 	InputTokens int `json:"input_tokens"`
 
 	// Object Always `response.input_tokens`.
 	Object string `json:"object"`
 }
 
-// ResponseInputTokensDetails More about the prompt's tokens.
+// ResponseInputTokensDetails Details of the prompt tokens.
 type ResponseInputTokensDetails struct {
-	// CacheWriteTokens Tokens written to a cache. Always 0, engines don't tell.
+	// CacheWriteTokens Number of prompt tokens that were written to a cache. Always 0, because engines don't report it.
 	CacheWriteTokens int `json:"cache_write_tokens"`
 
-	// CachedTokens Tokens taken from a cache. Always 0, engines don't tell.
+	// CachedTokens Number of prompt tokens that were read from a cache. Always 0, because engines don't report it.
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// ResponseItemList A page of items.
+// ResponseItemList A page of input items.
 type ResponseItemList struct {
-	// Data The items.
+	// Data The items of the page.
 	Data []ResponseListedItem `json:"data"`
 
-	// FirstID Id of the first item, null on an empty page.
+	// FirstID Id of the first item. It is null on an empty page.
 	FirstID *string `json:"first_id"`
 
-	// HasMore Whether another page follows.
+	// HasMore True if another page follows.
 	HasMore bool `json:"has_more"`
 
-	// LastID Id of the last item, null on an empty page.
+	// LastID Id of the last item. It is null on an empty page.
 	LastID *string `json:"last_id"`
 
 	// Object Always `list`.
 	Object string `json:"object"`
 }
 
-// ResponseListedItem One item of the input, or of earlier output.
+// ResponseListedItem One input item, or an output item of an earlier response.
 type ResponseListedItem struct {
 	union json.RawMessage
 }
 
-// ResponseMetadata The caller's own labels, as the request had them.
+// ResponseMetadata Labels that the caller assigned to the request, unchanged.
 type ResponseMetadata map[string]string
 
-// ResponseModality A form of the answer.
+// ResponseModality A type of output.
 type ResponseModality string
 
-// ResponseOutputItem One item of the answer.
+// ResponseOutputItem One output item of the response.
 type ResponseOutputItem = json.RawMessage
 
-// ResponseOutputTokensDetails More about the answer's tokens.
+// ResponseOutputTokensDetails Details of the generated tokens.
 type ResponseOutputTokensDetails struct {
-	// ReasoningTokens Tokens of the reasoning, counted by the model's tokenizer; 0 where that isn't known.
+	// ReasoningTokens Number of reasoning tokens, counted with the model's tokenizer. It is 0 if the tokenizer is unknown.
 	ReasoningTokens int `json:"reasoning_tokens"`
 }
 
-// ResponsePrompt A prompt that the server keeps. Refused with a 400, send its text.
+// ResponsePrompt A prompt that the server stores. It is refused with a 400. Send the prompt's text instead.
 type ResponsePrompt = json.RawMessage
 
-// ResponseReasoning How a reasoning model thinks.
+// ResponseReasoning Settings of the model's reasoning.
 type ResponseReasoning struct {
-	// Context Which reasoning of earlier turns the model sees. Others than `auto`, the template's choice, are a 400.
+	// Context The reasoning of earlier turns that the model sees. `auto` leaves the choice to the chat template. Other values are refused with a 400.
 	Context *string `json:"context,omitempty"`
 
-	// Effort How long a reasoning model thinks. It reaches chat templates that read a variable `reasoning_effort`; those that read `enable_thinking` take `none`. Anything else but `medium` is refused with a 400.
+	// Effort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
 	Effort *ReasoningEffort `json:"effort,omitempty"`
 
-	// GenerateSummary A summary of the reasoning. `auto` gives none, as the answer has the reasoning itself; the others are a 400.
+	// GenerateSummary The kind of reasoning summary. `auto` adds none, because the response has the reasoning itself. Other values are refused with a 400.
 	GenerateSummary *string `json:"generate_summary,omitempty"`
 
-	// Mode A way of reasoning. Others than `standard` are a 400.
+	// Mode Reasoning mode. Values other than `standard` are refused with a 400.
 	Mode *string `json:"mode,omitempty"`
 
-	// Summary A summary of the reasoning. `auto` gives none, as the answer has the reasoning itself; the others are a 400.
+	// Summary The kind of reasoning summary. `auto` adds none, because the response has the reasoning itself. Other values are refused with a 400.
 	Summary *string `json:"summary,omitempty"`
 }
 
-// ResponseReasoningSettings The request's `reasoning`.
+// ResponseReasoningSettings The `reasoning` of the request.
 type ResponseReasoningSettings struct {
-	// Effort The effort asked for.
+	// Effort The `effort` of the request.
 	Effort *string `json:"effort"`
 
-	// Summary The summary asked for.
+	// Summary The `summary` of the request.
 	Summary *string `json:"summary"`
 }
 
-// ResponseServiceTier A class of service. Accepted without effect, all requests are served alike.
+// ResponseServiceTier Service class. It is accepted and has no effect: all requests have the same class.
 type ResponseServiceTier string
 
-// ResponseStreamOptions How to stream. Anything set here without `stream` is a 400.
+// ResponseStreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 type ResponseStreamOptions struct {
-	// IncludeObfuscation Pad events to hide the lengths of tokens from who watches the network. True is a 400: Trident does not pad.
+	// IncludeObfuscation Pad events to hide token lengths from observers of the network. True is refused with a 400, because Trident doesn't pad events.
 	IncludeObfuscation *bool `json:"include_obfuscation,omitempty"`
 }
 
-// ResponseText What the answer's text must be like.
+// ResponseText Settings of the output text.
 type ResponseText = json.RawMessage
 
-// ResponseTextFormat The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+// ResponseTextFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 type ResponseTextFormat = json.RawMessage
 
-// ResponseTextSettings The request's `text`, with defaults.
+// ResponseTextSettings The `text` of the request, with defaults.
 type ResponseTextSettings struct {
-	// Format The form that the answer must have. JSON forms are enforced while tokens are drawn, or refused with a 400 when the model's backend can't.
+	// Format The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 	Format ResponseTextFormat `json:"format"`
 
 	// Verbosity Always `medium`.
 	Verbosity string `json:"verbosity"`
 }
 
-// ResponseTool Something that the model may call.
+// ResponseTool A tool that the model may call.
 type ResponseTool = json.RawMessage
 
-// ResponseToolChoice Whether the model may, must or must not call tools, and which, as in chats.
+// ResponseToolChoice Controls whether the model may, must or must not call tools, and which.
 type ResponseToolChoice = json.RawMessage
 
-// ResponseToolChoiceSetting The request's `tool_choice`, `auto` when unset.
+// ResponseToolChoiceSetting The `tool_choice` of the request. The default is `auto`.
 type ResponseToolChoiceSetting = json.RawMessage
 
-// ResponseUsage Tokens that the response took; null until it is complete.
+// ResponseUsage Number of tokens of the request. It is null while the response is in progress and after an error.
 type ResponseUsage struct {
-	// InputTokens Tokens of the rendered prompt.
+	// InputTokens Number of tokens in the rendered prompt.
 	InputTokens int `json:"input_tokens"`
 
-	// InputTokensDetails More about the prompt's tokens.
+	// InputTokensDetails Details of the prompt tokens.
 	InputTokensDetails ResponseInputTokensDetails `json:"input_tokens_details"`
 
-	// OutputTokens Tokens of the answer, reasoning included.
+	// OutputTokens Number of generated tokens, including reasoning.
 	OutputTokens int `json:"output_tokens"`
 
-	// OutputTokensDetails More about the answer's tokens.
+	// OutputTokensDetails Details of the generated tokens.
 	OutputTokensDetails ResponseOutputTokensDetails `json:"output_tokens_details"`
 
-	// TotalTokens The sum of both.
+	// TotalTokens Sum of `input_tokens` and `output_tokens`.
 	TotalTokens int `json:"total_tokens"`
 }
 
-// ServiceTier A class of service. Accepted without effect, all requests are served alike.
+// ServiceTier Service class. It is accepted and has no effect: all requests have the same class.
 type ServiceTier string
 
-// StopConfiguration Texts before which the answer ends. They are found across the borders of tokens and are not part of the answer.
+// StopConfiguration Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
 type StopConfiguration = json.RawMessage
 
-// StructuredOutputs Engine extension. A constraint on the answer, enforced while tokens are drawn. Exactly one of the keys holds it; it can't be combined with a JSON `response_format`.
+// StructuredOutputs Engine extension. A constraint on the output that is enforced during sampling. Exactly one of its keys must be set. It can't be combined with a JSON `response_format`.
 type StructuredOutputs = json.RawMessage
 
-// SummaryTextPart A piece of a summary.
+// SummaryTextPart A part of a reasoning summary.
 type SummaryTextPart struct {
-	// Text The text.
+	// Text The text of the summary part.
 	Text string `json:"text"`
 
 	// Type Always `summary_text`.
@@ -1622,67 +1622,67 @@ type SummaryTextPart struct {
 // TokenID A token id of the model's vocabulary.
 type TokenID = int
 
-// TokenizeRequest A text in `prompt`, or a chat in `messages`; one of the two.
+// TokenizeRequest A text in `prompt` or a chat in `messages`. Exactly one of the two must be set.
 type TokenizeRequest struct {
-	// AddGenerationPrompt Whether a chat's prompt ends by opening the assistant's turn, as it does when unset.
+	// AddGenerationPrompt End the rendered chat with the start of an assistant message. The default is true.
 	AddGenerationPrompt *bool `json:"add_generation_prompt,omitempty"`
 
-	// AddSpecialTokens Whether to add the tokens that the model expects around every text. As with vLLM true for a text unless set, and false for a chat, whose template writes them.
+	// AddSpecialTokens Add the special tokens that the model expects before and after a text. As in vLLM, the default is true for a text, and false for a chat, whose template adds them.
 	AddSpecialTokens *bool `json:"add_special_tokens,omitempty"`
 
-	// ChatTemplate Refused with a 400, the model's own template is used.
+	// ChatTemplate A chat template. It is refused with a 400, because the model's own template is used.
 	ChatTemplate *string `json:"chat_template,omitempty"`
 
-	// ChatTemplateKwargs Further variables for the model's chat template. With `messages` only.
+	// ChatTemplateKwargs Additional variables for the model's chat template. They require `messages`.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// ContinueFinalMessage Leave the last message open, so that the model would continue it. Needs `add_generation_prompt` to be false.
+	// ContinueFinalMessage Leave the last message unfinished, as if the model should continue it. It requires that `add_generation_prompt` is false.
 	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
 
-	// Messages The chat, oldest message first. An empty list is the same as none.
+	// Messages The messages of the chat, oldest first. An empty list is the same as no list.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists them. An unknown name is a 404.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
 	Model string `json:"model"`
 
-	// Prompt The text.
+	// Prompt The text to convert to token ids.
 	Prompt *string `json:"prompt,omitempty"`
 
-	// ReturnTokenStrs Whether to give the tokens as the vocabulary writes them, too.
+	// ReturnTokenStrs Return the tokens as vocabulary entries too.
 	ReturnTokenStrs *bool `json:"return_token_strs,omitempty"`
 
-	// Tools Functions that the chat template shows to the model. With `messages` only.
+	// Tools Functions that the chat template shows to the model. They require `messages`.
 	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
 }
 
-// TokenizeResponse The token ids.
+// TokenizeResponse The token ids of the text or chat.
 type TokenizeResponse struct {
-	// Count How many there are.
+	// Count Number of token ids.
 	Count int `json:"count"`
 
-	// MaxModelLen The model's context in tokens, prompt and answer together. Null where it isn't known.
+	// MaxModelLen Length of the model's context in tokens, including prompt and output. It is null if unknown.
 	MaxModelLen *int `json:"max_model_len"`
 
-	// TokenStrs The tokens as the vocabulary writes them. Null unless asked for.
+	// TokenStrs The tokens as vocabulary entries. It is null unless the request has `return_token_strs`.
 	TokenStrs []string `json:"token_strs"`
 
-	// Tokens The ids.
+	// Tokens The token ids, in order.
 	Tokens []int `json:"tokens"`
 }
 
-// UnloadModelResponse Says that a model is unloaded.
+// UnloadModelResponse The result of unloading a model.
 type UnloadModelResponse struct {
-	// Model Name of the model.
+	// Model Name of the unloaded model.
 	Model string `json:"model"`
 
 	// Status Always `success`.
 	Status string `json:"status"`
 }
 
-// Verbosity How wordy the answer is. Values other than `medium` are refused with a 400.
+// Verbosity Verbosity of the output. Values other than `medium` are refused with a 400.
 type Verbosity string
 
-// WebSearchOptions How to search the web. Refused with a 400, Trident does not search.
+// WebSearchOptions Settings of web search. They are refused with a 400, because Trident doesn't search the web.
 type WebSearchOptions = json.RawMessage
 
 // ModelInPath defines model for ModelInPath.
@@ -1693,19 +1693,19 @@ type ResponseInPath = string
 
 // RetrieveResponseParams defines parameters for RetrieveResponse.
 type RetrieveResponseParams struct {
-	// Stream Replay the response as events. True is a 400, only whole responses are kept.
+	// Stream Replay the response as a stream of events. True is refused with a 400, because only whole responses are kept.
 	Stream *bool `form:"stream,omitempty" json:"stream,omitempty"`
 }
 
 // ListResponseInputItemsParams defines parameters for ListResponseInputItems.
 type ListResponseInputItemsParams struct {
-	// Limit The most items of a page.
+	// Limit Maximum number of items on a page.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Order The newest items first, or the oldest.
+	// Order Order of the items, newest first (`desc`) or oldest first (`asc`).
 	Order *ListResponseInputItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
-	// After Id of an item, the last of the page before. The page begins after it.
+	// After Id of the last item on the previous page. The page starts after this item.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 }
 
@@ -2077,25 +2077,25 @@ func (t *ResponseListedItem) UnmarshalJSON(b []byte) error {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// CheckLive Is the process alive
+	// CheckLive Check that the process is alive
 	// (GET /health/live)
 	CheckLive(w http.ResponseWriter, r *http.Request)
-	// CheckReady Can requests be served
+	// CheckReady Check that the server is ready for requests
 	// (GET /health/ready)
 	CheckReady(w http.ResponseWriter, r *http.Request)
-	// CheckStartup Has the start come to its end
+	// CheckStartup Check that the startup is complete
 	// (GET /health/startup)
 	CheckStartup(w http.ResponseWriter, r *http.Request)
-	// CreateChatCompletion Answer a conversation
+	// CreateChatCompletion Generate the next message of a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(w http.ResponseWriter, r *http.Request)
 	// CreateCompletion Continue a text
 	// (POST /v1/completions)
 	CreateCompletion(w http.ResponseWriter, r *http.Request)
-	// Detokenize Turn token ids into a text
+	// Detokenize Convert token ids to a text
 	// (POST /v1/detokenize)
 	Detokenize(w http.ResponseWriter, r *http.Request)
-	// CreateEmbedding Turn texts into vectors
+	// CreateEmbedding Compute embedding vectors
 	// (POST /v1/embeddings)
 	CreateEmbedding(w http.ResponseWriter, r *http.Request)
 	// ListModels List the models
@@ -2110,25 +2110,25 @@ type ServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v1/models/{model}/unload)
 	UnloadModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
-	// CreateResponse Answer input items
+	// CreateResponse Answer a list of input items
 	// (POST /v1/responses)
 	CreateResponse(w http.ResponseWriter, r *http.Request)
 	// CountResponseInputTokens Count the tokens of input items
 	// (POST /v1/responses/input_tokens)
 	CountResponseInputTokens(w http.ResponseWriter, r *http.Request)
-	// DeleteResponse Forget a kept response
+	// DeleteResponse Delete a kept response
 	// (DELETE /v1/responses/{response_id})
 	DeleteResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath)
 	// RetrieveResponse Read a kept response
 	// (GET /v1/responses/{response_id})
 	RetrieveResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath, params RetrieveResponseParams)
-	// CancelResponse Cancel a response in the background
+	// CancelResponse Cancel a response that runs in the background
 	// (POST /v1/responses/{response_id}/cancel)
 	CancelResponse(w http.ResponseWriter, r *http.Request, responseID ResponseInPath)
 	// ListResponseInputItems List the input of a kept response
 	// (GET /v1/responses/{response_id}/input_items)
 	ListResponseInputItems(w http.ResponseWriter, r *http.Request, responseID ResponseInPath, params ListResponseInputItemsParams)
-	// Tokenize Turn a text or a chat into token ids
+	// Tokenize Convert a text or a chat to token ids
 	// (POST /v1/tokenize)
 	Tokenize(w http.ResponseWriter, r *http.Request)
 }
@@ -3142,25 +3142,25 @@ func (response Tokenize200JSONResponse) VisitTokenizeResponse(w http.ResponseWri
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// CheckLive Is the process alive
+	// CheckLive Check that the process is alive
 	// (GET /health/live)
 	CheckLive(ctx context.Context, request CheckLiveRequestObject) (CheckLiveResponseObject, error)
-	// CheckReady Can requests be served
+	// CheckReady Check that the server is ready for requests
 	// (GET /health/ready)
 	CheckReady(ctx context.Context, request CheckReadyRequestObject) (CheckReadyResponseObject, error)
-	// CheckStartup Has the start come to its end
+	// CheckStartup Check that the startup is complete
 	// (GET /health/startup)
 	CheckStartup(ctx context.Context, request CheckStartupRequestObject) (CheckStartupResponseObject, error)
-	// CreateChatCompletion Answer a conversation
+	// CreateChatCompletion Generate the next message of a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
 	// CreateCompletion Continue a text
 	// (POST /v1/completions)
 	CreateCompletion(ctx context.Context, request CreateCompletionRequestObject) (CreateCompletionResponseObject, error)
-	// Detokenize Turn token ids into a text
+	// Detokenize Convert token ids to a text
 	// (POST /v1/detokenize)
 	Detokenize(ctx context.Context, request DetokenizeRequestObject) (DetokenizeResponseObject, error)
-	// CreateEmbedding Turn texts into vectors
+	// CreateEmbedding Compute embedding vectors
 	// (POST /v1/embeddings)
 	CreateEmbedding(ctx context.Context, request CreateEmbeddingRequestObject) (CreateEmbeddingResponseObject, error)
 	// ListModels List the models
@@ -3175,25 +3175,25 @@ type StrictServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v1/models/{model}/unload)
 	UnloadModel(ctx context.Context, request UnloadModelRequestObject) (UnloadModelResponseObject, error)
-	// CreateResponse Answer input items
+	// CreateResponse Answer a list of input items
 	// (POST /v1/responses)
 	CreateResponse(ctx context.Context, request CreateResponseRequestObject) (CreateResponseResponseObject, error)
 	// CountResponseInputTokens Count the tokens of input items
 	// (POST /v1/responses/input_tokens)
 	CountResponseInputTokens(ctx context.Context, request CountResponseInputTokensRequestObject) (CountResponseInputTokensResponseObject, error)
-	// DeleteResponse Forget a kept response
+	// DeleteResponse Delete a kept response
 	// (DELETE /v1/responses/{response_id})
 	DeleteResponse(ctx context.Context, request DeleteResponseRequestObject) (DeleteResponseResponseObject, error)
 	// RetrieveResponse Read a kept response
 	// (GET /v1/responses/{response_id})
 	RetrieveResponse(ctx context.Context, request RetrieveResponseRequestObject) (RetrieveResponseResponseObject, error)
-	// CancelResponse Cancel a response in the background
+	// CancelResponse Cancel a response that runs in the background
 	// (POST /v1/responses/{response_id}/cancel)
 	CancelResponse(ctx context.Context, request CancelResponseRequestObject) (CancelResponseResponseObject, error)
 	// ListResponseInputItems List the input of a kept response
 	// (GET /v1/responses/{response_id}/input_items)
 	ListResponseInputItems(ctx context.Context, request ListResponseInputItemsRequestObject) (ListResponseInputItemsResponseObject, error)
-	// Tokenize Turn a text or a chat into token ids
+	// Tokenize Convert a text or a chat to token ids
 	// (POST /v1/tokenize)
 	Tokenize(ctx context.Context, request TokenizeRequestObject) (TokenizeResponseObject, error)
 }

@@ -33,7 +33,7 @@ RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens",
 
 
 class Failure(Exception):
-    """An error of Triton that ends one request: Failure(message, name of a code of pb_utils.TritonError)."""
+    """An error that ends one request: Failure(message, name of a code of pb_utils.TritonError)."""
 
 
 def cancelled():
@@ -232,7 +232,7 @@ class Metrics:
                 self._families.append(pb_utils.MetricFamily(name="llamacpp:" + name, description=description, kind=kind))
                 self._metrics[name] = self._families[-1].Metric(labels=labels)
         except pb_utils.TritonModelException as error:
-            pb_utils.Logger.log_info(f"no metrics of the chat model: {error}")
+            pb_utils.Logger.log_info(f"the chat model reports no metrics: {error}")
 
     def add(self, name, value):
         if value and name in self._metrics:

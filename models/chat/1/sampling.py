@@ -86,7 +86,7 @@ def translate(text: str) -> Sampling:
             (own if target in Sampling.__dataclass_fields__ else fields)[target] = check(name, value)
     # llama.cpp holds back text that may be the start of a stop string. A stop token at that moment would discard the
     # text.
-    _require(not (own.get("stop_token_ids") and fields.get("stop")), "stop_token_ids", "can't be combined with 'stop' by this model")
+    _require(not (own.get("stop_token_ids") and fields.get("stop")), "stop_token_ids", "can't be combined with 'stop' in this model")
     return Sampling(fields, **own)
 
 
@@ -141,7 +141,7 @@ def _seed(name, value):
 def _stop(name, value):
     strings = [value] if isinstance(value, str) else value
     _require(isinstance(strings, list) and all(isinstance(s, str) for s in strings), name, "must be a string or a list of strings")
-    _require(all(strings), name, "must not hold an empty string")
+    _require(all(strings), name, "must not contain an empty string")
     return strings
 
 
@@ -153,7 +153,7 @@ def _token_ids(name, value):
 def _logit_bias(name, value):
     _require(isinstance(value, dict), name, "must be an object of token ids and biases")
     _require(all(token.isdecimal() and int(token) < VOCABULARY for token in value), name,
-             f"holds a key that is not a token id below {VOCABULARY}")
+             f"has a key that is not a token id below {VOCABULARY}")
     return [[int(token), _number(-100, 100)(name, bias)] for token, bias in value.items()]
 
 
@@ -174,7 +174,7 @@ def _structured_outputs(name, value):
     _require(isinstance(constraint, dict), name, "must be a JSON object in a string")
     constraint = {kind: of for kind, of in constraint.items() if of is not None}
     _require(len(constraint) == 1 and set(constraint) <= {"json", "json_object", "regex", "choice", "grammar"}, name,
-             f"must hold one of json, json_object, regex, choice, grammar; it holds {', '.join(constraint) or 'none'}")
+             f"must have exactly one of the keys json, json_object, regex, choice and grammar; it has {', '.join(constraint) or 'none'}")
     (kind, of), = constraint.items()
     try:
         grammar = _grammar(f"{name}.{kind}", kind, of)

@@ -73,7 +73,7 @@ class TritonPythonModel:
     def _read(self, request):
         """Returns the token ids and the number of dimensions of a request."""
         tensor = pb_utils.get_input_tensor_by_name(request, "embedding_request")
-        require(tensor is not None, "this model answers embedding requests only: the input embedding_request is missing")
+        require(tensor is not None, "the input embedding_request is missing: this model accepts embedding requests only")
         try:
             asked = json.loads(tensor.as_numpy().item())
         except ValueError as error:
@@ -97,7 +97,7 @@ class TritonPythonModel:
 
     def _dimensions(self, pooling):
         pooling = pooling or {}
-        require(isinstance(pooling, dict) and set(pooling) <= {"dimensions"}, "pooling_params must be an object with no key but dimensions")
+        require(isinstance(pooling, dict) and set(pooling) <= {"dimensions"}, "pooling_params must be an object whose only key is dimensions")
         given = pooling.get("dimensions", [self._encoder.dimensions])
         require(isinstance(given, list) and len(given) == 1 and type(given[0]) is int and 1 <= given[0] <= self._encoder.dimensions,
                 f"dimensions must be a list of one integer from 1 to {self._encoder.dimensions}")

@@ -1,7 +1,7 @@
-// Uses the page of examples/web-connect as a person would, in a real Chromium.
+// Uses the page of examples/web-connect like a person, in a real Chromium.
 // usage: node browser.mjs CHROMIUM PAGE-URL
 //
-// Prints what the page showed of each way to ask, as JSON.
+// Prints the state and the text that the page shows after each button, as JSON.
 
 import { chromium } from "playwright-core";
 

@@ -1,7 +1,7 @@
-// Calls KServe v2 and typed chats with Connect's clients, by the messages and services of the browser client.
+// Calls KServe v2 and typed chats with Connect's clients, using the messages and services of the browser client.
 // usage: node connect.mjs URL [CHAT-URL]
 //
-// Prints one line for each part that went well; anything else is an exception.
+// Prints one line for each successful part, and throws an exception otherwise.
 
 import assert from "node:assert/strict";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -12,10 +12,10 @@ import { GRPCInferenceService } from "@trident/client/gen/kserve/grpc_service_pb
 
 const [url, chatURL] = process.argv.slice(2);
 
-// equal compares bytes, which Node's transports give as Buffers.
+// equal compares bytes, which Node's transports return as Buffers.
 const equal = (got, want) => assert.deepEqual(Buffer.from(got), Buffer.from(want));
 
-// browsers are the transports that browsers can use: they have fetch, but no streaming of requests.
+// browsers returns the transports that browsers have: they use fetch and can't stream requests.
 const browsers = (baseUrl) => ({
   "Connect-Web": web.createConnectTransport({ baseUrl, useBinaryFormat: true }),
   "Connect-Web with JSON": web.createConnectTransport({ baseUrl }),
@@ -33,7 +33,7 @@ const overHTTP2 = (baseUrl) => ({
 
 const int32 = (...values) => new Uint8Array(new Int32Array(values).buffer);
 
-// text is an element of a tensor of BYTES: its length and itself.
+// text returns an element of a BYTES tensor: its length and its content.
 function text(s) {
   const bytes = new TextEncoder().encode(s);
   return new Uint8Array([...int32(bytes.length), ...bytes]);
@@ -45,7 +45,7 @@ const echo = (id, s) => ({
   rawInputContents: [text(s)],
 });
 
-const count = (id, n, parameters = {}, delay = 0) => ({ // ms before each but the first
+const count = (id, n, parameters = {}, delay = 0) => ({ // delay is in ms before each response except the first
   modelName: "stream", id, parameters,
   inputs: ["COUNT", "DELAY"].map((name) => ({ name, datatype: "INT32", shape: [1n] })),
   rawInputContents: [int32(n), int32(delay)],
@@ -78,7 +78,7 @@ async function unary(client) {
   await refused(client.modelInfer(count("", 1)), Code.Unimplemented, /decoupled/);
 }
 
-// queue is an endless request that grows by push.
+// queue returns a stream of requests that push extends.
 function queue() {
   const waiting = [];
   let wake = () => {};
@@ -112,7 +112,7 @@ async function bidi(client) {
     assert.equal(r.id, "first");
     equal(index(r), int32(i));
   }
-  // Only now that the first is answered, and many at once.
+  // These requests are sent at once, after the first one has its responses.
   const lengths = new Map([...Array(40).keys()].map((i) => [String(i), i % 4]));
   for (const [id, n] of lengths) requests.push(count(id, n, { triton_enable_empty_final_response: { parameterChoice: { case: "boolParam", value: true } } }));
   const seen = new Map([...lengths.keys()].map((id) => [id, 0]));
@@ -135,7 +135,7 @@ async function bidi(client) {
 
 async function leaves(client) {
   const requests = queue();
-  requests.push(count("long", 1 << 20, {}, 5)); // tritonserver 2.51 suffers by cancels of models that don't pause
+  requests.push(count("long", 1 << 20, {}, 5)); // cancelling models without a pause makes tritonserver 2.51 unstable
   const leaving = new AbortController();
   await refused(async () => {
     for await (const r of client.modelStreamInfer(requests, { signal: leaving.signal })) {
@@ -177,4 +177,4 @@ if (chatURL) {
     console.log(`chats by ${name}`);
   }
 }
-process.exit(0); // sessions of HTTP/2 stay open for a while
+process.exit(0); // HTTP/2 sessions would stay open for some time

@@ -1,13 +1,13 @@
-// Uses the playground as a person would, in a real Chromium. playground_test.go starts the servers:
+// Uses the playground like a person, in a real Chromium. browser_test.go starts the servers:
 //
 //   TRIDENT_URL          the demo models
-//   TRIDENT_METRICS_URL  metrics of the demo models' tritonserver; empty if there is no tritonserver
-//   TRIDENT_KINDS_URL    models that return their input, and can be loaded and unloaded
-//   TRIDENT_GATE_URL     the demo models behind a proxy, at a path, for clients with the key open-sesame
-//   TRIDENT_DOWN_URL     no Triton
-//   TRIDENT_ALLOWING_URL a server that lets pages of TRIDENT_ELSEWHERE_URL call, and has no playground
+//   TRIDENT_METRICS_URL  metrics of the demo models' tritonserver; empty if there are none
+//   TRIDENT_KINDS_URL    models that repeat the message, and that can be loaded
+//   TRIDENT_GATE_URL     the demo models behind a proxy that serves a path and requires the key open-sesame
+//   TRIDENT_DOWN_URL     a server without a Triton
+//   TRIDENT_ALLOWING_URL a server without a playground that allows calls from pages of TRIDENT_ELSEWHERE_URL
 //   TRIDENT_OUT          folder for the programs that the page shows
-//   TRIDENT_SHOTS        folder for pictures of the page; empty for none
+//   TRIDENT_SHOTS        folder for screenshots; empty for none
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** Opens a page of a browser that knows nothing yet. What the page's policy forbids, and what it throws, fails the test. */
+/** Opens a page in a browser without stored data. Errors and violations of the page's policy fail the test. */
 async function open(t, address, options) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options });
   const page = await context.newPage();
@@ -43,17 +43,17 @@ async function open(t, address, options) {
   return page;
 }
 
-const question = (page) => page.getByLabel("Your question");
+const question = (page) => page.getByLabel("Your message");
 const answers = (page) => page.getByRole("article");
 
-/** Sends a question, once the page can: it refuses questions until it knows the server's models. */
+/** Sends a message as soon as the page has the server's models; it accepts no message before. */
 async function ask(page, text) {
   await question(page).fill(text);
   await page.getByRole("button", { name: "Send", exact: true, disabled: false }).waitFor();
   await question(page).press("Enter");
 }
 
-/** Waits until no answer is being written. */
+/** Waits until this number of responses is complete. */
 async function answered(page, count) {
   await page.getByRole("button", { name: "Retry" }).nth(count - 1).waitFor();
 }
@@ -62,10 +62,10 @@ async function picture(page, name) {
   if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
 }
 
-/** Holds the page to axe's rules: nothing serious, in either theme. */
+/** Checks that axe finds no serious or critical violation, in both themes. */
 async function accessible(page) {
   await page.evaluate(axe);
-  for (const [colorScheme, rules] of [["dark", { runOnly: ["color-contrast"] }], ["light", {}]]) { // all else is the same in both
+  for (const [colorScheme, rules] of [["dark", { runOnly: ["color-contrast"] }], ["light", {}]]) { // the other rules don't depend on the theme
     await page.emulateMedia({ colorScheme });
     const found = await page.evaluate(async (rules) => {
       return (await window.axe.run(rules)).violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map((node) => node.html) }));
@@ -74,7 +74,7 @@ async function accessible(page) {
   }
 }
 
-/** Generations that the chat model works on. */
+/** Returns the number of generations that the chat model is running. */
 async function working() {
   const text = await (await fetch(metrics)).text();
   return Number(/^llamacpp:requests_processing\{.*?\} (\S+)$/m.exec(text)[1]);
@@ -82,16 +82,16 @@ async function working() {
 
 async function until(met, what) {
   for (const end = Date.now() + 20_000; !(await met()); await new Promise((resolve) => setTimeout(resolve, 20))) {
-    assert.ok(Date.now() < end, what);
+    assert.ok(Date.now() < end, `timeout after 20 s: ${what}`);
   }
 }
 
-test("an answer is written token by token, kept, and written again", async (t) => {
+test("a response is shown token by token, stored, and repeated", async (t) => {
   const page = await open(t, url);
   await page.getByRole("heading", { name: "Ask chat" }).waitFor();
   await accessible(page);
   await page.getByLabel("Temperature").fill("0");
-  await page.getByLabel("Most tokens").fill("24");
+  await page.getByLabel("Maximum tokens").fill("24");
   await page.evaluate(() => {
     window.seen = [];
     new MutationObserver(() => {
@@ -101,14 +101,14 @@ test("an answer is written token by token, kept, and written again", async (t) =
   });
   await ask(page, "Write one sentence about the sea.");
   await answered(page, 1);
-  // Marks may become Markdown with what follows them.
+  // Markup characters may become Markdown when more text follows.
   const seen = (await page.evaluate(() => window.seen)).map((text) => text.replace(/[^a-z]/gi, ""));
-  // A busy machine draws few frames. A page that waits for the end draws one.
-  assert.ok(new Set(seen).size >= 2, `${seen.length} states of the answer`);
-  seen.slice(1).forEach((text, i) => assert.ok(text.startsWith(seen[i]), `${text} goes on from ${seen[i]}`));
+  // A busy machine draws few frames. A page that waits for the whole response draws one.
+  assert.ok(new Set(seen).size >= 2, `the page showed only ${seen.length} states of the response`);
+  seen.slice(1).forEach((text, i) => assert.ok(text.startsWith(seen[i]), `${text} doesn't start with the earlier text ${seen[i]}`));
   const text = await answers(page).locator(".prose").textContent();
   assert.match(text, /\bsea\b/i);
-  assert.match(await answers(page).locator("dl").textContent(), /first token\d.*speed[\d.]+ tokens\/s.*tokens\d+ read, 24 written.*ended at the limit/s);
+  assert.match(await answers(page).locator("dl").textContent(), /first token\d.*speed[\d.]+ tokens\/s.*tokens\d+ prompt, 24 generated.*stopped at the token limit/s);
 
   await page.reload();
   assert.equal(await answers(page).locator(".prose").textContent(), text);
@@ -126,10 +126,10 @@ test("an answer is written token by token, kept, and written again", async (t) =
   await page.getByRole("button", { name: "Retry" }).click();
   await page.getByRole("button", { name: "Stop" }).waitFor();
   await answered(page, 1);
-  assert.equal(await answers(page).locator(".prose").textContent(), text, "without randomness it is the same");
+  assert.equal(await answers(page).locator(".prose").textContent(), text, "with temperature 0 the repeated response differs");
   await page.getByRole("button", { name: "Edit" }).click();
-  await page.getByLabel("Edit what you said").fill("Say hello.");
-  await page.getByLabel("Edit what you said").press("Enter");
+  await page.getByLabel("Edit your message").fill("Say hello.");
+  await page.getByLabel("Edit your message").press("Enter");
   await answered(page, 1);
   assert.match(await answers(page).locator(".prose").textContent(), /hello/i);
   assert.equal(await page.getByRole("button", { name: "Delete Say hello." }).count(), 1);
@@ -144,20 +144,20 @@ test("stop stops the model", async (t) => {
     if (metrics) assert.equal(await working(), 1);
     await stop();
     await page.getByText("stopped", { exact: true }).waitFor();
-    if (metrics) await until(async () => (await working()) === 0, "the model still works");
+    if (metrics) await until(async () => (await working()) === 0, "the model is still running");
   }
-  assert.notEqual(await answers(page).locator(".prose").textContent(), "", "what had come stays");
+  assert.notEqual(await answers(page).locator(".prose").textContent(), "", "the text received so far is gone");
 });
 
-test("tokens are coloured by their probability, and answers take a form", async (t) => {
+test("tokens are coloured by their probability, and responses have a format", async (t) => {
   const page = await open(t, url);
-  await page.getByLabel("Show how likely each token was").check();
-  await page.getByLabel("Form", { exact: true }).selectOption("JSON of a schema");
+  await page.getByLabel("Show the probability of each token").check();
+  await page.getByLabel("Format", { exact: true }).selectOption("JSON with a schema");
   await page.getByLabel("JSON schema").fill('{"type": "object", "properties": {"sea": {"enum": ["calm", "rough"]}}, "required": ["sea"], "additionalProperties": false}');
-  await page.getByLabel("Most tokens").fill("40");
+  await page.getByLabel("Maximum tokens").fill("40");
   await ask(page, "How is the sea? Answer in JSON.");
   await answered(page, 1);
-  const tokens = page.getByRole("listbox", { name: "Tokens of the answer" });
+  const tokens = page.getByRole("listbox", { name: "Tokens of the response" });
   const spelled = (await tokens.getByRole("option").allTextContents()).join("");
   assert.ok(["calm", "rough"].includes(JSON.parse(spelled).sea), spelled);
   await tokens.press("ArrowRight");
@@ -165,16 +165,16 @@ test("tokens are coloured by their probability, and answers take a form", async 
   assert.match(await chosen.getAttribute("aria-label"), /^".*", [\d.]+ %$/);
   const doubts = await tokens.getByRole("option").evaluateAll((all) => all.map((e) => Number(e.style.getPropertyValue("--doubt"))));
   assert.ok(doubts.every((d) => d >= 0 && d <= 1) && new Set(doubts).size > 1, String(doubts));
-  assert.equal(await page.getByRole("list", { name: "Likeliest tokens in its place" }).getByRole("listitem").count(), 5);
+  assert.equal(await page.getByRole("list", { name: "Most likely tokens at this position" }).getByRole("listitem").count(), 5);
   await accessible(page);
   await picture(page, "heat");
   await page.getByLabel("JSON schema").fill("{");
   await page.getByText(/^Expected property name/).waitFor();
   await ask(page, "Again.");
-  assert.match(await page.getByRole("alert").textContent(), /^The JSON schema can't be read as JSON: .*\.$/);
+  assert.match(await page.getByRole("alert").textContent(), /^The JSON schema must be valid JSON: .*\.$/);
 });
 
-test("errors are sentences", async (t) => {
+test("errors are shown as sentences", async (t) => {
   const page = await open(t, url);
   await page.getByLabel("Temperature").fill("3");
   await ask(page, "Hello");
@@ -192,7 +192,7 @@ test("errors are sentences", async (t) => {
   await accessible(alone);
 });
 
-test("what models write is never run", async (t) => {
+test("HTML and scripts in responses are not executed", async (t) => {
   const page = await open(t, kinds);
   await page.getByLabel("Model", { exact: true }).selectOption("plain");
   const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script> [a](javascript:document.title=3) ![b](//elsewhere.example/c.png) **bold** `code`\n\n```js\nalert(1)\n```\n\n- one\n- two';
@@ -211,7 +211,7 @@ test("what models write is never run", async (t) => {
   assert.match(await page.title(), /Trident$/);
 });
 
-test("two models side by side, and tools", async (t) => {
+test("two models side by side, and tool calls", async (t) => {
   const page = await open(t, kinds);
   await page.getByLabel("Model", { exact: true }).selectOption("ensemble");
   await page.getByRole("button", { name: "Compare two models" }).click();
@@ -225,16 +225,16 @@ test("two models side by side, and tools", async (t) => {
   await picture(page, "compare");
   await page.getByRole("button", { name: "Compare two models" }).click();
   await page.getByRole("button", { name: "New chat" }).click();
-  await page.getByLabel("Functions, as OpenAI's API has them").fill('[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}}}}}]');
+  await page.getByLabel("Functions in the format of OpenAI's API").fill('[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}}}}}]');
   await ask(page, '<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>');
   await page.getByRole("heading", { name: "Calls now" }).waitFor();
-  await page.getByLabel("What now gave").fill("It is noon.");
-  await page.getByRole("button", { name: "Go on with this result" }).click();
+  await page.getByLabel("Result of now").fill("It is noon.");
+  await page.getByRole("button", { name: "Continue with this result" }).click();
   await answered(page, 2);
-  assert.match(await answers(page).nth(1).textContent(), /It is noon\./, "the model was given the result");
+  assert.match(await answers(page).nth(1).textContent(), /It is noon\./, "the model didn't receive the result");
 });
 
-test("models are followed, loaded and unloaded", async (t) => {
+test("models are shown with live states, loaded and unloaded", async (t) => {
   const page = await open(t, `${kinds}/#/models`);
   const row = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "vllm", exact: true }) });
   await row.getByText("ready").waitFor();
@@ -253,9 +253,9 @@ test("models are followed, loaded and unloaded", async (t) => {
   await page.getByRole("heading", { name: "Ask vllm" }).waitFor();
 });
 
-test("vectors and their similarity", async (t) => {
+test("embeddings and their similarity", async (t) => {
   const page = await open(t, `${url}/#/embeddings`);
-  await page.getByLabel("Texts, one a line").fill("The cat sleeps.\nA kitten naps.\nShares fell.");
+  await page.getByLabel("Texts, one per line").fill("The cat sleeps.\nA kitten naps.\nShares fell.");
   await page.getByRole("button", { name: "Embed", exact: true }).click();
   await page.getByText("3 of 384 dimensions").waitFor();
   const cells = await page.getByRole("region", { name: "Similarity of the texts" }).getByRole("cell").allTextContents();
@@ -265,34 +265,34 @@ test("vectors and their similarity", async (t) => {
   await picture(page, "embeddings");
 });
 
-test("metrics are drawn as they come", async (t) => {
+test("metrics are updated while the page is open", async (t) => {
   const page = await open(t, `${url}/#/metrics`);
-  const chart = page.getByRole("img", { name: /^Tokens in the last 120 seconds: now written [\d.]+, at most/ });
+  const chart = page.getByRole("img", { name: /^Generated tokens in the last 120 seconds: now generated [\d.]+, maximum/ });
   await chart.waitFor();
   const points = () => chart.locator("polyline").evaluate((line) => line.points.numberOfItems);
-  await until(async () => (await points()) >= 3, "no further points");
+  await until(async () => (await points()) >= 3, "the chart has fewer than three points");
   assert.equal(await page.getByRole("img").count(), 6);
   await page.getByRole("row", { name: /^chat .*\d/ }).waitFor();
   await accessible(page);
   await picture(page, "metrics");
 });
 
-test("a key is asked for, sent, and not kept; below a path", async (t) => {
+test("an API key is requested, sent and not stored; the page works below a path", async (t) => {
   const page = await open(t, gate);
   await page.getByRole("button", { name: "Enter API key" }).click();
   await page.getByLabel("Key", { exact: true }).fill("open-sesame");
   await accessible(page);
-  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("button", { name: "Use key" }).click();
   await page.getByRole("heading", { name: "Ask chat" }).waitFor();
-  await page.getByLabel("Most tokens").fill("3");
+  await page.getByLabel("Maximum tokens").fill("3");
   await ask(page, "Hello");
   await answered(page, 1);
   assert.notEqual(await answers(page).locator(".prose").textContent(), "");
   const kept = () => page.evaluate(() => [JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), location.href].map((text) => text.includes("open-sesame")));
   assert.deepEqual(await kept(), [false, true, false]);
   await page.getByRole("button", { name: "API key set" }).click();
-  await page.getByLabel("Keep it in this browser").check();
-  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByLabel("Keep the key in this browser").check();
+  await page.getByRole("button", { name: "Use key" }).click();
   assert.deepEqual(await kept(), [true, false, false]);
   await page.getByRole("button", { name: "Code", exact: true }).click();
   await page.getByRole("tab", { name: "curl" }).click();
@@ -300,16 +300,16 @@ test("a key is asked for, sent, and not kept; below a path", async (t) => {
   assert.ok(curl.includes("Bearer $TRIDENT_API_KEY") && curl.includes(`${gate}v1/chat/completions`) && !curl.includes("open-sesame"), curl);
 });
 
-test("on a phone, by keyboard, and in the theme that was chosen", async (t) => {
+test("on a phone, with the keyboard, and in the selected theme", async (t) => {
   const page = await open(t, url, { viewport: { width: 390, height: 844 }, hasTouch: true, reducedMotion: "reduce" });
   await page.getByRole("heading", { name: "Ask chat" }).waitFor();
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the screen");
   await accessible(page);
   await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("button", { name: /^Theme: auto/ }).click();
   await page.getByRole("button", { name: /^Theme: light/ }).click();
   await page.getByRole("button", { name: "Close the menu" }).click();
-  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(19, 23, 22)"); // once it is drawn
+  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(19, 23, 22)"); // after the theme is applied
   await picture(page, "phone");
   await page.getByRole("button", { name: "Options" }).click();
   await accessible(page);
@@ -321,14 +321,14 @@ test("on a phone, by keyboard, and in the theme that was chosen", async (t) => {
   assert.equal(await question(page).inputValue(), "first line\nsecond");
 });
 
-test("pages of another origin call only where they may", async (t) => {
+test("pages of another origin can call only servers that allow it", async (t) => {
   const page = await open(t, elsewhere);
   const list = (server) => page.evaluate(async (server) => {
     const request = { method: "POST", headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1" }, body: "{}" };
     return fetch(`${server}/trident.v1.ModelService/List`, request).then((answer) => answer.status, (error) => error.name);
   }, server);
-  page.removeAllListeners("console"); // the browser logs the refusal
+  page.removeAllListeners("console"); // the browser logs the refused request
   assert.equal(await list(allowing), 200);
   assert.equal(await list(url), "TypeError");
-  assert.equal((await fetch(`${allowing}/`)).status, 404, "--no-playground");
+  assert.equal((await fetch(`${allowing}/`)).status, 404, "a server with --no-playground serves the page");
 });

@@ -1,4 +1,4 @@
-// The Responses API by OpenAI's Node SDK, as sdk.mjs checks the rest.
+// Checks the Responses API with OpenAI's Node SDK. sdk.mjs checks the other operations.
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 
@@ -26,7 +26,7 @@ export async function responses(client, check, raised) {
     assert.equal(last.type, 'response.incomplete');
     assert.equal(last.response.output[0].content[0].text, text);
   });
-  await check('stream by its runner', async () => {
+  await check('stream with the SDK\'s stream helper', async () => {
     const stream = client.responses.stream({ model: 'chat', input: 'Is water wet?', text: { format } });
     let pieces = '';
     stream.on('response.output_text.delta', (event) => { pieces += event.delta; });
@@ -38,16 +38,16 @@ export async function responses(client, check, raised) {
     const answer = await client.responses.parse({ model: 'chat', input: 'Is water wet?', max_output_tokens: 40, text: { format } });
     assert.equal(typeof answer.output_parsed.yes, 'boolean');
   });
-  await check('call, its output, and the answer', async () => {
+  await check('forced call, output of the call, and answer', async () => {
     const tools = [{ type: 'function', name: 'answer', strict: true, parameters: schema }];
-    const demanded = await client.responses.create({ model: 'chat', input: 'Is water wet?', tools, tool_choice: 'required', max_output_tokens: 60 });
-    const call = demanded.output.find((item) => item.type === 'function_call');
+    const forced = await client.responses.create({ model: 'chat', input: 'Is water wet?', tools, tool_choice: 'required', max_output_tokens: 60 });
+    const call = forced.output.find((item) => item.type === 'function_call');
     assert.equal(typeof JSON.parse(call.arguments).yes, 'boolean');
     const output = [{ type: 'function_call_output', call_id: call.call_id, output: 'noted' }];
-    const told = await client.responses.create({ model: 'chat', previous_response_id: demanded.id, input: output, tools, tool_choice: 'none', max_output_tokens: 20 });
-    assert(told.output_text);
+    const answered = await client.responses.create({ model: 'chat', previous_response_id: forced.id, input: output, tools, tool_choice: 'none', max_output_tokens: 20 });
+    assert(answered.output_text);
     const items = [];
-    for await (const item of client.responses.inputItems.list(told.id, { order: 'asc', limit: 1 })) items.push(item.type);
+    for await (const item of client.responses.inputItems.list(answered.id, { order: 'asc', limit: 1 })) items.push(item.type);
     assert.deepEqual(items, ['message', 'function_call', 'function_call_output']);
   });
   await check('kept response', async () => {
@@ -57,7 +57,7 @@ export async function responses(client, check, raised) {
     const error = await raised(OpenAI.NotFoundError, () => client.responses.create({ model: 'chat', input: 'x', previous_response_id: first.id }));
     assert.deepEqual([error.code, error.param], ['previous_response_not_found', 'previous_response_id']);
   });
-  await check('stream of events left by the client', async () => {
+  await check('stream of events closed by the client', async () => {
     for await (const event of await client.responses.create({ model: 'chat', input: 'Write a long story.', max_output_tokens: 1500, ignore_eos: true, stream: true })) {
       if (event.type === 'response.output_text.delta') break;
     }

@@ -1,9 +1,9 @@
-// OpenAI's Node SDK against Trident, started by the e2e tests.
+// Calls Trident with OpenAI's Node SDK. The e2e tests run it.
 //
-//   sdk.mjs all URL DOWN_URL     all that an application does; DOWN_URL is a Trident without a Triton
+//   sdk.mjs all URL DOWN_URL     all operations of an application; DOWN_URL is a Trident without a Triton
 //   sdk.mjs interrupted URL      streams, prints "streaming", and expects the stream to fail
 //
-// Prints what it checked. Any other end than the expected one is an exit code other than 0.
+// Prints the name of each check. The exit code is 0 only if all checks succeed.
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { responses } from './responses.mjs';
@@ -61,7 +61,7 @@ async function chats(client) {
     assert.deepEqual(last.choices, []);
     assert.equal(last.usage.completion_tokens, 12);
   });
-  await check('stream by its runner', async () => {
+  await check('stream with the SDK\'s stream helper', async () => {
     const final = await client.chat.completions.stream({ model: 'chat', messages, max_tokens: 8 }).finalChatCompletion();
     assert(final.choices[0].message.content);
   });
@@ -72,7 +72,7 @@ async function chats(client) {
     });
     assert.equal(typeof JSON.parse(answer.choices[0].message.content).yes, 'boolean');
   });
-  await check('stream left by the client', async () => {
+  await check('stream closed by the client', async () => {
     const stream = await client.chat.completions.create({ ...long, stream: true });
     for await (const chunk of stream) {
       if (chunk.choices[0].delta.content) break;
@@ -147,13 +147,13 @@ async function errors(client, down) {
       assert(Number(error.headers.get('retry-after')) > 0 && error.requestID);
     });
   }
-  await check('too large', async () => {
+  await check('request that is too large', async () => {
     const error = await raised(OpenAI.APIError, () =>
       client.chat.completions.create({ model: 'chat', messages: [{ role: 'user', content: 'x'.repeat(2 << 20) }] }));
     assert.deepEqual([error.status, error.code], [413, 'content_too_large']);
     assert(error.requestID);
   });
-  await check('no such model', async () => {
+  await check('unknown model', async () => {
     assert.equal((await raised(OpenAI.NotFoundError, () => client.models.retrieve('org/none'))).code, 'model_not_found');
   });
 }

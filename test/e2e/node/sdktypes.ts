@@ -1,11 +1,11 @@
-// Recorded answers as literals of the Node SDK's types: the e2e tests append them to this file and compile it.
+// The e2e tests append recorded responses to this file, as literals of the Node SDK's types, and compile it.
 import type OpenAI from 'openai';
 import type { ResponseItemList } from 'openai/resources/responses/input-items';
 import type { InputTokenCountResponse } from 'openai/resources/responses/input-tokens';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
-// Trident's only field that the SDK doesn't have.
+// The only field of Trident that the SDK doesn't declare.
 declare module 'openai/resources/chat/completions/completions' {
   interface ChatCompletionMessage {
     reasoning_content?: string;
@@ -17,7 +17,7 @@ declare module 'openai/resources/chat/completions/completions' {
   }
 }
 
-// A response without what the SDK adds by itself, output_text, and what only OpenAI's hosted models have.
+// A response without output_text, which the SDK adds, and access_programs, which only OpenAI's hosted models have.
 type Sent = Omit<Response, 'output_text' | 'access_programs'>;
 type SentEvent<T = ResponseStreamEvent> = T extends { response: Response } ? Omit<T, 'response'> & { response: Sent } : T;
 

@@ -1,6 +1,6 @@
-"""LangChain against Trident, started by the e2e tests: langchain_app.py URL
+"""Calls Trident with LangChain. The e2e tests run it: langchain_app.py URL
 
-Prints what it checked. Any other end than the expected one is an exit code other than 0.
+Prints the name of each check. The exit code is 0 only if all checks succeed.
 """
 
 import sys
@@ -28,7 +28,7 @@ class Answer(BaseModel):
 
 @tool
 def weather(city: Literal["Paris", "Rome"]) -> str:
-    """The weather in a city."""  # one of two: a small model may never end a free text
+    """The weather in a city."""  # two values: a small model may never end free text
     return f"It is fine in {city}."
 
 
@@ -36,7 +36,7 @@ def chats(options):
     chat = ChatOpenAI(model="chat", max_tokens=8, **options)
     answer = chat.invoke([SystemMessage("Be short."), HumanMessage("Say hello.")])
     check("invoke", answer.content and answer.usage_metadata["output_tokens"] > 0, answer)
-    check("its metadata", answer.response_metadata["finish_reason"] in ("stop", "length")
+    check("metadata of the answer", answer.response_metadata["finish_reason"] in ("stop", "length")
           and answer.response_metadata["model_name"] == "chat" and answer.response_metadata["system_fingerprint"].startswith("fp_"), answer)
 
     chunks = list(chat.stream("Say hello.", stream_usage=True))
@@ -51,13 +51,13 @@ def chats(options):
 
 
 def tools(options):
-    """Strict: where a schema allows further keys, a small model goes on with them to the limit."""
+    """Uses strict schemas. If a schema allows additional keys, a small model writes keys until the token limit."""
     chat = ChatOpenAI(model="chat", max_tokens=60, **options)
     answer = chat.bind_tools([weather], tool_choice="any", strict=True, parallel_tool_calls=False).invoke("How is the weather in Paris?")
     check("tool call", len(answer.tool_calls) == 1, answer)
     call, = answer.tool_calls
     check("tool", call["name"] == "weather" and call["args"]["city"] in ("Paris", "Rome") and call["id"], call)
-    check("its result", "fine" in weather.invoke(call).content, call)
+    check("result of the tool", "fine" in weather.invoke(call).content, call)
 
     chunks = list(chat.bind_tools([weather], tool_choice="weather", strict=True).stream("How is the weather in Paris?"))
     whole = chunks[0]
@@ -65,11 +65,11 @@ def tools(options):
         whole += chunk
     check("streamed tool", len(chunks) > 3 and whole.tool_calls[0]["args"]["city"] in ("Paris", "Rome"), whole)
 
-    # A model of this size seldom calls by itself, so that its words are chosen for it.
+    # A small model seldom calls a tool by itself, so a constraint determines its output.
     words = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>'
     answer = chat.bind_tools([weather]).invoke("How is the weather in Rome?", extra_body={"structured_outputs": {"choice": [words]}})
     call, = answer.tool_calls
-    check("tool that the model may call", (call["name"], call["args"]) == ("weather", {"city": "Rome"}) and not answer.content, answer)
+    check("unforced tool call", (call["name"], call["args"]) == ("weather", {"city": "Rome"}) and not answer.content, answer)
 
     for method in ("json_schema", "function_calling"):
         answer = chat.with_structured_output(Answer, method=method, strict=True).invoke("Is the sky blue?")
@@ -77,7 +77,7 @@ def tools(options):
 
 
 class Latin1:
-    """An encoding of tiktoken's kind for which no vocabulary needs to be downloaded. Its ids are beyond the demo model's."""
+    """An encoding with tiktoken's interface that needs no download. Its ids are larger than those of the demo model."""
 
     @staticmethod
     def encode(text, **_):
@@ -95,8 +95,8 @@ def embeddings(options):
 
     tiktoken.encoding_for_model = lambda _: Latin1
     try:
-        OpenAIEmbeddings(model="embedding", **options).embed_documents(texts)  # by default it sends token ids of OpenAI's vocabulary
-        raise SystemExit("FAILED: token ids of another vocabulary were taken")
+        OpenAIEmbeddings(model="embedding", **options).embed_documents(texts)  # the default sends token ids of OpenAI's vocabulary
+        raise SystemExit("FAILED: token ids of another vocabulary were accepted")
     except openai.BadRequestError as error:
         check("token ids", error.param == "input" and "check_embedding_ctx_length=False" in error.message, error)
 

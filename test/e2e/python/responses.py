@@ -1,4 +1,4 @@
-"""The Responses API by OpenAI's Python SDK, as sdk.py checks the rest."""
+"""Checks the Responses API with OpenAI's Python SDK. sdk.py checks the other operations."""
 
 import json
 
@@ -15,9 +15,9 @@ class Answer(BaseModel):
 def responses(client, check, raised):
     answer = client.responses.create(**HELLO)
     check("response", answer.id.startswith("resp_") and answer.object == "response" and answer.output_text, answer)
-    check("its status", answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens", answer)
+    check("status of the response", answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens", answer)
     usage = answer.usage
-    check("its usage", usage.output_tokens == 12 and usage.total_tokens == usage.input_tokens + 12
+    check("usage of the response", usage.output_tokens == 12 and usage.total_tokens == usage.input_tokens + 12
           and usage.input_tokens_details.cached_tokens == usage.output_tokens_details.reasoning_tokens == 0, usage)
     strict(answer, check)
 
@@ -34,9 +34,9 @@ def responses(client, check, raised):
 
 
 def strict(answer, check):
-    """The SDK reads answers loosely: here its types are asked without their leniency."""
+    """Validates the response strictly. The SDK itself reads responses without validation."""
     type(answer).model_validate(answer.model_dump(), strict=True)
-    check("response in the SDK's own types", True)
+    check("response matches the SDK's types", True)
 
 
 def streams(client, check):
@@ -49,12 +49,12 @@ def streams(client, check):
     check("text of the stream", text and text == events[-1].response.output_text and kinds.count("response.output_text.delta") > 5, events[-1])
     for event in events:
         type(event).model_validate(event.model_dump(), strict=True)
-    check("events in the SDK's own types", True)
+    check("events match the SDK's types", True)
 
     with client.responses.stream(model="chat", input="Count to three.", text_format=Answer) as stream:
         snapshots = [e.snapshot for e in stream if e.type == "response.output_text.delta"]
         final = stream.get_final_response()
-    check("stream by the SDK's own runner", isinstance(final.output_parsed, Answer) and snapshots[-1] == final.output_text, final)
+    check("stream with the SDK's stream helper", isinstance(final.output_parsed, Answer) and snapshots[-1] == final.output_text, final)
 
     stream = client.responses.create(model="chat", input="Write a very long story.", max_output_tokens=1500, stream=True, extra_body={"ignore_eos": True})
     for event in stream:
@@ -73,20 +73,20 @@ def structured(client, check):
 
 
 def tools(client, check):
-    """A call that is demanded, its output, and the answer to that: by all items, and by the response's id."""
+    """Checks a forced tool call and the answer to its output, with all items and with the response's id."""
     parameters = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Paris", "Rome"]}}, "required": ["city"], "additionalProperties": False}
     tool = {"type": "function", "name": "weather", "description": "Tells the weather.", "strict": True, "parameters": parameters}
     offered = {"model": "chat", "tools": [tool], "max_output_tokens": 60}
     question = [{"role": "user", "content": "How is the weather in Paris?"}]
-    demanded = client.responses.create(**offered, input=question, tool_choice={"type": "function", "name": "weather"})
-    call, = demanded.output
-    check("call", call.type == "function_call" and call.name == "weather" and json.loads(call.arguments)["city"] in ("Paris", "Rome")
-          and call.call_id and call.id != call.call_id and demanded.status == "completed", demanded)
+    forced = client.responses.create(**offered, input=question, tool_choice={"type": "function", "name": "weather"})
+    call, = forced.output
+    check("forced call", call.type == "function_call" and call.name == "weather" and json.loads(call.arguments)["city"] in ("Paris", "Rome")
+          and call.call_id and call.id != call.call_id and forced.status == "completed", forced)
     output = {"type": "function_call_output", "call_id": call.call_id, "output": "Sunny, 20 degrees."}
-    told = client.responses.create(**offered, input=question + demanded.output + [output], tool_choice="none")
-    check("answer to its output", told.output_text and told.output[0].type == "message", told)
-    gone_on = client.responses.create(**offered, previous_response_id=demanded.id, input=[output], tool_choice="none")
-    check("answer by the response's id", gone_on.output_text and gone_on.usage.input_tokens == told.usage.input_tokens, (told.usage, gone_on.usage))
+    answered = client.responses.create(**offered, input=question + forced.output + [output], tool_choice="none")
+    check("answer to the output of the call", answered.output_text and answered.output[0].type == "message", answered)
+    continued = client.responses.create(**offered, previous_response_id=forced.id, input=[output], tool_choice="none")
+    check("answer with previous_response_id", continued.output_text and continued.usage.input_tokens == answered.usage.input_tokens, (answered.usage, continued.usage))
 
     events = list(client.responses.create(**offered, input=question, tool_choice="required", stream=True))
     pieces = "".join(e.delta for e in events if e.type == "response.function_call_arguments.delta")
@@ -98,17 +98,17 @@ def kept(client, check, raised):
     first = client.responses.create(model="chat", input="My name is Ada.", max_output_tokens=6)
     check("kept response", client.responses.retrieve(first.id) == first, first)
     second = client.responses.create(model="chat", input="What is my name?", previous_response_id=first.id, max_output_tokens=6)
-    check("response that goes on", second.previous_response_id == first.id and second.usage.input_tokens > first.usage.input_tokens, second.usage)
+    check("response that continues another one", second.previous_response_id == first.id and second.usage.input_tokens > first.usage.input_tokens, second.usage)
     items = list(client.responses.input_items.list(second.id, order="asc", limit=2))
     check("input items, page by page", [i.content[0].text for i in items] == ["My name is Ada.", first.output_text, "What is my name?"], items)
     client.responses.delete(first.id)
     error = raised(openai.NotFoundError, lambda: client.responses.create(model="chat", input="x", previous_response_id=first.id))
-    check("response that is forgotten", (error.code, error.param) == ("previous_response_not_found", "previous_response_id"), error)
+    check("request that continues a deleted response", (error.code, error.param) == ("previous_response_not_found", "previous_response_id"), error)
     error = raised(openai.NotFoundError, lambda: client.responses.retrieve(first.id))
-    check("forgotten response", error.code == "response_not_found", error)
+    check("deleted response", error.code == "response_not_found", error)
     unkept = client.responses.create(model="chat", input="Say hello.", store=False, max_output_tokens=3)
     raised(openai.NotFoundError, lambda: client.responses.retrieve(unkept.id))
-    check("response that isn't kept", unkept.store is False, unkept)
+    check("response with store: false", unkept.store is False, unkept)
     error = raised(openai.BadRequestError, lambda: client.responses.cancel(second.id))
     check("cancelled response", "background" in error.message, error)
 
@@ -119,7 +119,7 @@ def errors(client, check, raised):
     error = raised(openai.BadRequestError, lambda: client.responses.create(model="chat", input="x", background=True))
     check("background", error.param == "background", error)
     error = raised(openai.NotFoundError, lambda: client.responses.create(model="none", input="x", stream=True))
-    check("response of no model", error.code == "model_not_found", error)
+    check("response of an unknown model", error.code == "model_not_found", error)
     counted = client.responses.input_tokens.count(model="chat", input="How many tokens are 123 words?")
     made = client.responses.create(model="chat", input="How many tokens are 123 words?", max_output_tokens=1)
-    check("count as the engine's", counted.input_tokens == made.usage.input_tokens, (counted, made.usage))
+    check("input token count equals the engine's", counted.input_tokens == made.usage.input_tokens, (counted, made.usage))

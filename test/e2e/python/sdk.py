@@ -1,9 +1,9 @@
-"""OpenAI's Python SDK against Trident, started by the e2e tests.
+"""Calls Trident with OpenAI's Python SDK. The e2e tests run it.
 
-    sdk.py all URL DOWN_URL     all that an application does; DOWN_URL is a Trident without a Triton
+    sdk.py all URL DOWN_URL     all operations of an application; DOWN_URL is a Trident without a Triton
     sdk.py interrupted URL      streams, prints "streaming", and expects the stream to fail
 
-Prints what it checked. Any other end than the expected one is an exit code other than 0.
+Prints the name of each check. The exit code is 0 only if all checks succeed.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def chats(client):
     answer = client.chat.completions.create(model="chat", messages=MESSAGES, max_tokens=5, extra_body={"ignore_eos": True})
     check("chat", answer.choices[0].message.content and answer.choices[0].finish_reason == "length", answer)
     check("usage", answer.usage.completion_tokens == 5 and answer.usage.total_tokens == answer.usage.prompt_tokens + 5, answer.usage)
-    check("request id of an answer", answer._request_id, answer._request_id)
+    check("request id of a chat", answer._request_id, answer._request_id)
 
     stream = client.chat.completions.create(
         model="chat", messages=MESSAGES, max_tokens=12, stream=True, stream_options={"include_usage": True}, extra_body={"ignore_eos": True})
@@ -71,7 +71,7 @@ def chats(client):
 
 
 def tools(client):
-    """Forced calls, for which the answer is constrained, and one that the model may make."""
+    """Checks forced tool calls, for which the output is constrained, and an unforced one."""
     parameters = {"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"], "additionalProperties": False}
     answer_tool = {"type": "function", "function": {"name": "answer", "strict": True, "parameters": parameters}}
     offered = {"model": "chat", "messages": MESSAGES, "max_tokens": 60, "parallel_tool_calls": False,
@@ -93,17 +93,17 @@ def tools(client):
           and isinstance(json.loads("".join(p.function.arguments for p in pieces))["yes"], bool), chunks)
     with client.chat.completions.stream(**offered, tool_choice=named) as stream:
         call, = stream.get_final_completion().choices[0].message.tool_calls
-    check("tool by the SDK's own stream", call.function.name == "answer" and "yes" in json.loads(call.function.arguments), call)
+    check("tool call with the SDK's stream helper", call.function.name == "answer" and "yes" in json.loads(call.function.arguments), call)
 
-    # A model of this size seldom calls by itself, so that its words are chosen for it.
+    # A small model seldom calls a tool by itself, so a constraint determines its output.
     words = '<tool_call>\n{"name": "answer", "arguments": {"yes": true}}\n</tool_call>'
     choice = client.chat.completions.create(**offered, extra_body={"structured_outputs": {"choice": [words]}}).choices[0]
     call, = choice.message.tool_calls
-    check("tool that the model may call", choice.finish_reason == "tool_calls" and choice.message.content is None
+    check("unforced tool call", choice.finish_reason == "tool_calls" and choice.message.content is None
           and call.function.name == "answer" and json.loads(call.function.arguments) == {"yes": True}, choice)
     offered["messages"] = [*MESSAGES, choice.message, {"role": "tool", "tool_call_id": call.id, "content": "It is."}]
-    told = client.chat.completions.create(**offered, tool_choice="none").choices[0].message
-    check("answer to a tool's result", told.content and not told.tool_calls, told)
+    answered = client.chat.completions.create(**offered, tool_choice="none").choices[0].message
+    check("answer to a tool's result", answered.content and not answered.tool_calls, answered)
 
 
 def completions(client):
@@ -120,7 +120,7 @@ def completions(client):
     *chunks, last = list(client.completions.create(model="chat", prompt="One, two,", max_tokens=8, stream=True,
                                                    stream_options={"include_usage": True}, extra_body={"ignore_eos": True}))
     check("stream of a completion", len([c for c in chunks if c.choices[0].text]) > 4, chunks)
-    check("its end", chunks[-1].choices[0].finish_reason == "length" and not last.choices and last.usage.completion_tokens == 8, last)
+    check("end of the stream of a completion", chunks[-1].choices[0].finish_reason == "length" and not last.choices and last.usage.completion_tokens == 8, last)
 
 
 def embeddings(client):
@@ -146,18 +146,18 @@ def errors(client, down):
     for name, stream in (("", False), (", streaming", True)):
         error = raised(openai.NotFoundError, chat(model="none", stream=stream, extra_headers={"x-request-id": "my-id"}))
         check("NotFoundError" + name, (error.code, error.param, error.type) == ("model_not_found", "model", "invalid_request_error"), error)
-        check("its request id" + name, error.request_id == "my-id", error.request_id)
+        check("request id of NotFoundError" + name, error.request_id == "my-id", error.request_id)
         error = raised(openai.BadRequestError, chat(temperature=3, stream=stream))
         check("BadRequestError" + name, (error.code, error.param) == ("invalid_value", "temperature") and error.request_id, error)
         error = raised(openai.InternalServerError, chat(by=down, stream=stream))
         check("InternalServerError" + name, (error.status_code, error.code) == (503, "engine_unavailable") and error.request_id, error)
-        check("its Retry-After" + name, int(error.response.headers["retry-after"]) > 0, error.response.headers)
+        check("Retry-After of InternalServerError" + name, int(error.response.headers["retry-after"]) > 0, error.response.headers)
     error = raised(openai.APIStatusError, chat(messages=[{"role": "user", "content": "x" * (2 << 20)}]))
-    check("too large", (error.status_code, error.code) == (413, "content_too_large") and error.request_id, error)
+    check("request that is too large", (error.status_code, error.code) == (413, "content_too_large") and error.request_id, error)
     error = raised(openai.NotFoundError, lambda: client.models.retrieve("org/none"))
-    check("no such model", error.code == "model_not_found", error)
+    check("unknown model", error.code == "model_not_found", error)
     error = raised(openai.BadRequestError, lambda: client.embeddings.create(model="embedding", input=""))
-    check("no input", error.param == "input", error)
+    check("embedding without input", error.param == "input", error)
 
 
 async def asynchronous(url):
@@ -167,13 +167,13 @@ async def asynchronous(url):
         check("async stream", text, text)
         answers = await asyncio.gather(*(
             client.chat.completions.create(model="chat", messages=MESSAGES, max_tokens=3, extra_body={"ignore_eos": True}) for _ in range(3)))
-        check("async chats side by side", [a.usage.completion_tokens for a in answers] == [3, 3, 3], answers)
+        check("concurrent async chats", [a.usage.completion_tokens for a in answers] == [3, 3, 3], answers)
         vectors = await client.embeddings.create(model="embedding", input=["one", "two"])
         check("async embeddings", len(vectors.data) == 2)
         check("async models", [m.id async for m in client.models.list()] == ["chat", "embedding"])
         try:
             await client.chat.completions.create(model="none", messages=MESSAGES)
-            raise SystemExit("FAILED: no NotFoundError")
+            raise SystemExit("FAILED: NotFoundError was not raised")
         except openai.NotFoundError as error:
             check("async NotFoundError", error.code == "model_not_found" and error.request_id, error)
         task = asyncio.create_task(client.chat.completions.create(**LONG))

@@ -1,8 +1,8 @@
-"""Checks recorded responses against the types of OpenAI's Python SDK, started by the e2e tests.
+"""Checks that recorded responses match the types of OpenAI's Python SDK. The e2e tests run it.
 
-    sdktypes.py FILE     a line for each: {"type": name of the type, "object": the answer}
+    sdktypes.py FILE     one line for each response: {"type": name of the type, "object": the response}
 
-Validation is pydantic's strict mode. The SDK's types accept unknown keys: the program reports those that aren't in KNOWN.
+Validation uses pydantic's strict mode. The SDK's types accept additional keys. The program reports all of them except KNOWN.
 """
 
 import json
@@ -20,7 +20,7 @@ KNOWN = {"reasoning_content"}
 
 
 def unknown(value, path):
-    """The paths of keys that no type has."""
+    """Yields the paths of keys that the types don't have."""
     if isinstance(value, BaseModel):
         for key in value.model_extra or ():
             if key not in KNOWN:
@@ -46,7 +46,7 @@ def main(file):
             if flaws:
                 failed += 1
                 print("FAILED", *flaws, text[:500], sep="\n  ")
-    print(f"{count - failed} of {count} responses have the SDK's types")
+    print(f"{count - failed} of {count} responses match the types of the SDK")
     sys.exit(failed > 0 or count == 0)
 
 

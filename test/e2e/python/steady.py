@@ -1,9 +1,9 @@
-"""OpenAI's Python SDK as a client that keeps to the limits of its key, started by the e2e tests.
+"""A client that stays within the limits of its API key, with OpenAI's Python SDK. The e2e tests run it.
 
     steady.py URL KEY SECONDS AT_ONCE
 
-Asks for one short chat after the other, AT_ONCE at a time, for so many seconds, with the retries that the SDK makes by
-itself. Prints one line of JSON: how many requests were answered, and how many errors there were of each kind.
+Sends short chats for SECONDS seconds, AT_ONCE of them concurrently, with the default retries of the SDK. Prints one line
+of JSON: the number of answered requests, the longest duration in seconds, and the number of errors by kind.
 """
 
 import collections
@@ -27,7 +27,7 @@ def ask():
         try:
             answer = client.chat.completions.create(model="chat", messages=messages, max_tokens=3, extra_body={"ignore_eos": True})
             error = None if answer.choices[0].finish_reason == "length" else f"finish_reason {answer.choices[0].finish_reason}"
-        except Exception as e:  # each is counted
+        except Exception as e:  # counted below
             error = f"{type(e).__name__}: {e}"
         with lock:
             slowest = max(slowest, time.monotonic() - began)

@@ -1,7 +1,8 @@
-"""Calls a model of the vLLM backend's contract as that backend's own sample program does: NVIDIA's asyncio client, one stream for
-many prompts. Ids distinguish the responses, and the values of sampling parameters are strings. usage: vllm_stream.py HOST:PORT
+"""Calls a model with the vLLM backend's tensors like the sample program of that backend. It uses NVIDIA's asyncio client, one
+stream for many prompts, and sampling parameters that are strings. Request ids distinguish the responses.
+usage: vllm_stream.py HOST:PORT
 
-Prints one line for each part that went well; anything else is an exception.
+Prints one line for each successful part, and raises an exception otherwise.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ PROMPTS = ["Hello, my name is", "The most dangerous animal is", "The capital of 
 
 
 def request(id, prompt, parameters, as_tensor, stream=True):
-    """Returns the sample's request. With as_tensor the parameters are a tensor, the first one, and request parameters too."""
+    """Returns a request like the sample's. If the parameters are a tensor, the request has them too, and the tensor takes precedence."""
     def tensor(name, value, datatype):
         made = triton.InferInput(name, [1], datatype)
         made.set_data_from_numpy(numpy.array([value], dtype=object if datatype == "BYTES" else bool))
@@ -31,7 +32,7 @@ def request(id, prompt, parameters, as_tensor, stream=True):
 
 
 async def answers(client, requests):
-    """Each id's texts, finish reason and number of tokens, and the ids in the order of their responses."""
+    """Returns the texts, finish reasons and token counts by request id, and the ids in the order of the responses."""
     async def send():
         for one in requests:
             yield one
@@ -49,7 +50,7 @@ async def answers(client, requests):
 
 
 async def many(client, as_tensor):
-    # Each has a length of its own, by which it is seen that its parameters, and no others', were read.
+    # Each request has its own length, which shows that its own parameters were used.
     lengths = {str(i): 8 + i for i in range(3 * len(PROMPTS))}
     got, order = await answers(client, [
         request(id, PROMPTS[int(id) % len(PROMPTS)], {"temperature": "0.1", "top_p": "0.95", "max_tokens": str(n), "ignore_eos": True}, as_tensor)
@@ -59,11 +60,11 @@ async def many(client, as_tensor):
         assert reasons[-1] == "length" and set(reasons[:-1]) == {"None"}, reasons
         assert len(texts) > 4 and "".join(texts).strip(), texts
     changes = sum(a != b for a, b in zip(order, order[1:]))
-    assert changes > len(lengths), f"one after the other: {order}"
+    assert changes > len(lengths), f"the responses of different requests are not interleaved: {order}"
 
 
 async def both(client):
-    """The tensor comes first where a request has both."""
+    """Checks that the tensor takes precedence if a request has both."""
     one = request("1", PROMPTS[0], {"max_tokens": "3"}, as_tensor=True, stream=False)
     one["parameters"] = {"max_tokens": "5"}
     got, _ = await answers(client, [one])
@@ -89,7 +90,7 @@ async def main(address):
         print("both")
         try:
             await client.infer("chat", request("1", PROMPTS[0], {}, False)["inputs"])
-            raise AssertionError("a decoupled model has answered a unary request")
+            raise AssertionError("a decoupled model answered a unary request")
         except InferenceServerException as e:
             assert e.status() == "StatusCode.UNIMPLEMENTED", e
 

@@ -25,7 +25,7 @@ func connect(t *testing.T, variable string) openai.Client {
 	t.Helper()
 	url := os.Getenv(variable)
 	if url == "" {
-		t.Skipf("%s isn't set: the end-to-end tests run this test", variable)
+		t.Skipf("%s is not set: the e2e tests set it to the address of a server", variable)
 	}
 	return openai.NewClient(option.WithBaseURL(url+"/v1"), option.WithAPIKey("unused"), option.WithMaxRetries(0))
 }
@@ -58,7 +58,7 @@ func TestChat(t *testing.T) {
 		t.Errorf("%s", answer.RawJSON())
 	}
 	if response.Header.Get("X-Request-Id") == "" {
-		t.Error("no request id")
+		t.Error("the response has no request id")
 	}
 }
 
@@ -72,7 +72,7 @@ func TestStream(t *testing.T) {
 	for stream.Next() {
 		chunk := stream.Current()
 		if !all.AddChunk(chunk) {
-			t.Errorf("the response doesn't have the SDK's type: %s", chunk.RawJSON())
+			t.Errorf("the chunk doesn't fit the accumulated response: %s", chunk.RawJSON())
 		}
 		if len(chunk.Choices) > 0 && chunk.Choices[0].Delta.Content != "" {
 			contents++
@@ -227,7 +227,7 @@ func checkError(t *testing.T, err error, status int, code, param string) {
 		t.Errorf("status %d, code %s, param %s, type %s: %s", e.StatusCode, e.Code, e.Param, e.Type, e.Message)
 	}
 	if e.Response.Header.Get("X-Request-Id") == "" {
-		t.Error("no request id")
+		t.Error("the response has no request id")
 	}
 }
 
@@ -244,6 +244,6 @@ func TestInterrupted(t *testing.T) {
 	}
 	var e *ssestream.StreamError
 	if !errors.As(stream.Err(), &e) || !strings.Contains(string(e.Event.Data), `"code":"engine_unavailable"`) {
-		t.Errorf("the stream ended with %v", stream.Err())
+		t.Errorf("the stream ended with %v, want an error of the engine", stream.Err())
 	}
 }

@@ -1,8 +1,8 @@
-"""Answers questions about the demo's chat model by llama.cpp and llguidance themselves, without Triton.
+"""Asks llama.cpp and llguidance about the demo's chat model, without Triton. The output is JSON.
 
-    .venv/bin/python llamacpp.py tokens < texts.json   token ids of each text, by the weights' own tokenizer
-    .venv/bin/python llamacpp.py grammar < cases.json  for each {"schema", "texts"}: which texts the model's grammar for it takes
-    .venv/bin/python llamacpp.py special               the special tokens that skip_special_tokens: false shows
+    .venv/bin/python llamacpp.py tokens < texts.json   token ids of each text, from the tokenizer of the weights
+    .venv/bin/python llamacpp.py grammar < cases.json  for each {"schema", "texts"}: whether the model's grammar for the schema accepts each text
+    .venv/bin/python llamacpp.py special               special tokens that skip_special_tokens: false keeps
 """
 
 import importlib.util

@@ -21,7 +21,7 @@ export class TextStream {
     /** Yields the pieces. The pieces of several choices are interleaved; their index distinguishes them. */
     async *[Symbol.asyncIterator]() {
         if (this.#read)
-            throw new TypeError("the stream has been read: ask again for another one");
+            throw new TypeError("the stream was already read: send the request again for a new stream");
         this.#read = true;
         for await (const message of this.#messages) {
             if (message.id)

@@ -52,7 +52,7 @@ function decode(datatype, raw) {
     if (datatype === "BYTES")
         return elementsOf(raw);
     if (!(datatype in arrays))
-        throw new TypeError(`tensors of ${datatype} are not known`);
+        throw new TypeError(`the datatype ${datatype} is not supported`);
     return new arrays[datatype](raw.slice().buffer); // slice copies the bytes, so that they are aligned
 }
 /** Returns the elements of BYTES, each of which has its length as a prefix. */

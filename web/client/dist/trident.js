@@ -39,7 +39,7 @@ function overFetch({ baseUrl, fetch }) {
             catch (cause) {
                 if (args[1]?.signal?.aborted)
                     throw cause;
-                throw new ConnectError("the server cannot be reached", Code.Unavailable, undefined, undefined, cause);
+                throw new ConnectError(`the server at ${baseUrl} cannot be reached`, Code.Unavailable, undefined, undefined, cause);
             }
         },
     });

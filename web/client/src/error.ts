@@ -23,7 +23,7 @@ export class TridentError extends Error {
 
   private constructor(from: ConnectError, cause: unknown) {
     const broken = from.code === Code.Unknown && brokeOff(from.cause);
-    super(broken ? "the connection broke off" : from.rawMessage, { cause });
+    super(broken ? "the connection closed before the response was complete" : from.rawMessage, { cause });
     const detail = from.findDetails(ErrorDetailSchema)[0];
     this.code = broken ? Code.Unavailable : from.code;
     this.reason = detail?.reason ?? "";

@@ -34,7 +34,7 @@ export class TextStream<Delta extends { index: number; text: string }> implement
 
   /** Yields the pieces. The pieces of several choices are interleaved; their index distinguishes them. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Delta, void, undefined> {
-    if (this.#read) throw new TypeError("the stream has been read: ask again for another one");
+    if (this.#read) throw new TypeError("the stream was already read: send the request again for a new stream");
     this.#read = true;
     for await (const message of this.#messages) {
       if (message.id) ({ id: this.id, model: this.model, systemFingerprint: this.systemFingerprint } = message);

@@ -67,7 +67,7 @@ function encode(tensor: Tensor): Uint8Array {
 
 function decode(datatype: string, raw: Uint8Array): Tensor["data"] {
   if (datatype === "BYTES") return elementsOf(raw);
-  if (!(datatype in arrays)) throw new TypeError(`tensors of ${datatype} are not known`);
+  if (!(datatype in arrays)) throw new TypeError(`the datatype ${datatype} is not supported`);
   return new arrays[datatype as Fixed](raw.slice().buffer); // slice copies the bytes, so that they are aligned
 }
 

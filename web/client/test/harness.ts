@@ -64,6 +64,6 @@ export function failsWith(code: Code, fields: Partial<Record<keyof TridentError,
 /** Repeats a check until it returns true. */
 export async function until(what: string, met: () => Promise<boolean>, limit = 5_000) {
   for (const end = Date.now() + limit; !(await met()); await new Promise((resolve) => setTimeout(resolve, 10))) {
-    assert.ok(Date.now() < end, `${what}: not within ${limit} ms`);
+    assert.ok(Date.now() < end, `timeout after ${limit} ms: ${what}`);
   }
 }

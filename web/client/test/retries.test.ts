@@ -18,7 +18,7 @@ for (const kind of ["whole", "streamed"] as const) {
     const began = Date.now();
     assert.notEqual(await call(client), "");
     assert.equal(seen.length, 2);
-    assert.ok(Date.now() - began >= 1_000, "the server's Retry-After holds");
+    assert.ok(Date.now() - began >= 1_000, "the client waited for less than the server's Retry-After");
     await holder.end();
   });
 }
@@ -41,7 +41,7 @@ test("tries are bounded", async () => {
   setTimeout(() => leaving.abort(), 300);
   const began = Date.now();
   await assert.rejects(client.chat.create(ask("x"), { signal: leaving.signal }), failsWith(Code.Canceled));
-  assert.ok(Date.now() - began < 900, "the wait goes on after its signal");
+  assert.ok(Date.now() - began < 900, "the client waited after the signal was aborted");
   assert.equal(seen.length, 1);
   await holder.end();
 });
@@ -57,7 +57,7 @@ test("no server", async () => {
   await assert.rejects(client.models.list(), failsWith(Code.Unavailable, {}, /cannot be reached/));
   assert.equal(seen.length, 2);
   await assert.rejects(client.models.load("chat"), failsWith(Code.Unavailable));
-  assert.equal(seen.length, 3, "a load is not tried again");
+  assert.equal(seen.length, 3, "a load was retried");
 });
 
 /** A response that ends after its first message, as when the engine stops; or before any message. */
@@ -78,7 +78,7 @@ function broken(end: string | undefined) {
 }
 
 test("no try after the first piece", async () => {
-  for (const [end, words] of [['{"error":{"code":"unavailable","message":"gone"}}', /^gone$/], [undefined, /broke off/]] as const) {
+  for (const [end, words] of [['{"error":{"code":"unavailable","message":"gone"}}', /^gone$/], [undefined, /closed before the response/]] as const) {
     const { client, seen } = watched(demo, {}, broken(end));
     let pieces = 0;
     await assert.rejects(async () => {

@@ -12,22 +12,22 @@ const pause = 3_000; // milliseconds between two announcements
 
 /** Reader announces a growing response in whole sentences, at most once per pause. */
 export class Reader {
-  #told = 0;
+  #announced = 0;
   #next = 0;
 
   /** Takes the text received so far. */
   read(text: string, now: number): void {
     if (now < this.#next) return;
-    const end = lastEnd(text.slice(this.#told));
+    const end = lastEnd(text.slice(this.#announced));
     if (end === 0) return;
-    announce(text.slice(this.#told, this.#told + end));
-    this.#told += end;
+    announce(text.slice(this.#announced, this.#announced + end));
+    this.#announced += end;
     this.#next = now + pause;
   }
 
   /** Announces the rest. */
   end(text: string, ending: string): void {
-    announce([text.slice(this.#told).trim(), ending].filter(Boolean).join(" "));
+    announce([text.slice(this.#announced).trim(), ending].filter(Boolean).join(" "));
   }
 }
 

@@ -25,7 +25,7 @@ export function App() {
   useEffect(() => { document.documentElement.dataset["theme"] = theme.value; });
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>To the content</a>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
       <Rail />
       <main id="main" tabIndex={-1}>
         <button type="button" class="bare menu" aria-label="Menu" aria-expanded={railShown.value} aria-controls="rail" onClick={() => (railShown.value = !railShown.value)}><Icon name="menu" /></button>
@@ -71,7 +71,7 @@ function History() {
         {conversations.value.map((conversation) => (
           <li key={conversation.id}>
             <a href={`#/chat/${conversation.id}`} aria-current={route.value.view === "chat" && current.value.id === conversation.id ? "page" : undefined} onClick={() => (railShown.value = false)}>
-              {titleOf(conversation)}{isRunning(conversation) && <span class="hidden"> (is being answered)</span>}
+              {titleOf(conversation)}{isRunning(conversation) && <span class="hidden"> (response in progress)</span>}
             </a>
             <button type="button" class="bare" aria-label={`Delete ${titleOf(conversation)}`} onClick={() => remove(conversation.id)}><Icon name="trash" /></button>
           </li>
@@ -85,7 +85,7 @@ function History() {
 function Connection() {
   const ready = models.value?.length ?? 0;
   const [state, text] = trouble.value
-    ? ["unavailable", trouble.value.needsKey ? "needs a key" : "not reached, trying again"]
+    ? ["unavailable", trouble.value.needsKey ? "API key required" : "unreachable, retrying"]
     : models.value ? ["ready", `${ready} ${ready === 1 ? "model" : "models"}`] : ["loading", "connecting"];
   return <p class="connection"><span class={`state ${state}`} aria-hidden="true" /> {text}</p>;
 }
@@ -93,6 +93,6 @@ function Connection() {
 function ThemeSwitch() {
   const next = themes[(themes.indexOf(theme.value) + 1) % themes.length]!;
   return (
-    <button type="button" class="bare" aria-label={`Theme: ${theme.value}. Change to ${next}`} title={`Theme: ${theme.value}`} onClick={() => setTheme(next)}><Icon name={theme.value} /></button>
+    <button type="button" class="bare" aria-label={`Theme: ${theme.value}. Switch to ${next}`} title={`Theme: ${theme.value}`} onClick={() => setTheme(next)}><Icon name={theme.value} /></button>
   );
 }

@@ -74,27 +74,27 @@ function Turns({ conversation }: { conversation: Conversation }) {
 
 const starters = ["Explain what a model server does, in three sentences.", "Write a haiku about the sea.", "List five uses of text embeddings."];
 
-/** Placeholder of an empty conversation: the possible actions, or why there are none. */
+/** Placeholder of an empty conversation: the possible actions, or the reason why there are none. */
 function Beginning({ conversation }: { conversation: Conversation }) {
   const hindrance = hindranceOf(conversation);
   if (hindrance) return <div class="beginning">{hindrance}</div>;
   return (
     <div class="beginning">
-      <h2>{conversation.models.length > 1 ? "Ask both" : `Ask ${conversation.models[0]}`}</h2>
+      <h2>{conversation.models.length > 1 ? "Ask both models" : `Ask ${conversation.models[0]}`}</h2>
       <ul class="starters">{starters.map((text) => <li key={text}><button type="button" onClick={() => say(conversation.id, text)}>{text}</button></li>)}</ul>
-      <p class="soft keys"><kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> begins a line, <kbd>Esc</kbd> stops, <kbd>/</kbd> leads to the question, <kbd>↑</kbd> edits the last one.</p>
+      <p class="soft keys"><kbd>Enter</kbd> sends the message, <kbd>Shift</kbd>+<kbd>Enter</kbd> starts a new line, <kbd>Esc</kbd> stops the response, <kbd>/</kbd> moves to the message field, <kbd>↑</kbd> edits the last message.</p>
     </div>
   );
 }
 
 /** Returns why the conversation's models can't be called; undefined if they can. */
 function hindranceOf(conversation: Conversation) {
-  if (!models.value) return trouble.value ? <><h2>The server can't be asked</h2><Trouble failure={trouble.value} /></> : <p class="soft waiting">Asking the server for its models</p>;
+  if (!models.value) return trouble.value ? <><h2>{trouble.value.needsKey ? "The server requires an API key" : "The server can't be reached"}</h2><Trouble failure={trouble.value} /></> : <p class="soft waiting">Loading the list of models</p>;
   if (models.value.length === 0) return <NoModels />;
   if (conversation.models.length === 0) return <NoneChats />;
   for (const name of conversation.models) {
     const model = modelOf(name);
-    if (!model) return <><h2>{name} is gone</h2><p>The server no longer has this model. Choose another one above.</p></>;
+    if (!model) return <><h2>{name} was removed</h2><p>The server no longer has this model. Choose another model above.</p></>;
     if (!canChat(model)) return <CannotChat model={model} />;
   }
   return undefined;
@@ -108,14 +108,14 @@ function NoModels() {
     void follow((signal) => trident.value.server.watch(5_000, { signal }), (status) => say(status.ready ? "" : sentence(status.reason)), leaving.signal);
     return () => leaving.abort();
   }, []);
-  return <><h2>No models</h2><p>{reason || "The server has none."} Models appear here as soon as the server knows of them.</p></>;
+  return <><h2>No models</h2><p>{reason || "The server has no models."} Models appear here as soon as the server has them.</p></>;
 }
 
 function NoneChats() {
   return (
     <>
-      <h2>No model here chats</h2>
-      <p>A chat needs a model that generates text and has a chat template. <a href="#/models">All models</a> shows what these do, and loads others where that is allowed.</p>
+      <h2>No model can chat</h2>
+      <p>A chat needs a model that generates text and has a chat template. The page <a href="#/models">Models</a> shows what the server's models do. It can also load models if the server allows that.</p>
     </>
   );
 }
@@ -128,7 +128,7 @@ function CannotChat({ model }: { model: ModelInfo }) {
   return (
     <>
       <h2>{model.name} can't chat</h2>
-      <p>{embeds ? <>It makes vectors of texts: try it under <a href="#/embeddings">Embeddings</a>.</> : tasksOf(model).includes("complete") ? "It continues plain texts, but has no chat template: set trident.chat_template or --chat-template." : "It takes tensors: call it by InferService or by KServe v2."}</p>
+      <p>{embeds ? <>It computes embedding vectors. Use it on the page <a href="#/embeddings">Embeddings</a>.</> : tasksOf(model).includes("complete") ? "It continues plain text but has no chat template. Set trident.chat_template or --chat-template to add one." : "It accepts tensors only. Call it with InferService or KServe v2."}</p>
     </>
   );
 }
@@ -167,8 +167,8 @@ function Composer({ conversation }: { conversation: Conversation }) {
     <form class="composer" onSubmit={(event) => { event.preventDefault(); send(); }}>
       {storageTrouble.value && <p class="trouble" role="alert">{storageTrouble.value}</p>}
       <div class="box">
-        <label for={id} class="hidden">Your question</label>
-        <textarea id={id} ref={area} rows={Math.min(10, text.split("\n").length)} value={text} placeholder={able ? "Ask something" : "No model to ask"} onInput={(event) => type(event.currentTarget.value)} onKeyDown={onKeyDown} />
+        <label for={id} class="hidden">Your message</label>
+        <textarea id={id} ref={area} rows={Math.min(10, text.split("\n").length)} value={text} placeholder={able ? "Write a message" : "No chat model selected"} onInput={(event) => type(event.currentTarget.value)} onKeyDown={onKeyDown} />
         {running ? (
           <button type="button" class="send" onClick={() => { stop(conversation.id); area.current?.focus(); }}><Icon name="stop" /> Stop</button>
         ) : (

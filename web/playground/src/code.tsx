@@ -10,7 +10,7 @@ export function Copy({ text, label = "Copy" }: { text: string | (() => string); 
       await navigator.clipboard.writeText(typeof text === "string" ? text : text());
       say("Copied");
     } catch {
-      say("The browser didn't allow it"); // pages without TLS have no clipboard
+      say("The browser refused to copy"); // pages without TLS have no clipboard
     }
     setTimeout(() => say(""), 2000);
   };

@@ -243,6 +243,6 @@ function parse(text: string, what: string): any {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${what} can't be read as JSON: ${(error as Error).message}.`);
+    throw new Error(`${what} must be valid JSON: ${(error as Error).message}.`);
   }
 }

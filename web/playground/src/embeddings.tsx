@@ -41,7 +41,7 @@ export function Embeddings() {
       const response = await trident.value.embeddings.create(request);
       made.value = { texts, request, response, took: performance.now() - began };
       setState(undefined);
-      announce(`${texts.length} vectors were made.`);
+      announce(`${texts.length} vectors were computed.`);
     } catch (thrown) {
       made.value = undefined;
       setState(failureOf(thrown));
@@ -51,10 +51,10 @@ export function Embeddings() {
     <div class="page">
       <header class="bar"><h1>Embeddings</h1><span class="space" /><ModelPicker label="Embedding model" value={model} fits={canEmbed} onInput={(name) => (chosen.value = name)} /></header>
       <div class="sheet">
-        {models.value ? !models.value.some(canEmbed) && <p class="note">No model here makes vectors. <a href="#/models">All models</a> shows what these do.</p> : trouble.value && <Trouble failure={trouble.value} />}
+        {models.value ? !models.value.some(canEmbed) && <p class="note">No model computes embedding vectors. The page <a href="#/models">Models</a> shows what the server's models do.</p> : trouble.value && <Trouble failure={trouble.value} />}
         <form onSubmit={(event) => { event.preventDefault(); void embed(); }}>
           <div class="field">
-            <label for={id}>Texts, one a line</label>
+            <label for={id}>Texts, one per line</label>
             <textarea id={id} rows={6} value={typed.value} onInput={(event) => { typed.value = event.currentTarget.value; write("texts", typed.value); }} />
           </div>
           <div class="buttons start">
@@ -80,7 +80,7 @@ function Result({ made: { texts, request, response, took } }: { made: Made }) {
       <dl class="figures">
         <div><dt>vectors</dt><dd>{vectors.length} of {vectors[0]?.length ?? 0} dimensions</dd></div>
         {response.usage && <div><dt>tokens</dt><dd>{response.usage.promptTokens}</dd></div>}
-        <div><dt>took</dt><dd>{Math.round(took)} ms</dd></div>
+        <div><dt>duration</dt><dd>{Math.round(took)} ms</dd></div>
       </dl>
       <h2>Similarity</h2>
       <div class="scroll" tabIndex={0} role="region" aria-label="Similarity of the texts">
@@ -96,7 +96,7 @@ function Result({ made: { texts, request, response, took } }: { made: Made }) {
           </tbody>
         </table>
       </div>
-      {pairs && <p class="soft">Nearest are {pairs.nearest.a + 1} and {pairs.nearest.b + 1} ({pairs.nearest.value.toFixed(2)}), farthest {pairs.farthest.a + 1} and {pairs.farthest.b + 1} ({pairs.farthest.value.toFixed(2)}); 1 is the same direction.</p>}
+      {pairs && <p class="soft">The most similar texts are {pairs.nearest.a + 1} and {pairs.nearest.b + 1} ({pairs.nearest.value.toFixed(2)}). The least similar texts are {pairs.farthest.a + 1} and {pairs.farthest.b + 1} ({pairs.farthest.value.toFixed(2)}). The values are cosine similarities, and 1 means equal direction.</p>}
       <h2>Code</h2>
       <Tabs
         name="embeddings" label="Request, response and code"

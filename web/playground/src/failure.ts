@@ -23,7 +23,7 @@ export function isLeaving(thrown: unknown): boolean {
 
 /** Returns a message with a capital letter and a full stop. */
 export function sentence(message: string): string {
-  const text = message.trim() || "the server gave no reason";
+  const text = message.trim() || "the server sent no error message";
   // A message that starts with a name of the API, such as max_tokens, keeps its
   // first letter.
   const first = text.split(/[\s:]/, 1)[0]!;
@@ -36,18 +36,18 @@ function hint(error: TridentError): string {
   const wait = error.retryAfter ? `Try again in ${Math.ceil(error.retryAfter / 1000)} s.` : "";
   switch (error.code) {
     case Code.Unauthenticated:
-      return "Enter an API key to go on.";
+      return "Enter an API key to continue.";
     case Code.PermissionDenied:
       return "The API key doesn't allow this.";
     case Code.ResourceExhausted:
       return wait || "Try again in a moment.";
     case Code.Unavailable:
-      return wait || (error.requestId ? "Try again in a moment." : "Is it running, and does the network reach it?");
+      return wait || (error.requestId ? "Try again in a moment." : "Check that the server is running and that the network connects to it.");
     case Code.InvalidArgument:
       return error.param && !error.message.includes(lastName(error.param)) ? `The field is ${error.param}.` : "";
     case Code.Internal:
     case Code.Unknown:
-      return error.requestId ? `The server's log has it under ${error.requestId}.` : "";
+      return error.requestId ? `The server's log has the cause with the request id ${error.requestId}.` : "";
     default:
       return "";
   }

@@ -15,7 +15,7 @@ export function Heat({ tokens }: { tokens: Token[] }) {
   if (!chosen) return null;
   return (
     <div class="heat">
-      <div class="tokens" role="listbox" aria-label="Tokens of the answer" tabIndex={0} aria-activedescendant={`${id}-${at}`} onKeyDown={onKeyDown}>
+      <div class="tokens" role="listbox" aria-label="Tokens of the response" tabIndex={0} aria-activedescendant={`${id}-${at}`} onKeyDown={onKeyDown}>
         {tokens.map((token, i) => (
           <span
             key={i} id={`${id}-${i}`} role="option" aria-selected={i === at} aria-label={`${JSON.stringify(token.text)}, ${percent(token.logprob)}`}
@@ -28,7 +28,7 @@ export function Heat({ tokens }: { tokens: Token[] }) {
       <div class="weighed">
         <p><b class="mono">{visible(chosen.text)}</b> {percent(chosen.logprob)} <span class="soft">log probability {chosen.logprob.toFixed(3)}</span></p>
         {chosen.top.length > 0 && (
-          <ol aria-label="Likeliest tokens in its place">
+          <ol aria-label="Most likely tokens at this position">
             {chosen.top.map(([text, logprob]) => (
               <li key={text} class={text === chosen.text ? "chosen" : ""}>
                 <span class="mono">{visible(text)}</span>
@@ -38,7 +38,7 @@ export function Heat({ tokens }: { tokens: Token[] }) {
             ))}
           </ol>
         )}
-        <p class="legend soft"><span aria-hidden="true" class="scale" /> certain to unlikely; ← and → go from token to token</p>
+        <p class="legend soft"><span aria-hidden="true" class="scale" /> certain to unlikely; the keys ← and → move between tokens</p>
       </div>
     </div>
   );
@@ -51,5 +51,5 @@ function percent(logprob: number): string {
 
 /** Returns a token with visible spaces and line ends. */
 function visible(token: string): string {
-  return token.replace(/ /g, "␣").replace(/\n/g, "↵") || "(nothing)";
+  return token.replace(/ /g, "␣").replace(/\n/g, "↵") || "(empty)";
 }

@@ -67,7 +67,7 @@ function List({ list }: { list: Tokens.List }) {
 
 function Table({ table }: { table: Tokens.Table }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Table of the answer">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Table in the response">
       <table>
         <thead><tr>{table.header.map((cell, i) => <th key={i} scope="col">{inline(cell.tokens)}</th>)}</tr></thead>
         <tbody>{table.rows.map((row, i) => <tr key={i}>{row.map((cell, j) => <td key={j}>{inline(cell.tokens)}</td>)}</tr>)}</tbody>

@@ -29,7 +29,7 @@ export function Metrics() {
       <header class="bar"><h1>Metrics</h1><span class="space" />{now && <Standing status={now} />}</header>
       <div class="sheet wide">
         {trouble.value && <Trouble failure={trouble.value} />}
-        {!now && !trouble.value && <p class="soft waiting">Asking the server what it does</p>}
+        {!now && !trouble.value && <p class="soft waiting">Loading the status of the server</p>}
         {now && <Charts statuses={statuses.value} />}
         {now && <ByModel status={now} />}
       </div>
@@ -53,11 +53,11 @@ function Charts({ statuses: all }: { statuses: ServerStatus[] }) {
   return (
     <div class="charts">
       <Chart title="Requests" unit={most ? `of ${most}` : ""} points={kept} format={count} lines={[line("in flight", (l) => l.inFlight), line("queued", (l) => l.queued)]} />
-      <Chart title="Tokens" unit="per second" points={kept} format={count} lines={[line("written", (l) => l.tokensPerSecond)]} />
-      <Chart title="First token" unit="" points={kept} format={times} lines={quantiles((l) => l.timeToFirstToken)} />
-      <Chart title="Between tokens" unit="" points={kept} format={times} lines={quantiles((l) => l.interToken)} />
-      <Chart title="Rate" unit="requests per second" points={kept} format={count} lines={[{ name: "begun", values: rates(all, (l) => l.requests) }, { name: "failed", values: rates(all, (l) => l.failures) }]} />
-      <Chart title="Prompts" unit="tokens per second" points={kept} format={count} lines={[{ name: "read", values: rates(all, (l) => l.promptTokens) }]} />
+      <Chart title="Generated tokens" unit="per s" points={kept} format={count} lines={[line("generated", (l) => l.tokensPerSecond)]} />
+      <Chart title="Time to first token" unit="" points={kept} format={times} lines={quantiles((l) => l.timeToFirstToken)} />
+      <Chart title="Time between tokens" unit="" points={kept} format={times} lines={quantiles((l) => l.interToken)} />
+      <Chart title="Request rate" unit="per s" points={kept} format={count} lines={[{ name: "started", values: rates(all, (l) => l.requests) }, { name: "failed", values: rates(all, (l) => l.failures) }]} />
+      <Chart title="Prompt tokens" unit="per s" points={kept} format={count} lines={[{ name: "read", values: rates(all, (l) => l.promptTokens) }]} />
     </div>
   );
 }
@@ -74,12 +74,12 @@ function rates(all: ServerStatus[], of: (load: Load) => bigint): number[] {
 }
 
 function ByModel({ status }: { status: ServerStatus }) {
-  if (status.models.length === 0) return <p class="soft">No model has been asked yet.</p>;
+  if (status.models.length === 0) return <p class="soft">No model has received a request yet.</p>;
   const rows = [...status.models.map((m) => ({ name: m.model, load: m.load })), { name: "all", load: status.total }];
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Load by model">
       <table class="loads">
-        <thead><tr>{["model", "in flight", "queued", "tokens/s", "first token p50", "p99", "between p50", "p99", "requests", "failed", "tokens read", "written"].map((name, i) => <th key={i} scope="col">{name}</th>)}</tr></thead>
+        <thead><tr>{["model", "in flight", "queued", "tokens/s", "TTFT p50", "TTFT p99", "inter-token p50", "inter-token p99", "requests", "failed", "prompt tokens", "generated tokens"].map((name, i) => <th key={i} scope="col">{name}</th>)}</tr></thead>
         <tbody>
           {rows.map(({ name, load }) => load && (
             <tr key={name}>

@@ -11,8 +11,8 @@ export function Models() {
       <header class="bar"><h1>Models</h1></header>
       <div class="sheet">
         {trouble.value && <Trouble failure={trouble.value} />}
-        {!all && !trouble.value && <p class="soft waiting">Asking the server for its models</p>}
-        {all?.length === 0 && <p>The server has no models. Those of its repository appear here as soon as it knows of them.</p>}
+        {!all && !trouble.value && <p class="soft waiting">Loading the list of models</p>}
+        {all?.length === 0 && <p>The server has no models. Models of its repository appear here as soon as the server has them.</p>}
         <ul class="models">{all?.map((model) => <Row key={model.name} model={model} />)}</ul>
       </div>
     </div>
@@ -20,14 +20,14 @@ export function Models() {
 }
 
 const features = [
-  ["streaming", "streams"], ["tools", "tools"], ["images", "images"], ["logprobs", "log probabilities"], ["structuredOutput", "structured output"], ["reasoning", "reasoning"],
+  ["streaming", "streaming"], ["tools", "tools"], ["images", "images"], ["logprobs", "log probabilities"], ["structuredOutput", "structured output"], ["reasoning", "reasoning"],
 ] as const;
 
 function Row({ model }: { model: ModelInfo }) {
   const facts: [string, string][] = [
     ["backend", model.backend], ["kind", model.kind], ["version", model.versions.length > 1 ? `${model.version} of ${model.versions.join(", ")}` : model.version],
     ["context", model.contextLength ? `${model.contextLength.toLocaleString("en")} tokens` : ""], ["aliases", model.aliases.join(", ")], ["adapters", model.loras.join(", ")],
-    ["can", features.flatMap(([name, text]) => (model.features?.[name] ? text : [])).join(", ")],
+    ["features", features.flatMap(([name, text]) => (model.features?.[name] ? text : [])).join(", ")],
   ];
   return (
     <li>
@@ -37,7 +37,7 @@ function Row({ model }: { model: ModelInfo }) {
         <span class="tasks">{tasksOf(model).join(" · ")}</span>
         <span class="space" />
         {canChat(model) && <a class="button" href={`#/chat/${current.value.id}`} onClick={() => change(current.value.id, (c) => ({ ...c, models: [model.name] }))} aria-label={`Chat with ${model.name}`}>Chat</a>}
-        {canEmbed(model) && <a class="button" href="#/embeddings" aria-label={`Embed by ${model.name}`}>Embed</a>}
+        {canEmbed(model) && <a class="button" href="#/embeddings" aria-label={`Embed with ${model.name}`}>Embed</a>}
         <Control model={model} />
       </div>
       {model.reason && <p>{model.reason}</p>}

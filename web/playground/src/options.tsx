@@ -12,17 +12,17 @@ const beside = window.matchMedia("(min-width: 70rem)");
 export const optionsShown = signal(beside.matches);
 beside.addEventListener("change", () => (optionsShown.value = beside.matches));
 
-/** Range of each numeric field, and the placeholder for models without a default. */
+/** Range of each numeric field, and the placeholder for models without a known default. */
 const fields: { name: NumberName; label: string; min: number; max?: number; step: number; otherwise: string }[] = [
-  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "the engine's" },
-  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "the engine's" },
-  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "the engine's" },
-  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "the engine's" },
-  { name: "maxTokens", label: "Most tokens", min: 1, step: 1, otherwise: "room left" },
+  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "default" },
+  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "default" },
+  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "default" },
+  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "default" },
+  { name: "maxTokens", label: "Maximum tokens", min: 1, step: 1, otherwise: "no limit" },
   { name: "seed", label: "Seed", min: -Number.MAX_SAFE_INTEGER, step: 1, otherwise: "random" },
-  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "the engine's" },
-  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "the engine's" },
-  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "the engine's" },
+  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
+  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
+  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "default" },
 ];
 
 export function OptionsPanel({ conversation }: { conversation: Conversation }) {
@@ -37,33 +37,33 @@ export function OptionsPanel({ conversation }: { conversation: Conversation }) {
         <button type="button" class="quiet" disabled={!changed} onClick={() => change(conversation.id, (c) => ({ ...c, options: noOptions }))}>Reset</button>
         <button type="button" class="bare narrow-only" aria-label="Close the options" onClick={() => (optionsShown.value = false)}><Icon name="close" /></button>
       </header>
-      <Area label="System prompt" value={options.system} rows={4} placeholder="The template's own, if it has one" onInput={(system) => set({ system })} />
+      <Area label="System prompt" value={options.system} rows={4} placeholder="System prompt of the chat template, if any" onInput={(system) => set({ system })} />
       <Group title="Sampling">
         <div class="grid">
           {fields.map((field) => (
             <NumberField key={field.name} {...field} value={options[field.name]} standard={standardOf(models, field.name) ?? field.otherwise} onInput={(value) => set({ [field.name]: value })} />
           ))}
         </div>
-        <Area label="Stop texts, one a line" value={options.stop.join("\n")} rows={2} placeholder="none" onInput={(text) => set({ stop: text.split("\n").filter(Boolean) })} />
+        <Area label="Stop sequences, one per line" value={options.stop.join("\n")} rows={2} placeholder="none" onInput={(text) => set({ stop: text.split("\n").filter(Boolean) })} />
         <Select label="Reasoning effort" value={options.reasoningEffort} onInput={(reasoningEffort) => set({ reasoningEffort })}
-          choices={[["", "the model's"], ...["none", "minimal", "low", "medium", "high", "xhigh", "max"].map((x): [string, string] => [x, x])]} />
+          choices={[["", "model default"], ...["none", "minimal", "low", "medium", "high", "xhigh", "max"].map((x): [string, string] => [x, x])]} />
       </Group>
       <Group title="Log probabilities" lacking={lacking(models, "logprobs")}>
-        <Check label="Show how likely each token was" checked={options.logprobs} onInput={(logprobs) => set({ logprobs })} />
+        <Check label="Show the probability of each token" checked={options.logprobs} onInput={(logprobs) => set({ logprobs })} />
         {options.logprobs && (
-          <NumberField name="topLogprobs" label="Likeliest tokens" min={0} max={20} step={1} value={options.topLogprobs} standard="0" onInput={(value) => set({ topLogprobs: value ?? 0 })} />
+          <NumberField name="topLogprobs" label="Most likely tokens per position" min={0} max={20} step={1} value={options.topLogprobs} standard="0" onInput={(value) => set({ topLogprobs: value ?? 0 })} />
         )}
       </Group>
-      <Group title="Form of the answer" lacking={lacking(models, "structuredOutput")}>
-        <Select label="Form" value={options.form} onInput={(form) => set({ form: form as Form, formText: "" })}
-          choices={[["text", "any text"], ["json_object", "a JSON object"], ["json_schema", "JSON of a schema"], ["regex", "a regular expression"]]} />
+      <Group title="Format of the response" lacking={lacking(models, "structuredOutput")}>
+        <Select label="Format" value={options.form} onInput={(form) => set({ form: form as Form, formText: "" })}
+          choices={[["text", "any text"], ["json_object", "a JSON object"], ["json_schema", "JSON with a schema"], ["regex", "a regular expression"]]} />
         {options.form === "json_schema" && <JsonArea label="JSON schema" value={options.formText} example={exampleSchema} onInput={(formText) => set({ formText })} />}
         {options.form === "regex" && <Area label="Regular expression" value={options.formText} rows={2} placeholder="(yes|no)" mono onInput={(formText) => set({ formText })} />}
       </Group>
       <Group title="Tools" lacking={lacking(models, "tools")}>
-        <JsonArea label="Functions, as OpenAI's API has them" value={options.tools} example={exampleTools} check={toolsOf} onInput={(tools) => set({ tools })} />
-        <Select label="Which to call" value={options.toolChoice} onInput={(toolChoice) => set({ toolChoice })}
-          choices={[["auto", "the model decides"], ["required", "at least one"], ["none", "none"], ...namesOf(options.tools).map((name): [string, string] => [name, `only ${name}`])]} />
+        <JsonArea label="Functions in the format of OpenAI's API" value={options.tools} example={exampleTools} check={toolsOf} onInput={(tools) => set({ tools })} />
+        <Select label="Tool choice" value={options.toolChoice} onInput={(toolChoice) => set({ toolChoice })}
+          choices={[["auto", "the model decides"], ["required", "at least one call"], ["none", "no calls"], ...namesOf(options.tools).map((name): [string, string] => [name, `only ${name}`])]} />
       </Group>
     </section>
   );
@@ -92,7 +92,7 @@ function namesOf(tools: string): string[] {
 const exampleSchema = JSON.stringify({ type: "object", properties: { city: { type: "string" }, population: { type: "integer" } }, required: ["city", "population"] }, null, 2);
 
 const exampleTools = JSON.stringify(
-  [{ type: "function", function: { name: "get_weather", description: "Tells the weather of a city.", parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } } }],
+  [{ type: "function", function: { name: "get_weather", description: "Returns the weather of a city.", parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } } }],
   null, 2,
 );
 
@@ -100,7 +100,7 @@ function Group({ title, lacking: names = [], children }: { title: string; lackin
   return (
     <fieldset>
       <legend>{title}</legend>
-      {names.length > 0 && <p class="note">{names.join(" and ")} {names.length > 1 ? "refuse" : "refuses"} these.</p>}
+      {names.length > 0 && <p class="note">{names.join(" and ")} {names.length > 1 ? "don't" : "doesn't"} support these options.</p>}
       {children}
     </fieldset>
   );
@@ -124,7 +124,7 @@ function NumberField({ name, label, min, max, step, value, standard, onInput }: 
     <div class="field">
       <label for={id}>{label}</label>
       <input
-        id={id} name={name} type="number" inputMode="decimal" min={min > -1e9 ? min : undefined} max={max} step={step} value={value ?? ""} placeholder={standard} title={`Left empty: ${standard}`}
+        id={id} name={name} type="number" inputMode="decimal" min={min > -1e9 ? min : undefined} max={max} step={step} value={value ?? ""} placeholder={standard} title={`Value if empty: ${standard}`}
         onInput={(event) => {
           const { value, valueAsNumber } = event.currentTarget;
           if (value === "" || Number.isFinite(valueAsNumber)) onInput(value === "" ? undefined : valueAsNumber);

@@ -18,7 +18,7 @@ export function ModelPicker({ label, value, fits, onInput }: { label: string; va
         {!known && <option value={value}>{value || (models.value ? "No model" : "Loading …")}</option>}
         {all.filter(fits).map((m) => <option key={m.name} value={m.name}>{m.name}</option>)}
         {others.length > 0 && (
-          <optgroup label="Others">
+          <optgroup label="Other models">
             {others.map((m) => <option key={m.name} value={m.name}>{m.name} ({isReady(m) ? tasksOf(m).join(", ") : stateOf(m)})</option>)}
           </optgroup>
         )}
@@ -35,8 +35,8 @@ export function Control({ model }: { model: ModelInfo }) {
   return (
     <>
       {action && (
-        <button type="button" disabled={!!busy} onClick={() => void control(model.name, action)} aria-label={`${says(action, !!busy)} ${model.name}`}>
-          {says(action, !!busy)}
+        <button type="button" disabled={!!busy} onClick={() => void control(model.name, action)} aria-label={`${labelOf(action, !!busy)} ${model.name}`}>
+          {labelOf(action, !!busy)}
         </button>
       )}
       {typeof state === "object" && <Trouble failure={state} />}
@@ -44,11 +44,11 @@ export function Control({ model }: { model: ModelInfo }) {
   );
 }
 
-const says = (action: Action, busy: boolean) => (action === "load" ? (busy ? "Loading …" : "Load") : busy ? "Unloading …" : "Unload");
+const labelOf = (action: Action, busy: boolean) => (action === "load" ? (busy ? "Loading …" : "Load") : busy ? "Unloading …" : "Unload");
 
 export const keyAsked = signal(false);
 
-/** The error, and what the user can do. */
+/** Shows an error and the actions that the user can take. */
 export function Trouble({ failure, children }: { failure: Failure; children?: preact.ComponentChildren }) {
   return (
     <div class="failure" role="alert">
@@ -76,16 +76,16 @@ export function KeyDialog() {
         }}
       >
         <h2 id={`${id}-title`}>API key</h2>
-        <p class="soft">Sent with each request to this server, as a bearer token. It is forgotten when the tab is closed.</p>
+        <p class="soft">The key is sent as a bearer token with each request to this server. The browser deletes it when the tab is closed, unless you keep it.</p>
         <div class="field">
           <label for={id}>Key</label>
           <input id={id} name="key" type="password" autocomplete="off" spellcheck={false} defaultValue={apiKey.value} autofocus />
         </div>
-        <label class="check"><input type="checkbox" name="keep" defaultChecked={keyIsKept.value} /> Keep it in this browser</label>
+        <label class="check"><input type="checkbox" name="keep" defaultChecked={keyIsKept.value} /> Keep the key in this browser</label>
         <div class="buttons">
-          {apiKey.value && <button type="button" class="quiet" onClick={() => { setKey("", false); close(); }}>Forget it</button>}
+          {apiKey.value && <button type="button" class="quiet" onClick={() => { setKey("", false); close(); }}>Delete key</button>}
           <button type="button" onClick={close}>Cancel</button>
-          <button type="submit" class="primary">Use it</button>
+          <button type="submit" class="primary">Use key</button>
         </div>
       </form>
     </dialog>

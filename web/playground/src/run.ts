@@ -146,7 +146,7 @@ class Writer {
     this.#answer = { ...this.#answer, state };
     this.#show(this.#answer);
     const { model, failure, text } = this.#answer;
-    this.#reader.end(text, state === "failed" ? `${model} failed: ${failure?.text}` : state === "stopped" ? `${model} was stopped.` : `${model} has answered.`);
+    this.#reader.end(text, state === "failed" ? `${model} failed: ${failure?.text}` : state === "stopped" ? `${model} was stopped.` : `${model} has finished.`);
   }
 }
 

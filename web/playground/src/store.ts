@@ -113,7 +113,7 @@ function keep(): void {
     if (!conversation) continue;
     const kept = write(place + id, conversation);
     write("last", { models: conversation.models, options: conversation.options });
-    storageTrouble.value = kept ? "" : "The browser's storage is full or switched off: this conversation will be gone when the page is left.";
+    storageTrouble.value = kept ? "" : "The browser's storage is full or disabled. This conversation will be lost when the page is closed.";
   }
   waiting.clear();
 }

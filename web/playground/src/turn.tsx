@@ -55,11 +55,11 @@ function Said({ conversation, turn, at }: { conversation: Conversation; turn: Tu
   };
   return (
     <form class="said" onSubmit={(event) => { event.preventDefault(); send(); }}>
-      <label for={id} class="who">Edit what you said</label>
+      <label for={id} class="who">Edit your message</label>
       <textarea id={id} rows={Math.min(12, typed.split("\n").length + 1)} value={typed} onInput={(event) => type(event.currentTarget.value)} onKeyDown={onKeyDown} ref={focusOnce} />
       <div class="buttons">
         <button type="button" onClick={() => type(undefined)}>Cancel</button>
-        <button type="submit" class="primary">Ask again</button>
+        <button type="submit" class="primary">Send again</button>
       </div>
     </form>
   );
@@ -83,7 +83,7 @@ function ReplyView({ conversation, reply, turn, lane }: { conversation: Conversa
   const title = conversation.models[lane] ?? "";
   return (
     <>
-      {reply.length === 0 && <p class="soft">{title} was not asked.</p>}
+      {reply.length === 0 && <p class="soft">{title} has no response in this turn.</p>}
       {reply.map((part, step) =>
         part.role === "assistant" ? (
           <AnswerView key={step} conversation={conversation} answer={part} place={{ turn, lane, step }} />
@@ -110,11 +110,11 @@ function Results({ calls, onGive }: { calls: Call[]; onGive: (results: { call: s
     >
       {calls.map((call, i) => (
         <div class="field" key={call.id}>
-          <label for={`${id}-${i}`}>What {call.name} gave</label>
+          <label for={`${id}-${i}`}>Result of {call.name}</label>
           <textarea id={`${id}-${i}`} name={call.id} rows={2} class="mono" placeholder='{"temperature": 21}' />
         </div>
       ))}
-      <div class="buttons"><button type="submit" class="primary">Go on with {calls.length > 1 ? "these results" : "this result"}</button></div>
+      <div class="buttons"><button type="submit" class="primary">Continue with {calls.length > 1 ? "these results" : "this result"}</button></div>
     </form>
   );
 }
@@ -156,7 +156,7 @@ function Toggle({ on, onClick, children }: { on: boolean; onClick: () => void; c
   return <button type="button" class="quiet" aria-pressed={on} onClick={onClick}>{children}</button>;
 }
 
-const endings: Record<string, string> = { stop: "", length: "ended at the limit of tokens", content_filter: "the rest was withheld", tool_calls: "waits for tools" };
+const endings: Record<string, string> = { stop: "", length: "stopped at the token limit", content_filter: "the rest was withheld", tool_calls: "waiting for tool results" };
 
 /** Speed and length of the response. */
 function Figures({ answer }: { answer: Answer }) {
@@ -165,8 +165,8 @@ function Figures({ answer }: { answer: Answer }) {
   const figures = [
     answer.first !== undefined && ["first token", `${seconds(answer.first)}`],
     speed !== undefined && ["speed", `${exact ? "" : "≈ "}${speed.toFixed(speed < 10 ? 1 : 0)} tokens/s`],
-    answer.completionTokens !== undefined && ["tokens", `${answer.promptTokens ?? 0} read, ${answer.completionTokens} written`],
-    answer.last !== undefined && answer.state !== "running" && ["took", seconds(answer.last)],
+    answer.completionTokens !== undefined && ["tokens", `${answer.promptTokens ?? 0} prompt, ${answer.completionTokens} generated`],
+    answer.last !== undefined && answer.state !== "running" && ["duration", seconds(answer.last)],
   ].filter((f) => f !== false);
   const ending = answer.state === "stopped" ? "stopped" : (endings[answer.finish] ?? answer.finish);
   if (figures.length === 0 && !ending) return null;

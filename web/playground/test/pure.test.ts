@@ -20,7 +20,7 @@ function conversation(by: Partial<Conversation>): Conversation {
   return { id: "c", updated: 0, models: ["a"], options: noOptions, turns: [], ...by };
 }
 
-test("a request has each model's own answers, and what is asked now", () => {
+test("a request has each model's own earlier responses and the new message", () => {
   const c = conversation({
     models: ["a", "b"],
     options: { ...noOptions, system: "Be brief.", temperature: 0, seed: 7, stop: ["x"], logprobs: true, topLogprobs: 3 },
@@ -38,7 +38,7 @@ test("a request has each model's own answers, and what is asked now", () => {
   assert.deepEqual(rest, { model: "b", temperature: 0, seed: 7n, stop: ["x"], logprobs: true, topLogprobs: 3 });
 });
 
-test("results of tools follow their calls", () => {
+test("tool results follow their calls", () => {
   const calls = [{ id: "1", name: "now", arguments: "{}" }, { id: "2", name: "then", arguments: "{}" }];
   const reply = [answer({ calls, finish: "tool_calls" }), { role: "tool" as const, call: "1", text: "noon" }];
   assert.deepEqual(openCalls(reply), [calls[1]]);
@@ -47,17 +47,17 @@ test("results of tools follow their calls", () => {
   assert.deepEqual(messages.slice(1), [{ role: Role.ASSISTANT, content: "", toolCalls: calls }, { role: Role.TOOL, content: "noon", toolCallId: "1" }]);
 });
 
-test("options that can't be sent are told in a sentence", () => {
+test("invalid options cause an error that is a sentence", () => {
   const at = { turn: 0, lane: 0, step: 0 };
   const of = (options: Partial<typeof noOptions>) => () => requestOf(conversation({ options: { ...noOptions, ...options } }), at);
-  assert.throws(of({ form: "json_schema", formText: "{" }), /^Error: The JSON schema can't be read as JSON: /);
+  assert.throws(of({ form: "json_schema", formText: "{" }), /^Error: The JSON schema must be valid JSON: /);
   assert.throws(of({ form: "json_schema", formText: "[]" }), /^Error: The JSON schema must be a JSON object\.$/);
   assert.throws(of({ form: "regex" }), /^Error: The regular expression is empty\.$/);
   assert.throws(of({ tools: "[{}]" }), /^Error: Tool 1 has no name\.$/);
-  assert.throws(of({ tools: "now" }), /^Error: The tools can't be read as JSON/);
+  assert.throws(of({ tools: "now" }), /^Error: The tools must be valid JSON: /);
 });
 
-test("tools are read in OpenAI's form and bare, and keep the order of their keys", () => {
+test("tools may have OpenAI's format or be bare functions, and keep the order of their keys", () => {
   const parameters = '{"type":"object","properties":{"z":{},"a":{}}}';
   const bare = `{"name":"now","description":"d","strict":true,"parameters":${parameters}}`;
   const want = [{ name: "now", description: "d", strict: true, parameters }];
@@ -66,7 +66,7 @@ test("tools are read in OpenAI's form and bare, and keep the order of their keys
   assert.deepEqual(toolsOf(" \n"), []);
 });
 
-test("a chat's body is that of OpenAI's API", () => {
+test("the body of a chat has the format of OpenAI's API", () => {
   const c = conversation({
     options: {
       ...noOptions, maxTokens: 5, temperature: 0.5, topP: 0.9, topK: 3, minP: 0.1, presencePenalty: 1, frequencyPenalty: -1, repetitionPenalty: 1.1, seed: 3, reasoningEffort: "low",
@@ -86,7 +86,7 @@ test("a chat's body is that of OpenAI's API", () => {
   assert.deepEqual(requestOf(c, { turn: 0, lane: 0, step: 0 }, { ...c.options, toolChoice: "none" }).toolChoice, { choice: { case: "mode", value: ToolMode.NONE } });
 });
 
-test("programs have the address, and the key's name instead of the key", () => {
+test("snippets have the server's address, and the variable of the key instead of the key", () => {
   const request = { model: "a", messages: [{ role: Role.USER, content: "it's `true`\n" }], topK: 5 };
   const plain = chatSnippets(request, { url: "https://h.example/p", key: false });
   assert.deepEqual(plain.map((s) => s.language), ["curl", "Python", "Node", "Go"]);
@@ -100,35 +100,35 @@ test("programs have the address, and the key's name instead of the key", () => {
   }
 });
 
-test("failures are sentences", () => {
+test("errors are shown as sentences", () => {
   assert.equal(sentence("no such model"), "No such model.");
   assert.equal(sentence("max_tokens must be at least 1"), "max_tokens must be at least 1.");
   assert.equal(sentence("messages[0].content: too long!"), "messages[0].content: too long!");
-  assert.equal(sentence(""), "The server gave no reason.");
+  assert.equal(sentence(""), "The server sent no error message.");
   assert.deepEqual(failureOf(new Error("oh")), { text: "Oh.", requestId: "", needsKey: false });
 });
 
-test("speed is that of the tokens after the first", () => {
+test("the speed excludes the first token", () => {
   assert.equal(speedOf(answer({ first: 500, last: 1500, completionTokens: 11 })), 10);
   assert.equal(speedOf(answer({ first: 500, last: 1500, pieces: 6 })), 5);
   assert.equal(speedOf(answer({ first: 500, last: 500, completionTokens: 2 })), undefined);
   assert.equal(speedOf(answer({})), undefined);
 });
 
-test("screen readers get whole sentences", () => {
-  for (const [text, told] of [["One. Two", "One. "], ["Half a", ""], ["3.14 is", ""], ["(Yes.) \nNo", "(Yes.) \n"], ["a\nb", "a\n"], ["", ""]] as const) {
-    assert.equal(text.slice(0, lastEnd(text)), told);
+test("screen readers receive whole sentences", () => {
+  for (const [text, announced] of [["One. Two", "One. "], ["Half a", ""], ["3.14 is", ""], ["(Yes.) \nNo", "(Yes.) \n"], ["a\nb", "a\n"], ["", ""]] as const) {
+    assert.equal(text.slice(0, lastEnd(text)), announced);
   }
 });
 
-test("similarity is that of directions", () => {
+test("similarity depends on the direction of vectors only", () => {
   const matrix = similarities([[2, 0], [1, 0], [0, 3], [-1, 0], [0, 0]]);
   assert.deepEqual(matrix[0], [1, 1, 0, -1, 0]);
   assert.deepEqual(extremes(matrix), { nearest: { a: 0, b: 1, value: 1 }, farthest: { a: 1, b: 3, value: -1 } });
   assert.equal(extremes(similarities([[1]])), undefined);
 });
 
-test("a conversation is called by its first words", () => {
+test("the title of a conversation is the start of its first message", () => {
   assert.equal(titleOf(conversation({})), "New chat");
   assert.equal(titleOf(conversation({ turns: [{ id: "1", text: "  a\n b ", replies: [] }] })), "a b");
   assert.equal(titleOf(conversation({ turns: [{ id: "1", text: "x".repeat(90), replies: [] }] })).length, 60);

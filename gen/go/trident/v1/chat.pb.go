@@ -30,14 +30,14 @@ const (
 type Role int32
 
 const (
-	// Not set. Requests with this value are refused.
+	// The role isn't set. Requests with this value are refused.
 	Role_ROLE_UNSPECIFIED Role = 0
 	// Instructions that take precedence over the conversation.
 	Role_ROLE_SYSTEM Role = 1
 	// Instructions of the application's developer. If the model's template doesn't
 	// know this role, the message is sent as ROLE_SYSTEM.
 	Role_ROLE_DEVELOPER Role = 2
-	// The user.
+	// The user of the application.
 	Role_ROLE_USER Role = 3
 	// The model, in earlier turns and in responses.
 	Role_ROLE_ASSISTANT Role = 4
@@ -96,9 +96,9 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 type ToolMode int32
 
 const (
-	// Same as TOOL_MODE_AUTO.
+	// The mode isn't set, which means TOOL_MODE_AUTO.
 	ToolMode_TOOL_MODE_UNSPECIFIED ToolMode = 0
-	// The model decides.
+	// The model decides whether it calls a tool.
 	ToolMode_TOOL_MODE_AUTO ToolMode = 1
 	// The model calls no tool and the prompt contains no tools.
 	ToolMode_TOOL_MODE_NONE ToolMode = 2
@@ -153,10 +153,11 @@ func (ToolMode) EnumDescriptor() ([]byte, []int) {
 // back unchanged.
 type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Author. Required.
+	// Author of the message. Required.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=trident.v1.Role" json:"role,omitempty"`
-	// Text. It may be empty; U+0000 is kept. Beside tool_calls an empty content means
-	// null, which some templates distinguish from an empty string.
+	// Text of the message. It may be empty; U+0000 is kept. If the message has
+	// tool_calls, an empty content means null, which some templates distinguish from
+	// an empty string.
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// Name that distinguishes authors of the same role. Empty means no name. The
 	// name reaches the model only if its template uses it.
@@ -268,7 +269,7 @@ func (x *ChatMessage) GetReasoning() string {
 // ContentPart is a piece of a message's content.
 type ContentPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The piece. Required.
+	// The part. Required.
 	//
 	// Types that are valid to be assigned to Part:
 	//
@@ -339,7 +340,7 @@ type isContentPart_Part interface {
 }
 
 type ContentPart_Text struct {
-	// Text.
+	// A text part.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 
@@ -402,7 +403,7 @@ func (x *ImageUrl) GetUrl() string {
 // Tool is a tool that the model may call.
 type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of tool. Required.
+	// The tool, by its kind. Required.
 	//
 	// Types that are valid to be assigned to Tool:
 	//
@@ -463,7 +464,7 @@ type isTool_Tool interface {
 }
 
 type Tool_Function struct {
-	// A function of the caller.
+	// A function that the caller runs.
 	Function *FunctionTool `protobuf:"bytes,1,opt,name=function,proto3,oneof"`
 }
 
@@ -472,12 +473,12 @@ func (*Tool_Function) isTool_Tool() {}
 // FunctionTool is a function that the caller runs when the model calls it.
 type FunctionTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name: letters, digits, _ and -. Required.
+	// Name of the function: letters, digits, _ and -. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Description of the function for the model. Empty means no description.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON schema of the arguments, as a JSON string. Its keys keep their order,
-	// which reaches the prompt. Empty means a function without arguments.
+	// which is their order in the prompt. Empty means a function without arguments.
 	Parameters string `protobuf:"bytes,3,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	// Whether the arguments of calls must match the schema. For tool calls that
 	// tool_choice forces, they always match. For other calls the field has no
@@ -702,7 +703,7 @@ func (x *ToolCall) GetArguments() string {
 // ToolCallDelta is the next piece of a tool call.
 type ToolCallDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position of the call in its response, from 0. All pieces of one call come
+	// Index of the call in its response, from 0. All pieces of one call come
 	// before the pieces of the next call.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// Identifier of the call. Only in its first piece.
@@ -819,8 +820,8 @@ type ChatRequest struct {
 	// Number of likeliest tokens to return at each position, 0 to 20. Above 0,
 	// logprobs must be true.
 	TopLogprobs uint32 `protobuf:"varint,14,opt,name=top_logprobs,json=topLogprobs,proto3" json:"top_logprobs,omitempty"`
-	// Number of independent choices, up to 128; 0 means 1. Usage contains the
-	// prompt's tokens once and the tokens of each choice.
+	// Number of independent choices, up to 128; 0 means 1. Usage includes the
+	// prompt's tokens once and the tokens of every choice.
 	N uint32 `protobuf:"varint,15,opt,name=n,proto3" json:"n,omitempty"`
 	// Minimum number of tokens of each choice. Before it, stop sequences and stop
 	// tokens have no effect. Not above max_tokens.
@@ -862,8 +863,7 @@ type ChatRequest struct {
 	// Key-value pairs of the caller, at most 16. They have no effect and are not
 	// logged.
 	Metadata map[string]string `protobuf:"bytes,29,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Tools that the model may call, in the order in which they reach the prompt; at
-	// most 1024. The server refuses tools if it doesn't know the model's syntax of
+	// Tools that the model may call, in the order of the prompt; at most 1024. The server refuses tools if it doesn't know the model's syntax of
 	// tool calls.
 	Tools []*Tool `protobuf:"bytes,30,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Whether the model calls a tool, and which one. Unset is TOOL_MODE_AUTO.
@@ -1154,12 +1154,12 @@ func (x *ChatRequest) GetChatTemplateKwargs() string {
 // ChatChoice is one complete choice.
 type ChatChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position among the choices, from 0.
+	// Index of the choice, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// The message of ROLE_ASSISTANT, with its tool calls. Its reasoning is in the
 	// field reasoning below.
 	Message *ChatMessage `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Why the choice ended; never FINISH_REASON_UNSPECIFIED.
+	// Reason why the choice ended; never FINISH_REASON_UNSPECIFIED.
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	// The tokens of the choice in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
@@ -1243,7 +1243,7 @@ type ChatResponse struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the model, as in the request.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// When the request was accepted, in whole seconds.
+	// Time at which the request was accepted, in whole seconds.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The choices, ordered by index.
 	Choices []*ChatChoice `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
@@ -1379,7 +1379,7 @@ func (x *ChatStreamRequest) GetChat() *ChatRequest {
 // ChatDelta is the next piece of one choice.
 type ChatDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position of the choice that this piece belongs to, from 0. The pieces of
+	// Index of the choice that this piece belongs to, from 0. The pieces of
 	// several choices are interleaved.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// Text to append: whole characters of any number of tokens. Empty in a piece
@@ -1387,9 +1387,9 @@ type ChatDelta struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Tokens of this piece in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Why the choice ended. Only in its last piece.
+	// Reason why the choice ended. Only in its last piece.
 	FinishReason FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
-	// Reasoning to append, in whole characters as in text. Reasoning comes before
+	// Reasoning to append, in whole characters. Reasoning comes before
 	// the text, in separate pieces.
 	Reasoning string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	// Pieces of tool calls to append, in order.
@@ -1480,7 +1480,7 @@ type ChatStreamResponse struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the model, as in the request. Only in the message with the id.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// When the request was accepted, in whole seconds. Only in the message with the
+	// Time at which the request was accepted, in whole seconds. Only in the message with the
 	// id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The next piece of a choice; unset in the message with the usage.
@@ -1488,7 +1488,8 @@ type ChatStreamResponse struct {
 	// Number of tokens read and written by the whole stream. Not sent if the model
 	// doesn't report them and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Same as in ChatResponse. Only in the message with the id.
+	// Identifies the server's version and the model's configuration. It changes only
+	// if one of these changes. Only in the message with the id.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1571,7 +1572,7 @@ var File_trident_v1_chat_proto protoreflect.FileDescriptor
 const file_trident_v1_chat_proto_rawDesc = "" +
 	"\n" +
 	"\x15trident/v1/chat.proto\x12\n" +
-	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btrident/v1/generation.proto\"\xb3\x06\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1btrident/v1/generation.proto\"\xcf\x06\n" +
 	"\vChatMessage\x120\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x10.trident.v1.RoleB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04role\x12\x18\n" +
@@ -1583,11 +1584,11 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\ftool_call_id\x18\x06 \x01(\tR\n" +
 	"toolCallId\x12\x18\n" +
 	"\arefusal\x18\a \x01(\tR\arefusal\x12\x1c\n" +
-	"\treasoning\x18\b \x01(\tR\treasoning:\x85\x04\xbaH\x81\x04\x1al\n" +
-	"\x12chat_message.parts\x12(content and parts can't be used together\x1a,this.content == '' || this.parts.size() == 0\x1am\n" +
-	"\x19chat_message.tool_call_id\x12%tool_call_id is required of ROLE_TOOL\x1a)this.role != 5 || this.tool_call_id != ''\x1a\xac\x01\n" +
-	"\x11chat_message.role\x128tool_calls, refusal and reasoning are for ROLE_ASSISTANT\x1a]this.role == 4 || (this.tool_calls.size() == 0 && this.refusal == '' && this.reasoning == '')\x1as\n" +
-	"\x1cchat_message.parts.image_url\x12\x18images are for ROLE_USER\x1a9this.role == 3 || !this.parts.exists(p, has(p.image_url))\"g\n" +
+	"\treasoning\x18\b \x01(\tR\treasoning:\xa1\x04\xbaH\x9d\x04\x1al\n" +
+	"\x12chat_message.parts\x12(content and parts can't be used together\x1a,this.content == '' || this.parts.size() == 0\x1an\n" +
+	"\x19chat_message.tool_call_id\x12&tool_call_id is required for ROLE_TOOL\x1a)this.role != 5 || this.tool_call_id != ''\x1a\xb9\x01\n" +
+	"\x11chat_message.role\x12Etool_calls, refusal and reasoning are only allowed for ROLE_ASSISTANT\x1a]this.role == 4 || (this.tool_calls.size() == 0 && this.refusal == '' && this.reasoning == '')\x1a\x80\x01\n" +
+	"\x1cchat_message.parts.image_url\x12%images are only allowed for ROLE_USER\x1a9this.role == 3 || !this.parts.exists(p, has(p.image_url))\"g\n" +
 	"\vContentPart\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x123\n" +
 	"\timage_url\x18\x02 \x01(\v2\x14.trident.v1.ImageUrlH\x00R\bimageUrlB\r\n" +
@@ -1618,7 +1619,7 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
-	"\targuments\x18\x04 \x01(\tR\targuments\"\xe2\x12\n" +
+	"\targuments\x18\x04 \x01(\tR\targuments\"\xf0\x12\n" +
 	"\vChatRequest\x12 \n" +
 	"\x05model\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x12A\n" +
@@ -1670,8 +1671,8 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x02R\x05value:\x028\x01\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:g\xbaHd\x1ab\n" +
-	"\x19chat_request.top_logprobs\x12\x1btop_logprobs needs logprobs\x1a(this.top_logprobs == 0u || this.logprobsB\r\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:u\xbaHr\x1ap\n" +
+	"\x19chat_request.top_logprobs\x12)top_logprobs requires logprobs to be true\x1a(this.top_logprobs == 0u || this.logprobsB\r\n" +
 	"\v_max_tokensB\x0e\n" +
 	"\f_temperatureB\b\n" +
 	"\x06_top_pB\b\n" +

@@ -367,11 +367,11 @@ func (x *CompleteRequest) GetMetadata() map[string]string {
 // CompleteChoice is one complete continuation.
 type CompleteChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position among the continuations, from 0.
+	// Index of the continuation, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The text.
+	// Text of the continuation.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Why the continuation ended; never FINISH_REASON_UNSPECIFIED.
+	// Reason why the continuation ended; never FINISH_REASON_UNSPECIFIED.
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	// The text's tokens in order; empty unless the request has logprobs.
 	Logprobs      []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
@@ -444,7 +444,7 @@ type CompleteResponse struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the model, as in the request.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// When the request was accepted, in whole seconds.
+	// Time at which the request was accepted, in whole seconds.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The continuations, ordered by index.
 	Choices []*CompleteChoice `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
@@ -580,7 +580,7 @@ func (x *CompleteStreamRequest) GetCompletion() *CompleteRequest {
 // CompleteDelta is the next piece of one continuation.
 type CompleteDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position of the continuation that this piece belongs to, from 0. The pieces of
+	// Index of the continuation that this piece belongs to, from 0. The pieces of
 	// several continuations are interleaved.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// Text to append: whole characters of any number of tokens. Empty in a piece
@@ -588,7 +588,7 @@ type CompleteDelta struct {
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Tokens of this piece in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Why the continuation ended. Only in its last piece.
+	// Reason why the continuation ended. Only in its last piece.
 	FinishReason  FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -660,7 +660,7 @@ type CompleteStreamResponse struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the model, as in the request. Only in the message with the id.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// When the request was accepted, in whole seconds. Only in the message with the
+	// Time at which the request was accepted, in whole seconds. Only in the message with the
 	// id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The next piece of a continuation; unset in the message with the usage.
@@ -668,7 +668,8 @@ type CompleteStreamResponse struct {
 	// Number of tokens read and written by the whole stream. Not sent if the model
 	// doesn't report them and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Same as in CompleteResponse. Only in the message with the id.
+	// Identifies the server's version and the model's configuration. It changes only
+	// if one of these changes. Only in the message with the id.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

@@ -102,7 +102,7 @@ func (x *EmbedRequest) GetUser() string {
 // Embedding is the vector of one input.
 type Embedding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Position of the input, from 0.
+	// Index of the input, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// The vector, of unit length.
 	Values        []float32 `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
@@ -224,7 +224,7 @@ var File_trident_v1_embedding_proto protoreflect.FileDescriptor
 const file_trident_v1_embedding_proto_rawDesc = "" +
 	"\n" +
 	"\x1atrident/v1/embedding.proto\x12\n" +
-	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1btrident/v1/generation.proto\"\x99\x02\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1btrident/v1/generation.proto\"\x9c\x02\n" +
 	"\fEmbedRequest\x12 \n" +
 	"\x05model\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x128\n" +
@@ -232,8 +232,8 @@ const file_trident_v1_embedding_proto_rawDesc = "" +
 	"\n" +
 	"dimensions\x18\x03 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\n" +
 	"dimensions\x12\x12\n" +
-	"\x04user\x18\x04 \x01(\tR\x04user:l\xbaHi\x1ag\n" +
-	"\x13embed_request.input\x12\x1finput must not hold empty texts\x1a/this.input.all(i, !has(i.text) || i.text != '')\"9\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user:o\xbaHl\x1aj\n" +
+	"\x13embed_request.input\x12\"input must not contain empty texts\x1a/this.input.all(i, !has(i.text) || i.text != '')\"9\n" +
 	"\tEmbedding\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x02R\x06values\"\x85\x01\n" +

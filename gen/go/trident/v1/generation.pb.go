@@ -24,17 +24,17 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// FinishReason is why a choice ended.
+// FinishReason is the reason why a choice ended.
 type FinishReason int32
 
 const (
-	// Not ended yet. Only in a stream.
+	// The choice hasn't ended yet. Only in a stream.
 	FinishReason_FINISH_REASON_UNSPECIFIED FinishReason = 0
 	// The model ended the text, or a stop sequence appeared.
 	FinishReason_FINISH_REASON_STOP FinishReason = 1
 	// The maximum number of tokens was reached, or the context was full.
 	FinishReason_FINISH_REASON_LENGTH FinishReason = 2
-	// The backend withheld the rest.
+	// The backend withheld the rest of the text.
 	FinishReason_FINISH_REASON_CONTENT_FILTER FinishReason = 3
 	// The message calls tools and waits for their results.
 	FinishReason_FINISH_REASON_TOOL_CALLS FinishReason = 4
@@ -754,13 +754,13 @@ type isTextInput_Input interface {
 }
 
 type TextInput_Text struct {
-	// As characters. May be empty where the model continues the text.
+	// The text as characters. It may be empty in requests to continue it.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 
 type TextInput_TokenIds struct {
-	// As token ids. This needs the model's tokenizer in the server, or a model
-	// that takes ids itself.
+	// The text as token ids. The server must have the model's tokenizer, or the
+	// model must accept ids.
 	TokenIds *TokenIds `protobuf:"bytes,2,opt,name=token_ids,json=tokenIds,proto3,oneof"`
 }
 

@@ -29,7 +29,7 @@ const (
 type ModelState int32
 
 const (
-	// Not known.
+	// The state is unknown.
 	ModelState_MODEL_STATE_UNSPECIFIED ModelState = 0
 	// The model is in the repository and has never been loaded.
 	ModelState_MODEL_STATE_NOT_LOADED ModelState = 1
@@ -98,15 +98,16 @@ func (ModelState) EnumDescriptor() ([]byte, []int) {
 type ModelTask int32
 
 const (
-	// Not set.
+	// The task isn't set.
 	ModelTask_MODEL_TASK_UNSPECIFIED ModelTask = 0
-	// Continuations of plain text: CompletionService.
+	// The model continues plain text: CompletionService.
 	ModelTask_MODEL_TASK_COMPLETE ModelTask = 1
-	// Chats: ChatService. The model has a chat template.
+	// The model answers chats: ChatService. It has a chat template.
 	ModelTask_MODEL_TASK_CHAT ModelTask = 2
-	// Vectors: EmbeddingService.
+	// The model computes embedding vectors: EmbeddingService.
 	ModelTask_MODEL_TASK_EMBED ModelTask = 3
-	// Tensors: InferService. Every model that is ready has this task.
+	// The model accepts tensors: InferService. Every model that is ready has this
+	// task.
 	ModelTask_MODEL_TASK_INFER ModelTask = 4
 )
 
@@ -162,17 +163,17 @@ type ModelFeatures struct {
 	// The model streams its responses in pieces. If false, a stream has the whole
 	// response as one piece at the end.
 	Streaming bool `protobuf:"varint,1,opt,name=streaming,proto3" json:"streaming,omitempty"`
-	// Tools, in chats.
+	// The model supports tools in chats.
 	Tools bool `protobuf:"varint,2,opt,name=tools,proto3" json:"tools,omitempty"`
-	// Images, in chats.
+	// The model supports images in chats.
 	Images bool `protobuf:"varint,3,opt,name=images,proto3" json:"images,omitempty"`
 	// Maximum number of images of one request; 0 means that the model has no limit.
 	MaxImages uint32 `protobuf:"varint,4,opt,name=max_images,json=maxImages,proto3" json:"max_images,omitempty"`
-	// Log probabilities of the generated tokens.
+	// The model returns log probabilities of the generated tokens.
 	Logprobs bool `protobuf:"varint,5,opt,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Log probabilities of the likeliest tokens at each position.
+	// The model returns log probabilities of the likeliest tokens at each position.
 	TopLogprobs bool `protobuf:"varint,6,opt,name=top_logprobs,json=topLogprobs,proto3" json:"top_logprobs,omitempty"`
-	// Structured outputs, by response_format, and forced tool calls.
+	// The model supports structured outputs (response_format) and forced tool calls.
 	StructuredOutput bool `protobuf:"varint,7,opt,name=structured_output,json=structuredOutput,proto3" json:"structured_output,omitempty"`
 	// The server separates the model's reasoning from its text.
 	Reasoning bool `protobuf:"varint,8,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
@@ -283,19 +284,19 @@ type SamplingDefaults struct {
 	// Maximum number of tokens of a chat's choice. Unset means as many as the context
 	// has room for.
 	MaxTokens *uint32 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// Default of the request's field of the same name, as for all fields below.
+	// Default of ChatRequest.temperature.
 	Temperature *float64 `protobuf:"fixed64,2,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// See ChatRequest.
+	// Default of ChatRequest.top_p.
 	TopP *float64 `protobuf:"fixed64,3,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// See ChatRequest.
+	// Default of ChatRequest.top_k.
 	TopK *uint32 `protobuf:"varint,4,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// See ChatRequest.
+	// Default of ChatRequest.min_p.
 	MinP *float64 `protobuf:"fixed64,5,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
-	// See ChatRequest.
+	// Default of ChatRequest.presence_penalty.
 	PresencePenalty *float64 `protobuf:"fixed64,6,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
-	// See ChatRequest.
+	// Default of ChatRequest.frequency_penalty.
 	FrequencyPenalty *float64 `protobuf:"fixed64,7,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
-	// See ChatRequest.
+	// Default of ChatRequest.repetition_penalty.
 	RepetitionPenalty *float64 `protobuf:"fixed64,8,opt,name=repetition_penalty,json=repetitionPenalty,proto3,oneof" json:"repetition_penalty,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -427,7 +428,7 @@ type ModelInfo struct {
 	LoadAllowed bool `protobuf:"varint,14,opt,name=load_allowed,json=loadAllowed,proto3" json:"load_allowed,omitempty"`
 	// Whether Unload may be called: the engine allows it, and the model is ready.
 	UnloadAllowed bool `protobuf:"varint,15,opt,name=unload_allowed,json=unloadAllowed,proto3" json:"unload_allowed,omitempty"`
-	// When the server first read this configuration.
+	// Time at which the server first read this configuration.
 	Created *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=created,proto3" json:"created,omitempty"`
 	// Identifies the server's version and the model's configuration. It changes only
 	// if one of these changes. Empty unless the model is ready.
@@ -692,7 +693,7 @@ func (x *ModelServiceListResponse) GetModels() []*ModelInfo {
 // ModelServiceGetRequest asks for one model.
 type ModelServiceGetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Any name of the model. Required.
+	// Name or alias of the model. Required.
 	Model         string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -738,7 +739,7 @@ func (x *ModelServiceGetRequest) GetModel() string {
 // ModelServiceGetResponse contains the model.
 type ModelServiceGetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model.
+	// Description of the model.
 	Model         *ModelInfo `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -784,7 +785,8 @@ func (x *ModelServiceGetResponse) GetModel() *ModelInfo {
 // ModelServiceWatchRequest asks for models and their changes.
 type ModelServiceWatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which models, as in ModelServiceListRequest.
+	// False selects the models that generate or embed and are ready. True selects all
+	// models of the engines, in any state and with any tensors.
 	All           bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -932,7 +934,7 @@ func (x *ModelServiceLoadRequest) GetModel() string {
 // ModelServiceLoadResponse contains the loaded model.
 type ModelServiceLoadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model.
+	// Description of the model.
 	Model         *ModelInfo `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -121,15 +121,15 @@ func (x *ServerServiceWatchResponse) GetStatus() *ServerStatus {
 // ServerStatus is the status of the server.
 type ServerStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When this status was read.
+	// Time at which this status was read.
 	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
 	// Version of the server.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// When the server started.
+	// Time at which the server started.
 	Started *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started,proto3" json:"started,omitempty"`
 	// Whether the server accepts requests, as the readiness probe reports.
 	Ready bool `protobuf:"varint,4,opt,name=ready,proto3" json:"ready,omitempty"`
-	// Why the server is not ready. Empty if it is ready.
+	// Reason why the server is not ready. Empty if it is ready.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Maximum number of requests that are served at once; 0 means no limit.
 	MaxInFlight uint32 `protobuf:"varint,6,opt,name=max_in_flight,json=maxInFlight,proto3" json:"max_in_flight,omitempty"`
@@ -234,7 +234,7 @@ type ModelLoad struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The model's own name, also for requests that use another of its names.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// Its load.
+	// Load of the model.
 	Load          *Load `protobuf:"bytes,2,opt,name=load,proto3" json:"load,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -287,10 +287,10 @@ func (x *ModelLoad) GetLoad() *Load {
 // Load is the number of requests and tokens, and their rates and latencies.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Requests in flight, including the queued ones.
+	// Number of requests in flight, including the queued ones.
 	InFlight uint32 `protobuf:"varint,1,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// Requests in flight without a response so far: they wait in this server's queue
-	// or in the engine's, or the model is reading their prompt.
+	// Number of requests in flight without a response so far. They wait in this
+	// server's queue or in the engine's, or the model is reading their prompt.
 	Queued uint32 `protobuf:"varint,2,opt,name=queued,proto3" json:"queued,omitempty"`
 	// Generated tokens per second, over the last 5 to 10 s.
 	TokensPerSecond float64 `protobuf:"fixed64,3,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
@@ -300,16 +300,17 @@ type Load struct {
 	// Time between two tokens of a streaming response, over the last 30 to 60 s. The
 	// time before tokens that arrive together is divided evenly among them.
 	InterToken *Quantiles `protobuf:"bytes,5,opt,name=inter_token,json=interToken,proto3" json:"inter_token,omitempty"`
-	// Requests since the server started, or since the model's first request. They
-	// include the requests in flight and the failed ones.
+	// Number of requests since the server started, or since the model's first request.
+	// It includes the requests in flight and the failed ones.
 	Requests uint64 `protobuf:"varint,6,opt,name=requests,proto3" json:"requests,omitempty"`
-	// Failed requests: refused, ended by an error, or cancelled by the client.
+	// Number of failed requests: refused, ended by an error, or cancelled by the
+	// client.
 	Failures uint64 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`
-	// Tokens of the prompts of generations and embeddings that have ended, over the
+	// Number of prompt tokens of generations and embeddings that have ended, over the
 	// same time as requests.
 	PromptTokens uint64 `protobuf:"varint,8,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
-	// Generated tokens, including those of requests in flight, over the same time as
-	// requests.
+	// Number of generated tokens, including those of requests in flight, over the same
+	// time as requests.
 	CompletionTokens uint64 `protobuf:"varint,9,opt,name=completion_tokens,json=completionTokens,proto3" json:"completion_tokens,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -418,7 +419,7 @@ type Quantiles struct {
 	P90 float64 `protobuf:"fixed64,2,opt,name=p90,proto3" json:"p90,omitempty"`
 	// 99% of the durations are at most this long.
 	P99 float64 `protobuf:"fixed64,3,opt,name=p99,proto3" json:"p99,omitempty"`
-	// Number of durations; if 0, the quantiles are 0.
+	// Number of measured durations. If it is 0, the quantiles are 0.
 	Count         uint64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -27,15 +27,16 @@ export const file_trident_v1_chat: GenFile = /*@__PURE__*/
  */
 export type ChatMessage = Message<"trident.v1.ChatMessage"> & {
   /**
-   * Author. Required.
+   * Author of the message. Required.
    *
    * @generated from field: trident.v1.Role role = 1;
    */
   role: Role;
 
   /**
-   * Text. It may be empty; U+0000 is kept. Beside tool_calls an empty content means
-   * null, which some templates distinguish from an empty string.
+   * Text of the message. It may be empty; U+0000 is kept. If the message has
+   * tool_calls, an empty content means null, which some templates distinguish from
+   * an empty string.
    *
    * @generated from field: string content = 2;
    */
@@ -103,13 +104,13 @@ export const ChatMessageSchema: GenMessage<ChatMessage> = /*@__PURE__*/
  */
 export type ContentPart = Message<"trident.v1.ContentPart"> & {
   /**
-   * The piece. Required.
+   * The part. Required.
    *
    * @generated from oneof trident.v1.ContentPart.part
    */
   part: {
     /**
-     * Text.
+     * A text part.
      *
      * @generated from field: string text = 1;
      */
@@ -162,13 +163,13 @@ export const ImageUrlSchema: GenMessage<ImageUrl> = /*@__PURE__*/
  */
 export type Tool = Message<"trident.v1.Tool"> & {
   /**
-   * The kind of tool. Required.
+   * The tool, by its kind. Required.
    *
    * @generated from oneof trident.v1.Tool.tool
    */
   tool: {
     /**
-     * A function of the caller.
+     * A function that the caller runs.
      *
      * @generated from field: trident.v1.FunctionTool function = 1;
      */
@@ -191,7 +192,7 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
  */
 export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
   /**
-   * Name: letters, digits, _ and -. Required.
+   * Name of the function: letters, digits, _ and -. Required.
    *
    * @generated from field: string name = 1;
    */
@@ -206,7 +207,7 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
 
   /**
    * JSON schema of the arguments, as a JSON string. Its keys keep their order,
-   * which reaches the prompt. Empty means a function without arguments.
+   * which is their order in the prompt. Empty means a function without arguments.
    *
    * @generated from field: string parameters = 3;
    */
@@ -311,7 +312,7 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
  */
 export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
   /**
-   * Position of the call in its response, from 0. All pieces of one call come
+   * Index of the call in its response, from 0. All pieces of one call come
    * before the pieces of the next call.
    *
    * @generated from field: uint32 index = 1;
@@ -467,8 +468,8 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
   topLogprobs: number;
 
   /**
-   * Number of independent choices, up to 128; 0 means 1. Usage contains the
-   * prompt's tokens once and the tokens of each choice.
+   * Number of independent choices, up to 128; 0 means 1. Usage includes the
+   * prompt's tokens once and the tokens of every choice.
    *
    * @generated from field: uint32 n = 15;
    */
@@ -585,8 +586,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
   metadata: { [key: string]: string };
 
   /**
-   * Tools that the model may call, in the order in which they reach the prompt; at
-   * most 1024. The server refuses tools if it doesn't know the model's syntax of
+   * Tools that the model may call, in the order of the prompt; at most 1024. The server refuses tools if it doesn't know the model's syntax of
    * tool calls.
    *
    * @generated from field: repeated trident.v1.Tool tools = 30;
@@ -641,7 +641,7 @@ export const ChatRequestSchema: GenMessage<ChatRequest> = /*@__PURE__*/
  */
 export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
   /**
-   * Position among the choices, from 0.
+   * Index of the choice, from 0.
    *
    * @generated from field: uint32 index = 1;
    */
@@ -656,7 +656,7 @@ export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
   message?: ChatMessage | undefined;
 
   /**
-   * Why the choice ended; never FINISH_REASON_UNSPECIFIED.
+   * Reason why the choice ended; never FINISH_REASON_UNSPECIFIED.
    *
    * @generated from field: trident.v1.FinishReason finish_reason = 3;
    */
@@ -707,7 +707,7 @@ export type ChatResponse = Message<"trident.v1.ChatResponse"> & {
   model: string;
 
   /**
-   * When the request was accepted, in whole seconds.
+   * Time at which the request was accepted, in whole seconds.
    *
    * @generated from field: google.protobuf.Timestamp created = 3;
    */
@@ -773,7 +773,7 @@ export const ChatStreamRequestSchema: GenMessage<ChatStreamRequest> = /*@__PURE_
  */
 export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
   /**
-   * Position of the choice that this piece belongs to, from 0. The pieces of
+   * Index of the choice that this piece belongs to, from 0. The pieces of
    * several choices are interleaved.
    *
    * @generated from field: uint32 index = 1;
@@ -796,14 +796,14 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
   logprobs: TokenLogprob[];
 
   /**
-   * Why the choice ended. Only in its last piece.
+   * Reason why the choice ended. Only in its last piece.
    *
    * @generated from field: trident.v1.FinishReason finish_reason = 4;
    */
   finishReason: FinishReason;
 
   /**
-   * Reasoning to append, in whole characters as in text. Reasoning comes before
+   * Reasoning to append, in whole characters. Reasoning comes before
    * the text, in separate pieces.
    *
    * @generated from field: string reasoning = 5;
@@ -849,7 +849,7 @@ export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
   model: string;
 
   /**
-   * When the request was accepted, in whole seconds. Only in the message with the
+   * Time at which the request was accepted, in whole seconds. Only in the message with the
    * id.
    *
    * @generated from field: google.protobuf.Timestamp created = 3;
@@ -872,7 +872,8 @@ export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
   usage?: Usage | undefined;
 
   /**
-   * Same as in ChatResponse. Only in the message with the id.
+   * Identifies the server's version and the model's configuration. It changes only
+   * if one of these changes. Only in the message with the id.
    *
    * @generated from field: string system_fingerprint = 6;
    */
@@ -893,7 +894,7 @@ export const ChatStreamResponseSchema: GenMessage<ChatStreamResponse> = /*@__PUR
  */
 export enum Role {
   /**
-   * Not set. Requests with this value are refused.
+   * The role isn't set. Requests with this value are refused.
    *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
@@ -915,7 +916,7 @@ export enum Role {
   DEVELOPER = 2,
 
   /**
-   * The user.
+   * The user of the application.
    *
    * @generated from enum value: ROLE_USER = 3;
    */
@@ -949,14 +950,14 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
  */
 export enum ToolMode {
   /**
-   * Same as TOOL_MODE_AUTO.
+   * The mode isn't set, which means TOOL_MODE_AUTO.
    *
    * @generated from enum value: TOOL_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The model decides.
+   * The model decides whether it calls a tool.
    *
    * @generated from enum value: TOOL_MODE_AUTO = 1;
    */

@@ -67,7 +67,7 @@ export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
  */
 export type Embedding = Message<"trident.v1.Embedding"> & {
   /**
-   * Position of the input, from 0.
+   * Index of the input, from 0.
    *
    * @generated from field: uint32 index = 1;
    */

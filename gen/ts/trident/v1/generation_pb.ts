@@ -319,7 +319,7 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
    */
   input: {
     /**
-     * As characters. May be empty where the model continues the text.
+     * The text as characters. It may be empty in requests to continue it.
      *
      * @generated from field: string text = 1;
      */
@@ -327,8 +327,8 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
     case: "text";
   } | {
     /**
-     * As token ids. This needs the model's tokenizer in the server, or a model
-     * that takes ids itself.
+     * The text as token ids. The server must have the model's tokenizer, or the
+     * model must accept ids.
      *
      * @generated from field: trident.v1.TokenIds token_ids = 2;
      */
@@ -345,13 +345,13 @@ export const TextInputSchema: GenMessage<TextInput> = /*@__PURE__*/
   messageDesc(file_trident_v1_generation, 9);
 
 /**
- * FinishReason is why a choice ended.
+ * FinishReason is the reason why a choice ended.
  *
  * @generated from enum trident.v1.FinishReason
  */
 export enum FinishReason {
   /**
-   * Not ended yet. Only in a stream.
+   * The choice hasn't ended yet. Only in a stream.
    *
    * @generated from enum value: FINISH_REASON_UNSPECIFIED = 0;
    */
@@ -372,7 +372,7 @@ export enum FinishReason {
   LENGTH = 2,
 
   /**
-   * The backend withheld the rest.
+   * The backend withheld the rest of the text.
    *
    * @generated from enum value: FINISH_REASON_CONTENT_FILTER = 3;
    */

@@ -32,14 +32,14 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
   streaming: boolean;
 
   /**
-   * Tools, in chats.
+   * The model supports tools in chats.
    *
    * @generated from field: bool tools = 2;
    */
   tools: boolean;
 
   /**
-   * Images, in chats.
+   * The model supports images in chats.
    *
    * @generated from field: bool images = 3;
    */
@@ -53,21 +53,21 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
   maxImages: number;
 
   /**
-   * Log probabilities of the generated tokens.
+   * The model returns log probabilities of the generated tokens.
    *
    * @generated from field: bool logprobs = 5;
    */
   logprobs: boolean;
 
   /**
-   * Log probabilities of the likeliest tokens at each position.
+   * The model returns log probabilities of the likeliest tokens at each position.
    *
    * @generated from field: bool top_logprobs = 6;
    */
   topLogprobs: boolean;
 
   /**
-   * Structured outputs, by response_format, and forced tool calls.
+   * The model supports structured outputs (response_format) and forced tool calls.
    *
    * @generated from field: bool structured_output = 7;
    */
@@ -112,49 +112,49 @@ export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
   maxTokens?: number | undefined;
 
   /**
-   * Default of the request's field of the same name, as for all fields below.
+   * Default of ChatRequest.temperature.
    *
    * @generated from field: optional double temperature = 2;
    */
   temperature?: number | undefined;
 
   /**
-   * See ChatRequest.
+   * Default of ChatRequest.top_p.
    *
    * @generated from field: optional double top_p = 3;
    */
   topP?: number | undefined;
 
   /**
-   * See ChatRequest.
+   * Default of ChatRequest.top_k.
    *
    * @generated from field: optional uint32 top_k = 4;
    */
   topK?: number | undefined;
 
   /**
-   * See ChatRequest.
+   * Default of ChatRequest.min_p.
    *
    * @generated from field: optional double min_p = 5;
    */
   minP?: number | undefined;
 
   /**
-   * See ChatRequest.
+   * Default of ChatRequest.presence_penalty.
    *
    * @generated from field: optional double presence_penalty = 6;
    */
   presencePenalty?: number | undefined;
 
   /**
-   * See ChatRequest.
+   * Default of ChatRequest.frequency_penalty.
    *
    * @generated from field: optional double frequency_penalty = 7;
    */
   frequencyPenalty?: number | undefined;
 
   /**
-   * See ChatRequest.
+   * Default of ChatRequest.repetition_penalty.
    *
    * @generated from field: optional double repetition_penalty = 8;
    */
@@ -287,7 +287,7 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   unloadAllowed: boolean;
 
   /**
-   * When the server first read this configuration.
+   * Time at which the server first read this configuration.
    *
    * @generated from field: google.protobuf.Timestamp created = 16;
    */
@@ -368,7 +368,7 @@ export const ModelServiceListResponseSchema: GenMessage<ModelServiceListResponse
  */
 export type ModelServiceGetRequest = Message<"trident.v1.ModelServiceGetRequest"> & {
   /**
-   * Any name of the model. Required.
+   * Name or alias of the model. Required.
    *
    * @generated from field: string model = 1;
    */
@@ -389,7 +389,7 @@ export const ModelServiceGetRequestSchema: GenMessage<ModelServiceGetRequest> = 
  */
 export type ModelServiceGetResponse = Message<"trident.v1.ModelServiceGetResponse"> & {
   /**
-   * The model.
+   * Description of the model.
    *
    * @generated from field: trident.v1.ModelInfo model = 1;
    */
@@ -410,7 +410,8 @@ export const ModelServiceGetResponseSchema: GenMessage<ModelServiceGetResponse> 
  */
 export type ModelServiceWatchRequest = Message<"trident.v1.ModelServiceWatchRequest"> & {
   /**
-   * Which models, as in ModelServiceListRequest.
+   * False selects the models that generate or embed and are ready. True selects all
+   * models of the engines, in any state and with any tensors.
    *
    * @generated from field: bool all = 1;
    */
@@ -481,7 +482,7 @@ export const ModelServiceLoadRequestSchema: GenMessage<ModelServiceLoadRequest> 
  */
 export type ModelServiceLoadResponse = Message<"trident.v1.ModelServiceLoadResponse"> & {
   /**
-   * The model.
+   * Description of the model.
    *
    * @generated from field: trident.v1.ModelInfo model = 1;
    */
@@ -538,7 +539,7 @@ export const ModelServiceUnloadResponseSchema: GenMessage<ModelServiceUnloadResp
  */
 export enum ModelState {
   /**
-   * Not known.
+   * The state is unknown.
    *
    * @generated from enum value: MODEL_STATE_UNSPECIFIED = 0;
    */
@@ -600,35 +601,36 @@ export const ModelStateSchema: GenEnum<ModelState> = /*@__PURE__*/
  */
 export enum ModelTask {
   /**
-   * Not set.
+   * The task isn't set.
    *
    * @generated from enum value: MODEL_TASK_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Continuations of plain text: CompletionService.
+   * The model continues plain text: CompletionService.
    *
    * @generated from enum value: MODEL_TASK_COMPLETE = 1;
    */
   COMPLETE = 1,
 
   /**
-   * Chats: ChatService. The model has a chat template.
+   * The model answers chats: ChatService. It has a chat template.
    *
    * @generated from enum value: MODEL_TASK_CHAT = 2;
    */
   CHAT = 2,
 
   /**
-   * Vectors: EmbeddingService.
+   * The model computes embedding vectors: EmbeddingService.
    *
    * @generated from enum value: MODEL_TASK_EMBED = 3;
    */
   EMBED = 3,
 
   /**
-   * Tensors: InferService. Every model that is ready has this task.
+   * The model accepts tensors: InferService. Every model that is ready has this
+   * task.
    *
    * @generated from enum value: MODEL_TASK_INFER = 4;
    */

@@ -1,7 +1,8 @@
-"""A stand-in for llama.cpp in models/chat, by the part of its Python package that this model uses. It has no weights: it counts
-from one to ten in words, again and again, a word every 10 ms, and after WORDS of them it ends unless ignore_eos is set.
+"""A stand-in for llama.cpp in models/chat, with the part of llama.cpp's Python package that the model uses. It has no weights.
+It repeats the words from one to ten, one word every 10 ms. It ends after WORDS words unless ignore_eos is set.
 
-SCRIPTED_LOAD_SECONDS in the environment is how long it takes to load. What it can't do (grammars, probabilities, stop strings) it refuses as llama.cpp refuses a bad request.
+The environment variable SCRIPTED_LOAD_SECONDS is the time that loading takes. Grammars, probabilities and stop strings are not
+supported; requests with them get llama.cpp's error for an invalid request.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""A chat model without weights: a word every 10 ms, as many as max_tokens allows.
+"""A chat model without weights. It sends a word every 10 ms until max_tokens words are sent.
 
-The message "hang" makes it hang, in a process of its own that bears the name of its shared memory.
-TALK_LOAD_SECONDS in the environment is how long it takes to load.
+The message "hang" makes the model hang in a child process whose command line has the name of the model's shared memory.
+The environment variable TALK_LOAD_SECONDS is the time that loading takes.
 """
 
 import json
@@ -22,7 +22,7 @@ def text_of(request, name, default):
 
 
 def segment():
-    """The second argument of this process."""
+    """Returns the second argument of this process, the name of its shared memory."""
     with open("/proc/self/cmdline") as line:
         return line.read().split("\0")[2]
 

@@ -85,7 +85,7 @@ export const ChatStreamResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v
 export var Role;
 (function (Role) {
     /**
-     * Not set. Requests with this value are refused.
+     * The role isn't set. Requests with this value are refused.
      *
      * @generated from enum value: ROLE_UNSPECIFIED = 0;
      */
@@ -104,7 +104,7 @@ export var Role;
      */
     Role[Role["DEVELOPER"] = 2] = "DEVELOPER";
     /**
-     * The user.
+     * The user of the application.
      *
      * @generated from enum value: ROLE_USER = 3;
      */
@@ -134,13 +134,13 @@ export const RoleSchema = /*@__PURE__*/ enumDesc(file_trident_v1_chat, 0);
 export var ToolMode;
 (function (ToolMode) {
     /**
-     * Same as TOOL_MODE_AUTO.
+     * The mode isn't set, which means TOOL_MODE_AUTO.
      *
      * @generated from enum value: TOOL_MODE_UNSPECIFIED = 0;
      */
     ToolMode[ToolMode["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * The model decides.
+     * The model decides whether it calls a tool.
      *
      * @generated from enum value: TOOL_MODE_AUTO = 1;
      */

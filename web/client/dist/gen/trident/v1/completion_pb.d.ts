@@ -241,19 +241,19 @@ export declare const CompleteRequestSchema: GenMessage<CompleteRequest>;
  */
 export type CompleteChoice = Message<"trident.v1.CompleteChoice"> & {
     /**
-     * Position among the continuations, from 0.
+     * Index of the continuation, from 0.
      *
      * @generated from field: uint32 index = 1;
      */
     index: number;
     /**
-     * The text.
+     * Text of the continuation.
      *
      * @generated from field: string text = 2;
      */
     text: string;
     /**
-     * Why the continuation ended; never FINISH_REASON_UNSPECIFIED.
+     * Reason why the continuation ended; never FINISH_REASON_UNSPECIFIED.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 3;
      */
@@ -289,7 +289,7 @@ export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
      */
     model: string;
     /**
-     * When the request was accepted, in whole seconds.
+     * Time at which the request was accepted, in whole seconds.
      *
      * @generated from field: google.protobuf.Timestamp created = 3;
      */
@@ -346,7 +346,7 @@ export declare const CompleteStreamRequestSchema: GenMessage<CompleteStreamReque
  */
 export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
     /**
-     * Position of the continuation that this piece belongs to, from 0. The pieces of
+     * Index of the continuation that this piece belongs to, from 0. The pieces of
      * several continuations are interleaved.
      *
      * @generated from field: uint32 index = 1;
@@ -366,7 +366,7 @@ export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
      */
     logprobs: TokenLogprob[];
     /**
-     * Why the continuation ended. Only in its last piece.
+     * Reason why the continuation ended. Only in its last piece.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
@@ -397,7 +397,7 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
      */
     model: string;
     /**
-     * When the request was accepted, in whole seconds. Only in the message with the
+     * Time at which the request was accepted, in whole seconds. Only in the message with the
      * id.
      *
      * @generated from field: google.protobuf.Timestamp created = 3;
@@ -417,7 +417,8 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
      */
     usage?: Usage | undefined;
     /**
-     * Same as in CompleteResponse. Only in the message with the id.
+     * Identifies the server's version and the model's configuration. It changes only
+     * if one of these changes. Only in the message with the id.
      *
      * @generated from field: string system_fingerprint = 6;
      */

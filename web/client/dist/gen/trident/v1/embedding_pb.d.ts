@@ -50,7 +50,7 @@ export declare const EmbedRequestSchema: GenMessage<EmbedRequest>;
  */
 export type Embedding = Message<"trident.v1.Embedding"> & {
     /**
-     * Position of the input, from 0.
+     * Index of the input, from 0.
      *
      * @generated from field: uint32 index = 1;
      */

@@ -55,14 +55,14 @@ export const TokenIdsSchema = /*@__PURE__*/ messageDesc(file_trident_v1_generati
  */
 export const TextInputSchema = /*@__PURE__*/ messageDesc(file_trident_v1_generation, 9);
 /**
- * FinishReason is why a choice ended.
+ * FinishReason is the reason why a choice ended.
  *
  * @generated from enum trident.v1.FinishReason
  */
 export var FinishReason;
 (function (FinishReason) {
     /**
-     * Not ended yet. Only in a stream.
+     * The choice hasn't ended yet. Only in a stream.
      *
      * @generated from enum value: FINISH_REASON_UNSPECIFIED = 0;
      */
@@ -80,7 +80,7 @@ export var FinishReason;
      */
     FinishReason[FinishReason["LENGTH"] = 2] = "LENGTH";
     /**
-     * The backend withheld the rest.
+     * The backend withheld the rest of the text.
      *
      * @generated from enum value: FINISH_REASON_CONTENT_FILTER = 3;
      */

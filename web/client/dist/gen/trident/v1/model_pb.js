@@ -78,7 +78,7 @@ export const ModelServiceUnloadResponseSchema = /*@__PURE__*/ messageDesc(file_t
 export var ModelState;
 (function (ModelState) {
     /**
-     * Not known.
+     * The state is unknown.
      *
      * @generated from enum value: MODEL_STATE_UNSPECIFIED = 0;
      */
@@ -132,31 +132,32 @@ export const ModelStateSchema = /*@__PURE__*/ enumDesc(file_trident_v1_model, 0)
 export var ModelTask;
 (function (ModelTask) {
     /**
-     * Not set.
+     * The task isn't set.
      *
      * @generated from enum value: MODEL_TASK_UNSPECIFIED = 0;
      */
     ModelTask[ModelTask["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * Continuations of plain text: CompletionService.
+     * The model continues plain text: CompletionService.
      *
      * @generated from enum value: MODEL_TASK_COMPLETE = 1;
      */
     ModelTask[ModelTask["COMPLETE"] = 1] = "COMPLETE";
     /**
-     * Chats: ChatService. The model has a chat template.
+     * The model answers chats: ChatService. It has a chat template.
      *
      * @generated from enum value: MODEL_TASK_CHAT = 2;
      */
     ModelTask[ModelTask["CHAT"] = 2] = "CHAT";
     /**
-     * Vectors: EmbeddingService.
+     * The model computes embedding vectors: EmbeddingService.
      *
      * @generated from enum value: MODEL_TASK_EMBED = 3;
      */
     ModelTask[ModelTask["EMBED"] = 3] = "EMBED";
     /**
-     * Tensors: InferService. Every model that is ready has this task.
+     * The model accepts tensors: InferService. Every model that is ready has this
+     * task.
      *
      * @generated from enum value: MODEL_TASK_INFER = 4;
      */

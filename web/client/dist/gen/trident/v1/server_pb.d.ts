@@ -48,7 +48,7 @@ export declare const ServerServiceWatchResponseSchema: GenMessage<ServerServiceW
  */
 export type ServerStatus = Message<"trident.v1.ServerStatus"> & {
     /**
-     * When this status was read.
+     * Time at which this status was read.
      *
      * @generated from field: google.protobuf.Timestamp time = 1;
      */
@@ -60,7 +60,7 @@ export type ServerStatus = Message<"trident.v1.ServerStatus"> & {
      */
     version: string;
     /**
-     * When the server started.
+     * Time at which the server started.
      *
      * @generated from field: google.protobuf.Timestamp started = 3;
      */
@@ -72,7 +72,7 @@ export type ServerStatus = Message<"trident.v1.ServerStatus"> & {
      */
     ready: boolean;
     /**
-     * Why the server is not ready. Empty if it is ready.
+     * Reason why the server is not ready. Empty if it is ready.
      *
      * @generated from field: string reason = 5;
      */
@@ -116,7 +116,7 @@ export type ModelLoad = Message<"trident.v1.ModelLoad"> & {
      */
     model: string;
     /**
-     * Its load.
+     * Load of the model.
      *
      * @generated from field: trident.v1.Load load = 2;
      */
@@ -134,14 +134,14 @@ export declare const ModelLoadSchema: GenMessage<ModelLoad>;
  */
 export type Load = Message<"trident.v1.Load"> & {
     /**
-     * Requests in flight, including the queued ones.
+     * Number of requests in flight, including the queued ones.
      *
      * @generated from field: uint32 in_flight = 1;
      */
     inFlight: number;
     /**
-     * Requests in flight without a response so far: they wait in this server's queue
-     * or in the engine's, or the model is reading their prompt.
+     * Number of requests in flight without a response so far. They wait in this
+     * server's queue or in the engine's, or the model is reading their prompt.
      *
      * @generated from field: uint32 queued = 2;
      */
@@ -167,28 +167,29 @@ export type Load = Message<"trident.v1.Load"> & {
      */
     interToken?: Quantiles | undefined;
     /**
-     * Requests since the server started, or since the model's first request. They
-     * include the requests in flight and the failed ones.
+     * Number of requests since the server started, or since the model's first request.
+     * It includes the requests in flight and the failed ones.
      *
      * @generated from field: uint64 requests = 6;
      */
     requests: bigint;
     /**
-     * Failed requests: refused, ended by an error, or cancelled by the client.
+     * Number of failed requests: refused, ended by an error, or cancelled by the
+     * client.
      *
      * @generated from field: uint64 failures = 7;
      */
     failures: bigint;
     /**
-     * Tokens of the prompts of generations and embeddings that have ended, over the
+     * Number of prompt tokens of generations and embeddings that have ended, over the
      * same time as requests.
      *
      * @generated from field: uint64 prompt_tokens = 8;
      */
     promptTokens: bigint;
     /**
-     * Generated tokens, including those of requests in flight, over the same time as
-     * requests.
+     * Number of generated tokens, including those of requests in flight, over the same
+     * time as requests.
      *
      * @generated from field: uint64 completion_tokens = 9;
      */
@@ -225,7 +226,7 @@ export type Quantiles = Message<"trident.v1.Quantiles"> & {
      */
     p99: number;
     /**
-     * Number of durations; if 0, the quantiles are 0.
+     * Number of measured durations. If it is 0, the quantiles are 0.
      *
      * @generated from field: uint64 count = 4;
      */
