@@ -284,9 +284,9 @@ func TestAccess(t *testing.T) {
 		{ofTensors, "sk-all", "echo", codes.OK, ""},
 		{ofText, "sk-some", "chat", codes.OK, ""},
 		{ofTensors, "sk-some", "echo", codes.OK, ""},
-		{ofText, "sk-some", "other", codes.NotFound, "does not exist or this key may not use it"},
-		{ofTensors, "sk-some", "stream", codes.NotFound, "does not exist or this key may not use it"},
-		{ofText, "sk-some", "alias-of-chat", codes.NotFound, "does not exist or this key may not use it"},
+		{ofText, "sk-some", "other", codes.NotFound, "does not exist or this API key may not use it"},
+		{ofTensors, "sk-some", "stream", codes.NotFound, "does not exist or this API key may not use it"},
+		{ofText, "sk-some", "alias-of-chat", codes.NotFound, "does not exist or this API key may not use it"},
 	} {
 		for _, way := range test.ways {
 			code, said := way.ask(t, test.key, test.model)

@@ -223,7 +223,7 @@ func TestOrder(t *testing.T) {
 		t.Fatalf("a request that breaks a rule: %s", a)
 	}
 	surfaces := map[string]bool{}
-	for key, text := range map[string]string{"sk-spent": "requests of this key come faster", "sk-full": "1 requests of this key are being served and 1 wait"} {
+	for key, text := range map[string]string{"sk-spent": "too many requests of this API key: the rate limit", "sk-full": "too many requests of this API key: 1 are in flight and 1 are queued"} {
 		began := cputime.Process(t)
 		for i := range all {
 			h := &all[i]

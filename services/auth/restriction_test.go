@@ -150,7 +150,7 @@ func TestOperatorRoutes(t *testing.T) {
 		want := ""
 		if route.Access == Operator {
 			operators++
-			want = "this key is for its models only, not for what is the whole server's"
+			want = "this API key is limited to its own models: it can't read or change anything that concerns the whole server"
 		}
 		if message := refusal(t, gate, route, "api-key", "one"); message != "" {
 			t.Errorf("%s for all models: %s", route.Name, message)

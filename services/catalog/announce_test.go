@@ -135,7 +135,7 @@ func TestStartIsLogged(t *testing.T) {
 		synctest.Wait()
 		var lines []string
 		for line := range strings.Lines(log.String()) {
-			if _, model, ok := strings.Cut(line, "msg=model "); ok {
+			if _, model, ok := strings.Cut(line, `msg="model state" `); ok {
 				lines = append(lines, strings.TrimSpace(model))
 			}
 		}

@@ -51,7 +51,7 @@ func TestClientsModels(t *testing.T) {
 	for name, way := range ways {
 		for _, model := range []string{"org/chat", "other", "gpt-4o", "vectors", "org/chat_lora_doll", "missing", ""} {
 			e := inference.AsError(way(model))
-			if e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != "the model `"+model+"` does not exist or this key may not use it" {
+			if e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != "the model `"+model+"` does not exist or this API key may not use it" {
 				t.Errorf("%s of %q: %v", name, model, e)
 			}
 		}
