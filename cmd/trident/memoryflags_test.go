@@ -23,7 +23,7 @@ func TestMemoryFlags(t *testing.T) {
 		t.Errorf("by the environment, with Triton in the process: %+v, %v", got.Memory, err)
 	}
 	for flag, message := range map[string]string{
-		"--memory-limit=100MiB": "--memory-limit: 100 MiB is too little for the server: give 128 MiB or more",
+		"--memory-limit=100MiB": "--memory-limit: 100 MiB is too small for the server: give 128 MiB or more",
 		"--memory-limit=0":      `"0" is no size: give bytes, or a number with a unit such as 2GiB`,
 		"--memory-limit=-1":     `"-1" is no size`,
 		"--memory-limit=2 gigs": `"2 gigs" is no size`,

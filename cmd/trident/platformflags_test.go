@@ -148,7 +148,7 @@ func TestSageMaker(t *testing.T) {
 		{"too large", "POST", "/invocations", `{"prompt": "` + strings.Repeat("x", 5000) + `"}`, nil, 413, `"type":"invalid_request_error"`},
 		{"compressed", "POST", "/invocations", `{}`, map[string]string{"Content-Encoding": "gzip"}, 415, "Content-Encoding"},
 		{"another method", "GET", "/invocations", "", nil, 405, "use POST"},
-		{"another path", "POST", "/v1/chat/completions", `{"messages": []}`, nil, 404, "this port serves /ping and /invocations"},
+		{"another path", "POST", "/v1/chat/completions", `{"messages": []}`, nil, 404, "this port serves only /ping and /invocations"},
 		{"a redirect, which is Vertex AI's", "POST", "/invocations", `{"prompt": "hi"}`, map[string]string{"X-Vertex-Ai-Triton-Redirect": "v2"}, 200, "text_completion"},
 	} {
 		t.Run(x.name, func(t *testing.T) { x.run(t, port) })
@@ -163,7 +163,7 @@ func TestSageMakerWithoutAName(t *testing.T) {
 	port := freePort(t)
 	engine := platformEngine()
 	runWith(t, settingsOf(t, platformSettings+"sagemaker-port: "+port+"\n"), engine)
-	nameless := exchange{"", "POST", "/invocations", `{"prompt": "hi"}`, nil, 400, "the request names no model, and there are 3"}
+	nameless := exchange{"", "POST", "/invocations", `{"prompt": "hi"}`, nil, 400, "the request names no model, and 3 models are ready"}
 	exchange{"", "POST", "/invocations", `{"model": "chat", "prompt": "hi"}`, nil, 200, "text_completion"}.run(t, port)
 	nameless.run(t, port)
 	engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "down"})
@@ -201,7 +201,7 @@ func TestVertexAI(t *testing.T) {
 		{"a negative length", "POST", predict, raw, typed(binaryType + "-1"), 400, "is not a number of bytes"},
 		{"a length beyond the body", "POST", predict, raw, typed(binaryType + "4000"), 400, `"error"`},
 		{"a length beyond all bounds", "POST", predict, raw, typed(binaryType + "99999999999"), 400, "is not a number of bytes"},
-		{"something before the type", "POST", predict, raw, typed("x/" + binaryType + "1"), 400, "must begin with"},
+		{"something before the type", "POST", predict, raw, typed("x/" + binaryType + "1"), 400, "must start with"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			header := x.run(t, port)

@@ -35,7 +35,7 @@ const Floor = 256 << 20
 // Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	if c.Limit != 0 && c.Limit < Least {
-		return configfield.Errorf("memory.Limit", "%s is too little for the server: give %s or more", text(c.Limit), text(Least))
+		return configfield.Errorf("memory.Limit", "%s is too small for the server: give %s or more", text(c.Limit), text(Least))
 	}
 	return nil
 }

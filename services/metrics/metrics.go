@@ -51,7 +51,7 @@ func Default() Config { return Config{Host: "0.0.0.0", Port: 8002, GatewayPrefix
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if c.Port < 0 || c.Port > 65535 {
-		return configfield.Errorf("metrics.Port", "%d is no port", c.Port)
+		return configfield.Errorf("metrics.Port", "%d is not a port: give a number from 0 to 65535", c.Port)
 	}
 	if c.Off && c.Own {
 		return configfield.Errorf("metrics.Port", "there are no metrics with %s", configfield.Field("metrics.Off"))

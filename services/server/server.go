@@ -61,7 +61,7 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.Port < 0 || c.Port > 65535:
-		return configfield.Errorf("server.Port", "%d is no port", c.Port)
+		return configfield.Errorf("server.Port", "%d is not a port: give a number from 0 to 65535", c.Port)
 	case c.MaxBody < 1:
 		return configfield.Errorf("server.MaxBody", "%d is not a positive number of bytes", c.MaxBody)
 	case c.ShutdownTimeout < 0:
