@@ -452,7 +452,7 @@ func TestAccessFlags(t *testing.T) {
 	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "")
 	for args, words := range map[string]string{
-		"--openai-restricted-api nonsense a SECRET":                                               `"nonsense" is none of the groups`,
+		"--openai-restricted-api nonsense a SECRET":                                               `"nonsense" is not one of the groups`,
 		"--openai-restricted-api=inference":                                                       "must be GROUP[,GROUP...] KEY VALUE",
 		"--openai-restricted-api inference a":                                                     "must be GROUP[,GROUP...] KEY VALUE",
 		"--openai-restricted-api inference a --strict":                                            "must be GROUP[,GROUP...] KEY VALUE",

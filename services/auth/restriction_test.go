@@ -91,8 +91,8 @@ func TestRestrictions(t *testing.T) {
 
 func TestBadRestrictions(t *testing.T) {
 	for _, test := range []struct{ groups, header, value, want string }{
-		{"inference,nonsense", "a", "SECRET", `"nonsense" is none of the groups inference, embedding, model-repository, metrics, health`},
-		{"", "a", "SECRET", `"" is none of the groups`},
+		{"inference,nonsense", "a", "SECRET", `"nonsense" is not one of the groups inference, embedding, model-repository, metrics, health`},
+		{"", "a", "SECRET", `"" is not one of the groups`},
 		{"inference", "", "SECRET", "header"},
 		{"inference", "a b", "SECRET", "header"},
 		{"inference", "a:", "SECRET", "header"},
