@@ -65,15 +65,15 @@ func (c Config) Validate() error {
 	case c.MaxBody < 1:
 		return configfield.Errorf("server.MaxBody", "%d is not a positive number of bytes", c.MaxBody)
 	case c.ShutdownTimeout < 0:
-		return configfield.Errorf("server.ShutdownTimeout", "%s is negative", c.ShutdownTimeout)
+		return configfield.Errorf("server.ShutdownTimeout", "%s is negative: give a duration of 0 or more", c.ShutdownTimeout)
 	}
 	switch {
 	case c.WriteTimeout <= 0:
-		return configfield.Errorf("server.WriteTimeout", "%s is not positive", c.WriteTimeout)
+		return configfield.Errorf("server.WriteTimeout", "%s is not a positive duration", c.WriteTimeout)
 	case c.MaxConnections < 0:
-		return configfield.Errorf("server.MaxConnections", "%d is negative", c.MaxConnections)
+		return configfield.Errorf("server.MaxConnections", "%d is negative: give 0 or more", c.MaxConnections)
 	case c.MaxConnectionsPerAddress < 0:
-		return configfield.Errorf("server.MaxConnectionsPerAddress", "%d is negative", c.MaxConnectionsPerAddress)
+		return configfield.Errorf("server.MaxConnectionsPerAddress", "%d is negative: give 0 or more", c.MaxConnectionsPerAddress)
 	}
 	if err := c.TLS.validate(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (s *Server) Start(context.Context) error {
 func (s *Server) warnIfOpen() {
 	if !s.listener.Loopback() && !s.gate.Keyed() && !s.certificates.WantsClients() {
 		name := s.cfg.Names.Of
-		s.log.Warn("the server is open: whoever reaches its port may use the models, as it asks for no API key and no client certificate",
+		s.log.Warn("the server is open: every client that can reach its port can use the models, because it requires no API key and no client certificate",
 			"closed_by", fmt.Sprintf("%s, %s, %s or %s=127.0.0.1", name("auth.APIKeysFile"), name("auth.APIKeys"), name("server.TLS.ClientCAFile"), name("server.Host")))
 	}
 }
