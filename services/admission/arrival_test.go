@@ -122,7 +122,7 @@ func TestReadingOfParties(t *testing.T) {
 	if err := errors.Join(take("a"), take("a"), take("b"), take("c")); err != nil {
 		t.Fatal(err)
 	}
-	wantOverloaded(t, take("d"), "4 requests are being read")
+	wantOverloaded(t, take("d"), "too many requests are being read: 4 of all clients")
 	all[0].Decoded()
 	wantOverloaded(t, take("a"), "too many requests are being read: 3 of all clients, 1 of them of this client")
 	if err := take("d"); err != nil {

@@ -93,7 +93,7 @@ func (r *Request) validateChoices() error {
 	n := max(r.N, 1)
 	switch choices := len(r.Prompts) * n; {
 	case choices > maxChoices:
-		return Invalid("prompt", "the prompts times n are %d choices, but at most %d are allowed", choices, maxChoices)
+		return Invalid("prompt", "the number of prompts times n is %d, but at most %d choices are allowed", choices, maxChoices)
 	case r.BestOf > 0 && r.BestOf < n:
 		return Invalid("best_of", "best_of must not be below n (%d), got %d", n, r.BestOf)
 	case r.BestOf > n && r.Stream:

@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 		{"as much as is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `"}`, 200, `{"count":524288,`},
 		{"more than is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `a"}`, 400, `"prompt has 524289 bytes, but Trident tokenizes at most 524288 bytes for this model: send less text, or split it into several requests","type":"invalid_request_error","param":"prompt","code":"context_length_exceeded"`},
 		{"a chat of more", tokenize, user(`"`+strings.Repeat("a", budget.TextBytes)+`"`, ""), 400, `messages has 524310 bytes, but Trident tokenizes at most 524288 bytes for this model`},
-		{"ids of a long text", detokenize, `{"model":"m","tokens":[` + strings.Repeat("256,", budget.TextBytes/2) + `97]}`, 400, "the text of tokens is longer than 2097152 bytes: send fewer token ids at a time"},
+		{"ids of a long text", detokenize, `{"model":"m","tokens":[` + strings.Repeat("256,", budget.TextBytes/2) + `97]}`, 400, "the text of the token ids in tokens is longer than 2097152 bytes: send fewer token ids in one request"},
 		{"ids without tokenizer", detokenize, `{"model":"blind","tokens":[1]}`, 400, "trident.tokenizer"},
 	}
 	for _, tt := range tests {
