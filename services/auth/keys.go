@@ -392,7 +392,7 @@ func (e *KeyEntry) client() (*inference.Client, error) {
 	}
 	l := e.Limits
 	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
-		return nil, errors.New("the limits must be 0 or more")
+		return nil, errors.New("the limits must be finite numbers of 0 or more")
 	}
 	return &inference.Client{
 		Name: e.Name, Models: e.Models,

@@ -72,7 +72,7 @@ func (r *Request) validateCounts() error {
 func (r *Request) validateTexts() error {
 	s := &r.Sampling
 	if len(s.Stop) > maxStopTexts {
-		return Invalid("stop", "stop takes at most %d stop sequences, got %d", maxStopTexts, len(s.Stop))
+		return Invalid("stop", "stop may have at most %d stop sequences, got %d", maxStopTexts, len(s.Stop))
 	}
 	for _, field := range []struct {
 		name  string
