@@ -218,7 +218,7 @@ func TestKeysReload(t *testing.T) {
 		t.Fatal("the change isn't seen")
 	}
 	servertest.Write(t, dir, "keys", []byte("six seven"))
-	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !strings.Contains(log.String(), "the old keys stay"); <-tick {
+	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !strings.Contains(log.String(), "the previous API keys stay in use"); <-tick {
 		if !lets("five") || time.Now().After(end) {
 			t.Fatalf("%s", log)
 		}

@@ -129,10 +129,10 @@ func TestBadImages(t *testing.T) {
 		index   int
 		message string
 	}{
-		{"no base64", []string{"data:image/png," + png}, 0, "in base64"},
-		{"no data", []string{"data:image/png;base64"}, 0, "in base64"},
+		{"no base64", []string{"data:image/png," + png}, 0, "with base64 data"},
+		{"no data", []string{"data:image/png;base64"}, 0, "with base64 data"},
 		{"nothing", []string{"data:image/png;base64,"}, 0, "is not a PNG, JPEG, GIF, WebP or BMP"},
-		{"a text", []string{"data:text/plain;base64," + encoded(png)}, 0, "another type than image/"},
+		{"a text", []string{"data:text/plain;base64," + encoded(png)}, 0, "media type isn't image/"},
 		{"a text that calls itself an image", []string{dataURI("<svg xmlns='http://www.w3.org/2000/svg'/>")}, 0, "is not a PNG"},
 		{"PostScript", []string{dataURI("%!PS-Adobe-3.0 EPSF-3.0\n")}, 0, "is not a PNG"},
 		{"no padding", []string{strings.TrimRight(dataURI(png[:25]), "=")}, 0, "multiple of 4"},
@@ -243,12 +243,12 @@ func TestFetchFails(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, message string
 	}{
-		{"not there", "/gone", "answers 404"},
+		{"not there", "/gone", "the HTTP status 404"},
 		{"no image", "/text", "is not a PNG"},
 		{"nothing", "/empty", "is not a PNG"},
 		{"too large, as it says", "/announced", "images.MaxBytes 1000"},
 		{"too large", "/endless", "images.MaxBytes 1000"},
-		{"cut", "/cut", "ends the answer early"},
+		{"cut", "/cut", "ends the response early"},
 		{"redirects in a circle", "/round", "redirects more than 3 times"},
 		{"a redirect to a file", "/file", "http: or https:"},
 		{"a redirect with a user", "/user", "without a user name"},
@@ -364,7 +364,7 @@ func TestFetchEnds(t *testing.T) {
 		t.Run("the fetch's time is over"+path, func(t *testing.T) {
 			s := newStuck(t)
 			_, err := read(t.Context(), reader(t, func(c *Config) { c.FetchTimeout = 50 * time.Millisecond }), s.url+path)
-			wantError(t, err, 0, inference.ReasonInvalidValue, "within 50ms (images.FetchTimeout)")
+			wantError(t, err, 0, inference.ReasonInvalidValue, "within the time limit of 50ms (images.FetchTimeout)")
 			s.awaitIdle(t)
 		})
 		t.Run("another image is bad"+path, func(t *testing.T) {

@@ -203,7 +203,7 @@ func TestNewCertificate(t *testing.T) {
 			}
 		})
 	}
-	for words, want := range map[string]int{"the old ones stay": 4, "names=\"[two-h2 localhost]\"": 1, "private key does not match": 2} {
+	for words, want := range map[string]int{"the previous ones stay in use": 4, "names=\"[two-h2 localhost]\"": 1, "private key does not match": 2} {
 		if n := strings.Count(s.log.String(), words); n != want {
 			t.Errorf("the log has %q %d times, want %d:\n%s", words, n, want, s.log)
 		}
