@@ -192,7 +192,7 @@ func TestVisionRefuses(t *testing.T) {
 	}{
 		{"a model without eyes", "blind", "x", []string{good}, field, "unsupported_parameter", "takes no images"},
 		{"more than the engine takes", "vllm", "x", []string{good, good, good, good}, "", "unsupported_parameter", "no more than 3 images"},
-		{"more than the input takes", "bls", "x", []string{good, good}, "[0].content[2]", "unsupported_parameter", "no more than 1 images"},
+		{"more than the input takes", "bls", "x", []string{good, good}, "[0].content[2]", "unsupported_parameter", "at most 1 images"},
 		{"an image that is cut", "vllm", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"one that bls can't read", "bls", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"one that llmapi can't read", "llmapi", "x", []string{cut}, field, "invalid_value", "can't read an image"},
