@@ -236,7 +236,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 					return err
 				}
 				answer, err := stream.Recv()
-				if text := answer.GetErrorMessage(); strings.Contains(text, "this key may not use it") {
+				if text := answer.GetErrorMessage(); strings.Contains(text, "this API key may not use it") {
 					return grpcstatus.Error(codes.NotFound, text) // error of one request, in the stream
 				}
 				return err
@@ -323,18 +323,18 @@ func TestAccessToLists(t *testing.T) {
 		{http.MethodPost, d.openai + "/trident.v1.ModelService/List", `{"all":true}`, 200, 200, []string{`"other"`, `"alias-of-chat"`, `"stream"`}, `"echo"`},
 		{http.MethodPost, d.rest + "/v2/repository/index", `{}`, 200, 200, []string{`"other"`, `"stream"`}, `"echo"`},
 		{http.MethodGet, d.rest + "/v2/models/stats", "", 501, 501, []string{`"stream"`}, ""}, // the engine of text models doesn't support it
-		{http.MethodGet, d.rest + "/v2/logging", "", 501, 403, nil, "this key is for its models only"},
-		{http.MethodGet, d.rest + "/v2/trace/setting", "", 501, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`, 0, 403, nil, "this key is for its models only"},
-		{http.MethodGet, d.rest + "/v2/cudasharedmemory/status", "", 0, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/repository/models/chat/load", `{"parameters":{"config":"{}"}}`, 0, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/repository/models/chat/unload", `{"parameters":{"unload_dependents":true}}`, 0, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/repository/models/other/load", `{}`, 0, 404, nil, "this key may not use it"},
-		{http.MethodPost, d.openai + "/v1/models/other/unload", "", 0, 404, nil, "this key may not use it"},
-		{http.MethodGet, d.openai + "/metrics", "", 0, 403, nil, "this key is for its models only"},
+		{http.MethodGet, d.rest + "/v2/logging", "", 501, 403, nil, "this API key is limited to its own models"},
+		{http.MethodGet, d.rest + "/v2/trace/setting", "", 501, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`, 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodGet, d.rest + "/v2/cudasharedmemory/status", "", 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/repository/models/chat/load", `{"parameters":{"config":"{}"}}`, 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/repository/models/chat/unload", `{"parameters":{"unload_dependents":true}}`, 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/repository/models/other/load", `{}`, 0, 404, nil, "this API key may not use it"},
+		{http.MethodPost, d.openai + "/v1/models/other/unload", "", 0, 404, nil, "this API key may not use it"},
+		{http.MethodGet, d.openai + "/metrics", "", 0, 403, nil, "this API key is limited to its own models"},
 	} {
 		status, body, _ := d.send(t, test.method, test.target, test.body, "api-key", "sk-all")
-		if test.all != 0 && status != test.all || strings.Contains(body, "this key") {
+		if test.all != 0 && status != test.all || strings.Contains(body, "this API key") {
 			t.Errorf("%s by who may all: %d %s", test.target, status, body)
 		}
 		for _, absent := range test.absent {
@@ -469,7 +469,7 @@ func TestAccessFlags(t *testing.T) {
 // TestEmptyKeys checks that an empty key in any setting is an error, and doesn't disable
 // authentication.
 func TestEmptyKeys(t *testing.T) {
-	const key, file = "--api-key: the key is empty", "--api-keys-file: the name of the file is empty"
+	const key, file = "--api-key: the API key is empty", "--api-keys-file: the name of the file is empty"
 	for _, test := range []struct {
 		variables, args []string
 		file, want      string

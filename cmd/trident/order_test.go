@@ -290,7 +290,7 @@ func TestOrderOfModels(t *testing.T) {
 		{path: "/v2/models/slow/infer", body: []byte(`{"inputs":7}`), api: auth.REST},
 	} {
 		h.listener, h.method, h.kind = "shared", http.MethodPost, "application/json"
-		if a, read := h.ask(target, "sk-some"); !h.refusedAs(a, "this key may not use it", http.StatusNotFound, codes.NotFound) || h.api == auth.REST && read > 0 {
+		if a, read := h.ask(target, "sk-some"); !h.refusedAs(a, "this API key may not use it", http.StatusNotFound, codes.NotFound) || h.api == auth.REST && read > 0 {
 			t.Errorf("%s: %s", &h, a)
 		}
 	}

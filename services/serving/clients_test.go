@@ -55,7 +55,7 @@ func TestClientsModels(t *testing.T) {
 				t.Errorf("%s of %q: %v", name, model, e)
 			}
 		}
-		if err := way("plain"); err != nil && strings.Contains(err.Error(), "this key") {
+		if err := way("plain"); err != nil && strings.Contains(err.Error(), "this API key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
