@@ -477,7 +477,7 @@ func TestEmptyKeys(t *testing.T) {
 		{args: []string{"--api-key", ""}, want: key},
 		{args: []string{"--api-key="}, want: key},
 		{args: []string{"--api-key=one", "--api-key="}, want: key},
-		{variables: []string{"TRIDENT_API_KEY="}, want: key + ": give one, or leave the setting out for a server that asks for no key (TRIDENT_API_KEY)"},
+		{variables: []string{"TRIDENT_API_KEY="}, want: key + ": give a key, or omit the setting to run the server without API keys (TRIDENT_API_KEY)"},
 		{variables: []string{"TRIDENT_API_KEY=\n"}, want: key},
 		{variables: []string{"TRIDENT_API_KEY=SECRET\n\nSECRET2"}, want: key},
 		{variables: []string{"OPENAI_TRTLLM_API_KEY="}, want: key},
