@@ -247,7 +247,7 @@ func (g *grammarParser) element(depth int) (repeats bool, _ error) {
 	case '(':
 		return g.group(depth)
 	case '.':
-		return false, g.refuse(Guidance, "the wildcard .")
+		return false, g.refuse(Guidance, "the wildcard . for any character")
 	}
 	name := ruleName.FindString(g.rest)
 	if name == "" {
