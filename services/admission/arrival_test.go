@@ -195,7 +195,7 @@ func TestWaitForSlotEnds(t *testing.T) {
 		wait(s.Admission().Arrive(ctx))
 		cancel()
 		if err := <-failed; inference.AsError(err).Code != inference.CodeCanceled {
-			t.Error("a client that has gone:", err)
+			t.Error("a client that has disconnected:", err)
 		}
 		gone := s.Admission().Arrive(of(t, "b"))
 		wait(gone)

@@ -320,7 +320,7 @@ func TestRates(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 100}))
 		ctx := of(t, "a", inference.Limits{Rate: 0.5, Burst: 2})
 		if _, ok := c.service.Admission().Rate(t.Context()); !ok {
-			t.Error("the server's rate isn't told")
+			t.Error("the server's rate isn't reported")
 		}
 		c.ask(ctx, "1")
 		if left, _ := c.service.Admission().Rate(ctx); left != (admission.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {

@@ -119,7 +119,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("plain is %+v", client)
 	}
 	if young, two := gate.keys.keyring.Load().clients["young"], gate.keys.keyring.Load().clients["two"]; young.May("a") || !two.May("a") {
-		t.Errorf("an empty list is none, no list all: %+v, %+v", young, two)
+		t.Errorf("an empty list must allow no model, a missing list all: %+v, %+v", young, two)
 	}
 	for _, secret := range []string{"of-plain", "hashed", "by-flag", hash} {
 		if strings.Contains(log.String(), secret) {

@@ -90,7 +90,7 @@ type Config struct {
 	// LoRASeparator separates a model's name from that of a LoRA adapter. If it is empty, names of
 	// adapters are disabled.
 	LoRASeparator string
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 

@@ -141,7 +141,7 @@ func New(cfg Config, common server.Common, routes []server.Route, models *catalo
 		err = errors.Join(err, add(NameVertexAI, "cloud.VertexAI.Port", v.Port, &handler{
 			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, setting: common.Config.Names.Of("cloud.VertexAI.Model"),
 			redirect: "X-Vertex-Ai-Triton-Redirect",
-			binary: "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
+			binary:   "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
 		}))
 	}
 	return e, err

@@ -116,7 +116,7 @@ func wantError(t *testing.T, err error, index int, reason, message string) {
 	}
 	for _, secret := range []string{"127.0.0.1", "secret", "dial", "lookup", "0x"} {
 		if strings.Contains(e.Error(), secret) {
-			t.Errorf("the error tells %s: %s", secret, e.Error())
+			t.Errorf("the error contains %s: %s", secret, e.Error())
 		}
 	}
 }

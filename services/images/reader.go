@@ -34,7 +34,7 @@ type Config struct {
 	// Permit reports whether a connection to an address is allowed. If nil, only public
 	// addresses are. It is for tests, whose servers are on this machine.
 	Permit func(netip.Addr) bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 

@@ -21,7 +21,7 @@ type Config struct {
 	Limit int64
 	// InProcess reports whether Triton runs in-process. Its models then use memory of the same limit.
 	InProcess bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 

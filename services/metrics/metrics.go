@@ -41,7 +41,7 @@ type Config struct {
 	GatewayPrefix string
 	// Version is the version of the program.
 	Version string
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -168,7 +168,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type errorLog struct{ log *slog.Logger }
 
 // Println implements [promhttp.Logger].
-func (l errorLog) Println(v ...any) { l.log.Error("writing the metrics failed", "error", fmt.Sprint(v...)) }
+func (l errorLog) Println(v ...any) {
+	l.log.Error("writing the metrics failed", "error", fmt.Sprint(v...))
+}
 
 func (p *Page) gather(ctx context.Context, open bool) ([]*dto.MetricFamily, error) {
 	answers := ask(ctx, p.sources)

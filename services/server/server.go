@@ -47,7 +47,7 @@ type Config struct {
 	ProfileAddress string
 	// Playground enables the page at /.
 	Playground bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 

@@ -244,7 +244,7 @@ func TestCertificatesExpire(t *testing.T) {
 		}
 	}
 	if strings.Contains(s.log.String(), "the TLS certificate has expired: replace it") {
-		t.Errorf("it is told before the files are read again: %s", s.log)
+		t.Errorf("the log has the expiry before the files are read again: %s", s.log)
 	}
 	renewed := authority.Issue(t, "two") // valid for an hour from now, which is in the past by the server's clock
 	servertest.Write(t, s.dir, "key", renewed.Key)

@@ -75,6 +75,6 @@ func TestClientsModels(t *testing.T) {
 		told = append(told, known.Name(card)+"="+strings.Join(known.Names(card), ","))
 	}
 	if got := strings.Join(told, " "); !strings.Contains(got, "gpt-4o_lora_doll=gpt-4o_lora_doll,org/small") || strings.Contains(got, "other") || strings.Contains(got, "vectors") || !strings.Contains(got, "secret=") {
-		t.Errorf("told are %s", got)
+		t.Errorf("the client receives %s", got)
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 	// MaxCallBytes limits the tool calls of one answer, in bytes. 0 means
 	// [inference.DefaultMaxParseBytes].
 	MaxCallBytes int
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
