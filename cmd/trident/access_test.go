@@ -236,7 +236,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 					return err
 				}
 				answer, err := stream.Recv()
-				if text := answer.GetErrorMessage(); strings.Contains(text, "this key may not use it") {
+				if text := answer.GetErrorMessage(); strings.Contains(text, "this API key may not use it") {
 					return grpcstatus.Error(codes.NotFound, text) // error of one request, in the stream
 				}
 				return err
@@ -284,9 +284,9 @@ func TestAccess(t *testing.T) {
 		{ofTensors, "sk-all", "echo", codes.OK, ""},
 		{ofText, "sk-some", "chat", codes.OK, ""},
 		{ofTensors, "sk-some", "echo", codes.OK, ""},
-		{ofText, "sk-some", "other", codes.NotFound, "does not exist or this key may not use it"},
-		{ofTensors, "sk-some", "stream", codes.NotFound, "does not exist or this key may not use it"},
-		{ofText, "sk-some", "alias-of-chat", codes.NotFound, "does not exist or this key may not use it"},
+		{ofText, "sk-some", "other", codes.NotFound, "does not exist or this API key may not use it"},
+		{ofTensors, "sk-some", "stream", codes.NotFound, "does not exist or this API key may not use it"},
+		{ofText, "sk-some", "alias-of-chat", codes.NotFound, "does not exist or this API key may not use it"},
 	} {
 		for _, way := range test.ways {
 			code, said := way.ask(t, test.key, test.model)
@@ -323,18 +323,18 @@ func TestAccessToLists(t *testing.T) {
 		{http.MethodPost, d.openai + "/trident.v1.ModelService/List", `{"all":true}`, 200, 200, []string{`"other"`, `"alias-of-chat"`, `"stream"`}, `"echo"`},
 		{http.MethodPost, d.rest + "/v2/repository/index", `{}`, 200, 200, []string{`"other"`, `"stream"`}, `"echo"`},
 		{http.MethodGet, d.rest + "/v2/models/stats", "", 501, 501, []string{`"stream"`}, ""}, // the engine of text models doesn't support it
-		{http.MethodGet, d.rest + "/v2/logging", "", 501, 403, nil, "this key is for its models only"},
-		{http.MethodGet, d.rest + "/v2/trace/setting", "", 501, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`, 0, 403, nil, "this key is for its models only"},
-		{http.MethodGet, d.rest + "/v2/cudasharedmemory/status", "", 0, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/repository/models/chat/load", `{"parameters":{"config":"{}"}}`, 0, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/repository/models/chat/unload", `{"parameters":{"unload_dependents":true}}`, 0, 403, nil, "this key is for its models only"},
-		{http.MethodPost, d.rest + "/v2/repository/models/other/load", `{}`, 0, 404, nil, "this key may not use it"},
-		{http.MethodPost, d.openai + "/v1/models/other/unload", "", 0, 404, nil, "this key may not use it"},
-		{http.MethodGet, d.openai + "/metrics", "", 0, 403, nil, "this key is for its models only"},
+		{http.MethodGet, d.rest + "/v2/logging", "", 501, 403, nil, "this API key is limited to its own models"},
+		{http.MethodGet, d.rest + "/v2/trace/setting", "", 501, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/systemsharedmemory/region/r/register", `{"key":"/k","byte_size":4}`, 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodGet, d.rest + "/v2/cudasharedmemory/status", "", 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/repository/models/chat/load", `{"parameters":{"config":"{}"}}`, 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/repository/models/chat/unload", `{"parameters":{"unload_dependents":true}}`, 0, 403, nil, "this API key is limited to its own models"},
+		{http.MethodPost, d.rest + "/v2/repository/models/other/load", `{}`, 0, 404, nil, "this API key may not use it"},
+		{http.MethodPost, d.openai + "/v1/models/other/unload", "", 0, 404, nil, "this API key may not use it"},
+		{http.MethodGet, d.openai + "/metrics", "", 0, 403, nil, "this API key is limited to its own models"},
 	} {
 		status, body, _ := d.send(t, test.method, test.target, test.body, "api-key", "sk-all")
-		if test.all != 0 && status != test.all || strings.Contains(body, "this key") {
+		if test.all != 0 && status != test.all || strings.Contains(body, "this API key") {
 			t.Errorf("%s with a key for all models: %d %s", test.target, status, body)
 		}
 		for _, absent := range test.absent {
@@ -452,7 +452,7 @@ func TestAccessFlags(t *testing.T) {
 	}
 	t.Setenv("TRIDENT_OPENAI_RESTRICTED_API", "")
 	for args, words := range map[string]string{
-		"--openai-restricted-api nonsense a SECRET":                                               `"nonsense" is none of the groups`,
+		"--openai-restricted-api nonsense a SECRET":                                               `"nonsense" is not one of the groups`,
 		"--openai-restricted-api=inference":                                                       "must be GROUP[,GROUP...] KEY VALUE",
 		"--openai-restricted-api inference a":                                                     "must be GROUP[,GROUP...] KEY VALUE",
 		"--openai-restricted-api inference a --strict":                                            "must be GROUP[,GROUP...] KEY VALUE",
@@ -469,7 +469,7 @@ func TestAccessFlags(t *testing.T) {
 // TestEmptyKeys checks that an empty key in any setting is an error, and doesn't disable
 // authentication.
 func TestEmptyKeys(t *testing.T) {
-	const key, file = "--api-key: the key is empty", "--api-keys-file: the file name is empty"
+	const key, file = "--api-key: the API key is empty", "--api-keys-file: the file name is empty"
 	for _, test := range []struct {
 		variables, args []string
 		file, want      string
@@ -477,7 +477,7 @@ func TestEmptyKeys(t *testing.T) {
 		{args: []string{"--api-key", ""}, want: key},
 		{args: []string{"--api-key="}, want: key},
 		{args: []string{"--api-key=one", "--api-key="}, want: key},
-		{variables: []string{"TRIDENT_API_KEY="}, want: key + ": give one, or leave the setting out for a server that asks for no key (TRIDENT_API_KEY)"},
+		{variables: []string{"TRIDENT_API_KEY="}, want: key + ": give a key, or omit the setting to run the server without API keys (TRIDENT_API_KEY)"},
 		{variables: []string{"TRIDENT_API_KEY=\n"}, want: key},
 		{variables: []string{"TRIDENT_API_KEY=SECRET\n\nSECRET2"}, want: key},
 		{variables: []string{"OPENAI_TRTLLM_API_KEY="}, want: key},

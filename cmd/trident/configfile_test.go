@@ -192,7 +192,7 @@ func TestWhence(t *testing.T) {
 	path := settingsOf(t, "\nopenai-port: 70000\n")
 	t.Setenv("TRIDENT_MAX_IN_FLIGHT", "-1")
 	_, err := readLine(t, "--config="+path, "--image-max-count=-1").config()
-	if err == nil || !strings.Contains(err.Error(), "--openai-port: 70000 is no port") || !strings.HasSuffix(err.Error(), "("+path+":2, TRIDENT_MAX_IN_FLIGHT)") &&
+	if err == nil || !strings.Contains(err.Error(), "--openai-port: 70000 is not a port") || !strings.HasSuffix(err.Error(), "("+path+":2, TRIDENT_MAX_IN_FLIGHT)") &&
 		!strings.HasSuffix(err.Error(), "(TRIDENT_MAX_IN_FLIGHT, "+path+":2)") {
 		t.Errorf("got %v", err)
 	}

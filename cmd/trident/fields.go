@@ -27,6 +27,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"auth.Restricted":                  "openai-restricted-api",
 		"cloud.SageMaker.Port":             "sagemaker-port",
 		"cloud.VertexAI.Enabled":           "allow-vertex-ai",
+		"cloud.VertexAI.Model":             "vertex-ai-default-model",
 		"cloud.VertexAI.Port":              "vertex-ai-port",
 		"contracts.First":                  "backend",
 		"images.AllowURLs":                 "allow-image-urls",

@@ -66,7 +66,7 @@ func TestKeysOfTheFile(t *testing.T) {
 		log.Await(t, refused, i+1)
 		want("after a file that can't be used", map[string]int{"": 401, "SECRET-8": 200})
 	}
-	if !strings.Contains(log.String(), "keys: the last ones are gone") {
+	if !strings.Contains(log.String(), "keys: refusing to reload: no API keys remain") {
 		t.Errorf("the log has no reason why the last keys stay:\n%s", log)
 	}
 	if strings.Contains(log.String(), "SECRET") {
@@ -84,7 +84,7 @@ func TestBadKeysOfTheFile(t *testing.T) {
 		"keys: {SECRET: 1}":           ":1: keys: must be a list of clients",
 		"keys:\n  - SECRET":           ":2: keys: entry 1: must be a mapping with the keys name, key, models, expires, limits",
 		"keys:\n  - SECRET: 1":        ":2: keys: entry 1: unknown key: the keys are name, key",
-		"keys:\n  - name: a":          ":2: keys: entry 1: it has no key",
+		"keys:\n  - name: a":          ":2: keys: entry 1: the field key is missing",
 		"keys:\n  - key:":             ":2: keys: entry 1: key: must be a string or a list of strings",
 		"keys:\n  - key: {SECRET: 1}": ":2: keys: entry 1: key: must be a string or a list of strings",
 		"keys:\n  - key: SECRET\n    key: SECRET":                          `:3: keys: entry 1: duplicate key "key"`,
@@ -95,12 +95,12 @@ func TestBadKeysOfTheFile(t *testing.T) {
 		"keys:\n  - key: SECRET\n    limits:\n      rates: 1":              ":4: keys: entry 1: limits: unknown key: the keys are in_flight, queued, rate, burst",
 		"keys:\n  - {key: SECRET, limits: 1}":                              ":2: keys: entry 1: limits: must be a mapping with the keys in_flight",
 		"keys:\n  - {key: SECRET, limits: {in_flight: 1.5}}":               ":2: keys: entry 1: limits: in_flight: must be a whole number",
-		"keys:\n  - {key: SECRET, limits: {rate: -1}}":                     ":2: keys: entry 1: its limits must not be negative",
-		"keys:\n  - key: SECRET with spaces":                               ":2: keys: entry 1: a key must be",
+		"keys:\n  - {key: SECRET, limits: {rate: -1}}":                     ":2: keys: entry 1: the limits must be finite numbers of 0 or more",
+		"keys:\n  - key: SECRET with spaces":                               ":2: keys: entry 1: a key must have",
 		"keys:\n  - key: sha256:SECRET":                                    ":2: keys: entry 1: sha256: must be followed by",
-		"keys:\n  - {name: a, key: SECRET}\n  - {name: b, key: SECRET}":    ":3: keys: entry 2: b has a key that a has, too",
-		"keys:\n  - {name: a, key: SECRET-1}\n  - {name: a, key: SECRET2}": `:3: keys: entry 2: the name "a" is there twice`,
-		"keys:\n  - key: '***'":                                            ":2: keys: entry 1: *** stands for a key that was printed",
+		"keys:\n  - {name: a, key: SECRET}\n  - {name: b, key: SECRET}":    ":3: keys: entry 2: the clients b and a have the same key",
+		"keys:\n  - {name: a, key: SECRET-1}\n  - {name: a, key: SECRET2}": `:3: keys: entry 2: two entries have the name "a"`,
+		"keys:\n  - key: '***'":                                            ":2: keys: entry 1: *** is only the placeholder of a key",
 		"keys:\n  - key: *SECRET":                                          "put a string with the prefix * in quotes",
 		"keys:\n  - <<: {key: SECRET}":                                     ":2: keys: entry 1: unknown key",
 	} {
@@ -133,7 +133,7 @@ func TestKeysArePrivate(t *testing.T) {
 				t.Errorf("no %q in\n%s", want, &out)
 			}
 		}
-		if _, _, err := read([]string{"--config=" + settingsOf(t, out.String())}); err == nil || !strings.Contains(message(err), auth.HiddenKey+" stands for a key that was printed") {
+		if _, _, err := read([]string{"--config=" + settingsOf(t, out.String())}); err == nil || !strings.Contains(message(err), auth.HiddenKey+" is only the placeholder of a key") {
 			t.Errorf("printed settings are accepted as keys: %v", err)
 		}
 	}

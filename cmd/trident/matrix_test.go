@@ -427,7 +427,7 @@ func TestMatrixOfGroups(t *testing.T) {
 // APIs isn't known at that point.
 func (a matrixAnswer) ofPlatform() bool {
 	return a.status == http.StatusBadRequest && strings.Contains(a.body, "names a path that isn't served") ||
-		a.status == http.StatusForbidden && strings.Contains(a.body, "a redirect can't change the server")
+		a.status == http.StatusForbidden && strings.Contains(a.body, "names an operation that changes the server")
 }
 
 // TestMatrixOfHosts calls a loopback server without keys with another host name. It must

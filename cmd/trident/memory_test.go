@@ -27,7 +27,7 @@ func TestShortMemory(t *testing.T) {
 	d := deploy(t, textModels(), "--memory-limit=128MiB")
 	ballast := make([]byte, 128<<20)
 	runtime.GC()
-	const message = "this server is short of memory: try again"
+	const message = "this server is low on memory: try again later"
 	for _, target := range []string{
 		d.openai + "/v1/chat/completions", d.openai + "/v1/completions", d.openai + "/v1/embeddings", d.openai + "/v1/responses", d.openai + "/v1/tokenize",
 		d.openai + "/trident.v1.ChatService/Chat", d.openai + "/trident.v1.EmbeddingService/Embed", d.openai + "/trident.v1.InferService/Infer",

@@ -23,7 +23,7 @@ func TestMemoryFlags(t *testing.T) {
 		t.Errorf("by the environment, with Triton in the process: %+v, %v", got.Memory, err)
 	}
 	for flag, message := range map[string]string{
-		"--memory-limit=100MiB": "--memory-limit: 100 MiB is too little for the server: give 128 MiB or more",
+		"--memory-limit=100MiB": "--memory-limit: 100 MiB is too small for the server: give 128 MiB or more",
 		"--memory-limit=0":      `"0" isn't a size: write a number of bytes, or a number with a unit such as 2GiB`,
 		"--memory-limit=-1":     `"-1" isn't a size`,
 		"--memory-limit=2 gigs": `"2 gigs" isn't a size`,

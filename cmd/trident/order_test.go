@@ -223,7 +223,7 @@ func TestOrder(t *testing.T) {
 		t.Fatalf("a request that breaks a rule: %s", a)
 	}
 	surfaces := map[string]bool{}
-	for key, text := range map[string]string{"sk-spent": "requests of this key come faster", "sk-full": "1 requests of this key are being served and 1 wait"} {
+	for key, text := range map[string]string{"sk-spent": "too many requests of this API key: the rate limit", "sk-full": "too many requests of this API key: 1 are in flight and 1 are queued"} {
 		began := cputime.Process(t)
 		for i := range all {
 			h := &all[i]
@@ -290,7 +290,7 @@ func TestOrderOfModels(t *testing.T) {
 		{path: "/v2/models/slow/infer", body: []byte(`{"inputs":7}`), api: auth.REST},
 	} {
 		h.listener, h.method, h.kind = "shared", http.MethodPost, "application/json"
-		if a, read := h.ask(target, "sk-some"); !h.refusedAs(a, "this key may not use it", http.StatusNotFound, codes.NotFound) || h.api == auth.REST && read > 0 {
+		if a, read := h.ask(target, "sk-some"); !h.refusedAs(a, "this API key may not use it", http.StatusNotFound, codes.NotFound) || h.api == auth.REST && read > 0 {
 			t.Errorf("%s: %s", &h, a)
 		}
 	}

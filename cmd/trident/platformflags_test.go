@@ -144,11 +144,11 @@ func TestSageMaker(t *testing.T) {
 		{"KServe's stream", "POST", "/invocations", `{"text_input": "hi", "stream": true}`, nil, 200, `data: {`},
 		{"no JSON", "POST", "/invocations", `hello`, nil, 400, `"type":"invalid_request_error"`},
 		{"a list", "POST", "/invocations", `[1]`, nil, 400, `"type":"invalid_request_error"`},
-		{"nothing that is known", "POST", "/invocations", `{"instances": []}`, nil, 400, "the body has none of messages"},
+		{"nothing that is known", "POST", "/invocations", `{"instances": []}`, nil, 400, "the body must have one of the fields messages"},
 		{"too large", "POST", "/invocations", `{"prompt": "` + strings.Repeat("x", 5000) + `"}`, nil, 413, `"type":"invalid_request_error"`},
 		{"compressed", "POST", "/invocations", `{}`, map[string]string{"Content-Encoding": "gzip"}, 415, "Content-Encoding"},
 		{"another method", "GET", "/invocations", "", nil, 405, "use POST"},
-		{"another path", "POST", "/v1/chat/completions", `{"messages": []}`, nil, 404, "this port serves /ping and /invocations"},
+		{"another path", "POST", "/v1/chat/completions", `{"messages": []}`, nil, 404, "this port serves only /ping and /invocations"},
 		{"a redirect, which is Vertex AI's", "POST", "/invocations", `{"prompt": "hi"}`, map[string]string{"X-Vertex-Ai-Triton-Redirect": "v2"}, 200, "text_completion"},
 	} {
 		t.Run(x.name, func(t *testing.T) { x.run(t, port) })
@@ -163,7 +163,7 @@ func TestSageMakerWithoutAName(t *testing.T) {
 	port := freePort(t)
 	engine := platformEngine()
 	runWith(t, settingsOf(t, platformSettings+"sagemaker-port: "+port+"\n"), engine)
-	nameless := exchange{"", "POST", "/invocations", `{"prompt": "hi"}`, nil, 400, "the request names no model, and there are 3"}
+	nameless := exchange{"", "POST", "/invocations", `{"prompt": "hi"}`, nil, 400, "the request names no model, and 3 models are ready"}
 	exchange{"", "POST", "/invocations", `{"model": "chat", "prompt": "hi"}`, nil, 200, "text_completion"}.run(t, port)
 	nameless.run(t, port)
 	engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "down"})
@@ -191,8 +191,8 @@ func TestVertexAI(t *testing.T) {
 		{"a chat by its path", "POST", predict, `{"model": "chat", "messages": [{"role": "user", "content": "hi"}]}`, to("v1/chat/completions"), 200, `"content":"so be it"`},
 		{"whether it is live", "POST", predict, sum, to("v2/health/live"), 200, ""},
 		{"the list", "POST", predict, "", to("v1/models"), 200, `"id":"chat"`},
-		{"a load", "POST", predict, "", to("v2/repository/models/plain/load"), 403, "can't change"},
-		{"shared memory", "POST", predict, "", to("v2/systemsharedmemory/region/a/register"), 403, "can't change"},
+		{"a load", "POST", predict, "", to("v2/repository/models/plain/load"), 403, "that changes the server"},
+		{"shared memory", "POST", predict, "", to("v2/systemsharedmemory/region/a/register"), 403, "that changes the server"},
 		{"a load by OpenAI's path, which names a model when it is read", "POST", predict, "", to("v1/models/plain/load"), 404, "model_not_found"},
 		{"a way around", "POST", predict, "", to("v2/models/../repository/models/plain/load"), 400, "isn't served"},
 		{"an escaped way around", "POST", predict, "", to("v2/models/..%2f..%2fv1/infer"), 404, ""},
@@ -201,7 +201,7 @@ func TestVertexAI(t *testing.T) {
 		{"a negative length", "POST", predict, raw, typed(binaryType + "-1"), 400, "is not a number of bytes"},
 		{"a length beyond the body", "POST", predict, raw, typed(binaryType + "4000"), 400, `"error"`},
 		{"a length beyond all bounds", "POST", predict, raw, typed(binaryType + "99999999999"), 400, "is not a number of bytes"},
-		{"something before the type", "POST", predict, raw, typed("x/" + binaryType + "1"), 400, "must begin with"},
+		{"something before the type", "POST", predict, raw, typed("x/" + binaryType + "1"), 400, "must start with"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			header := x.run(t, port)
@@ -242,16 +242,16 @@ openai-restricted-api: ["inference infer-key one", "model-repository admin-key t
 		{"no header", "POST", predict, chat, all(), 401, "expecting header 'infer-key'"},
 		{"another group's header", "POST", predict, chat, all("admin-key", "two"), 401, "expecting header 'infer-key'"},
 		{"both", "POST", predict, chat, all("infer-key", "one"), 200, `"content":"so be it"`},
-		{"another client's model", "POST", predict, chat, some("infer-key", "one"), 404, "this key may not use it"},
-		{"another client's model by default", "POST", predict, `{"text_input": "hi"}`, some("infer-key", "one"), 404, "this key may not use it"},
+		{"another client's model", "POST", predict, chat, some("infer-key", "one"), 404, "this API key may not use it"},
+		{"another client's model by default", "POST", predict, `{"text_input": "hi"}`, some("infer-key", "one"), 404, "this API key may not use it"},
 		{"a chat by its path", "POST", predict, chat, all(to, "v1/chat/completions", "admin-key", "two"), 401, "expecting header 'infer-key'"},
 		{"the index", "POST", predict, "", all(to, "v2/repository/index", "infer-key", "one"), 401, "expecting header 'admin-key'"},
 		{"the index with its header", "POST", predict, "", all(to, "v2/repository/index", "admin-key", "two"), 200, `"name":"chat"`},
 		{"the index of some models", "POST", predict, "", some(to, "v2/repository/index", "admin-key", "two"), 200, `[{"name":"plain","version":"1","state":"READY"}]`},
 		{"metrics", "POST", predict, "", all(to, "metrics", "infer-key", "one"), 401, "expecting header 'metrics-key'"},
 		{"metrics with their header", "POST", predict, "", all(to, "metrics", "metrics-key", "three"), 200, "trident_"},
-		{"metrics for some models", "POST", predict, "", some(to, "metrics", "metrics-key", "three"), 403, "this key is for its models only"},
-		{"log settings for some models", "POST", predict, "", some(to, "v2/logging", "infer-key", "one"), 403, "this key is for its models only"},
+		{"metrics for some models", "POST", predict, "", some(to, "metrics", "metrics-key", "three"), 403, "this API key is limited to its own models"},
+		{"log settings for some models", "POST", predict, "", some(to, "v2/logging", "infer-key", "one"), 403, "this API key is limited to its own models"},
 		{"a path that isn't served", "POST", predict, "", all(to, "v2/nothing"), 400, "isn't served"},
 		{"another path of the port", "GET", "/v1/models", "", nil, 401, "an API key is needed"},
 		{"another path of the port with a key", "GET", "/v1/models", "", all("admin-key", "two"), 404, "this port serves"},

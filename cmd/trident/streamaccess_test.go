@@ -26,7 +26,7 @@ func TestAccessOnAStream(t *testing.T) {
 			for _, step := range []struct{ keys, want string }{
 				{"- {name: other, key: sk-other}", "Incorrect API key provided"},
 				{"- {name: some, key: sk-some, expires: 2001-01-01}", "this API key has expired"},
-				{"- {name: some, key: sk-some, models: [chat]}", "this key may not use it"},
+				{"- {name: some, key: sk-some, models: [chat]}", "this API key may not use it"},
 				{given, ""},
 			} {
 				servertest.Write(t, dir, "keys", []byte(step.keys))

@@ -254,10 +254,10 @@ var errLeft = &inference.Error{Code: inference.CodeCanceled, Message: "the reque
 func errBytes(of room) *inference.Error {
 	e := &inference.Error{
 		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
-		Message: "the bodies of the requests being served take as much memory as this server has for them: try again",
+		Message: "the bodies of the requests in flight use all memory that this server reserves for bodies: try again later",
 	}
 	if of == shareFull {
-		e.Message = "the bodies of this client's requests take as much memory as this server has for one client now: try again"
+		e.Message = "the bodies of this client's requests use all memory that one client may use for bodies now: try again later"
 	}
 	return e
 }
@@ -265,7 +265,7 @@ func errBytes(of room) *inference.Error {
 func errReading(all, own int) *inference.Error {
 	return &inference.Error{
 		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
-		Message: fmt.Sprintf("%d requests are being read, %d of them this client's, the most that this server takes: try again", all, own),
+		Message: fmt.Sprintf("too many requests are being read: %d of all clients, %d of them of this client: try again later", all, own),
 	}
 }
 

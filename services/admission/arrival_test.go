@@ -122,9 +122,9 @@ func TestReadingOfParties(t *testing.T) {
 	if err := errors.Join(take("a"), take("a"), take("b"), take("c")); err != nil {
 		t.Fatal(err)
 	}
-	wantOverloaded(t, take("d"), "4 requests are being read")
+	wantOverloaded(t, take("d"), "too many requests are being read: 4 of all clients")
 	all[0].Decoded()
-	wantOverloaded(t, take("a"), "3 requests are being read, 1 of them this client's")
+	wantOverloaded(t, take("a"), "too many requests are being read: 3 of all clients, 1 of them of this client")
 	if err := take("d"); err != nil {
 		t.Error("the request of a has been decoded:", err)
 	}
@@ -195,7 +195,7 @@ func TestWaitForSlotEnds(t *testing.T) {
 		wait(s.Admission().Arrive(ctx))
 		cancel()
 		if err := <-failed; inference.AsError(err).Code != inference.CodeCanceled {
-			t.Error("a client that has gone:", err)
+			t.Error("a client that has disconnected:", err)
 		}
 		gone := s.Admission().Arrive(of(t, "b"))
 		wait(gone)
@@ -355,7 +355,7 @@ func TestFullKeysArriveInVain(t *testing.T) {
 		c.ask(of(t, "a", limits), "two")
 		c.ask(of(t, "b"), "other")
 		err := c.service.Admission().Arrive(of(t, "a", limits)).Admit()
-		if e := inference.AsError(err); err == nil || e.Code != inference.CodeLimited || !strings.Contains(e.Message, "1 requests of this key are being served and 1 wait") {
+		if e := inference.AsError(err); err == nil || e.Code != inference.CodeLimited || !strings.Contains(e.Message, "too many requests of this API key: 1 are in flight and 1 are queued") {
 			t.Errorf("a key that is full: %v", err)
 		}
 		if left, _ := c.service.Admission().Rate(of(t, "a", limits)); left.Remaining != 1 {
@@ -363,7 +363,7 @@ func TestFullKeysArriveInVain(t *testing.T) {
 		}
 		c.ask(of(t, "b"), "third")
 		err = c.service.Admission().Arrive(of(t, "c")).Admit()
-		if e := inference.AsError(err); err == nil || e.Code != inference.CodeOverloaded || !strings.Contains(e.Message, "3 requests are being served") {
+		if e := inference.AsError(err); err == nil || e.Code != inference.CodeOverloaded || !strings.Contains(e.Message, "too many requests: 3 are in flight") {
 			t.Errorf("a server that is full: %v", err)
 		}
 		go c.service.Admission().Drain(t.Context())

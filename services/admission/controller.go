@@ -210,7 +210,7 @@ func (a *Controller) clientOf(ctx context.Context) *client {
 	}
 	c := a.clients[known.Name]
 	if c == nil {
-		c = &client{scope: scope{of: " of this key", own: true}}
+		c = &client{scope: scope{of: " of this API key", own: true}}
 		a.clients[known.Name] = c
 	}
 	c.set(known.Limits)

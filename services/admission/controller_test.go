@@ -210,16 +210,16 @@ func TestLimitsOfModelsAndKeys(t *testing.T) {
 		c.ask(of(t, "a", one), "a1")
 		c.ask(of(t, "a", one), "a2")
 		c.ask(of(t, "a", one), "a3")
-		wantRefused(t, c.error("a3"), inference.CodeLimited, "1 requests of this key are being served and 1 wait")
+		wantRefused(t, c.error("a3"), inference.CodeLimited, "too many requests of this API key: 1 are in flight and 1 are queued")
 		c.ask(t.Context(), "m 1")
 		if got := c.gate.begun(); !slices.Equal(got, []string{"slow 1", "a1", "m 1"}) {
 			t.Errorf("begun: %v", got)
 		}
 		c.ask(t.Context(), "m 2")
-		wantRefused(t, c.error("m 2"), inference.CodeOverloaded, "2 requests of this model are being served and 1 wait")
+		wantRefused(t, c.error("m 2"), inference.CodeOverloaded, "too many requests of this model: 2 are in flight and 1 are queued")
 		none := inference.Limits{InFlight: 1, Queued: inference.NoQueue}
 		c.ask(of(t, "b", none), "b1", toModel("slow"))
-		wantRefused(t, c.error("b1"), inference.CodeOverloaded, "1 requests of this model are being served and 2 wait")
+		wantRefused(t, c.error("b1"), inference.CodeOverloaded, "too many requests of this model: 1 are in flight and 2 are queued")
 		for range 6 {
 			c.gate.release()
 		}
@@ -250,12 +250,12 @@ func TestQueueIsShared(t *testing.T) {
 			c.ask(of(t, "a"), fmt.Sprintf("a%d", i))
 		}
 		c.ask(of(t, "a"), "a5")
-		wantRefused(t, c.error("a5"), inference.CodeOverloaded, "1 requests are being served and 4 wait")
+		wantRefused(t, c.error("a5"), inference.CodeOverloaded, "too many requests: 1 are in flight and 4 are queued")
 		c.ask(of(t, "b"), "b0")
-		wantRefused(t, c.error("a4"), inference.CodeOverloaded, "1 requests are being served and 4 wait")
+		wantRefused(t, c.error("a4"), inference.CodeOverloaded, "too many requests: 1 are in flight and 4 are queued")
 		c.ask(of(t, "b"), "b1")
 		c.ask(of(t, "b"), "b2")
-		wantRefused(t, c.error("b2"), inference.CodeOverloaded, "1 requests are being served and 4 wait")
+		wantRefused(t, c.error("b2"), inference.CodeOverloaded, "too many requests: 1 are in flight and 4 are queued")
 		if c.error("a3") == nil || c.error("a2") != nil || c.error("b0") != nil {
 			t.Errorf("refused: %v", c.failed)
 		}
@@ -320,7 +320,7 @@ func TestRates(t *testing.T) {
 		c := newCrowd(t, server(inference.Limits{Rate: 100}))
 		ctx := of(t, "a", inference.Limits{Rate: 0.5, Burst: 2})
 		if _, ok := c.service.Admission().Rate(t.Context()); !ok {
-			t.Error("the server's rate isn't told")
+			t.Error("the server's rate isn't reported")
 		}
 		c.ask(ctx, "1")
 		if left, _ := c.service.Admission().Rate(ctx); left != (admission.Rate{Limit: 2, Remaining: 1, Reset: 2 * time.Second}) {
@@ -329,7 +329,7 @@ func TestRates(t *testing.T) {
 		c.ask(ctx, "2")
 		c.ask(ctx, "3")
 		e := c.error("3")
-		wantRefused(t, e, inference.CodeLimited, "requests of this key come faster than 0.5 a second")
+		wantRefused(t, e, inference.CodeLimited, "too many requests of this API key: the rate limit is 0.5 requests per second")
 		if e != nil && e.RetryAfter != 2*time.Second {
 			t.Errorf("come again after %s", e.RetryAfter)
 		}
@@ -356,7 +356,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 		ctx := of(t, "a", inference.Limits{Rate: 1, Burst: 2})
 		c.ask(ctx, "1")
 		c.ask(ctx, "2")
-		wantRefused(t, c.error("2"), inference.CodeLimited, "requests come faster than 1 a second")
+		wantRefused(t, c.error("2"), inference.CodeLimited, "too many requests: the rate limit is 1 requests per second")
 		if err := c.service.Admission().SetBounds(admission.Bounds{}); err != nil {
 			t.Fatal(err)
 		}
@@ -387,7 +387,7 @@ func TestSetBounds(t *testing.T) {
 		}
 		set(server(inference.Limits{InFlight: 1, Queued: inference.NoQueue}))
 		c.ask(t.Context(), "refused")
-		wantRefused(t, c.error("refused"), inference.CodeOverloaded, "3 requests are being served and 2 wait")
+		wantRefused(t, c.error("refused"), inference.CodeOverloaded, "too many requests: 3 are in flight and 2 are queued")
 		set(admission.Bounds{Models: map[string]inference.Limits{"m": {InFlight: 1}}})
 		for range 5 {
 			c.gate.release()

@@ -21,13 +21,13 @@ func burst(l inference.Limits) int {
 func validate(l inference.Limits, of configfield.Field) error {
 	switch {
 	case l.InFlight < 0:
-		return configfield.Errorf(of+".InFlight", "%d is negative", l.InFlight)
+		return configfield.Errorf(of+".InFlight", "%d is negative: give 0 or more", l.InFlight)
 	case l.Queued < inference.NoQueue:
-		return configfield.Errorf(of+".Queued", "%d is negative", l.Queued)
+		return configfield.Errorf(of+".Queued", "%d is negative: give 0 or more", l.Queued)
 	case l.Rate < 0 || math.IsNaN(l.Rate) || math.IsInf(l.Rate, 0):
-		return configfield.Errorf(of+".Rate", "%v is no rate", l.Rate)
+		return configfield.Errorf(of+".Rate", "%v is not a rate: give a number of requests per second, 0 or more", l.Rate)
 	case l.Burst < 0:
-		return configfield.Errorf(of+".Burst", "%d is negative", l.Burst)
+		return configfield.Errorf(of+".Burst", "%d is negative: give 0 or more", l.Burst)
 	}
 	return nil
 }
@@ -58,13 +58,13 @@ func (b Bounds) Validate() error {
 	}
 	switch {
 	case b.BodyBytes < 0:
-		return configfield.Errorf("admission.BodyBytes", "%d is negative", b.BodyBytes)
+		return configfield.Errorf("admission.BodyBytes", "%d is negative: give 0 or more", b.BodyBytes)
 	case b.Reading < 0:
-		return configfield.Errorf("admission.Reading", "%d is negative", b.Reading)
+		return configfield.Errorf("admission.Reading", "%d is negative: give 0 or more", b.Reading)
 	case b.Decoding < 0:
-		return configfield.Errorf("admission.Decoding", "%d is negative", b.Decoding)
+		return configfield.Errorf("admission.Decoding", "%d is negative: give 0 or more", b.Decoding)
 	case b.RequestTimeout < 0:
-		return configfield.Errorf("admission.RequestTimeout", "%s is negative", b.RequestTimeout)
+		return configfield.Errorf("admission.RequestTimeout", "%s is negative: give a duration of 0 or more", b.RequestTimeout)
 	}
 	return validate(b.Server, "admission.Server")
 }
@@ -124,7 +124,7 @@ const fullRetry = time.Second
 func (s *scope) full() *inference.Error {
 	e := &inference.Error{
 		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
-		Message: fmt.Sprintf("%d requests%s are being served and %d wait, the most that this server takes: try again", s.inFlight, s.of, s.waiting),
+		Message: fmt.Sprintf("too many requests%s: %d are in flight and %d are queued, which is the limit: try again later", s.of, s.inFlight, s.waiting),
 	}
 	if s.own {
 		e.Code, e.Reason = inference.CodeLimited, inference.ReasonRateLimit
@@ -136,7 +136,7 @@ func (s *scope) full() *inference.Error {
 func (s *scope) fast(wait time.Duration) *inference.Error {
 	return &inference.Error{
 		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit, RetryAfter: wait,
-		Message: fmt.Sprintf("requests%s come faster than %v a second, the most that this server takes: try again", s.of, s.limits.Rate),
+		Message: fmt.Sprintf("too many requests%s: the rate limit is %v requests per second: try again later", s.of, s.limits.Rate),
 	}
 }
 

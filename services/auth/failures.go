@@ -69,12 +69,12 @@ func (f *failures) bound(address netip.Addr, failed error) error {
 	f.refused++
 	f.since++
 	if now.Sub(f.logged) >= failureLogPause {
-		f.log.Warn("authentication fails too often: further failures are answered with 429 and not logged one by one", "address", address, "failures", f.since)
+		f.log.Warn("an address fails authentication too often: further failures get 429 and aren't logged one by one", "address", address, "failures", f.since)
 		f.logged, f.since = now, 0
 	}
 	return &inference.Error{
 		Code: inference.CodeLimited, Reason: ReasonFailures, RetryAfter: failurePause,
-		Message: fmt.Sprintf("%s, and too many requests from this address have failed: send a valid key", inference.AsError(failed).Message),
+		Message: fmt.Sprintf("%s; too many requests from this address have failed authentication: send a valid key", inference.AsError(failed).Message),
 	}
 }
 

@@ -30,7 +30,7 @@ type Config struct {
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if slices.Contains(c.APIKeys, "") {
-		return configfield.Errorf("auth.APIKeys", "the key is empty: give one, or leave the setting out for a server that asks for no key")
+		return configfield.Errorf("auth.APIKeys", "the API key is empty: give a key, or omit the setting to run the server without API keys")
 	}
 	if _, err := newRestrictions(c.Restricted); err != nil {
 		return err

@@ -177,7 +177,7 @@ func (k *keys) look() {
 	next, seen, err := k.read(k.section)
 	k.seen = seen
 	if err != nil {
-		k.log.Error("the new file of keys can't be used: the old keys stay", "error", err)
+		k.log.Error("the changed key file can't be used: the previous API keys stay in use", "error", err)
 		return
 	}
 	k.take(next)
@@ -193,7 +193,7 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 		return nil, err
 	}
 	if len(next.clients) == 0 && k.wanted() {
-		return nil, errors.New("keys: the last ones are gone, and without any the server would be open to all: that needs a restart")
+		return nil, errors.New("keys: refusing to reload: no API keys remain, which would disable authentication: restart the server to do that")
 	}
 	return func() {
 		k.looking.Lock()
@@ -232,11 +232,11 @@ func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err err
 func (k *keys) take(next *keyring) {
 	for _, file := range []string{k.file, k.section.File} {
 		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
-			k.log.Warn("all users of this machine can read the file of keys", "file", file)
+			k.log.Warn("all users of this machine can read the key file: restrict its permissions", "file", file)
 		}
 	}
 	if before := k.keyring.Swap(next); len(next.clients) > 0 || len(before.clients) > 0 {
-		k.log.Info("API keys", "clients", len(next.clients))
+		k.log.Info("loaded the API keys", "clients", len(next.clients))
 	}
 }
 
@@ -279,14 +279,14 @@ func (o *oneOrMore) UnmarshalYAML(node *yaml.Node) error {
 func (r *keyring) read(file string, old *keyring) error {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return errors.New("it can't be read: " + causeOf(err))
+		return errors.New("the file can't be read: " + causeOf(err))
 	}
 	entries, err := entriesOf(content)
 	if err != nil {
 		return err
 	}
 	if len(entries) == 0 {
-		return errors.New("it has no keys")
+		return errors.New("the file has no keys")
 	}
 	for i, entry := range entries {
 		if err := r.add(entry, old); err != nil {
@@ -330,7 +330,7 @@ func entriesOf(content []byte) ([]KeyEntry, error) {
 		if lines := slices.Compact(yamlLine.FindAllString(err.Error(), -1)); lines != nil {
 			where = ": see " + strings.Join(lines, ", ")
 		}
-		return nil, fmt.Errorf("it is no list in YAML of entries with name, key, models, limits (in_flight, queued, rate, burst) and expires (a date)%s", where)
+		return nil, fmt.Errorf("the file is not a YAML list of entries with the fields name, key, models, limits (in_flight, queued, rate, burst) and expires (a date)%s", where)
 	}
 	return entries, nil
 }
@@ -349,7 +349,7 @@ func keyLines(content []byte) []string {
 // add validates and adds an entry. Its errors contain no key.
 func (r *keyring) add(entry KeyEntry, old *keyring) error {
 	if len(entry.Key) == 0 {
-		return errors.New("it has no key")
+		return errors.New("the field key is missing")
 	}
 	digests := make([][sha256.Size]byte, len(entry.Key))
 	for i, key := range entry.Key {
@@ -366,7 +366,7 @@ func (r *keyring) add(entry KeyEntry, old *keyring) error {
 		return err
 	}
 	if r.clients[client.Name] != nil {
-		return fmt.Errorf("the name %q is there twice: several keys of a client are a list in its entry", client.Name)
+		return fmt.Errorf("two entries have the name %q: to give one client several keys, list them in one entry", client.Name)
 	}
 	if old != nil && reflect.DeepEqual(old.clients[client.Name], client) {
 		client = old.clients[client.Name]
@@ -376,7 +376,7 @@ func (r *keyring) add(entry KeyEntry, old *keyring) error {
 		at := prefixOf(digest)
 		for _, other := range r.credentials[at] {
 			if other.digest == digest {
-				return fmt.Errorf("%s has a key that %s has, too", client.Name, other.client.Name)
+				return fmt.Errorf("the clients %s and %s have the same key: give each client its own key", client.Name, other.client.Name)
 			}
 		}
 		r.credentials[at] = append(r.credentials[at], credential{digest, client, entry.Expires})
@@ -388,11 +388,11 @@ func (r *keyring) add(entry KeyEntry, old *keyring) error {
 // allows none.
 func (e *KeyEntry) client() (*inference.Client, error) {
 	if len(e.Name) > 100 || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, errors.New("its name is no line of 100 bytes at most")
+		return nil, errors.New("the name must be one line of at most 100 bytes")
 	}
 	l := e.Limits
 	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
-		return nil, errors.New("its limits must not be negative")
+		return nil, errors.New("the limits must be finite numbers of 0 or more")
 	}
 	return &inference.Client{
 		Name: e.Name, Models: e.Models,
@@ -409,10 +409,10 @@ func digestOf(key string) (digest [sha256.Size]byte, err error) {
 		return digest, nil
 	}
 	if key == HiddenKey {
-		return digest, errors.New(HiddenKey + " stands for a key that was printed: write the key itself, or its hash")
+		return digest, errors.New(HiddenKey + " is only the placeholder of a key in printed settings: write the key itself, or its hash")
 	}
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return digest, fmt.Errorf("a key must be 1 to %d characters of ASCII without spaces", maxKey)
+		return digest, fmt.Errorf("a key must have 1 to %d ASCII characters, without spaces", maxKey)
 	}
 	return sha256.Sum256([]byte(key)), nil
 }

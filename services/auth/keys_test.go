@@ -119,7 +119,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("plain is %+v", client)
 	}
 	if young, two := gate.keys.keyring.Load().clients["young"], gate.keys.keyring.Load().clients["two"]; young.May("a") || !two.May("a") {
-		t.Errorf("an empty list is none, no list all: %+v, %+v", young, two)
+		t.Errorf("an empty list must allow no model, a missing list all: %+v, %+v", young, two)
 	}
 	for _, secret := range []string{"of-plain", "hashed", "by-flag", hash} {
 		if strings.Contains(log.String(), secret) {
@@ -142,28 +142,28 @@ func TestKeyLines(t *testing.T) {
 // TestBadKeys tests that errors name the place of an invalid entry and never show a key.
 func TestBadKeys(t *testing.T) {
 	for content, want := range map[string]string{
-		"":                             "it has no keys",
-		"# only this\n":                "it has no keys",
-		"- name: a":                    "entry 1: it has no key",
-		"- key: []":                    "entry 1: it has no key",
-		"- key: SECRET\n- key: SECRET": "is there twice",
-		"- {name: a, key: SECRET}\n- {name: b, key: SECRET}":  "entry 2: b has a key that a has, too",
-		"- {name: a, key: SECRET}\n- {name: a, key: SECRET2}": "entry 2: the name \"a\" is there twice",
+		"":                             "the file has no keys",
+		"# only this\n":                "the file has no keys",
+		"- name: a":                    "entry 1: the field key is missing",
+		"- key: []":                    "entry 1: the field key is missing",
+		"- key: SECRET\n- key: SECRET": "two entries have the name",
+		"- {name: a, key: SECRET}\n- {name: b, key: SECRET}":  "entry 2: the clients b and a have the same key",
+		"- {name: a, key: SECRET}\n- {name: a, key: SECRET2}": "entry 2: two entries have the name \"a\"",
 		"- {key: SECRET, nick: a}":                            "see line 1",
 		"- key: SECRET\n  models: {SECRET: a}":                "see line 2",
 		"- key: SECRET\n limits: 5":                           "see line",
-		"- key: SECRET\n  limits: {rate: -1}":                 "entry 1: its limits",
-		"- key: SECRET\n  limits: {rate: .inf}":               "entry 1: its limits",
-		"- key: SECRET\n  limits: {rate: .nan}":               "entry 1: its limits",
+		"- key: SECRET\n  limits: {rate: -1}":                 "entry 1: the limits",
+		"- key: SECRET\n  limits: {rate: .inf}":               "entry 1: the limits",
+		"- key: SECRET\n  limits: {rate: .nan}":               "entry 1: the limits",
 		"- key: SECRET\n  expires: SECRET":                    "and expires (a date)",
-		"- key: SECRET with spaces":                           "entry 1: a key must be",
-		"good\nSECRET with spaces":                            "entry 2: a key must be",
-		"SECRETé":                                             "entry 1: a key must be",
-		strings.Repeat("SECRET", 100):                         "entry 1: a key must be",
+		"- key: SECRET with spaces":                           "entry 1: a key must have",
+		"good\nSECRET with spaces":                            "entry 2: a key must have",
+		"SECRETé":                                             "entry 1: a key must have",
+		strings.Repeat("SECRET", 100):                         "entry 1: a key must have",
 		"sha256:SECRET":                                       "entry 1: sha256: must be followed by 64",
 		"sha256:" + strings.Repeat("a", 63):                   "entry 1: sha256: must be followed by 64",
 		"sha256:" + strings.Repeat("a", 66):                   "entry 1: sha256: must be followed by 64",
-		"- {key: SECRET, name: \"a\\nb\"}":                    "entry 1: its name",
+		"- {key: SECRET, name: \"a\\nb\"}":                    "entry 1: the name",
 	} {
 		file := servertest.Write(t, t.TempDir(), "keys", []byte(content))
 		_, err := New(Config{APIKeysFile: file}, slog.New(slog.DiscardHandler))
@@ -174,10 +174,10 @@ func TestBadKeys(t *testing.T) {
 	if _, err := New(Config{APIKeysFile: filepath.Join(t.TempDir(), "none")}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := New(Config{APIKeys: []Secret{"a b"}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "auth.APIKeys: a key must be") || strings.Contains(err.Error(), "a b") {
+	if _, err := New(Config{APIKeys: []Secret{"a b"}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "auth.APIKeys: a key must have") || strings.Contains(err.Error(), "a b") {
 		t.Errorf("by flag: %v", err)
 	}
-	if _, err := New(Config{APIKeys: []Secret{HiddenKey}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "stands for a key that was printed") {
+	if _, err := New(Config{APIKeys: []Secret{HiddenKey}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "is only the placeholder of a key") {
 		t.Errorf("what is printed for a key: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestKeysReload(t *testing.T) {
 		t.Fatal("the change isn't seen")
 	}
 	servertest.Write(t, dir, "keys", []byte("six seven"))
-	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !strings.Contains(log.String(), "the old keys stay"); <-tick {
+	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !strings.Contains(log.String(), "the previous API keys stay in use"); <-tick {
 		if !lets("five") || time.Now().After(end) {
 			t.Fatalf("%s", log)
 		}
@@ -307,9 +307,9 @@ func TestKeySection(t *testing.T) {
 		{"open stays open", open, section(), "", "all,all,all,all"},
 		{"open is closed", open, section(one, two), "", "nobody,one,two,nobody"},
 		{"a key goes", open, section(two), "", "nobody,nobody,two,nobody"},
-		{"the last goes", open, section(), "keys: the last ones are gone", "nobody,nobody,two,nobody"},
+		{"the last goes", open, section(), "keys: refusing to reload: no API keys remain", "nobody,nobody,two,nobody"},
 		{"beside a file", closed, section(two, one), "", "nobody,one,two,filed"},
-		{"a name of the file's", closed, section(KeyEntry{Name: "filed", Key: oneOrMore{"k4"}}), `keys: entry 1: the name "filed" is there twice`, "nobody,one,two,filed"},
+		{"a name of the file's", closed, section(KeyEntry{Name: "filed", Key: oneOrMore{"k4"}}), `keys: entry 1: two entries have the name "filed"`, "nobody,one,two,filed"},
 		{"the file's stay", closed, section(), "", "nobody,nobody,nobody,filed"},
 	} {
 		apply, err := step.gate.Prepare(step.section)
@@ -348,7 +348,7 @@ func TestKeySection(t *testing.T) {
 		t.Error("a client that didn't change is another one")
 	}
 	var s KeySection
-	if err := errors.Join(s.Add(one), s.Add(KeyEntry{Name: "other", Key: oneOrMore{"k1"}})); err == nil || !strings.Contains(err.Error(), "other has a key that one has, too") {
+	if err := errors.Join(s.Add(one), s.Add(KeyEntry{Name: "other", Key: oneOrMore{"k1"}})); err == nil || !strings.Contains(err.Error(), "the clients other and one have the same key") {
 		t.Errorf("a key twice: %v", err)
 	}
 }

@@ -28,16 +28,16 @@ func (r *KServeRestriction) UnmarshalText(text []byte) error {
 		colon = strings.LastIndexByte(left, ',')
 	}
 	if !ok {
-		return errors.New("must be GROUP[,GROUP...]:KEY=VALUE, and has no =") // the input may be secret
+		return errors.New("must be GROUP[,GROUP...]:KEY=VALUE, but has no =") // the input may be secret
 	}
 	if colon < 0 || colon == len(left)-1 || value == "" {
-		return fmt.Errorf("must be GROUP[,GROUP...]:KEY=VALUE, not %q and a value", left)
+		return fmt.Errorf("must be GROUP[,GROUP...]:KEY=VALUE with a colon, a key and a value, but has %q before the =", left)
 	}
 	r.Groups, r.Key, r.Value = nil, left[colon+1:], value
 	for name := range strings.SplitSeq(left[:colon], ",") {
 		group := KServeGroup(name)
 		if !slices.Contains(kserveGroups(), group) {
-			return fmt.Errorf("%q is none of the groups %s", group, joined(kserveGroups(), ", "))
+			return fmt.Errorf("%q is not one of the groups %s", group, joined(kserveGroups(), ", "))
 		}
 		r.Groups = append(r.Groups, group)
 	}
@@ -74,7 +74,7 @@ func kserveByGroup(field configfield.Field, all []KServeRestriction) (map[KServe
 	for _, r := range all {
 		for _, group := range r.Groups {
 			if _, twice := by[group]; twice {
-				return nil, configfield.Errorf(field, "%s is restricted twice", group)
+				return nil, configfield.Errorf(field, "%s is restricted twice: name each group once", group)
 			}
 			by[group] = r
 		}

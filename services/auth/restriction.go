@@ -26,12 +26,12 @@ func ParseOpenAIRestriction(groups, header, value string) (OpenAIRestriction, er
 	for name := range strings.SplitSeq(groups, ",") {
 		group := Group(strings.TrimSpace(name))
 		if !slices.Contains(restrictable(), group) {
-			return r, fmt.Errorf("%q is none of the groups %s", group, joined(restrictable(), ", "))
+			return r, fmt.Errorf("%q is not one of the groups %s", group, joined(restrictable(), ", "))
 		}
 		r.Groups = append(r.Groups, group)
 	}
 	if !validToken(header) || value == "" {
-		return r, errors.New("it needs the name of a header and a value after the groups")
+		return r, errors.New("the groups must be followed by the name of a header and its value")
 	}
 	return r, nil
 }
@@ -61,7 +61,7 @@ func newRestrictions(all []OpenAIRestriction) (restrictions, error) {
 	for _, r := range all {
 		for _, group := range r.Groups {
 			if _, again := by[group]; again {
-				return nil, configfield.Errorf("auth.Restricted", "%s is restricted twice", group)
+				return nil, configfield.Errorf("auth.Restricted", "%s is restricted twice: name each group once", group)
 			}
 			if by == nil {
 				by = restrictions{}

@@ -91,8 +91,8 @@ func TestRestrictions(t *testing.T) {
 
 func TestBadRestrictions(t *testing.T) {
 	for _, test := range []struct{ groups, header, value, want string }{
-		{"inference,nonsense", "a", "SECRET", `"nonsense" is none of the groups inference, embedding, model-repository, metrics, health`},
-		{"", "a", "SECRET", `"" is none of the groups`},
+		{"inference,nonsense", "a", "SECRET", `"nonsense" is not one of the groups inference, embedding, model-repository, metrics, health`},
+		{"", "a", "SECRET", `"" is not one of the groups`},
 		{"inference", "", "SECRET", "header"},
 		{"inference", "a b", "SECRET", "header"},
 		{"inference", "a:", "SECRET", "header"},
@@ -150,7 +150,7 @@ func TestOperatorRoutes(t *testing.T) {
 		want := ""
 		if route.Access == Operator {
 			operators++
-			want = "this key is for its models only, not for what is the whole server's"
+			want = "this API key is limited to its own models: it can't read or change anything that concerns the whole server"
 		}
 		if message := refusal(t, gate, route, "api-key", "one"); message != "" {
 			t.Errorf("%s for all models: %s", route.Name, message)

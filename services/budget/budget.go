@@ -124,7 +124,7 @@ func Inflated(compressed int64) int64 {
 }
 
 // ErrInflated is returned for a message that exceeds [Inflated].
-var ErrInflated = fmt.Errorf("the compressed message grows to more than %d MiB and more than %d times its size: send it without compression", InflatedBytes>>20, InflatedTimes)
+var ErrInflated = fmt.Errorf("the message is larger than %d MiB and more than %d times as large as its compressed form: send it without compression", InflatedBytes>>20, InflatedTimes)
 
 // Error is returned for a request that exceeds a budget.
 type Error struct {

@@ -206,7 +206,7 @@ func TestJSON(t *testing.T) {
 		{chat, "too many keys", `{` + strings.Repeat(`"x":1,`, budget.ObjectKeys) + `"y":1}`, "the message holds more than 16384 keys: send fewer"},
 		{chat, "too many keys of an unknown field", `{"u":{` + strings.Repeat(`"x":1,`, budget.ObjectKeys) + `"y":1}}`, "the message holds more than 16384 keys: send fewer"},
 		{chat, "nested", strings.Repeat(`{"x":[`, budget.Depth/2) + strings.Repeat(`]}`, budget.Depth/2), ""},
-		{chat, "nested too deep", strings.Repeat(`{"x":[`, budget.Depth/2) + `{}` + strings.Repeat(`]}`, budget.Depth/2), "the message holds more than 128 levels: send fewer"},
+		{chat, "nested too deep", strings.Repeat(`{"x":[`, budget.Depth/2) + `{}` + strings.Repeat(`]}`, budget.Depth/2), "the message holds more than 128 levels of nesting: send fewer"},
 		{chat, "broken texts", `{"tools":[{"x":"`, ""},
 		{chat, "another broken text", `]}{"tools":`, ""},
 		{chat, "a literal", `null`, ""},

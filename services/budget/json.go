@@ -67,7 +67,7 @@ func (s *scanner) value(m *Message, f *field, depth int) *Error {
 	switch c {
 	case '{', '[':
 		if depth == 0 {
-			return &Error{Most: Depth, What: "levels"}
+			return &Error{Most: Depth, What: "levels of nesting"}
 		}
 		s.at++
 		switch {

@@ -219,7 +219,7 @@ func (m *Message) Check(encoded []byte) error {
 
 func (m *Message) check(b []byte, t *tally, depth int) *Error {
 	if depth == 0 {
-		return &Error{Most: Depth, What: "levels"}
+		return &Error{Most: Depth, What: "levels of nesting"}
 	}
 	open := len(t.counts)
 	for range m.counted {

@@ -59,7 +59,7 @@ func TestAnnounce(t *testing.T) {
 			<-time.After(pause)
 			synctest.Wait()
 			if strings.Join(told, "; ") != strings.Join(want, "; ") {
-				t.Errorf("%s: told %q, want %q", when, told, want)
+				t.Errorf("%s: announced %q, want %q", when, told, want)
 			}
 		}
 		models.Start()
@@ -100,7 +100,7 @@ func TestReadyIsTold(t *testing.T) {
 		close(loaded)
 		synctest.Wait()
 		if err := models.Ready(t.Context()); err != nil || !told {
-			t.Errorf("told %v, ready %v", told, err)
+			t.Errorf("announced %v, ready %v", told, err)
 		}
 	})
 	engine := inferencetest.New()
@@ -110,7 +110,7 @@ func TestReadyIsTold(t *testing.T) {
 	seen := -1
 	models.Announce(func([]*catalog.Card) { seen = len(models.Cards()) })
 	if err := models.Refresh(t.Context()); err != nil || seen != 0 {
-		t.Errorf("%d models were seen before they were told of, %v", seen, err)
+		t.Errorf("%d models were seen before they were announced, %v", seen, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestStartIsLogged(t *testing.T) {
 		synctest.Wait()
 		var lines []string
 		for line := range strings.Lines(log.String()) {
-			if _, model, ok := strings.Cut(line, "msg=model "); ok {
+			if _, model, ok := strings.Cut(line, `msg="model state" `); ok {
 				lines = append(lines, strings.TrimSpace(model))
 			}
 		}

@@ -155,7 +155,7 @@ func (c *Card) CheckParts(req *inference.Request) error {
 					continue
 				}
 				if c.Images.Most > 0 {
-					return inference.Unsupported(inference.PartParam(i, j), "the model `%s` takes no more than %d images in a request", req.Model, c.Images.Most)
+					return inference.Unsupported(inference.PartParam(i, j), "the model `%s` takes at most %d images in a request", req.Model, c.Images.Most)
 				}
 				if c.blind != "" {
 					return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)

@@ -82,7 +82,7 @@ type knowledge struct {
 
 var errStarting = &inference.Error{
 	Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, RetryAfter: time.Second,
-	Message: "the server is starting: its models are not known yet",
+	Message: "the server is starting, and its models aren't known yet: try again later",
 }
 
 // Config is the configuration of a catalog.
@@ -90,7 +90,7 @@ type Config struct {
 	// LoRASeparator separates a model's name from that of a LoRA adapter. If it is empty, names of
 	// adapters are disabled.
 	LoRASeparator string
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -320,7 +320,7 @@ func (c *Catalog) warnMissed(fresh *knowledge) {
 				c.missed = map[string]bool{}
 			}
 			c.missed[o.Model] = true
-			c.log.Warn("settings for a model that isn't there", "model", o.Model, "from", o.Origin)
+			c.log.Warn("settings for a model that Triton doesn't have", "model", o.Model, "from", o.Origin)
 		}
 	}
 }
@@ -355,18 +355,18 @@ func (c *Catalog) card(old *Card, e inference.Engine, m inference.Model, others 
 		card.Loaded = old.Loaded
 	}
 	if err != nil {
-		c.log.Warn("model configuration", "model", m.Name, "error", err)
+		c.log.Warn("some settings or files of the model can't be used", "model", m.Name, "error", err)
 	}
 	if c.announced[e] {
 		c.logCard(card)
 	}
 	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
-		c.log.Warn("context length unknown: answers are short unless the request sets max_tokens",
-			"model", card.Name, "remedy", "set parameter "+inference.ParamPrefix+inference.SettingContextLength+" in the model's config.pbtxt, or "+c.cfg.Names.Of("serving.DefaultMaxTokens"))
+		c.log.Warn("the context length of the model is unknown: answers are short unless the request sets max_tokens",
+			"model", card.Name, "remedy", "set the parameter "+inference.ParamPrefix+inference.SettingContextLength+" in the model's config.pbtxt, or "+c.cfg.Names.Of("serving.DefaultMaxTokens"))
 	}
 	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && !m.Config.GetModelTransactionPolicy().GetDecoupled() {
-		c.log.Warn("model answers in one piece: its streams come whole, at the end",
-			"model", card.Name, "remedy", "a model that can stream says model_transaction_policy { decoupled: true } in its config.pbtxt")
+		c.log.Warn("the model doesn't stream: a streamed answer arrives as a whole at its end",
+			"model", card.Name, "remedy", "if the model can stream, set model_transaction_policy { decoupled: true } in its config.pbtxt")
 	}
 	return card
 }
@@ -375,14 +375,22 @@ func (c *Catalog) logCard(card *Card) {
 	switch card.State {
 	case inference.ModelReady:
 	case inference.ModelNeverLoaded: // a repository may have many such models
-		c.log.Debug("model", "model", card.Name, "state", "never loaded")
+		c.log.Debug("model state", "model", card.Name, "state", "never loaded")
 		return
 	default:
-		c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State, "reason", card.Reason)
+		c.log.Info("model state", "model", card.Name, "version", card.Version, "state", card.State, "reason", card.Reason)
 		return
 	}
-	c.log.Info("model", "model", card.Name, "version", card.Version, "state", card.State,
+	c.log.Info("model state", "model", card.Name, "version", card.Version, "state", card.State,
 		"backend", card.Kind(), "template", card.Template != nil, "parsers", card.Parsers(), "context", card.ContextLength)
+}
+
+// location returns the attributes of an engine for the log: its address and the setting of the address.
+func (c *Catalog) location(e inference.Engine) []any {
+	if remote, ok := e.(inference.Remote); ok {
+		return []any{"address", remote.Address(), "flag", c.cfg.Names.Of("triton.Endpoint")}
+	}
+	return []any{"address", "in-process"}
 }
 
 // reportEngine logs when an engine stops or resumes answering, once each.
@@ -390,9 +398,9 @@ func (c *Catalog) reportEngine(e inference.Engine, err error) {
 	if failing := err != nil; failing != c.failing[e] {
 		c.failing[e] = failing
 		if failing {
-			c.log.Warn("engine does not answer", "error", err)
+			c.log.Warn("Triton doesn't answer", append(c.location(e), "error", err)...)
 		} else {
-			c.log.Info("engine answers again")
+			c.log.Info("Triton answers again", c.location(e)...)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestModels(t *testing.T) {
 		{"unloaded", "unloaded", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound, "the model `unloaded` does not exist or is not loaded"},
 		{"loading", "off", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady, "the model `off` is loading"},
 		{"broken", "broken", inference.TaskGenerate, inference.CodeUnavailable, inference.ReasonModelNotReady, "the model `broken` isn't ready: its process ended"},
-		{"chat with an embedding model", "a", inference.TaskGenerate, inference.CodeInvalid, inference.ReasonUnsupported, "the model `a` has no chat completions"},
+		{"chat with an embedding model", "a", inference.TaskGenerate, inference.CodeInvalid, inference.ReasonUnsupported, "the model `a` doesn't support text generation"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

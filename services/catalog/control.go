@@ -137,7 +137,7 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 	case away != nil && (best == nil || !best.listed): // the engine that failed may have the model
 		return nil, away
 	case best == nil:
-		return nil, &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: "models can't be loaded and unloaded here"}
+		return nil, &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: "this server can't load or unload models"}
 	}
 	return best, nil
 }

@@ -167,7 +167,7 @@ func TestLoadsTakeTurns(t *testing.T) {
 		impatient, leave := context.WithCancel(t.Context())
 		leave()
 		if err := s.UnloadModel(impatient, "off"); inference.AsError(err).Code != inference.CodeCanceled {
-			t.Errorf("a client that left: %v", err)
+			t.Errorf("a client that disconnected: %v", err)
 		}
 		close(gate)
 		served := 0

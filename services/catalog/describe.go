@@ -109,7 +109,7 @@ func (d *description) backend(s inference.Setting) error {
 		}
 	}
 	if s.Value != "" {
-		return fmt.Errorf("the model doesn't declare the tensors of a backend named %q", s.Value)
+		return fmt.Errorf("the model doesn't declare the tensors of the backend %q: choose another backend, or change the tensors in its config.pbtxt", s.Value)
 	}
 	return nil
 }
@@ -131,18 +131,18 @@ func (d *description) vision(s inference.Setting) error {
 	if s.Value == "" {
 		if d.card.Images.Most > 0 && d.card.Images.Silent {
 			d.card.Images.Most = 0
-			d.card.blind = "nothing says that it reads images; its parameter " + inference.ParamPrefix + inference.SettingVision + ", set to true, does"
+			d.card.blind = "Trident can't detect that it reads images: if it does, set its parameter " + inference.ParamPrefix + inference.SettingVision + " to true"
 		}
 		return nil
 	}
 	sees, err := strconv.ParseBool(s.Value)
 	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", s.Value)
+		return fmt.Errorf("%q is not a boolean: write true or false", s.Value)
 	}
 	if !sees {
 		d.card.Images.Most = 0
 	} else if d.card.Images.Most == 0 {
-		return errors.New("the model declares no input for images")
+		return errors.New("the model declares no input for images in its config.pbtxt")
 	}
 	d.keep(s.Name, s.Value, s.Origin)
 	return nil
@@ -182,7 +182,7 @@ func (d *description) task(s inference.Setting) error {
 	case "embed":
 		d.card.Tasks &= inference.TaskEmbed
 	default:
-		return fmt.Errorf("%q is neither generate nor embed", s.Value)
+		return fmt.Errorf("%q is not a task: write generate or embed", s.Value)
 	}
 	d.keep(s.Name, s.Value, s.Origin)
 	return nil
@@ -194,7 +194,7 @@ func (d *description) tokenizer(s inference.Setting) error {
 	}
 	d.keep(s.Name, s.Value, s.Origin)
 	if !d.published.HasTokenizer {
-		return fmt.Errorf("%s has no tokenizer.json: prompts are counted by the engine", s.Value)
+		return fmt.Errorf("%s has no tokenizer.json: the engine counts the tokens of prompts", s.Value)
 	}
 	var err error
 	d.card.Tokenizer, err = d.catalog.tokenizers.Load(d.published.Folder)
@@ -210,7 +210,7 @@ func (d *description) contextLength(s inference.Setting) error {
 	}
 	n, err := strconv.Atoi(s.Value)
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a positive number of tokens", s.Value)
+		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
 	}
 	d.card.ContextLength = n
 	d.keep(inference.SettingContextLength, s.Value, s.Origin)
@@ -223,7 +223,7 @@ func (d *description) defaultMaxTokens(s inference.Setting) error {
 	}
 	n, err := strconv.Atoi(s.Value)
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a positive number of tokens", s.Value)
+		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
 	}
 	d.card.DefaultMaxTokens = n
 	d.keepGiven(s)
@@ -363,7 +363,7 @@ func (d *description) hidden(s inference.Setting) error {
 	}
 	value, err := strconv.ParseBool(s.Value)
 	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", s.Value)
+		return fmt.Errorf("%q is not a boolean: write true or false", s.Value)
 	}
 	d.card.Hidden = value
 	d.keep(s.Name, s.Value, s.Origin)

@@ -52,7 +52,7 @@ func (l *loras) list(value string) error {
 		case l.form != inference.LoRAByID && l.form != inference.LoRAByPath:
 			name = entry
 		case found && l.form == inference.LoRAByID && !isNumber(given):
-			errs = append(errs, fmt.Errorf("%q is no number of an adapter", given))
+			errs = append(errs, fmt.Errorf("%q is not the number of an adapter: write NAME=NUMBER", given))
 			continue
 		case found:
 			l.given[name] = given
@@ -252,7 +252,7 @@ func (u *Loan) Explain(err error) error {
 	case errors.Is(err, inference.ErrNoLoRA) && u.weighs():
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: time.Second, Err: err,
-			Message: fmt.Sprintf("the engine of the model `%s` has no room for the LoRA adapter `%s` now", u.loras.model, u.Name),
+			Message: fmt.Sprintf("the engine of the model `%s` has no room for the LoRA adapter `%s` now: try again later", u.loras.model, u.Name),
 		}
 	}
 	return err

@@ -241,7 +241,7 @@ func TestAdaptersThatCantBeHad(t *testing.T) {
 		{"unlisted", &wardrobe{}, 1, loraConfig("m", "sheep", byID...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
 		{"listed, but neither here nor there", &wardrobe{bare: true}, 1, loraConfig("m", "doll", byID...), inference.CodeNotFound, "its engine has no such LoRA adapter", "-"},
 		{"files that can't be read", &wardrobe{err: secret}, 1, loraConfig("m", "doll", byID...), inference.CodeInternal, "the LoRA adapter `doll` of the model `m` can't be used: the server's log has the details", ""},
-		{"an engine without room", &wardrobe{}, 0, loraConfig("m", "doll", byID...), inference.CodeUnavailable, "the engine of the model `m` has no room for the LoRA adapter `doll` now", "dd"},
+		{"an engine without room", &wardrobe{}, 0, loraConfig("m", "doll", byID...), inference.CodeUnavailable, "the engine of the model `m` has no room for the LoRA adapter `doll` now: try again later", "dd"},
 		{"a path that nobody listed", &wardrobe{bare: true}, 1, loraConfig("m", "", byPath...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
 		{"a path that leads away", &wardrobe{err: secret}, 1, loraConfig("m", "doll", byPath...), inference.CodeInternal, "can't be used", ""},
 	} {

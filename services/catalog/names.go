@@ -81,7 +81,7 @@ func errNoModel(name string) error {
 func errNoText(name string) error {
 	return &inference.Error{
 		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
-		Message: fmt.Sprintf("the model `%s` generates no text and no embeddings", name),
+		Message: fmt.Sprintf("the model `%s` supports neither text generation nor embeddings", name),
 	}
 }
 

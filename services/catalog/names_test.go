@@ -89,7 +89,7 @@ func TestAdapterReachesTheModel(t *testing.T) {
 		t.Errorf("%s got %s", sent.GetModelName(), sampling)
 	}
 	a = inferencetest.Collect(t.Context(), s, &inference.Request{Model: "vectors:x", Task: inference.TaskEmbed, Inputs: prompt})
-	if a.Err == nil || a.Err.Param != "model" || a.Err.Message != "the model `vectors:x` is a LoRA adapter, which has no embeddings" {
+	if a.Err == nil || a.Err.Param != "model" || a.Err.Message != "the model `vectors:x` is a LoRA adapter, which doesn't support embeddings" {
 		t.Errorf("embeddings by an adapter: %v", a.Err)
 	}
 	if n := len(engine.Requests()); n != 1 {

@@ -34,10 +34,10 @@ func TestOverride(t *testing.T) {
 		t.Errorf("the aliases were %v and are %v", before.Aliases, after.Aliases)
 	}
 	if !after.Loaded.Equal(before.Loaded) || after.Fingerprint != before.Fingerprint {
-		t.Error("the model looks as if it had been loaded anew")
+		t.Error("the model looks as if it had been loaded again")
 	}
 	if card("other") != other {
-		t.Error("a model that nothing new is said of has a new card")
+		t.Error("a model whose settings are the same has a new card")
 	}
 
 	for range 2 {
@@ -46,8 +46,8 @@ func TestOverride(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(log.String(), `msg="settings for a model that isn't there" model=n from="flag for n"`); n != 2 {
-		t.Errorf("told of %d times: %s", n, log)
+	if n := strings.Count(log.String(), `msg="settings for a model that Triton doesn't have" model=n from="flag for n"`); n != 2 {
+		t.Errorf("logged %d times: %s", n, log)
 	}
 
 	// A setting whose files must be fetched leaves the model unchanged until they are available.

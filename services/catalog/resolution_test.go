@@ -78,7 +78,7 @@ func otherSurfaces(t *testing.T) []surface {
 	return []surface{
 		{"response", "/v1/responses", asJSON, responses + `}`, "word"},
 		{"response, streamed", "/v1/responses", asJSON, responses + `,"stream":true}`, "word"},
-		{"tokens of a response's prompt", "/v1/responses/input_tokens", asJSON, responses + `}`, "can't be counted here"},
+		{"tokens of a response's prompt", "/v1/responses/input_tokens", asJSON, responses + `}`, "can't be counted without the tokenizer"},
 		{"tokens", "/v1/tokenize", asJSON, `{"model":"chat","prompt":"hi"}`, "tokenizer of the model"},
 		{"text of tokens", "/v1/detokenize", asJSON, `{"model":"chat","tokens":[1]}`, "tokenizer of the model"},
 		{"embedding", "/v1/embeddings", asJSON, `{"model":"vectors","input":"hi"}`, `"embedding":[`},

@@ -34,8 +34,8 @@ func TestWarningsAtLoad(t *testing.T) {
 		<-time.After(time.Minute) // many refreshes
 		synctest.Wait()
 		for _, want := range []string{
-			`msg="model answers in one piece: its streams come whole, at the end" model=whole`,
-			`msg="context length unknown: answers are short unless the request sets max_tokens" model=unbounded`,
+			`msg="the model doesn't stream: a streamed answer arrives as a whole at its end" model=whole`,
+			`msg="the context length of the model is unknown: answers are short unless the request sets max_tokens" model=unbounded`,
 		} {
 			if n := strings.Count(log.String(), want); n != 1 {
 				t.Errorf("%d times: %s", n, want)
@@ -74,4 +74,34 @@ func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
 		t.Fatal(err)
 	}
 	return named.Card.Fingerprint
+}
+
+// elsewhere is an engine on another server.
+type elsewhere struct{ *inferencetest.Engine }
+
+// Address returns the address of the server.
+func (elsewhere) Address() string { return "triton.example:8001" }
+
+// TestEngineAway checks that the log names the address of a server that doesn't answer, and the setting of
+// the address, once.
+func TestEngineAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := inferencetest.New()
+		engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, Message: "gone"})
+		var log strings.Builder
+		models := catalog.New(catalog.Config{}, []inference.Engine{elsewhere{engine}}, nil, nil, slog.New(slog.NewTextHandler(&log, nil)))
+		models.Start()
+		<-time.After(time.Minute) // many refreshes
+		engine.SetDown(nil)
+		<-time.After(time.Minute)
+		models.Stop()
+		for _, want := range []string{
+			`msg="Triton doesn't answer" address=triton.example:8001 flag=triton.Endpoint error=gone`,
+			`msg="Triton answers again" address=triton.example:8001 flag=triton.Endpoint`,
+		} {
+			if n := strings.Count(log.String(), want); n != 1 {
+				t.Errorf("%d times: %s\n%s", n, want, log.String())
+			}
+		}
+	})
 }

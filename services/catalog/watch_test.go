@@ -74,7 +74,7 @@ func TestWatchControl(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := states(t, watch, "off"); got != test.want {
-				t.Errorf("a watcher is told %s, want %s", got, test.want)
+				t.Errorf("a watcher receives %s, want %s", got, test.want)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestWatchMoving(t *testing.T) {
 			began := time.Now()
 			<-watch.News()
 			if got := watch.Next().Cards[0].State; got != state {
-				t.Errorf("a watcher is told %s, want %s", got, state)
+				t.Errorf("a watcher receives %s, want %s", got, state)
 			}
 			return time.Since(began)
 		}
@@ -181,13 +181,13 @@ func TestWatchSlow(t *testing.T) {
 	}
 	all := strings.Split(states(t, slow, "off"), ", ")
 	if len(all) > 16 || all[len(all)-1] != "UNAVAILABLE unloaded" || slices.Contains(all[1:], "") {
-		t.Errorf("after %d changes a watcher is told %v", 4*rounds, all)
+		t.Errorf("after %d changes a watcher receives %v", 4*rounds, all)
 	}
 	slow.Close()
 	if _, err := s.LoadModel(t.Context(), "off"); err != nil {
 		t.Fatal(err)
 	}
 	if got := states(t, slow, "off"); got != "" {
-		t.Errorf("after its end it is told %s", got)
+		t.Errorf("after its end a watcher receives %s", got)
 	}
 }

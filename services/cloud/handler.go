@@ -25,6 +25,7 @@ type handler struct {
 	predict       string // the platform's path for all requests to models
 	kind          string // of requests; if empty, the body determines the kind
 	model         string // default model; if empty, the only model is the default
+	setting       string // what operators call the setting of the default model
 	binary        string // content type of KServe's binary requests, without the length
 	redirect      string // header with the path to redirect to; empty if there is none
 
@@ -48,7 +49,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == h.health && (r.Method == http.MethodGet || r.Method == http.MethodPost): // vLLM takes both
 		h.forward(w, r, http.MethodGet, h.healthPath(), http.NoBody)
 	case r.URL.Path != h.health && r.URL.Path != h.predict:
-		refuse(w, r, http.StatusNotFound, "unknown_url", "this port serves "+h.health+" and "+h.predict)
+		refuse(w, r, http.StatusNotFound, "unknown_url", "this port serves only "+h.health+" and "+h.predict)
 	case r.URL.Path == h.health, r.Method != http.MethodPost:
 		allowed := http.MethodPost
 		if r.URL.Path == h.health {
@@ -95,7 +96,7 @@ func (h *handler) redirected(w http.ResponseWriter, r *http.Request, path string
 	case get != nil && get.Effect != auth.Changes:
 		h.forward(w, r, http.MethodGet, path, http.NoBody)
 	case post != nil || get != nil:
-		refuse(w, r, http.StatusForbidden, "forbidden", "a redirect can't change the server")
+		refuse(w, r, http.StatusForbidden, "forbidden", "the header "+h.redirect+" names an operation that changes the server: only operations that change nothing are allowed there")
 	default:
 		refuse(w, r, http.StatusBadRequest, "unknown_url", "the header "+h.redirect+" names a path that isn't served")
 	}
@@ -117,7 +118,7 @@ func (h *handler) operation(r *http.Request, method, escaped string) *auth.Recor
 // infer determines from the body which API a request is for, and forwards it.
 func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		refuse(w, r, http.StatusUnsupportedMediaType, "unsupported_content_encoding", "send the body without Content-Encoding")
+		refuse(w, r, http.StatusUnsupportedMediaType, "unsupported_content_encoding", "the Content-Encoding of the body is not supported: send the body without it")
 		return
 	}
 	if err := h.textLength(r); err != nil {
@@ -162,7 +163,7 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	case has("input"):
 		h.openai(w, r, "", fields, body)
 	default:
-		refuse(w, r, http.StatusBadRequest, "invalid_value", "the body has none of messages, prompt, input, inputs and text_input, which tell what it is")
+		refuse(w, r, http.StatusBadRequest, "invalid_value", "the body must have one of the fields messages, prompt, input, inputs and text_input, which determine the API")
 	}
 }
 
@@ -224,7 +225,7 @@ func (h *handler) defaultModel() (string, error) {
 	case len(listed) == 0 && len(ready) == 1:
 		return ready[0], nil
 	}
-	return "", fmt.Errorf("the request names no model, and there are %d: name one, or set the default model", len(ready))
+	return "", fmt.Errorf("the request names no model, and %d models are ready: send a body with the field model, or set the default model of the port (%s)", len(ready), h.setting)
 }
 
 // nameless answers a request that names no model if there is no default model. While the
@@ -245,7 +246,7 @@ func (h *handler) textLength(r *http.Request) error {
 	case at < 0:
 		return nil
 	case at > 0:
-		return fmt.Errorf("the content type must begin with %q", h.binary)
+		return fmt.Errorf("the content type must start with %q", h.binary)
 	}
 	length := kind[len(h.binary):]
 	if _, err := strconv.ParseUint(length, 10, 31); err != nil {
@@ -260,7 +261,7 @@ func (h *handler) textLength(r *http.Request) error {
 func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escaped string, body io.Reader) {
 	next, err := redirect(r, method, escaped)
 	if err != nil {
-		refuse(w, r, http.StatusBadRequest, "unknown_url", "the path can't be read")
+		refuse(w, r, http.StatusBadRequest, "unknown_url", "the path has an invalid percent-encoding")
 		return
 	}
 	switch b := body.(type) {

@@ -80,19 +80,19 @@ func (c Config) Validate() error {
 	s, v := c.SageMaker, c.VertexAI
 	switch {
 	case s.Port < 0 || s.Port > 65535:
-		return configfield.Errorf("cloud.SageMaker.Port", "%d is no port", s.Port)
+		return configfield.Errorf("cloud.SageMaker.Port", "%d is not a port: give a number from 0 to 65535", s.Port)
 	case !slices.Contains([]string{"", kindInfer, kindGenerate, kindGenerateStream}, s.Kind):
-		return fmt.Errorf("%s: %q is none of %s, %s, %s", EnvSageMakerKind, s.Kind, kindInfer, kindGenerate, kindGenerateStream)
+		return fmt.Errorf("%s: %q is not one of %s, %s, %s", EnvSageMakerKind, s.Kind, kindInfer, kindGenerate, kindGenerateStream)
 	case s.Ping != pingReady && s.Ping != pingLive:
 		return fmt.Errorf("%s: %q is neither %s nor %s", EnvSageMakerPing, s.Ping, pingReady, pingLive)
 	case v.Port < 0 || v.Port > 65535:
-		return configfield.Errorf("cloud.VertexAI.Port", "%d is no port", v.Port)
+		return configfield.Errorf("cloud.VertexAI.Port", "%d is not a port: give a number from 0 to 65535", v.Port)
 	case !v.Enabled:
 		return nil
 	case !strings.HasPrefix(v.Predict, "/"):
-		return configfield.Errorf("cloud.VertexAI.Enabled", "%s must be a path, not %q", EnvVertexPredict, v.Predict)
+		return configfield.Errorf("cloud.VertexAI.Enabled", "%s must be a path that starts with /, got %q", EnvVertexPredict, v.Predict)
 	case !strings.HasPrefix(v.Health, "/"):
-		return configfield.Errorf("cloud.VertexAI.Enabled", "%s must be a path, not %q", EnvVertexHealth, v.Health)
+		return configfield.Errorf("cloud.VertexAI.Enabled", "%s must be a path that starts with /, got %q", EnvVertexHealth, v.Health)
 	}
 	return nil
 }
@@ -133,14 +133,15 @@ func New(cfg Config, common server.Common, routes []server.Route, models *catalo
 	}
 	if s := cfg.SageMaker; s.Port != 0 {
 		err = add(NameSageMaker, "cloud.SageMaker.Port", s.Port, &handler{
-			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model,
+			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model, setting: EnvSageMakerModel,
 			binary: "application/vnd.sagemaker-triton.binary+json;json-header-size=",
 		})
 	}
 	if v := cfg.VertexAI; v.Enabled {
 		err = errors.Join(err, add(NameVertexAI, "cloud.VertexAI.Port", v.Port, &handler{
-			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, redirect: "X-Vertex-Ai-Triton-Redirect",
-			binary: "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
+			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, setting: common.Config.Names.Of("cloud.VertexAI.Model"),
+			redirect: "X-Vertex-Ai-Triton-Redirect",
+			binary:   "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
 		}))
 	}
 	return e, err
@@ -167,7 +168,7 @@ func (e *Endpoints) Start(ctx context.Context) error {
 			return err
 		}
 		one.http.Serve()
-		e.log.Info("listening for a platform", "platform", one.name, "address", one.listener.Addr().String())
+		e.log.Info("listening for requests of a cloud platform", "platform", one.name, "address", one.listener.Addr().String())
 	}
 	return nil
 }

@@ -312,8 +312,8 @@ func TestVLLMExplain(t *testing.T) {
 		{"a structural tag, of which nothing is told", "Error generating stream:", constrained, "guided_regex", inference.ReasonInvalidValue, "this model's engine can follow"},
 		{"what of the prompt is kept", "Error generating stream: truncate_prompt_tokens value (100000) is greater than max_model_len (2048). Please", chat, "truncate_prompt_tokens", inference.ReasonInvalidValue, "context of 2048 tokens"},
 		{"log probabilities", "Error generating stream: Requested sample logprobs of 6, which is greater than max allowed: 5", chat, "top_logprobs", inference.ReasonInvalidValue, "above the 5 that"},
-		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", embed, "model", inference.ReasonUnsupported, "has no embeddings"},
-		{"a chat with a model for embeddings", "Error generating stream: Model llm does not support 'generate' request", chat, "model", inference.ReasonUnsupported, "has no chat completions"},
+		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", embed, "model", inference.ReasonUnsupported, "doesn't support embeddings"},
+		{"a chat with a model for embeddings", "Error generating stream: Model llm does not support 'generate' request", chat, "model", inference.ReasonUnsupported, "doesn't support text generation"},
 		{"a token id", "input holds a token id that is not in [0, 30522)", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 		{"a token id, as vLLM has it", "Token id 99999 is out of vocabulary", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 	}

@@ -21,11 +21,11 @@ func readDataURI(url string, most int64, left *room) (inference.Image, error) {
 	kind, isBase64 := cutBase64(header)
 	switch {
 	case !found || !isBase64:
-		return inference.Image{}, errors.New("must be a data: URI in base64, such as data:image/png;base64,iVBORw0KGgo=")
+		return inference.Image{}, errors.New("must be a data: URI with base64 data, such as data:image/png;base64,iVBORw0KGgo=")
 	case kind != "" && !hasFold(kind, "image/"):
-		return inference.Image{}, errors.New("is a data: URI of another type than image/…")
+		return inference.Image{}, errors.New("is a data: URI whose media type isn't image/…")
 	case len(data)%4 != 0:
-		return inference.Image{}, errors.New("is not valid base64: its length isn't a multiple of 4, which padding makes it")
+		return inference.Image{}, errors.New("is not valid base64: its length isn't a multiple of 4: add padding with =")
 	}
 	size := int64(len(data)/4*3 - strings.Count(data[max(0, len(data)-2):], "="))
 	if size > most {
@@ -45,7 +45,7 @@ func readDataURI(url string, most int64, left *room) (inference.Image, error) {
 	return image, nil
 }
 
-var errAlphabet = errors.New("is not valid base64 of the standard alphabet without line breaks")
+var errAlphabet = errors.New("is not valid base64: use the standard alphabet with padding and without line breaks")
 
 // cutBase64 removes ;base64 from a header and returns the media type.
 func cutBase64(header string) (kind string, isBase64 bool) {

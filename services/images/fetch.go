@@ -22,10 +22,10 @@ import (
 const maxRedirects = 3
 
 var (
-	errScheme    = errors.New("must be a data: URI, or an http: or https: address")
-	errUser      = errors.New("must be an address without a user name")
+	errScheme    = errors.New("must be a data: URI, or an http: or https: URL")
+	errUser      = errors.New("must be a URL without a user name")
 	errRedirects = fmt.Errorf("redirects more than %d times", maxRedirects)
-	errPrivate   = errors.New("is at an address that isn't public")
+	errPrivate   = errors.New("is a URL whose host has a non-public IP address, which this server doesn't access")
 )
 
 // newClient returns the client of all fetches. It keeps no connections, cookies or
@@ -72,7 +72,7 @@ func (r *Reader) checkAddress(address string) error {
 	case checkURL(u) != nil:
 		return checkURL(u)
 	case !r.cfg.AllowURLs:
-		return notAllowedError(fmt.Sprintf("is an address, which this server doesn't fetch images from (%s): send a data: URI", r.cfg.Names.Of("images.AllowURLs")))
+		return notAllowedError(fmt.Sprintf("is a URL, but this server doesn't fetch images from URLs (%s): send a data: URI", r.cfg.Names.Of("images.AllowURLs")))
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (r *Reader) fetch(ctx context.Context, address string, left *room) (inferen
 	defer resp.Body.Close() //nolint:errcheck // nothing was written
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return inference.Image{}, fmt.Errorf("can't be fetched: its server answers %d", resp.StatusCode)
+		return inference.Image{}, fmt.Errorf("can't be fetched: its server responds with the HTTP status %d", resp.StatusCode)
 	case resp.ContentLength > r.cfg.MaxBytes:
 		return inference.Image{}, errTooBig
 	}
@@ -125,7 +125,7 @@ type slowError struct {
 }
 
 func (e slowError) Error() string {
-	return fmt.Sprintf("can't be fetched within %s (%s)", e.limit, e.setting)
+	return fmt.Sprintf("can't be fetched within the time limit of %s (%s)", e.limit, e.setting)
 }
 
 // failure removes host names and addresses from an error.
@@ -138,7 +138,7 @@ func failure(ctx context.Context, err error) error {
 	if slow, ok := errors.AsType[slowError](context.Cause(ctx)); ok {
 		return slow
 	}
-	return errors.New("can't be fetched: its server can't be reached, or ends the answer early")
+	return errors.New("can't be fetched: its server can't be reached, or ends the response early")
 }
 
 // encode reads an image of at most `most` bytes directly into base64. length is the

@@ -116,7 +116,7 @@ func wantError(t *testing.T, err error, index int, reason, message string) {
 	}
 	for _, secret := range []string{"127.0.0.1", "secret", "dial", "lookup", "0x"} {
 		if strings.Contains(e.Error(), secret) {
-			t.Errorf("the error tells %s: %s", secret, e.Error())
+			t.Errorf("the error contains %s: %s", secret, e.Error())
 		}
 	}
 }
@@ -129,29 +129,29 @@ func TestBadImages(t *testing.T) {
 		index   int
 		message string
 	}{
-		{"no base64", []string{"data:image/png," + png}, 0, "in base64"},
-		{"no data", []string{"data:image/png;base64"}, 0, "in base64"},
+		{"no base64", []string{"data:image/png," + png}, 0, "with base64 data"},
+		{"no data", []string{"data:image/png;base64"}, 0, "with base64 data"},
 		{"nothing", []string{"data:image/png;base64,"}, 0, "is not a PNG, JPEG, GIF, WebP or BMP"},
-		{"a text", []string{"data:text/plain;base64," + encoded(png)}, 0, "another type than image/"},
+		{"a text", []string{"data:text/plain;base64," + encoded(png)}, 0, "media type isn't image/"},
 		{"a text that calls itself an image", []string{dataURI("<svg xmlns='http://www.w3.org/2000/svg'/>")}, 0, "is not a PNG"},
 		{"PostScript", []string{dataURI("%!PS-Adobe-3.0 EPSF-3.0\n")}, 0, "is not a PNG"},
 		{"no padding", []string{strings.TrimRight(dataURI(png[:25]), "=")}, 0, "multiple of 4"},
-		{"a line break", []string{dataURI(png)[:60] + "\r\n\r\n" + dataURI(png)[60:]}, 0, "standard alphabet without line breaks"},
+		{"a line break", []string{dataURI(png)[:60] + "\r\n\r\n" + dataURI(png)[60:]}, 0, "standard alphabet with padding and without line breaks"},
 		{"line breaks at the end", []string{dataURI(png) + "\n\n\n\n"}, 0, "standard alphabet"},
 		{"the alphabet of addresses", []string{"data:image/png;base64," + strings.Replace(encoded(png), "c", "_", 1)}, 0, "standard alphabet"},
 		{"padding in the middle", []string{dataURI(png[:25]) + encoded(png[25:])}, 0, "standard alphabet"},
 		{"bits behind the end", []string{"data:image/png;base64,iVBORw0KGgp="}, 0, "standard alphabet"},
 		{"percent signs", []string{"data:image/png;base64," + strings.ReplaceAll(encoded(png[:25]), "=", "%3D")}, 0, "base64"},
-		{"too large", []string{dataURI(png), dataURI(png + strings.Repeat("x", 110))}, 1, "is larger than this server takes (images.MaxBytes 200)"},
+		{"too large", []string{dataURI(png), dataURI(png + strings.Repeat("x", 110))}, 1, "is larger than this server accepts (images.MaxBytes 200)"},
 		{"too large together", []string{dataURI(png), dataURI(png + strings.Repeat("x", 50)), dataURI(png)}, 2, "images.MaxTotalBytes 300"},
-		{"too many", []string{dataURI(png), dataURI(png), "", ""}, 3, "at most 3 images, this one has 4"},
-		{"no address", []string{""}, 0, "must be a data: URI, or an http: or https: address"},
+		{"too many", []string{dataURI(png), dataURI(png), "", ""}, 3, "at most 3 images, but this request has 4"},
+		{"no address", []string{""}, 0, "must be a data: URI, or an http: or https: URL"},
 		{"no host", []string{"http://"}, 0, "http: or https:"},
 		{"a file", []string{"file:///etc/passwd"}, 0, "http: or https:"},
 		{"another scheme", []string{"ftp://example.com/a.png"}, 0, "http: or https:"},
 		{"a control character", []string{"http://example.com/\x00"}, 0, "http: or https:"},
 		{"a user", []string{"https://secret:x@example.com/a.png"}, 0, "without a user name"},
-		{"an IPv4 address in IPv6", []string{"http://[::ffff:127.0.0.1]/a.png"}, 0, "isn't public"},
+		{"an IPv4 address in IPv6", []string{"http://[::ffff:127.0.0.1]/a.png"}, 0, "non-public IP address"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := read(t.Context(), r, tt.urls...)
@@ -243,16 +243,16 @@ func TestFetchFails(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, message string
 	}{
-		{"not there", "/gone", "answers 404"},
+		{"not there", "/gone", "the HTTP status 404"},
 		{"no image", "/text", "is not a PNG"},
 		{"nothing", "/empty", "is not a PNG"},
 		{"too large, as it says", "/announced", "images.MaxBytes 1000"},
 		{"too large", "/endless", "images.MaxBytes 1000"},
-		{"cut", "/cut", "ends the answer early"},
+		{"cut", "/cut", "ends the response early"},
 		{"redirects in a circle", "/round", "redirects more than 3 times"},
 		{"a redirect to a file", "/file", "http: or https:"},
 		{"a redirect with a user", "/user", "without a user name"},
-		{"a redirect to a mapped address", "/elsewhere", "isn't public"},
+		{"a redirect to a mapped address", "/elsewhere", "non-public IP address"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := read(t.Context(), r, dataURI(png), url+tt.path)
@@ -311,7 +311,7 @@ func TestFetchKeepsAway(t *testing.T) {
 			c.Permit = func(a netip.Addr) bool { return a == allowed.Addr() && dials.Add(1) == 1 }
 		})
 		_, err := read(t.Context(), once, first)
-		wantError(t, err, 0, inference.ReasonInvalidValue, "isn't public")
+		wantError(t, err, 0, inference.ReasonInvalidValue, "non-public IP address")
 	})
 	if asked.Load() > 0 {
 		t.Errorf("%d requests came through", asked.Load())
@@ -364,7 +364,7 @@ func TestFetchEnds(t *testing.T) {
 		t.Run("the fetch's time is over"+path, func(t *testing.T) {
 			s := newStuck(t)
 			_, err := read(t.Context(), reader(t, func(c *Config) { c.FetchTimeout = 50 * time.Millisecond }), s.url+path)
-			wantError(t, err, 0, inference.ReasonInvalidValue, "within 50ms (images.FetchTimeout)")
+			wantError(t, err, 0, inference.ReasonInvalidValue, "within the time limit of 50ms (images.FetchTimeout)")
 			s.awaitIdle(t)
 		})
 		t.Run("another image is bad"+path, func(t *testing.T) {

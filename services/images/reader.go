@@ -34,7 +34,7 @@ type Config struct {
 	// Permit reports whether a connection to an address is allowed. If nil, only public
 	// addresses are. It is for tests, whose servers are on this machine.
 	Permit func(netip.Addr) bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -47,15 +47,15 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.MaxCount < 0:
-		return configfield.Errorf("images.MaxCount", "%d is negative", c.MaxCount)
+		return configfield.Errorf("images.MaxCount", "%d is negative: give 0 or more images", c.MaxCount)
 	case c.MaxBytes < 1:
-		return configfield.Errorf("images.MaxBytes", "%d is not positive; %s=0 refuses images", c.MaxBytes, configfield.Field("images.MaxCount"))
+		return configfield.Errorf("images.MaxBytes", "%d is not a positive number of bytes: to refuse images, set %s to 0", c.MaxBytes, configfield.Field("images.MaxCount"))
 	case c.MaxBytes > math.MaxInt32:
-		return configfield.Errorf("images.MaxBytes", "%d is more than %d, which a tensor can't hold", c.MaxBytes, math.MaxInt32)
+		return configfield.Errorf("images.MaxBytes", "%d is more than %d bytes, the maximum of a tensor", c.MaxBytes, math.MaxInt32)
 	case c.MaxTotalBytes < c.MaxBytes:
-		return configfield.Errorf("images.MaxTotalBytes", "%d is less than %s (%d)", c.MaxTotalBytes, configfield.Field("images.MaxBytes"), c.MaxBytes)
+		return configfield.Errorf("images.MaxTotalBytes", "%d is less than %s (%d): give at least as many bytes", c.MaxTotalBytes, configfield.Field("images.MaxBytes"), c.MaxBytes)
 	case c.FetchTimeout <= 0:
-		return configfield.Errorf("images.FetchTimeout", "%s is not positive", c.FetchTimeout)
+		return configfield.Errorf("images.FetchTimeout", "%s is not a positive duration", c.FetchTimeout)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ const parallel = 4
 // and may not be fetched. Its error is an [*inference.Error] that names the Param.
 func (r *Reader) Check(refs []inference.ImageRef) error {
 	if len(refs) > r.cfg.MaxCount {
-		return inference.Invalid(refs[r.cfg.MaxCount].Param, "a request may have at most %d images, this one has %d (%s)", r.cfg.MaxCount, len(refs), r.cfg.Names.Of("images.MaxCount"))
+		return inference.Invalid(refs[r.cfg.MaxCount].Param, "a request may have at most %d images, but this request has %d (%s)", r.cfg.MaxCount, len(refs), r.cfg.Names.Of("images.MaxCount"))
 	}
 	for _, ref := range refs {
 		if isDataURI(ref.URL) {
@@ -144,8 +144,8 @@ func (r *room) take(n int64) error {
 
 // Errors of an image. The name of its field precedes the text.
 var (
-	errTotal   = errors.New("is too much: the images of this request are together larger than this server takes")
-	errTooBig  = errors.New("is larger than this server takes")
+	errTotal   = errors.New("is too much: all images of this request together are larger than this server accepts")
+	errTooBig  = errors.New("is larger than this server accepts")
 	errNoImage = errors.New("is not a PNG, JPEG, GIF, WebP or BMP image")
 )
 

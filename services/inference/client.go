@@ -45,7 +45,7 @@ func MayUse(ctx context.Context, model string) error {
 	}
 	return &Error{
 		Code: CodeNotFound, Reason: ReasonModelNotFound, Param: "model", Triton: TritonNotFound,
-		Message: fmt.Sprintf("the model `%s` does not exist or this key may not use it", model),
+		Message: fmt.Sprintf("the model `%s` does not exist or this API key may not use it", model),
 	}
 }
 
@@ -55,7 +55,7 @@ func MayAll(ctx context.Context) error {
 	if c := ClientOf(ctx); c == nil || c.Models == nil {
 		return nil
 	}
-	return &Error{Code: CodeForbidden, Reason: ReasonForbidden, Message: "this key is for its models only, not for what is the whole server's"}
+	return &Error{Code: CodeForbidden, Reason: ReasonForbidden, Message: "this API key is limited to its own models: it can't read or change anything that concerns the whole server"}
 }
 
 type clientKey struct{}

@@ -8,7 +8,7 @@ import (
 
 func TestClient(t *testing.T) {
 	if c := inference.ClientOf(t.Context()); c != nil || !c.May("a") {
-		t.Errorf("nobody is %+v", c)
+		t.Errorf("the client of a request without a client is %+v", c)
 	}
 	client := &inference.Client{Name: "team", Models: []string{"a"}}
 	got := inference.ClientOf(inference.WithClient(t.Context(), client))

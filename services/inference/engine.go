@@ -77,6 +77,12 @@ func Ends(ctx context.Context) (client, service <-chan struct{}) {
 	return ctx.Done(), nil
 }
 
+// Remote is an [Engine] that runs on another server.
+type Remote interface {
+	// Address returns the server's address, as the operator configured it, for the log.
+	Address() string
+}
+
 // Starter is an [Engine] that continues to load models after its own start.
 type Starter interface {
 	// AwaitModels waits until the models of the start have been loaded or have failed. The error

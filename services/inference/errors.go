@@ -102,11 +102,11 @@ func Unsupported(param, format string, args ...any) *Error {
 
 // NoTask returns the error for a model that doesn't support the request's task.
 func NoTask(req *Request) *Error {
-	what := "chat completions"
+	what := "text generation"
 	if req.Task == TaskEmbed {
 		what = "embeddings"
 	}
-	return Unsupported("model", "the model `%s` has no %s", req.Model, what)
+	return Unsupported("model", "the model `%s` doesn't support %s", req.Model, what)
 }
 
 // AsError returns the [Error] in err. An expired deadline and a cancellation get their own codes.
@@ -120,9 +120,9 @@ func AsError(err error) *Error {
 	case errors.As(err, &over):
 		return Invalid(over.Field, "%s", over.Error())
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: CodeDeadlineExceeded, Reason: ReasonTimeout, Message: "the request took longer than allowed", Err: err}
+		return &Error{Code: CodeDeadlineExceeded, Reason: ReasonTimeout, Message: "the request exceeded its time limit", Err: err}
 	case errors.Is(err, context.Canceled):
-		return &Error{Code: CodeCanceled, Message: "the client closed the request", Err: err}
+		return &Error{Code: CodeCanceled, Message: "the client canceled the request or disconnected", Err: err}
 	}
 	return &Error{Code: CodeInternal, Message: "internal error; the server's log has the details", Err: err}
 }

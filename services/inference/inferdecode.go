@@ -36,8 +36,8 @@ const (
 )
 
 var (
-	errWire = errors.New("not protobuf's wire format")
-	errUTF8 = errors.New("a string has invalid UTF-8")
+	errWire = errors.New("the bytes are not in protobuf's wire format")
+	errUTF8 = errors.New("a string field has invalid UTF-8")
 )
 
 // The budgets of the descriptions of tensors.
@@ -343,7 +343,7 @@ func (c *cursor) size(wire protowire.Type) (int, error) {
 	case protowire.BytesType:
 		n, err := c.varint()
 		if err == nil && n > uint64(c.left) {
-			err = fmt.Errorf("a field of %d bytes in the last %d: %w", n, c.left, io.ErrUnexpectedEOF)
+			err = fmt.Errorf("a field declares %d bytes, but only %d bytes are left: %w", n, c.left, io.ErrUnexpectedEOF)
 		}
 		return int(n), err
 	case protowire.VarintType:

@@ -51,7 +51,7 @@ func errDecode(err error) *Error {
 		known.Err = over
 		return known
 	}
-	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Message: "the request isn't a ModelInferRequest of KServe v2", Err: err}
+	return &Error{Code: CodeInvalid, Reason: ReasonInvalidValue, Message: "the request is not a valid ModelInferRequest message of KServe v2", Err: err}
 }
 
 // Head returns the request's model name, version, id and parameters. The other fields may be

@@ -72,7 +72,7 @@ func (r *Request) validateCounts() error {
 func (r *Request) validateTexts() error {
 	s := &r.Sampling
 	if len(s.Stop) > maxStopTexts {
-		return Invalid("stop", "stop takes at most %d texts, got %d", maxStopTexts, len(s.Stop))
+		return Invalid("stop", "stop may have at most %d stop sequences, got %d", maxStopTexts, len(s.Stop))
 	}
 	for _, field := range []struct {
 		name  string
@@ -93,11 +93,11 @@ func (r *Request) validateChoices() error {
 	n := max(r.N, 1)
 	switch choices := len(r.Prompts) * n; {
 	case choices > maxChoices:
-		return Invalid("prompt", "prompt and n make %d choices, at most %d are possible", choices, maxChoices)
+		return Invalid("prompt", "the number of prompts times n is %d, but at most %d choices are allowed", choices, maxChoices)
 	case r.BestOf > 0 && r.BestOf < n:
 		return Invalid("best_of", "best_of must not be below n (%d), got %d", n, r.BestOf)
 	case r.BestOf > n && r.Stream:
-		return Invalid("best_of", "best_of above n (%d) can't be streamed: the best are known at the end", n)
+		return Invalid("best_of", "best_of above n (%d) can't be used with stream: the best choices are known only at the end", n)
 	case r.Echo && r.Sampling.Logprobs != nil:
 		return Unsupported("echo", "echo together with logprobs is not supported: the prompt's tokens have no log probabilities")
 	}

@@ -92,7 +92,7 @@ func TestStreamSpendsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, err := stream.Recv()
-		if refused := strings.Contains(m.GetErrorMessage(), "requests come faster than 0.001 a second"); err != nil || refused != (i == 3) {
+		if refused := strings.Contains(m.GetErrorMessage(), "too many requests: the rate limit is 0.001 requests per second"); err != nil || refused != (i == 3) {
 			t.Fatalf("request %d: %v, %v", i, m, err)
 		}
 	}

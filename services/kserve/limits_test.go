@@ -254,8 +254,8 @@ func TestBombs(t *testing.T) {
 			want                                string // code and part of the message
 			most                                uint64 // bytes that may be allocated
 		}{
-			{"gRPC's port", native, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the compressed message grows to more than 4 MiB and more than 100 times its size: send it without compression", 256 << 20},
-			{"gRPC's port, stream", native, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the compressed message grows to more than 4 MiB and more than 100 times its size: send it without compression", 256 << 20},
+			{"gRPC's port", native, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the message is larger than 4 MiB and more than 100 times as large as its compressed form: send it without compression", 256 << 20},
+			{"gRPC's port, stream", native, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "13 grpc: failed to read decompressed data: the message is larger than 4 MiB and more than 100 times as large as its compressed form: send it without compression", 256 << 20},
 			{"gRPC", shared, "ModelInfer", "application/grpc", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
 			{"gRPC, stream", shared, "ModelStreamInfer", "application/grpc", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},
 			{"gRPC-Web", shared, "ModelInfer", "application/grpc-web", "Grpc-Encoding", frame, "8 message is larger than configured max 1048576", 16 << 20},

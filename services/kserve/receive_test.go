@@ -78,9 +78,9 @@ func TestAnnouncedMessages(t *testing.T) {
 		length uint32
 		want   string
 	}{
-		{infer, 30 << 10, "14 the bodies of the requests being served take as much memory as this server has for them: try again"},
-		{stream, 5 << 20, "14 the bodies of the requests being served take as much memory as this server has for them: try again"},
-		{"/inference.GRPCInferenceService/RepositoryIndex", 30 << 10, "14 the bodies of the requests being served"},
+		{infer, 30 << 10, "14 the bodies of the requests in flight use all memory that this server reserves for bodies: try again later"},
+		{stream, 5 << 20, "14 the bodies of the requests in flight use all memory that this server reserves for bodies: try again later"},
+		{"/inference.GRPCInferenceService/RepositoryIndex", 30 << 10, "14 the bodies of the requests in flight"},
 		{"/inference.GRPCInferenceService/ServerLive", server.MaxOpenBody + 1, "8 grpc: received message larger than max (8193 vs. 8192)"},
 		{"/grpc.health.v1.Health/Check", 1 << 30, "8 grpc: received message larger than max (1073741824 vs. 8192)"},
 	} {

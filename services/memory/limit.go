@@ -21,7 +21,7 @@ type Config struct {
 	Limit int64
 	// InProcess reports whether Triton runs in-process. Its models then use memory of the same limit.
 	InProcess bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -35,7 +35,7 @@ const Floor = 256 << 20
 // Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	if c.Limit != 0 && c.Limit < Least {
-		return configfield.Errorf("memory.Limit", "%s is too little for the server: give %s or more", text(c.Limit), text(Least))
+		return configfield.Errorf("memory.Limit", "%s is too small for the server: give %s or more", text(c.Limit), text(Least))
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestGoal(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	err := Config{Limit: Least - 1}.Validate()
-	const want = "memory.Limit: 128 MiB is too little for the server: give 128 MiB or more"
+	const want = "memory.Limit: 128 MiB is too small for the server: give 128 MiB or more"
 	if err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -280,7 +280,7 @@ func TestGuard(t *testing.T) {
 		t.Errorf("the light client: %v, at %+v", err, m.Figures())
 	}
 	err := inference.AsError(guard(heavy))
-	const message = "this server is short of memory, and the requests of this client hold 3.00 MiB of it: try again"
+	const message = "this server is low on memory, and the requests of this client use 3.00 MiB: try again later"
 	if err.Code != inference.CodeOverloaded || err.Reason != inference.ReasonOverloaded || err.RetryAfter != 4*time.Second || err.Message != message {
 		t.Errorf("the heavy client: %+v, at %+v", err, m.Figures())
 	}
@@ -292,8 +292,8 @@ func TestGuard(t *testing.T) {
 	for range int(calmed/tick) + 2 {
 		m.tend()
 	}
-	if text := log.String(); strings.Count(text, "memory is short: requests of the clients that hold most are refused") != 1 ||
-		strings.Count(text, "memory suffices again") != 1 {
+	if text := log.String(); strings.Count(text, "memory is low: requests of the clients that use most memory are refused") != 1 ||
+		strings.Count(text, "memory is sufficient again") != 1 {
 		t.Errorf("logged: %s", text)
 	}
 	if err := guard(heavy); err != nil {

@@ -126,9 +126,9 @@ func (m *Monitor) attributes() []any {
 	case own:
 		from = operators
 	case m.others.Load() > 0 && m.goal.Load() == Floor:
-		from = "the smallest one: Triton and its processes hold more than the rest"
+		from = "the minimum, because Triton and its child processes use most of the limit"
 	case m.others.Load() > 0:
-		from = "nine tenths of the limit without what Triton and its processes hold"
+		from = "nine tenths of the limit, minus the memory of Triton and its child processes"
 	}
 	return []any{"limit", text(m.limit), "from", m.source, "go_limit", text(m.goal.Load()), "go_limit_from", from, "triton", text(m.others.Load())}
 }
@@ -140,7 +140,7 @@ func (m *Monitor) apply() (changed bool) {
 	if m.cfg.InProcess {
 		others, err := m.measureOthers()
 		if err != nil {
-			m.log.Warn("the memory of Triton and its processes can't be measured: it is taken for nothing", "error", err)
+			m.log.Warn("the memory of Triton and its child processes can't be measured and is assumed to be 0", "error", err)
 		}
 		m.others.Store(others)
 	}
@@ -207,14 +207,14 @@ func (m *Monitor) report() {
 	refused := m.shed.Load()
 	switch more := refused - m.reported; {
 	case more > 0 && m.refusing < 0:
-		m.log.Warn("memory is short: requests of the clients that hold most are refused",
+		m.log.Warn("memory is low: requests of the clients that use most memory are refused",
 			"in_use", text(m.used.Load()), "go_limit", text(m.goal.Load()), "refused", more)
 		m.refusing = 0
 	case more > 0:
 		m.refusing = 0
 	case m.refusing >= 0:
 		if m.refusing += tick; m.refusing >= calmed {
-			m.log.Info("memory suffices again: no request is refused for it", "in_use", text(m.used.Load()), "refused_in_all", refused)
+			m.log.Info("memory is sufficient again: no requests are refused because of it", "in_use", text(m.used.Load()), "refused_in_all", refused)
 			m.refusing = -1
 		}
 	}

@@ -30,9 +30,9 @@ func (m *Monitor) Guard(holdings Holdings) admission.Guard {
 			return nil
 		}
 		m.shed.Add(1)
-		message := "this server is short of memory: try again"
+		message := "this server is low on memory: try again later"
 		if pressure < exhausted {
-			message = fmt.Sprintf("this server is short of memory, and the requests of this client hold %s of it: try again", text(held.Bytes))
+			message = fmt.Sprintf("this server is low on memory, and the requests of this client use %s: try again later", text(held.Bytes))
 		}
 		return &inference.Error{Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: pause(pressure), Message: message}
 	}

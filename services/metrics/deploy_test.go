@@ -126,7 +126,7 @@ func rules(t *testing.T) (all []string) {
 			t.Errorf("no test of when %s fires and when it doesn't", rule.Alert)
 		}
 		if !strings.Contains(string(page), "`"+rule.Alert+"`") {
-			t.Errorf("docs/observability.md doesn't tell of %s", rule.Alert)
+			t.Errorf("docs/observability.md doesn't describe %s", rule.Alert)
 		}
 	}
 	return all

@@ -41,7 +41,7 @@ type Config struct {
 	GatewayPrefix string
 	// Version is the version of the program.
 	Version string
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -51,24 +51,24 @@ func Default() Config { return Config{Host: "0.0.0.0", Port: 8002, GatewayPrefix
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if c.Port < 0 || c.Port > 65535 {
-		return configfield.Errorf("metrics.Port", "%d is no port", c.Port)
+		return configfield.Errorf("metrics.Port", "%d is not a port: give a number from 0 to 65535", c.Port)
 	}
 	if c.Off && c.Own {
-		return configfield.Errorf("metrics.Port", "there are no metrics with %s", configfield.Field("metrics.Off"))
+		return configfield.Errorf("metrics.Port", "the port of metrics can't be set with %s: remove one of the two", configfield.Field("metrics.Off"))
 	}
 	seen := map[string]bool{}
 	for _, text := range c.TritonURLs {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return configfield.Errorf("metrics.TritonURLs", "%q is no URL such as http://localhost:8002/metrics", text)
+			return configfield.Errorf("metrics.TritonURLs", "%q is not a URL such as http://localhost:8002/metrics", text)
 		}
 		if seen[u.Host] {
-			return configfield.Errorf("metrics.TritonURLs", "%s is given twice", u.Host)
+			return configfield.Errorf("metrics.TritonURLs", "the server %s is given twice: give each server once", u.Host)
 		}
 		seen[u.Host] = true
 	}
 	if !startsName(c.GatewayPrefix) {
-		return configfield.Errorf("metrics.GatewayPrefix", "%q can't begin a metric's name", c.GatewayPrefix)
+		return configfield.Errorf("metrics.GatewayPrefix", "%q can't be the prefix of a metric name: use letters, digits, _ and :, and no digit first", c.GatewayPrefix)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case p.scrapes <- struct{}{}:
 		defer func() { <-p.scrapes }()
 	default:
-		http.Error(w, "metrics are being told to others", http.StatusServiceUnavailable)
+		http.Error(w, "too many scrapes of the metrics are in progress: try again later", http.StatusServiceUnavailable)
 		return
 	}
 	open := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...).FormatType() == expfmt.TypeOpenMetrics
@@ -168,7 +168,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type errorLog struct{ log *slog.Logger }
 
 // Println implements [promhttp.Logger].
-func (l errorLog) Println(v ...any) { l.log.Error("metrics", "error", fmt.Sprint(v...)) }
+func (l errorLog) Println(v ...any) {
+	l.log.Error("writing the metrics failed", "error", fmt.Sprint(v...))
+}
 
 func (p *Page) gather(ctx context.Context, open bool) ([]*dto.MetricFamily, error) {
 	answers := ask(ctx, p.sources)
@@ -225,9 +227,9 @@ func (p *Page) report(answers []answer) {
 			continue
 		}
 		if p.failing[a.source] = failing; failing {
-			p.log.Warn("no metrics of Triton's", "source", a.source, "error", a.err)
+			p.log.Warn("the metrics of Triton can't be read", "source", a.source, "error", a.err)
 		} else {
-			p.log.Info("metrics of Triton's again", "source", a.source)
+			p.log.Info("the metrics of Triton can be read again", "source", a.source)
 		}
 	}
 }

@@ -344,7 +344,7 @@ func TestDocumented(t *testing.T) {
 	}
 	for _, name := range inText.FindAllStringSubmatch(page, -1) {
 		if !known[name[1]] {
-			t.Errorf("docs/metrics.md tells of %s, which there isn't", name[1])
+			t.Errorf("docs/metrics.md has %s, which doesn't exist", name[1])
 		}
 	}
 }

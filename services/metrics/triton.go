@@ -53,11 +53,11 @@ func urlSource(client *http.Client, name, url string) source {
 		}
 		defer func() { _ = resp.Body.Close() }() // the body was read or isn't needed
 		if resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("status %d", resp.StatusCode)
+			return nil, fmt.Errorf("%s responds with the HTTP status %d", name, resp.StatusCode)
 		}
 		text, err := io.ReadAll(io.LimitReader(resp.Body, sourceLimit+1))
 		if err == nil && len(text) > sourceLimit {
-			err = fmt.Errorf("more than %d bytes", sourceLimit)
+			err = fmt.Errorf("the metrics page of %s has more than %d bytes", name, sourceLimit)
 		}
 		return text, err
 	}}
@@ -91,7 +91,7 @@ func parse(text []byte) ([]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("parse metrics: %w", err)
+		return nil, fmt.Errorf("parse Triton's metrics: %w", err)
 	}
 	all := make([]*dto.MetricFamily, 0, len(byName))
 	for _, f := range byName {

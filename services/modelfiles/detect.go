@@ -84,7 +84,7 @@ func readFile(path string) ([]byte, error) {
 	defer file.Close() //nolint:errcheck // nothing was written
 	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("has more than %d bytes", maxFile)
+		err = fmt.Errorf("the file has more than %d bytes", maxFile)
 	}
 	return data, err
 }

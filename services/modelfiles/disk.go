@@ -34,7 +34,7 @@ func (*Disk) Ready(context.Context) error { return nil }
 // Stream yields an error: the models aren't loaded.
 func (*Disk) Stream(context.Context, *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
-		yield(nil, inference.Unsupported("model", "the models of these repositories aren't loaded"))
+		yield(nil, inference.Unsupported("model", "the models were only listed from the repository on disk, so that they can't serve requests"))
 	}
 }
 
@@ -43,7 +43,7 @@ func (d *Disk) Models(context.Context) ([]inference.Model, error) {
 	var models []inference.Model
 	for _, repository := range d.repositories {
 		if strings.Contains(repository, "://") {
-			return nil, fmt.Errorf("%s is no folder: only Triton can list its models", repository)
+			return nil, fmt.Errorf("the model repository %s is not a local folder: only Triton can list its models", repository)
 		}
 		entries, err := os.ReadDir(repository)
 		if err != nil {

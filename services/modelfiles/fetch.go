@@ -51,7 +51,7 @@ func newHub(config HubConfig) *hub {
 // folder of its snapshot. It writes the revision last, so that other programs
 // find a complete snapshot or none.
 func (h *hub) fetch(ctx context.Context, r repo) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.config.Timeout, fmt.Errorf("it took longer than %s", h.config.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, h.config.Timeout, fmt.Errorf("the download took longer than %s", h.config.Timeout))
 	defer cancel()
 	commit, files, err := h.info(ctx, r)
 	if err != nil {
@@ -99,10 +99,10 @@ func (h *hub) info(ctx context.Context, r repo) (commit string, files []string, 
 		} `json:"siblings"`
 	}
 	if err := json.NewDecoder(io.LimitReader(answer.Body, maxHubInfo)).Decode(&info); err != nil {
-		return "", nil, fmt.Errorf("list of files: %w", err)
+		return "", nil, fmt.Errorf("decode the hub's list of files: %w", err)
 	}
 	if !validCommit.MatchString(info.Commit) {
-		return "", nil, fmt.Errorf("list of files: %q is no commit", info.Commit)
+		return "", nil, fmt.Errorf("the hub's list of files has the commit %q, which isn't a commit hash", info.Commit)
 	}
 	for _, f := range info.Files {
 		files = append(files, f.Name)
@@ -126,7 +126,7 @@ func (h *hub) file(ctx context.Context, r repo, commit, name string) error {
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing was written
 	if !validEtag.MatchString(etag) {
-		return fmt.Errorf("the hub names no etag that could be a file's name: %q", etag)
+		return fmt.Errorf("the hub's response has the ETag %q, which can't be the name of a file in the cache", etag)
 	}
 	blob := h.folder(r, "blobs", etag)
 	if !exists(blob) {
@@ -141,7 +141,7 @@ func (h *hub) file(ctx context.Context, r repo, commit, name string) error {
 // is its SHA-256, which save verifies.
 func save(blob, etag string, answer *http.Response) error {
 	if answer.ContentLength > maxHubFile {
-		return fmt.Errorf("it has %d bytes, more than %d", answer.ContentLength, maxHubFile)
+		return fmt.Errorf("the file has %d bytes, but may have at most %d bytes", answer.ContentLength, maxHubFile)
 	}
 	return atomically(blob, func(out io.Writer) error {
 		sum := sha256.New()
@@ -150,9 +150,9 @@ func save(blob, etag string, answer *http.Response) error {
 		case err != nil:
 			return err
 		case n > maxHubFile:
-			return fmt.Errorf("it has more than %d bytes", maxHubFile)
+			return fmt.Errorf("the file has more than %d bytes", maxHubFile)
 		case len(etag) == hex.EncodedLen(sha256.Size) && etag != hex.EncodeToString(sum.Sum(nil)):
-			return errors.New("it came damaged: its hash is another than the hub's")
+			return errors.New("the downloaded file is damaged: its SHA-256 hash differs from the hub's")
 		}
 		return nil
 	})
@@ -190,11 +190,11 @@ func write(name string, data []byte) error {
 // atomically creates a file that other programs see complete or not at all.
 func atomically(name string, fill func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // a cache is shared with other users' programs
-		return fmt.Errorf("%w: set HF_HOME to a folder that can be written to", err)
+		return fmt.Errorf("%w: set HF_HOME to a writable folder", err)
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.incomplete")
 	if err != nil {
-		return fmt.Errorf("%w: set HF_HOME to a folder that can be written to", err)
+		return fmt.Errorf("%w: set HF_HOME to a writable folder", err)
 	}
 	defer func() {
 		if err != nil {
@@ -223,10 +223,10 @@ func (h *hub) get(ctx context.Context, address string, etag *string) (*http.Resp
 	client := *h.client
 	client.CheckRedirect = func(next *http.Request, before []*http.Request) error {
 		if len(before) > maxHops {
-			return fmt.Errorf("more than %d redirects", maxHops)
+			return fmt.Errorf("the hub redirects more than %d times", maxHops)
 		}
 		if request.URL.Scheme == "https" && next.URL.Scheme != "https" {
-			return errors.New("a redirect leads away from https")
+			return errors.New("the hub redirects to an address without https")
 		}
 		if next.URL.Host != request.URL.Host {
 			next.Header.Del("Authorization")
@@ -239,7 +239,7 @@ func (h *hub) get(ctx context.Context, address string, etag *string) (*http.Resp
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, fmt.Errorf("ask the hub: %w", err)
+		return nil, fmt.Errorf("request to the hub: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		_ = answer.Body.Close() // the body isn't read
@@ -267,11 +267,11 @@ func (h *hub) refused(answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if h.config.Token == "" {
-			return fmt.Errorf("%s answers %s: the model doesn't exist or isn't free for all: set HF_TOKEN (%w)", place, answer.Status, errFinal)
+			return fmt.Errorf("%s responded %s: the model doesn't exist, or isn't public: set HF_TOKEN (%w)", place, answer.Status, errFinal)
 		}
-		return fmt.Errorf("%s answers %s: the token has no access to the model (%w)", place, answer.Status, errFinal)
+		return fmt.Errorf("%s responded %s: the Hugging Face token has no access to the model (%w)", place, answer.Status, errFinal)
 	case http.StatusNotFound:
-		return fmt.Errorf("%s answers %s: there is no such model or revision (%w)", place, answer.Status, errFinal)
+		return fmt.Errorf("%s responded %s: the model or its revision doesn't exist (%w)", place, answer.Status, errFinal)
 	}
-	return fmt.Errorf("%s answers %s", place, answer.Status)
+	return fmt.Errorf("%s responded %s", place, answer.Status)
 }

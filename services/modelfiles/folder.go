@@ -48,7 +48,7 @@ func readFolder(folder string) (*inference.Published, error) {
 	errs = append(errs, err)
 	p.Template = inference.TemplateSource{Source: named[defaultTemplate], Tokens: tokens}
 	if p.Template.Source == "" && len(named) > 0 {
-		errs = append(errs, fmt.Errorf("%s: none of its templates is named %q", origin, defaultTemplate))
+		errs = append(errs, fmt.Errorf("%s: no template has the name %q", origin, defaultTemplate))
 	}
 	delete(named, defaultTemplate)
 	if len(named) > 0 {
@@ -189,7 +189,7 @@ func parseTemplates(raw json.RawMessage) (map[string]string, error) {
 		Template string `json:"template"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, errors.New("it is neither a text nor a list of templates with names")
+		return nil, errors.New("the chat template is neither a string nor a list of named templates")
 	}
 	named := map[string]string{}
 	for _, t := range list {

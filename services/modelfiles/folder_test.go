@@ -33,9 +33,9 @@ func TestTemplates(t *testing.T) {
 		{
 			name:  "a list without a default",
 			files: map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "tool_use", "template": "t"}]}`},
-			named: map[string]string{"tool_use": "t"}, origin: "tokenizer_config.json: chat_template", err: `none of its templates is named "default"`,
+			named: map[string]string{"tool_use": "t"}, origin: "tokenizer_config.json: chat_template", err: `no template has the name "default"`,
 		},
-		{name: "a number", files: map[string]string{"tokenizer_config.json": `{"chat_template": 1}`}, err: "neither a text nor a list"},
+		{name: "a number", files: map[string]string{"tokenizer_config.json": `{"chat_template": 1}`}, err: "neither a string nor a list"},
 		{name: "no JSON", files: map[string]string{"tokenizer_config.json": `{`}, err: "tokenizer_config.json: unexpected end"},
 		{
 			name:   "a file wins",

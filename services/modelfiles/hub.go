@@ -90,7 +90,7 @@ func parseRepo(reference string) (repo, error) {
 		revision = "main"
 	}
 	if !validID.MatchString(id) || strings.Contains(id, "--") || strings.Contains(id, "..") || !validRevision.MatchString(revision) || strings.Contains(revision, "..") {
-		return repo{}, fmt.Errorf("%s is neither a folder on this machine nor an id on the Hugging Face hub", reference)
+		return repo{}, fmt.Errorf("%s is neither a folder on this machine nor the id of a model on the Hugging Face hub, such as org/model", reference)
 	}
 	return repo{id, revision}, nil
 }
@@ -115,7 +115,7 @@ func neededFiles() []string {
 }
 
 // errFinal marks errors that a retry can't fix.
-var errFinal = errors.New("it isn't tried again")
+var errFinal = errors.New("the download isn't retried")
 
 // folder returns a path in the cache folder of a model. The layout is
 // huggingface_hub's: blobs named by their etags, snapshots named by commits with

@@ -240,18 +240,18 @@ func TestFetchFails(t *testing.T) {
 		want  string
 		final bool
 	}{
-		{"no access", func(h *fakeHub, _ *HubConfig) { h.failing = func(string) int { return 403 } }, "the token has no access", true},
+		{"no access", func(h *fakeHub, _ *HubConfig) { h.failing = func(string) int { return 403 } }, "the Hugging Face token has no access", true},
 		{"no token", func(h *fakeHub, c *HubConfig) { h.failing, c.Token = func(string) int { return 401 }, "" }, "set HF_TOKEN", true},
-		{"no such model", func(h *fakeHub, _ *HubConfig) { h.failing = func(string) int { return 404 } }, "no such model or revision", true},
+		{"no such model", func(h *fakeHub, _ *HubConfig) { h.failing = func(string) int { return 404 } }, "the model or its revision doesn't exist", true},
 		{"the hub is broken", func(h *fakeHub, _ *HubConfig) { h.failing = func(string) int { return 500 } }, "500", false},
 		{"a file is broken", func(h *fakeHub, _ *HubConfig) {
 			h.failing = func(path string) int { return map[bool]int{true: 503}[strings.HasSuffix(path, "/config.json")] }
 		}, "config.json", false},
-		{"damaged", func(h *fakeHub, _ *HubConfig) { h.damage = true }, "tokenizer.json: it came damaged", false},
-		{"an etag that is a path", func(h *fakeHub, _ *HubConfig) { h.etag = "../../x" }, "no etag", false},
+		{"damaged", func(h *fakeHub, _ *HubConfig) { h.damage = true }, "tokenizer.json: the downloaded file is damaged", false},
+		{"an etag that is a path", func(h *fakeHub, _ *HubConfig) { h.etag = "../../x" }, "which can't be the name of a file", false},
 		{"too large", func(h *fakeHub, _ *HubConfig) {
 			h.Config.Handler = withLength(h.Config.Handler)
-		}, "more than 268435456", false},
+		}, "but may have at most 268435456 bytes", false},
 		{"nobody there", func(_ *fakeHub, c *HubConfig) { c.Endpoint = "http://127.0.0.1:1" }, "refused", false},
 		{"too slow", func(_ *fakeHub, c *HubConfig) { c.Timeout = time.Nanosecond }, "longer than 1ns", false},
 		{"a cache that can't be written", func(_ *fakeHub, c *HubConfig) { c.Cache = "/dev/null/cache" }, "set HF_HOME", false},
@@ -352,10 +352,10 @@ func TestStop(t *testing.T) {
 func TestReferences(t *testing.T) {
 	l := newLibrary(t, HubConfig{Cache: t.TempDir(), Offline: true})
 	tests := []struct{ reference, want string }{
-		{"org/model", "HF_HUB_OFFLINE is set"},
-		{"gpt2", "HF_HUB_OFFLINE is set"},
-		{"org/model@refs/pr/1", "HF_HUB_OFFLINE is set"},
-		{"/no/such/folder", "neither a folder on this machine nor an id"},
+		{"org/model", "HF_HUB_OFFLINE disables downloads"},
+		{"gpt2", "HF_HUB_OFFLINE disables downloads"},
+		{"org/model@refs/pr/1", "HF_HUB_OFFLINE disables downloads"},
+		{"/no/such/folder", "neither a folder on this machine nor the id of a model"},
 		{"../model", "neither a folder"},
 		{"a/b/c", "neither a folder"},
 		{"a/..", "neither a folder"},

@@ -133,7 +133,7 @@ func (l *Library) Open(reference string) (*inference.Published, error) {
 	case whole, folder != "" && l.hub.config.Offline:
 		return readFolder(folder)
 	case l.hub.config.Offline:
-		return nil, fmt.Errorf("%s is neither a folder nor in the hub's cache (%s), and HF_HUB_OFFLINE is set", reference, l.hub.config.Cache)
+		return nil, fmt.Errorf("%s is neither a folder nor in the Hugging Face cache %s, and HF_HUB_OFFLINE disables downloads", reference, l.hub.config.Cache)
 	}
 	f := l.fetched(repo)
 	switch {
@@ -144,7 +144,7 @@ func (l *Library) Open(reference string) (*inference.Published, error) {
 	case folder != "":
 		return readFolder(folder) // the snapshot may be incomplete
 	case f.pause > 0:
-		return nil, fmt.Errorf("%w, for now in vain: %w", inference.ErrFetching, f.err)
+		return nil, fmt.Errorf("%w; the last attempt failed: %w", inference.ErrFetching, f.err)
 	}
 	return nil, f.err
 }
@@ -174,9 +174,9 @@ func (l *Library) fetch(repo repo, f *fetch) {
 	switch {
 	case l.ctx.Err() != nil:
 	case err != nil:
-		l.log.Warn("model could not be fetched from the hub", "id", repo.String(), "error", err)
+		l.log.Warn("download of the model's files from the Hugging Face hub failed", "id", repo.String(), "error", err)
 	default:
-		l.log.Info("model fetched from the hub", "id", repo.String(), "seconds", time.Since(start).Seconds())
+		l.log.Info("downloaded the model's files from the Hugging Face hub", "id", repo.String(), "seconds", time.Since(start).Seconds())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,7 +50,7 @@ func (d *detection) loras() {
 	case len(d.errs) > failures:
 		return
 	case strings.Contains(strings.Join(names, ""), ","):
-		d.errs = append(d.errs, fmt.Errorf("%s: names of adapters can't have commas", origin))
+		d.errs = append(d.errs, fmt.Errorf("%s: the name of an adapter must not contain a comma", origin))
 		return
 	}
 	if check := d.loraCheck(); check != nil {
@@ -80,11 +80,11 @@ func (d *detection) loraCheck() func(path json.RawMessage, name string) error {
 	}
 	return func(path json.RawMessage, name string) error {
 		if strings.Contains(name, "=") {
-			return errors.New(`its name can't have "="`)
+			return errors.New(`the name must not contain "="`)
 		}
 		var text string
 		if err := json.Unmarshal(path, &text); err != nil {
-			return errors.New("its path is no text")
+			return errors.New("its path is not a string")
 		}
 		folder, err := openLoRA(filepath.Dir(d.folder), text)
 		if err != nil {
@@ -142,7 +142,7 @@ func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
 	}
 	var path string
 	if err := json.Unmarshal(given, &path); err != nil {
-		return nil, fmt.Errorf("%s: %q: its path is no text", fileLoRAs, adapter)
+		return nil, fmt.Errorf("%s: %q: its path is not a string", fileLoRAs, adapter)
 	}
 	return openLoRA(filepath.Dir(folder), path)
 }
@@ -154,7 +154,7 @@ type loraFolder struct {
 	name string   // relative to the root, without links
 }
 
-var errOutside = errors.New("is not in the model repository: its path must be relative to that, and links must not lead out of it")
+var errOutside = errors.New("is not in the model repository: its path must be relative to the repository, and links must not lead out of it")
 
 func openLoRA(repository, path string) (*loraFolder, error) {
 	if !filepath.IsLocal(path) {
@@ -165,17 +165,17 @@ func openLoRA(repository, path string) (*loraFolder, error) {
 		resolved, err = filepath.Abs(resolved)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find the repository: %w", err)
+		return nil, fmt.Errorf("find the model repository: %w", err)
 	}
 	root, err := os.OpenRoot(resolved)
 	if err != nil {
-		return nil, fmt.Errorf("open the repository: %w", err)
+		return nil, fmt.Errorf("open the model repository: %w", err)
 	}
 	folder := &loraFolder{root: root}
 	if folder.name, err = folder.resolve(path); err == nil {
 		var info fs.FileInfo
 		if info, err = root.Stat(folder.name); err == nil && !info.IsDir() {
-			err = errors.New("is no folder")
+			err = errors.New("is not a folder")
 		}
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (f *loraFolder) read(values bool) (*inference.LoRAWeights, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s %w", fileLoRAConfig, err)
 	case rows[0] != shape[0]:
-		return nil, fmt.Errorf("%s has %d rows, %s has %d", fileLoRAWeights, shape[0], fileLoRAConfig, rows[0])
+		return nil, fmt.Errorf("%s has %d rows, but %s has %d: convert the adapter again", fileLoRAWeights, shape[0], fileLoRAConfig, rows[0])
 	}
 	return &inference.LoRAWeights{Rows: rows[0], Width: shape[1], Columns: rows[1], Weights: weights, Config: config}, nil
 }
@@ -230,7 +230,7 @@ func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byt
 	}
 	info, err := f.root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil, errors.Join(errors.New("is no file"), err)
+		return nil, nil, errors.Join(errors.New("is not a regular file"), err)
 	}
 	opened, err := f.root.Open(name)
 	if err != nil {
@@ -254,9 +254,9 @@ func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byt
 	case array.descr != descr:
 		return nil, nil, fmt.Errorf("has values of type %q, not %q: convert the adapter with --storage-type float16", array.descr, descr)
 	case len(shape) != 2 || size == 0:
-		return nil, nil, fmt.Errorf("has the shape %v, not rows and columns", array.shape)
+		return nil, nil, fmt.Errorf("has the shape %v, but must have rows and columns", array.shape)
 	case size < 0 || size > maxLoRA:
-		return nil, nil, fmt.Errorf("has the shape %v: more than %d bytes", array.shape, maxLoRA)
+		return nil, nil, fmt.Errorf("has the shape %v, which needs more than %d bytes", array.shape, maxLoRA)
 	case info.Size()-at != size:
 		return nil, nil, fmt.Errorf("has %d bytes of values, but the shape %v needs %d", info.Size()-at, array.shape, size)
 	case !values:

@@ -19,7 +19,7 @@ func LoadTemplate(path string) (inference.TemplateSource, error) {
 	case info.IsDir():
 		published, err := readFolder(path)
 		if err == nil && published.Template.Source == "" {
-			err = fmt.Errorf("%s has no chat template", path)
+			err = fmt.Errorf("%s has no chat template: the folder needs a chat_template.jinja, or a tokenizer_config.json with a chat_template", path)
 		}
 		if err != nil {
 			return inference.TemplateSource{}, err
@@ -44,7 +44,7 @@ func templatesOf(path string) (inference.TemplateSource, error) {
 	}
 	named, err := parseTemplates(config["chat_template"])
 	if err != nil || named[defaultTemplate] == "" {
-		return inference.TemplateSource{}, fmt.Errorf("%s has no chat_template that is a text, or a list with one named %q", path, defaultTemplate)
+		return inference.TemplateSource{}, fmt.Errorf("%s has no chat_template that is a string, or a list with a template named %q", path, defaultTemplate)
 	}
 	source := inference.TemplateSource{Source: named[defaultTemplate], Tokens: tokensOf(config)}
 	delete(named, defaultTemplate)

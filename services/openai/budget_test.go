@@ -21,7 +21,7 @@ import (
 func TestTooManyValues(t *testing.T) {
 	tier.Computes(t)
 	many := "[" + strings.Repeat("1,", budget.Values) + "1]"
-	const message = "the request body holds too many values: numbers, strings, lists and objects together may be 262144"
+	const message = "the request body holds too many values: at most 262144 numbers, strings, lists and objects together are allowed"
 	const fullObject = "the request body holds an object of more than 16384 keys: send fewer"
 	for _, tt := range []struct{ name, body, param, message string }{
 		{"unknown field", chatBody(`, "x": ` + many), "", message},
@@ -43,7 +43,7 @@ func TestTooManyValues(t *testing.T) {
 		{"schema as text", chatBody(`, "guided_json": "{\"enum\": ` + many + `}"`), "guided_json", "guided_json holds more than 65536 values: send a smaller schema"},
 		{"keys of a loose field", `{"model": "m", "messages": {` + strings.TrimSuffix(keys(budget.ObjectKeys+1), ",") + `}}`, "", fullObject},
 		{"keys of loose objects", `{"model": "m", "messages": [` + strings.Repeat(`{"a":1},`, budget.Values/2) + `{"a":1}]}`, "", message},
-		{"numbers of a loose field", `{"model": "m", "messages": [` + strings.Repeat("1,", budget.TokenIDs+1) + `1]}`, "", "the request body holds too many token ids: all lists of a request together may have 1048576"},
+		{"numbers of a loose field", `{"model": "m", "messages": [` + strings.Repeat("1,", budget.TokenIDs+1) + `1]}`, "", "the request body holds too many token ids: all lists of a request together may have at most 1048576"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			validated, err := newValidator(t).Validate(chatPattern, []byte(tt.body))
@@ -146,7 +146,7 @@ func TestTokenIDsAreNoValues(t *testing.T) {
 	if err != nil || len(inputs) != 1 || len(inputs[0].TokenIDs) != budget.TokenIDs {
 		t.Errorf("%d inputs, %v", len(inputs), err)
 	}
-	const message = "the request body holds too many token ids: all lists of a request together may have 1048576"
+	const message = "the request body holds too many token ids: all lists of a request together may have at most 1048576"
 	_, err = newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [[1],`+ids+`]}`))
 	inferencetest.WantInvalid(t, err, "", message)
 	_, err = DecodeInput(json.RawMessage("[[1]," + ids + "]"))

@@ -169,7 +169,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 		{"what is fetched is no image", chatPath, chat("chat", "", png, g.pictures+"/none"), "messages[1].content[1].image_url.url", "invalid_value", "messages[1].content[1].image_url.url is not a PNG", 1},
 		{"of an item", responsesPath, item(g.pictures + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
 		{"a model that doesn't see", chatPath, chat("blind", "", g.pictures+"/a.gif"), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
-		{"more than the model takes", chatPath, chat("one", "", g.pictures+"/a.gif", g.pictures+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "no more than 1 images", 0},
+		{"more than the model takes", chatPath, chat("one", "", g.pictures+"/a.gif", g.pictures+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "at most 1 images", 0},
 		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.pictures+"/a.gif"), "messages", "context_length_exceeded", "100 tokens", 0},
 		{"tokens of images", responsesPath + "/input_tokens", item(png), "input[0].content[1].image_url", "unsupported_parameter", "can't be counted", 0},
 		{"a stream", chatPath, chat("chat", `,"stream":true`, g.pictures+"/none"), "messages[1].content[0].image_url.url", "invalid_value", "is not a PNG", 1},
@@ -247,7 +247,7 @@ func TestImagesOfSilentModels(t *testing.T) {
 		engine.Configure("chat", func(c *kserve.ModelConfig) { delete(c.GetParameters(), "trident.vision") })
 		server := fieldServer(t, engine)
 		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+onePicture+`}`)
-		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"messages[0].content[0]"`) || !strings.Contains(body, "trident.vision, set to true") || len(engine.Requests()) > 0 {
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"messages[0].content[0]"`) || !strings.Contains(body, "set its parameter trident.vision to true") || len(engine.Requests()) > 0 {
 			t.Errorf("%s: %d %s", contract, resp.StatusCode, body)
 		}
 	}

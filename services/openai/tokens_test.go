@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 		{"neither", tokenize, `{"model":"m","messages":[]}`, 400, "prompt or messages is required"},
 		{"tools of a text", tokenize, `{"model":"m","prompt":"a","tools":[{"type":"function","function":{"name":"f"}}]}`, 400, "tools needs messages"},
 		{"a template", tokenize, user(`"a"`, `,"chat_template":"{{ 1 }}"`), 400, `"param":"chat_template"`},
-		{"no tokenizer", tokenize, `{"model":"blind","prompt":"a"}`, 400, "the tokenizer of the model `blind` isn't known: give it by inference.SettingTokenizer, or by the parameter trident.tokenizer in its config.pbtxt"},
+		{"no tokenizer", tokenize, `{"model":"blind","prompt":"a"}`, 400, "the tokenizer of the model `blind` isn't known: set it by inference.SettingTokenizer, or by the parameter trident.tokenizer in its config.pbtxt"},
 		{"no template", tokenize, `{"model":"plain","messages":[{"role":"user","content":"a"}]}`, 400, "trident.chat_template"},
 		{"no model", tokenize, `{"model":"nope","prompt":"a"}`, 404, `"code":"model_not_found"`},
 		{"an unknown field", tokenize, `{"model":"m","prompt":"a","colour":1}`, 200, `"tokens":[97]`},
@@ -66,9 +66,9 @@ func TestTokens(t *testing.T) {
 		{"an id below 0", detokenize, `{"model":"m","tokens":[-1]}`, 400, `"param":"tokens[0]"`},
 		{"a text for an id", detokenize, `{"model":"m","tokens":["a"]}`, 400, `"param":"tokens[0]"`},
 		{"as much as is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `"}`, 200, `{"count":524288,`},
-		{"more than is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `a"}`, 400, `"prompt has 524289 bytes, and at most 524288 are tokenized for this model: send less, or in several requests","type":"invalid_request_error","param":"prompt","code":"context_length_exceeded"`},
-		{"a chat of more", tokenize, user(`"`+strings.Repeat("a", budget.TextBytes)+`"`, ""), 400, `messages has 524310 bytes, and at most 524288 are tokenized for this model`},
-		{"ids of a long text", detokenize, `{"model":"m","tokens":[` + strings.Repeat("256,", budget.TextBytes/2) + `97]}`, 400, "the text of tokens is longer than 2097152 bytes: send fewer token ids at a time"},
+		{"more than is tokenized", tokenize, `{"model":"m","prompt":"` + strings.Repeat("a ", budget.TextBytes/2) + `a"}`, 400, `"prompt has 524289 bytes, but Trident tokenizes at most 524288 bytes for this model: send less text, or split it into several requests","type":"invalid_request_error","param":"prompt","code":"context_length_exceeded"`},
+		{"a chat of more", tokenize, user(`"`+strings.Repeat("a", budget.TextBytes)+`"`, ""), 400, `messages has 524310 bytes, but Trident tokenizes at most 524288 bytes for this model`},
+		{"ids of a long text", detokenize, `{"model":"m","tokens":[` + strings.Repeat("256,", budget.TextBytes/2) + `97]}`, 400, "the text of the token ids in tokens is longer than 2097152 bytes: send fewer token ids in one request"},
 		{"ids without tokenizer", detokenize, `{"model":"blind","tokens":[1]}`, 400, "trident.tokenizer"},
 	}
 	for _, tt := range tests {

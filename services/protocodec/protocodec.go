@@ -101,4 +101,4 @@ func (c JSON) Unmarshal(data []byte, v any) error {
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, m)
 }
 
-func errNotProto(v any) error { return fmt.Errorf("%T is no message of this service", v) }
+func errNotProto(v any) error { return fmt.Errorf("%T is not a protobuf message", v) }

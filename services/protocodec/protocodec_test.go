@@ -65,10 +65,10 @@ func TestBudget(t *testing.T) {
 // fields pass.
 func TestForeign(t *testing.T) {
 	for _, c := range codecs() {
-		if _, err := c.Marshal("text"); err == nil || err.Error() != "string is no message of this service" {
+		if _, err := c.Marshal("text"); err == nil || err.Error() != "string is not a protobuf message" {
 			t.Errorf("%s: %v", c.Name(), err)
 		}
-		if err := c.Unmarshal([]byte("{}"), new(int)); err == nil || err.Error() != "*int is no message of this service" {
+		if err := c.Unmarshal([]byte("{}"), new(int)); err == nil || err.Error() != "*int is not a protobuf message" {
 			t.Errorf("%s: %v", c.Name(), err)
 		}
 		if !strings.HasPrefix(c.Name(), "json") {

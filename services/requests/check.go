@@ -141,7 +141,7 @@ func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMes
 		} `json:"function"`
 	}
 	if err := json.Unmarshal(definition, &tool); err != nil {
-		return inference.Invalid(param, "%s must be a tool", param)
+		return inference.Invalid(param, "%s must be a tool: an object with type and function", param)
 	}
 	switch schema := tool.Function.Parameters; {
 	case tool.Type != FunctionType:

@@ -51,7 +51,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}
-	if _, err := objects.Decode("arguments", "[]"); err == nil || err.Error() != "arguments must be a JSON object as text: '{' is expected at byte 0 ('[')" {
+	if _, err := objects.Decode("arguments", "[]"); err == nil || err.Error() != "arguments must be a string that contains a JSON object: '{' is expected at byte 0 ('[')" {
 		t.Error(err)
 	}
 	var keys strings.Builder

@@ -65,10 +65,10 @@ func flawf(format string, args ...any) error { return schemaError(fmt.Sprintf(fo
 
 // Errors in addresses and references.
 const (
-	errSchemaAddress   = schemaError("an address in $id, $ref, $anchor or $schema can't be used")
-	errSchemaElsewhere = schemaError("it refers to another document, and only references within the schema are followed")
-	errSchemaNowhere   = schemaError("a $ref leads nowhere")
-	errSchemaTwice     = schemaError("an $id or $anchor is given twice")
+	errSchemaAddress   = schemaError("an address in $id, $ref, $anchor or $schema isn't a valid URI reference")
+	errSchemaElsewhere = schemaError("it refers to another document, but only references within the schema are supported")
+	errSchemaNowhere   = schemaError("a $ref refers to a part of the schema that doesn't exist")
+	errSchemaTwice     = schemaError("two subschemas have the same $id or $anchor")
 )
 
 var (
@@ -202,7 +202,7 @@ func (w *schemaWalk) explain(node map[string]any, err error) error {
 	case *kind.Format:
 		return flawf("%s is not a valid %s", where, k.Want)
 	}
-	return flawf("%s has a value that can't stand there (%s)", where, strings.Join(e.ErrorKind.KeywordPath(), "."))
+	return flawf("%s has an invalid value (keyword %s of the metaschema)", where, strings.Join(e.ErrorKind.KeywordPath(), "."))
 }
 
 // deepest returns the cause nearest to the invalid value, and the first one of several.

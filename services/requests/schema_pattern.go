@@ -50,7 +50,7 @@ func checkPattern(key, subject, pattern string) error {
 		return &patternError{key, fmt.Sprintf("%sis longer than %d bytes", subject, budget.PatternBytes)}
 	}
 	if _, err := syntax.Parse(cheap(pattern), syntax.Perl); err != nil {
-		return &patternError{key, subject + "is not a regular expression that can be read"}
+		return &patternError{key, subject + "is not a valid regular expression"}
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func limitBody(cfg Config, pause time.Duration, next http.Handler) http.Handler 
 type TooLargeError struct {
 	*http.MaxBytesError
 
-	// Setting is what operators call the field of the limit.
+	// Setting is the operators' name of the field of the limit.
 	Setting string
 }
 
@@ -81,7 +81,7 @@ type limitedBody struct {
 	control          *http.ResponseController
 	rec              *Record
 	setting          string // what operators call the field of the limit
-	read, taken      int64  // taken is what the arrival has counted
+	read, taken      int64  // taken is the number of bytes that the arrival has counted
 }
 
 // bodyStep is the step, in bytes, in which a body of unknown length is counted.

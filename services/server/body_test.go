@@ -39,8 +39,8 @@ func TestBodiesInFlight(t *testing.T) {
 		return body
 	}
 	const (
-		full  = "the bodies of the requests being served take as much memory as this server has for them: try again unavailable"
-		share = "the bodies of this client's requests take as much memory as this server has for one client now: try again unavailable"
+		full  = "the bodies of the requests in flight use all memory that this server reserves for bodies: try again later unavailable"
+		share = "the bodies of this client's requests use all memory that one client may use for bodies now: try again later unavailable"
 	)
 	var stays sync.WaitGroup
 	stays.Go(func() { _, _ = send(t, http.MethodPost, url+"/stays", body(100<<10, false), nil) })

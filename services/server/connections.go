@@ -75,10 +75,10 @@ func (l *LimitedListener) enter(c *countedConn) bool {
 	all, each := l.cfg.MaxConnections, l.cfg.MaxConnectionsPerAddress // 0 is no limit
 	switch {
 	case all > 0 && len(l.open) >= all:
-		l.refuse(refusedConnections, "connections were closed: the port has as many as it may have", "connections", len(l.open), "flag", l.cfg.Names.Of("server.MaxConnections"))
+		l.refuse(refusedConnections, "closed new connections: the port has reached its limit of connections", "connections", len(l.open), "flag", l.cfg.Names.Of("server.MaxConnections"))
 		return false
 	case each > 0 && l.by[c.address] >= each && !c.address.IsLoopback():
-		l.refuse(refusedAddress, "connections were closed: their address has as many as it may have", "address", c.address, "connections", l.by[c.address], "flag", l.cfg.Names.Of("server.MaxConnectionsPerAddress"))
+		l.refuse(refusedAddress, "closed new connections: their address has reached its limit of connections", "address", c.address, "connections", l.by[c.address], "flag", l.cfg.Names.Of("server.MaxConnectionsPerAddress"))
 		return false
 	}
 	l.open[c] = struct{}{}

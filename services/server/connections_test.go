@@ -67,7 +67,7 @@ func TestConnectionLimit(t *testing.T) {
 			t.Fatal("the connection that has ended made no room")
 		}
 	}
-	if text := log.String(); strings.Count(text, "connections were closed") != 1 || !strings.Contains(text, "flag=server.MaxConnections ") {
+	if text := log.String(); strings.Count(text, "closed new connections") != 1 || !strings.Contains(text, "flag=server.MaxConnections ") {
 		t.Errorf("the log has not one line: %s", text)
 	}
 }

@@ -45,9 +45,9 @@ func (d Door) Check(host string) error {
 	if !d.listener.Loopback() || d.gate.Keyed() || d.certificates.WantsClients() || d.serves(host) {
 		return nil
 	}
-	message := "this server doesn't serve the host that the request names: allow it with " + d.setting + "=NAME, or give clients API keys"
+	message := "this server doesn't serve the host name in the request: allow it with " + d.setting + "=NAME, or give clients API keys"
 	if d.gate == nil { // keys change nothing there
-		message = "this port doesn't serve the host that the request names: allow it with " + d.setting + "=NAME, or name the port's address in the request"
+		message = "this port doesn't serve the host name in the request: allow it with " + d.setting + "=NAME, or use the IP address of the port in the request"
 	}
 	return &inference.Error{Code: inference.CodeForbidden, Reason: reasonHost, Message: message}
 }
@@ -82,7 +82,7 @@ func hostName(host string) string {
 // validateHost returns an error for a string that can't be the name of a host in a request.
 func validateHost(name string) error {
 	if name == "" || hostName(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/@*?#%", r) }) {
-		return configfield.Errorf("server.AllowedHosts", "%q is no name of a host, such as models.example.com without scheme and port", name)
+		return configfield.Errorf("server.AllowedHosts", "%q is not a host name: give a name such as models.example.com, without scheme and port", name)
 	}
 	return nil
 }

@@ -197,7 +197,7 @@ func TestProfilesHosts(t *testing.T) {
 	cfg.ProfileAddress = "localhost:6060"
 	p := NewProfiler(cfg, slog.New(slog.DiscardHandler))
 	if w := askAs(p.http.Handler, "evil.example", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusMisdirectedRequest ||
-		!strings.Contains(w.Body.String(), "server.AllowedHosts=NAME, or name the port's address in the request") { // keys would change nothing
+		!strings.Contains(w.Body.String(), "server.AllowedHosts=NAME, or use the IP address of the port in the request") { // keys would change nothing
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := askAs(p.http.Handler, "localhost:6060", http.MethodGet, "/debug/pprof/", ""); w.Code != http.StatusOK {

@@ -30,7 +30,7 @@ func CheckHeader(header map[string][]string) error {
 	}
 	return &inference.Error{
 		Code: inference.CodeLimited, Reason: reasonHeaders,
-		Message: fmt.Sprintf("the header of the request has %d lines, more than %d: send fewer", lines, MaxHeaderLines),
+		Message: fmt.Sprintf("the request has %d header lines, more than %d: send fewer", lines, MaxHeaderLines),
 	}
 }
 

@@ -65,7 +65,7 @@ func NewMux(gate *auth.Gate, core Core, routes []Route) (*Mux, error) {
 }
 
 func errNoRecord(route string) error {
-	return fmt.Errorf("the route %s has no record in services/auth, so nothing says who may call it", route)
+	return fmt.Errorf("the route %s has no record in services/auth, which determines the access to it", route)
 }
 
 // match is the handler that serves a request, and the record of its route.
@@ -210,7 +210,7 @@ func Procedures(path string, handler http.Handler, failed CallErrors) ([]Route, 
 	}
 	service, ok := found.(protoreflect.ServiceDescriptor)
 	if !ok {
-		return nil, fmt.Errorf("%s is no service", name)
+		return nil, fmt.Errorf("%s is not a service", name)
 	}
 	routes := []Route{{Pattern: path, Handler: handler, Record: auth.Unmatched(auth.Procedure), Refuse: failed.Refuse}}
 	for i := range service.Methods().Len() {

@@ -47,7 +47,7 @@ type Config struct {
 	ProfileAddress string
 	// Playground enables the page at /.
 	Playground bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -61,19 +61,19 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.Port < 0 || c.Port > 65535:
-		return configfield.Errorf("server.Port", "%d is no port", c.Port)
+		return configfield.Errorf("server.Port", "%d is not a port: give a number from 0 to 65535", c.Port)
 	case c.MaxBody < 1:
 		return configfield.Errorf("server.MaxBody", "%d is not a positive number of bytes", c.MaxBody)
 	case c.ShutdownTimeout < 0:
-		return configfield.Errorf("server.ShutdownTimeout", "%s is negative", c.ShutdownTimeout)
+		return configfield.Errorf("server.ShutdownTimeout", "%s is negative: give a duration of 0 or more", c.ShutdownTimeout)
 	}
 	switch {
 	case c.WriteTimeout <= 0:
-		return configfield.Errorf("server.WriteTimeout", "%s is not positive", c.WriteTimeout)
+		return configfield.Errorf("server.WriteTimeout", "%s is not a positive duration", c.WriteTimeout)
 	case c.MaxConnections < 0:
-		return configfield.Errorf("server.MaxConnections", "%d is negative", c.MaxConnections)
+		return configfield.Errorf("server.MaxConnections", "%d is negative: give 0 or more", c.MaxConnections)
 	case c.MaxConnectionsPerAddress < 0:
-		return configfield.Errorf("server.MaxConnectionsPerAddress", "%d is negative", c.MaxConnectionsPerAddress)
+		return configfield.Errorf("server.MaxConnectionsPerAddress", "%d is negative: give 0 or more", c.MaxConnectionsPerAddress)
 	}
 	if err := c.TLS.validate(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (s *Server) Start(context.Context) error {
 func (s *Server) warnIfOpen() {
 	if !s.listener.Loopback() && !s.gate.Keyed() && !s.certificates.WantsClients() {
 		name := s.cfg.Names.Of
-		s.log.Warn("the server is open: whoever reaches its port may use the models, as it asks for no API key and no client certificate",
+		s.log.Warn("the server is open: every client that can reach its port can use the models, because it requires no API key and no client certificate",
 			"closed_by", fmt.Sprintf("%s, %s, %s or %s=127.0.0.1", name("auth.APIKeysFile"), name("auth.APIKeys"), name("server.TLS.ClientCAFile"), name("server.Host")))
 	}
 }

@@ -203,6 +203,6 @@ var errUploadEnded = bodyError{
 }
 
 const (
-	uploadMessage = "the server is shutting down, and the request's body hadn't arrived: send the request again"
+	uploadMessage = "the server is shutting down before the whole body of the request has arrived: send the request again"
 	uploadRetry   = 5 * time.Second
 )

@@ -32,7 +32,7 @@ func (t TLS) Enabled() bool { return t.CertFile != "" }
 
 func (t TLS) validate() error {
 	if !t.Enabled() && (t.KeyFile != "" || t.ClientCAFile != "") {
-		return configfield.Textf("%s, %s: they need %s", configfield.Field("server.TLS.KeyFile"), configfield.Field("server.TLS.ClientCAFile"), configfield.Field("server.TLS.CertFile"))
+		return configfield.Textf("%s and %s have no effect without %s: set it too", configfield.Field("server.TLS.KeyFile"), configfield.Field("server.TLS.ClientCAFile"), configfield.Field("server.TLS.CertFile"))
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (c *Certificates) latest() *material {
 		if state := c.files.state(); !state.Equal(c.seen) {
 			c.seen = state
 			if err := c.load(); err != nil {
-				c.log.Error("the new files for TLS can't be used: the old ones stay", "error", err)
+				c.log.Error("the changed TLS files can't be used: the previous ones stay in use", "error", err)
 			}
 		}
 	}
@@ -134,10 +134,10 @@ func (c *Certificates) load() error {
 	leaf := m.certificate.Leaf
 	attrs := []any{"names", leaf.DNSNames, "addresses", leaf.IPAddresses, "expires", leaf.NotAfter, "clients_need_one", m.clientCAs != nil}
 	if c.wall().After(leaf.NotAfter) {
-		c.log.Error("the certificate for TLS has expired", attrs...)
+		c.log.Error("the TLS certificate has expired: replace it", attrs...)
 		return nil
 	}
-	c.log.Info("certificate for TLS", attrs...)
+	c.log.Info("loaded the TLS certificate", attrs...)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (t TLS) load() (*material, error) {
 	}
 	m.clientCAs = x509.NewCertPool()
 	if !m.clientCAs.AppendCertsFromPEM(authorities) {
-		return nil, configfield.Errorf("server.TLS.ClientCAFile", "%s has no certificate in PEM", t.ClientCAFile)
+		return nil, configfield.Errorf("server.TLS.ClientCAFile", "%s contains no certificate in PEM format", t.ClientCAFile)
 	}
 	return m, nil
 }

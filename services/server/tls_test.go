@@ -203,7 +203,7 @@ func TestNewCertificate(t *testing.T) {
 			}
 		})
 	}
-	for words, want := range map[string]int{"the old ones stay": 4, "names=\"[two-h2 localhost]\"": 1, "private key does not match": 2} {
+	for words, want := range map[string]int{"the previous ones stay in use": 4, "names=\"[two-h2 localhost]\"": 1, "private key does not match": 2} {
 		if n := strings.Count(s.log.String(), words); n != want {
 			t.Errorf("the log has %q %d times, want %d:\n%s", words, n, want, s.log)
 		}
@@ -243,14 +243,14 @@ func TestCertificatesExpire(t *testing.T) {
 			t.Errorf("%s, with a certificate that is over, it is served", how)
 		}
 	}
-	if strings.Contains(s.log.String(), "the certificate for TLS has expired") {
-		t.Errorf("it is told before the files are read again: %s", s.log)
+	if strings.Contains(s.log.String(), "the TLS certificate has expired: replace it") {
+		t.Errorf("the log has the expiry before the files are read again: %s", s.log)
 	}
 	renewed := authority.Issue(t, "two") // valid for an hour from now, which is in the past by the server's clock
 	servertest.Write(t, s.dir, "key", renewed.Key)
 	servertest.Write(t, s.dir, "cert", renewed.Certificate)
 	_ = served(client(t, authority.Client(t, shown)))
-	if n := strings.Count(s.log.String(), "level=ERROR msg=\"the certificate for TLS has expired\""); n != 1 {
+	if n := strings.Count(s.log.String(), "level=ERROR msg=\"the TLS certificate has expired: replace it\""); n != 1 {
 		t.Errorf("%d times in the log: %s", n, s.log)
 	}
 	s.clock.set(0)

@@ -92,5 +92,5 @@ func (r *textRun) aboutBestOf(err error) error {
 	if !ok || !r.hidden || e.Param != "logprobs" {
 		return err
 	}
-	return inference.Unsupported("best_of", "best_of above n needs log probabilities, which this model doesn't give")
+	return inference.Unsupported("best_of", "best_of above n needs log probabilities, which this model doesn't return")
 }

@@ -51,11 +51,11 @@ func TestClientsModels(t *testing.T) {
 	for name, way := range ways {
 		for _, model := range []string{"org/chat", "other", "gpt-4o", "vectors", "org/chat_lora_doll", "missing", ""} {
 			e := inference.AsError(way(model))
-			if e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != "the model `"+model+"` does not exist or this key may not use it" {
+			if e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != "the model `"+model+"` does not exist or this API key may not use it" {
 				t.Errorf("%s of %q: %v", name, model, e)
 			}
 		}
-		if err := way("plain"); err != nil && strings.Contains(err.Error(), "this key") {
+		if err := way("plain"); err != nil && strings.Contains(err.Error(), "this API key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -75,6 +75,6 @@ func TestClientsModels(t *testing.T) {
 		told = append(told, known.Name(card)+"="+strings.Join(known.Names(card), ","))
 	}
 	if got := strings.Join(told, " "); !strings.Contains(got, "gpt-4o_lora_doll=gpt-4o_lora_doll,org/small") || strings.Contains(got, "other") || strings.Contains(got, "vectors") || !strings.Contains(got, "secret=") {
-		t.Errorf("told are %s", got)
+		t.Errorf("the client receives %s", got)
 	}
 }

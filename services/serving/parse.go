@@ -57,7 +57,7 @@ func needsSpecialTokens(options *inference.ParserOptions) string {
 // planTools refuses tools whose calls can't be parsed, and constrains forced tool calls.
 func (r *textRun) planTools(asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
-		return inference.Unsupported("tools", "tools are not supported by the model `%s`, as it isn't known how it writes calls: set the parameter %s in its config.pbtxt, or demand a call by tool_choice",
+		return inference.Unsupported("tools", "tools are not supported by the model `%s`, because the format of its tool calls isn't known: set the parameter %s in its config.pbtxt, or force a tool call by tool_choice",
 			asked.Model, inference.ParamPrefix+inference.SettingToolParser)
 	}
 	given := asked.Sampling.Structured
@@ -65,7 +65,7 @@ func (r *textRun) planTools(asked *inference.Request) error {
 	var err error
 	switch forced := asked.ToolChoice.Mode == inference.ToolRequired || asked.ToolChoice.Mode == inference.ToolNamed; {
 	case forced && given != nil && !schema:
-		return inference.Invalid(given.Param, "%s and a tool_choice that demands a call can't be used together", given.Param)
+		return inference.Invalid(given.Param, "%s and a tool_choice that forces a tool call can't be used together", given.Param)
 	case forced: // the answer is a call, and has no text that the client's schema is about
 		asked.Sampling.Structured, err = toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
 	case schema && len(asked.Tools) > 0:

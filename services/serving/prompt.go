@@ -54,7 +54,7 @@ func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.Tex
 		return "", inference.Unsupported(param, "the tokenizer of the model `%s` isn't known: send the prompt as text, not as token ids", c.Name)
 	}
 	if id := slices.Max(ids); id >= c.Tokenizer.Size() {
-		return "", inference.Invalid(param, "prompt holds the token id %d, but the model `%s` has %d tokens", id, c.Name, c.Tokenizer.Size())
+		return "", inference.Invalid(param, "prompt contains the token id %d, but the token ids of the model `%s` are below %d", id, c.Name, c.Tokenizer.Size())
 	}
 	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // the call encodes an empty string
 		ids = ids[1:]
@@ -68,7 +68,7 @@ func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.Tex
 		return "", errTokenize(c, param, text, err)
 	}
 	if !slices.Equal(again, ids) {
-		return "", inference.Unsupported(param, "prompt holds token ids that their text isn't read as: send it as text")
+		return "", inference.Unsupported(param, "prompt contains token ids that the tokenizer doesn't return for their text: send the prompt as text")
 	}
 	return text, nil
 }
@@ -96,7 +96,7 @@ func decodeIDs(c *catalog.Card, param string, ids []int) (string, error) {
 	for _, id := range ids {
 		token, _ := c.Tokenizer.Token(id)
 		if size += len(token); size > most {
-			return "", inference.Invalid(param, "the text of %s is longer than %d bytes: send fewer token ids at a time", param, most)
+			return "", inference.Invalid(param, "the text of the token ids in %s is longer than %d bytes: send fewer token ids in one request", param, most)
 		}
 	}
 	return c.Tokenizer.Decode(ids, false), nil
@@ -107,12 +107,12 @@ func errTokenize(c *catalog.Card, param, text string, err error) error {
 	if !errors.Is(err, inference.ErrTextTooLong) {
 		return fmt.Errorf("tokenize: %w", err)
 	}
-	const advice = "send less, or in several requests"
+	const advice = "send less text, or split it into several requests"
 	e := &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: param}
 	if one := budget.Text(c.ContextLength); len(text) > one {
-		e.Message = fmt.Sprintf("%s has %d bytes, and at most %d are tokenized for this model: %s", param, len(text), one, advice)
+		e.Message = fmt.Sprintf("%s has %d bytes, but Trident tokenizes at most %d bytes for this model: %s", param, len(text), one, advice)
 	} else {
-		e.Message = fmt.Sprintf("%s is too long to be tokenized: in their normal form the texts of a request may have %d bytes, and their longest words %d: %s",
+		e.Message = fmt.Sprintf("%s is too long to be tokenized: all texts of a request together may have %d bytes after normalization, and their long words together %d bytes: %s",
 			param, budget.Texts(c.ContextLength), budget.LongWords(c.ContextLength), advice)
 	}
 	return e
@@ -150,7 +150,7 @@ func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input)
 		n := len(in.TokenIDs)
 		if n > 0 {
 			if id := slices.Max(in.TokenIDs); id >= c.Tokenizer.Size() {
-				return inference.Invalid(param, "%s holds the token id %d, but the model `%s` has %d tokens: send texts (LangChain: check_embedding_ctx_length=False)",
+				return inference.Invalid(param, "%s contains the token id %d, but the token ids of the model `%s` are below %d: send text (LangChain: check_embedding_ctx_length=False)",
 					param, id, c.Name, c.Tokenizer.Size())
 			}
 		} else {
@@ -168,9 +168,9 @@ func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input)
 
 // tooLong returns the error of a prompt and a requested answer that exceed the context length.
 func tooLong(c *catalog.Card, param string, prompt, asked int) *inference.Error {
-	message := fmt.Sprintf("This model's maximum context length is %d tokens, but %s has %d", c.ContextLength, param, prompt)
+	message := fmt.Sprintf("This model's maximum context length is %d tokens, but %s has %d tokens", c.ContextLength, param, prompt)
 	if asked > 0 {
-		message += fmt.Sprintf(" and %d were asked for in the answer", asked)
+		message += fmt.Sprintf(" and %d tokens were requested for the answer", asked)
 	}
 	return &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: param, Message: message}
 }

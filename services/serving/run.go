@@ -272,7 +272,7 @@ func (s *jobStream) embedding(delta inference.Delta, step *inference.Step, end b
 		s.finish = inference.FinishStop
 		delta.Embedding, err = s.run.vector(step.Embedding)
 	case end && s.finish == inference.FinishNone:
-		err = fmt.Errorf("model %s: ended without an embedding", s.run.card.Name)
+		err = fmt.Errorf("model %s: the response ended without an embedding", s.run.card.Name)
 	}
 	return delta, err
 }
@@ -293,7 +293,7 @@ func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishR
 // asked to truncate, because only some models support that parameter, and the result is the same.
 func (r *textRun) vector(v []float32) ([]float32, error) {
 	if n := r.req.Dimensions; n > len(v) {
-		return nil, inference.Invalid("dimensions", "the model `%s` gives %d dimensions, %d were asked for", r.req.Model, len(v), n)
+		return nil, inference.Invalid("dimensions", "the model `%s` returns embeddings of %d dimensions, but %d were requested", r.req.Model, len(v), n)
 	} else if n > 0 {
 		v = v[:n]
 	}
@@ -302,7 +302,7 @@ func (r *textRun) vector(v []float32) ([]float32, error) {
 		sum += float64(x) * float64(x)
 	}
 	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return nil, fmt.Errorf("model %s: the embedding has no direction (squared length %v)", r.card.Name, sum)
+		return nil, fmt.Errorf("model %s: the embedding can't be normalized: its squared length is %v", r.card.Name, sum)
 	}
 	if scale := float32(1 / math.Sqrt(sum)); scale != 1 {
 		for i := range v {

@@ -32,9 +32,9 @@ func (r *textRun) newSequences(job *inference.Job) (*sequences, error) {
 func (s *sequences) stream(sequence int) (*jobStream, error) {
 	switch {
 	case sequence < 0 || sequence >= maxSequences:
-		return nil, fmt.Errorf("model %s: a text numbered %d", s.run.card.Name, sequence)
+		return nil, fmt.Errorf("model %s: a response has the sequence index %d, which isn't from 0 to %d", s.run.card.Name, sequence, maxSequences-1)
 	case sequence > 0 && ranks(s.run.req):
-		return nil, inference.Unsupported("best_of", "best_of above n can't be had of the model `%s`, which gives several texts itself", s.run.req.Model)
+		return nil, inference.Unsupported("best_of", "best_of above n is not supported by the model `%s`, because one inference of it returns several answers", s.run.req.Model)
 	}
 	for len(s.streams) <= sequence {
 		stream, err := s.run.newStream(s.job, len(s.streams)*len(s.run.jobs)+s.job.Index)

@@ -33,7 +33,7 @@ type Config struct {
 	// MaxCallBytes limits the tool calls of one answer, in bytes. 0 means
 	// [inference.DefaultMaxParseBytes].
 	MaxCallBytes int
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
 
@@ -52,9 +52,9 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.DefaultMaxTokens < 0:
-		return configfield.Errorf("serving.DefaultMaxTokens", "%d is negative", c.DefaultMaxTokens)
+		return configfield.Errorf("serving.DefaultMaxTokens", "%d is negative: give 0 or more tokens", c.DefaultMaxTokens)
 	case c.MaxCallBytes < 0:
-		return configfield.Errorf("serving.MaxCallBytes", "%d is negative", c.MaxCallBytes)
+		return configfield.Errorf("serving.MaxCallBytes", "%d is negative: give 0 or more bytes", c.MaxCallBytes)
 	}
 	return c.Bounds.Validate()
 }
@@ -194,7 +194,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 	if err != nil {
 		return 0, err
 	}
-	if err := s.needTokenizer(run.card, req.Model, "the tokens of the model `%s` can't be counted here: give its tokenizer"); err != nil {
+	if err := s.needTokenizer(run.card, req.Model, "the tokens can't be counted without the tokenizer of the model `%s`: set it"); err != nil {
 		return 0, err
 	}
 	if err := run.planReading(s.cfg.MaxCallBytes); err != nil {
@@ -205,7 +205,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 		return 0, err
 	}
 	if len(req.ImageRefs()) > 0 {
-		return 0, inference.Unsupported(req.ImagesParam(), "the tokens of images can't be counted here: the model alone knows them")
+		return 0, inference.Unsupported(req.ImagesParam(), "the tokens of images can't be counted: only the model itself knows their number")
 	}
 	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }
@@ -238,7 +238,7 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	card := run.card
 	if req.Task == inference.TaskEmbed {
 		if run.lora != "" {
-			return nil, inference.Unsupported("model", "the model `%s` is a LoRA adapter, which has no embeddings", req.Model)
+			return nil, inference.Unsupported("model", "the model `%s` is a LoRA adapter, which doesn't support embeddings", req.Model)
 		}
 		if err := checkInputs(ctx, card, req.Inputs); err != nil {
 			return nil, err
@@ -261,7 +261,7 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 		return nil, err
 	}
 	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
-		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the tokens that the answer may have (%d), got %d", maxTokens, *least)
+		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the maximum number of tokens of the answer (%d), got %d", maxTokens, *least)
 	}
 	// Images are fetched last: a request that can't be served must not cause downloads.
 	if run.images, err = s.readImages(ctx, req); err != nil {
@@ -292,7 +292,7 @@ func (s *Service) render(ctx context.Context, card *catalog.Card, req *inference
 	case card.Template == nil && card.Fetching:
 		return "", errFetching("chat template", req.Model)
 	case card.Template == nil:
-		return "", inference.Unsupported("messages", "the model `%s` has no chat template: give one by %s, or by the parameter %s in its config.pbtxt",
+		return "", inference.Unsupported("messages", "the model `%s` has no chat template: set one by %s, or by the parameter %s in its config.pbtxt",
 			req.Model, s.cfg.Names.Of("inference.SettingChatTemplate"), inference.ParamPrefix+inference.SettingChatTemplate)
 	}
 	prompt, err := card.Template.Render(ctx, req)
@@ -339,7 +339,7 @@ func (s *Service) maxTokens(ctx context.Context, card *catalog.Card, req *infere
 	case length > 0 && asked > length:
 		return 0, &inference.Error{
 			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
-			Message: fmt.Sprintf("This model's maximum context length is %d tokens, but %d were asked for in the answer alone", length, asked),
+			Message: fmt.Sprintf("This model's maximum context length is %d tokens, but %d tokens were requested for the answer alone", length, asked),
 		}
 	case asked > 0:
 		return asked, nil
@@ -381,6 +381,6 @@ func (s *Service) Defaults(card *catalog.Card) inference.Sampling {
 func errFetching(what, model string) error {
 	return &inference.Error{
 		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
-		Message: fmt.Sprintf("the %s of the model `%s` is still being fetched", what, model),
+		Message: fmt.Sprintf("the %s of the model `%s` is still being fetched from the Hugging Face hub: try again later", what, model),
 	}
 }

@@ -240,7 +240,7 @@ func TestLeavingStopsTheModel(t *testing.T) {
 			break
 		}
 		if engine.Active() != 0 {
-			t.Errorf("n=%d: %d jobs still run after the client left", n, engine.Active())
+			t.Errorf("n=%d: %d jobs still run after the client disconnected", n, engine.Active())
 		}
 	}
 }

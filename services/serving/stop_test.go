@@ -49,7 +49,7 @@ func TestStopTexts(t *testing.T) {
 						t.Errorf("%q: got %q, %t", pieces, got, hit)
 					}
 					if got, hit := stopped(pieces, true, tt.stops...); got != tt.included || hit != tt.stopped {
-						t.Errorf("%q with the stop text: got %q, %t", pieces, got, hit)
+						t.Errorf("%q with the stop sequence: got %q, %t", pieces, got, hit)
 					}
 				}
 			}
@@ -78,7 +78,7 @@ func FuzzStopTexts(f *testing.F) {
 		case !strings.HasPrefix(text, got) || !hit && got != text:
 			t.Errorf("got %q", got)
 		case strings.Contains(got, a) || strings.Contains(got, b):
-			t.Errorf("%q holds a stop text", got)
+			t.Errorf("%q contains a stop sequence", got)
 		}
 	})
 }

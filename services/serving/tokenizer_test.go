@@ -48,13 +48,13 @@ func TestPromptsAreCounted(t *testing.T) {
 		{"room left", inference.Input{Text: "abba"}, 0, "abba", "4", ""}, // <s> ab b a
 		{"as asked", inference.Input{Text: "abba"}, 2, "abba", "2", ""},
 		{"to the last token", inference.Input{Text: "abba"}, 4, "abba", "4", ""},
-		{"too much asked", inference.Input{Text: "abba"}, 5, "", "", "This model's maximum context length is 8 tokens, but prompt has 4 and 5 were asked for in the answer"},
-		{"too long", inference.Input{Text: "aaaaaaa"}, 0, "", "", "This model's maximum context length is 8 tokens, but prompt has 8"},
+		{"too much asked", inference.Input{Text: "abba"}, 5, "", "", "This model's maximum context length is 8 tokens, but prompt has 4 tokens and 5 tokens were requested for the answer"},
+		{"too long", inference.Input{Text: "aaaaaaa"}, 0, "", "", "This model's maximum context length is 8 tokens, but prompt has 8 tokens"},
 		{"token ids", inference.Input{TokenIDs: []int{2, 1, 0}}, 1, "abba", "1", ""},
 		{"token ids with the beginning", inference.Input{TokenIDs: []int{3, 2, 1, 0}}, 1, "abba", "1", ""},
-		{"token ids that aren't read so", inference.Input{TokenIDs: []int{0, 1}}, 1, "", "", "prompt holds token ids that their text isn't read as: send it as text"},
-		{"more token ids than fit, whatever their text is", inference.Input{TokenIDs: []int{0, 1, 0, 1, 0, 1, 0, 1}}, 1, "", "", "This model's maximum context length is 8 tokens, but prompt has 8 and 1 were asked for in the answer"},
-		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt holds the token id 4, but the model `m` has 4 tokens"},
+		{"token ids that aren't read so", inference.Input{TokenIDs: []int{0, 1}}, 1, "", "", "prompt contains token ids that the tokenizer doesn't return for their text: send the prompt as text"},
+		{"more token ids than fit, whatever their text is", inference.Input{TokenIDs: []int{0, 1, 0, 1, 0, 1, 0, 1}}, 1, "", "", "This model's maximum context length is 8 tokens, but prompt has 8 tokens and 1 tokens were requested for the answer"},
+		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt contains the token id 4, but the token ids of the model `m` are below 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
@@ -103,9 +103,9 @@ func TestInputsAreChecked(t *testing.T) {
 		param, message string
 	}{
 		{"fits", []inference.Input{{Text: "ab"}, {TokenIDs: []int{3, 2}}}, "", ""},
-		{"too long", []inference.Input{{Text: "aaaaaaaa"}}, "input", "This model's maximum context length is 8 tokens, but input has 9"},
-		{"another's token", []inference.Input{{Text: "a"}, {TokenIDs: []int{9}}}, "input[1]", "input[1] holds the token id 9, but the model `m` has 4 tokens: " +
-			"send texts (LangChain: check_embedding_ctx_length=False)"},
+		{"too long", []inference.Input{{Text: "aaaaaaaa"}}, "input", "This model's maximum context length is 8 tokens, but input has 9 tokens"},
+		{"another's token", []inference.Input{{Text: "a"}, {TokenIDs: []int{9}}}, "input[1]", "input[1] contains the token id 9, but the token ids of the model `m` are below 4: " +
+			"send text (LangChain: check_embedding_ctx_length=False)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))

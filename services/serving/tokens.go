@@ -77,7 +77,7 @@ func (s *Service) tokenizing(ctx context.Context, model *catalog.Resolution) (*c
 	if err := model.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	return model.Card, s.needTokenizer(model.Card, model.Name, "the tokenizer of the model `%s` isn't known: give it")
+	return model.Card, s.needTokenizer(model.Card, model.Name, "the tokenizer of the model `%s` isn't known: set it")
 }
 
 // needTokenizer returns an error if the tokenizer of the named model isn't known. The argument lack

@@ -94,7 +94,7 @@ func (r *Reader) badString(err error) error {
 	case at+1 == len(r.data):
 		return r.fail(at+1, "an escape is expected")
 	case r.data[at+1] != 'u':
-		return r.fail(at+1, "no such escape")
+		return r.fail(at+1, "a valid escape sequence is expected")
 	}
 	at += len(`\u`)
 	for isHex(r.at(at)) {

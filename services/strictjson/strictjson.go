@@ -109,7 +109,7 @@ func (r *Reader) whole(read func(*Reader) error) error {
 	case r.leadsByZero(at):
 		return r.fail(r.digits(at), "a number without leading zeros is expected")
 	default:
-		return r.fail(at, "more follows the value")
+		return r.fail(at, "unexpected data follows the value")
 	}
 }
 
@@ -139,11 +139,11 @@ func BodyError(err error) error {
 	var e *Error
 	switch {
 	case errors.Is(err, errTooManyValues):
-		return inference.Invalid("", "the request body holds too many values: numbers, strings, lists and objects together may be %d", budget.Values)
+		return inference.Invalid("", "the request body holds too many values: at most %d numbers, strings, lists and objects together are allowed", budget.Values)
 	case errors.Is(err, ErrTooManyKeys):
 		return inference.Invalid("", "the request body holds an object of more than %d keys: send fewer", budget.ObjectKeys)
 	case errors.Is(err, errTooManyNumbers):
-		return inference.Invalid("", "the request body holds too many token ids: all lists of a request together may have %d", budget.TokenIDs)
+		return inference.Invalid("", "the request body holds too many token ids: all lists of a request together may have at most %d", budget.TokenIDs)
 	case !errors.As(err, &e):
 		return err
 	case e.Unsupported:
@@ -296,7 +296,7 @@ func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
 	case BeyondText(err):
 		return nil, err
 	case err != nil:
-		return nil, &Error{Message: "must be a JSON object as text: " + Why(err), Named: true}
+		return nil, &Error{Message: "must be a string that contains a JSON object: " + Why(err), Named: true}
 	}
 	return json.RawMessage(text), nil
 }

@@ -37,13 +37,13 @@ func TestRead(t *testing.T) {
 		"":                                  {"", "the request body is not valid JSON: it is empty"},
 		"{":                                 {"", "the request body is not valid JSON: a key in quotes is expected at byte 1, where the text ends"},
 		"[1,]":                              {"", "the request body is not valid JSON: an element is expected after the comma at byte 3 (']')"},
-		"1 2":                               {"", "the request body is not valid JSON: more follows the value at byte 2 ('2')"},
+		"1 2":                               {"", "the request body is not valid JSON: unexpected data follows the value at byte 2 ('2')"},
 		"01":                                {"", "the request body is not valid JSON: a number without leading zeros is expected at byte 2, where the text ends"},
 		"\"\xff\"":                          {"", "the request body is not valid JSON: it is not UTF-8 at byte 1"},
 		`{"a": [{"b": 1, "b": 2}]}`:         {"a[0].b", "a[0].b is given twice"},
 		`{"a": [1e999]}`:                    {"a[0]", "a[0] is a number too large for 64 bits"},
 		strings.Repeat("[", budget.Depth+1): {"", "the request body is not valid JSON: nested deeper than 128 levels at byte 128 ('[')"},
-		"[" + strings.Repeat("1,", budget.Values) + "1]": {"", "the request body holds too many values: numbers, strings, lists and objects together may be 262144"},
+		"[" + strings.Repeat("1,", budget.Values) + "1]": {"", "the request body holds too many values: at most 262144 numbers, strings, lists and objects together are allowed"},
 	} {
 		_, err := read(text)
 		e := inference.AsError(strictjson.BodyError(err))
@@ -77,7 +77,7 @@ func TestMalformed(t *testing.T) {
 		`"a`:            "a closing quote is expected at byte 2, where the text ends",
 		"\"a\n\"":       "control characters in strings must be escaped at byte 2 ('\\n')",
 		`"\`:            "an escape is expected at byte 2, where the text ends",
-		`"\x"`:          "no such escape at byte 2 ('x')",
+		`"\x"`:          "a valid escape sequence is expected at byte 2 ('x')",
 		`"\u12g4"`:      "four hexadecimal digits are expected after \\u at byte 5 ('g')",
 	} {
 		if _, err := read(text); err == nil || err.Error() != want {

@@ -23,7 +23,7 @@ func (b Backends) grammarValue(value json.RawMessage) (json.RawMessage, error) {
 func (b Backends) grammarSized(value json.RawMessage) (json.RawMessage, *sizer, error) {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil || strings.TrimSpace(text) == "" {
-		return nil, nil, wrongf("", "it is not a grammar")
+		return nil, nil, wrongf("", "the value is not a string with a grammar")
 	}
 	if err := b.need(XGrammar|Guidance, "", "a grammar"); err != nil {
 		return nil, nil, err
@@ -77,12 +77,12 @@ func (g *grammarParser) parse() error {
 		}
 	}
 	if g.rules["root"] == nil {
-		return wrongf("", "it has no rule root")
+		return wrongf("", "the grammar has no rule with the name root")
 	}
 	for _, r := range g.order {
 		for _, ref := range r.refs {
 			if g.rules[ref] == nil {
-				return wrongf(r.name, "there is no rule %s", ref)
+				return wrongf(r.name, "the rule refers to %s, which the grammar doesn't define", ref)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (g *grammarParser) rule() error {
 		return wrongf(name, "::= is expected at %q", cut(g.rest))
 	}
 	if g.rules[name] != nil {
-		return wrongf(name, "the rule is there twice")
+		return wrongf(name, "the grammar defines the rule twice")
 	}
 	g.rest = rest
 	g.now = &rule{name: name}
@@ -176,7 +176,7 @@ func (g *grammarParser) rule() error {
 	g.now.body, g.now.text = body, g.out.String()
 	g.skip(false)
 	if g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) < 0 {
-		return g.wrong("something that isn't understood at %q", cut(g.rest))
+		return g.wrong("the syntax at %q is invalid", cut(g.rest))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (g *grammarParser) next(depth int) {
 
 func (g *grammarParser) alternatives(depth int) (*expr, error) {
 	if depth > maxGroups {
-		return nil, g.wrong("groups in it nest deeper than %d", maxGroups)
+		return nil, g.wrong("groups nest deeper than %d levels", maxGroups)
 	}
 	g.tree.open()
 	for {
@@ -247,11 +247,11 @@ func (g *grammarParser) element(depth int) (repeats bool, _ error) {
 	case '(':
 		return g.group(depth)
 	case '.':
-		return false, g.refuse(Guidance, "the character . for any")
+		return false, g.refuse(Guidance, "the wildcard . for any character")
 	}
 	name := ruleName.FindString(g.rest)
 	if name == "" {
-		return false, g.wrong("something that isn't understood at %q", cut(g.rest))
+		return false, g.wrong("the syntax at %q is invalid", cut(g.rest))
 	}
 	g.rest = g.rest[len(name):]
 	if strings.HasPrefix(g.rest, "(") {
@@ -275,7 +275,7 @@ func (g *grammarParser) group(depth int) (repeats bool, _ error) {
 		return false, err
 	}
 	if !strings.HasPrefix(g.rest, ")") {
-		return false, g.wrong("a ( that nothing closes")
+		return false, g.wrong("a ( is not closed")
 	}
 	g.tree.add(group)
 	g.rest = g.rest[1:]
@@ -316,7 +316,7 @@ func (g *grammarParser) repeat() error {
 		hi, err = strconv.ParseUint(most, 10, 31)
 	}
 	if !ok || err != nil || lo > hi || hi > maxRepeat {
-		return g.wrong("a { that isn't a number of repetitions up to %d", maxRepeat)
+		return g.wrong("a { is not followed by a number of repetitions up to %d", maxRepeat)
 	}
 	g.tree.repeat(int(lo), limitOf(hi, two && most == ""))
 	g.out.WriteString("{" + body + "}")
@@ -354,12 +354,12 @@ func (g *grammarParser) char() (rune, error) {
 	r, size := utf8.DecodeRuneInString(g.rest)
 	switch {
 	case g.rest == "" || r == '\n' || r == '\r':
-		return 0, g.wrong("a string or class that doesn't end")
+		return 0, g.wrong("a string or a character class is not closed")
 	case r != '\\':
 		g.rest = g.rest[size:]
 		return r, nil
 	case len(g.rest) < 2:
-		return 0, g.wrong(`a \ at its end`)
+		return 0, g.wrong(`the grammar ends in a \`)
 	}
 	c := g.rest[1]
 	if r, ok := map[byte]rune{'n': '\n', 'r': '\r', 't': '\t', '0': 0}[c]; ok {
@@ -369,7 +369,7 @@ func (g *grammarParser) char() (rune, error) {
 	if digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]; digits > 0 {
 		n, err := strconv.ParseUint(g.rest[2:min(2+digits, len(g.rest))], 16, 31)
 		if err != nil || len(g.rest) < 2+digits || n > utf8.MaxRune || n >= 0xd800 && n < 0xe000 {
-			return 0, g.wrong(`an escape \%c without its digits`, c)
+			return 0, g.wrong(`the escape \%c lacks its digits`, c)
 		}
 		g.rest = g.rest[2+digits:]
 		return rune(n), nil
@@ -378,7 +378,7 @@ func (g *grammarParser) char() (rune, error) {
 		g.rest = g.rest[2:]
 		return rune(c), nil
 	}
-	return 0, g.wrong(`the escape \%c is not known`, c)
+	return 0, g.wrong(`the escape \%c is unknown`, c)
 }
 
 // class writes a class in brackets. A hyphen comes last, because not all backends support its
@@ -407,13 +407,13 @@ func (g *grammarParser) class() error {
 		}
 		switch {
 		case to < from:
-			return g.wrong("a range in a class that is reversed")
+			return g.wrong("a range in a character class is reversed")
 		case from == '-' && to == '-':
 			dash = "-"
 		case from == '^' && to == '^':
 			caret = "^"
 		case from == '-' || to == '-' || from == '^':
-			return g.refuse(0, "a range from or to - or ^")
+			return g.refuse(0, "a range in a class that starts or ends with - or ^")
 		case to > from:
 			inside.WriteString(quoteClass(from) + "-" + quoteClass(to))
 		default:
@@ -426,7 +426,7 @@ func (g *grammarParser) class() error {
 		open = "[^"
 	}
 	if body+caret+dash == "" {
-		return g.wrong("a class without characters")
+		return g.wrong("a character class is empty")
 	}
 	g.tree.add(classOf(set, negated))
 	if body == "" && caret != "" && !negated { // it must not come first

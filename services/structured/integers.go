@@ -24,15 +24,15 @@ func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 	case lo == nil && hi == nil:
 		return out, nil
 	case lo != nil && hi != nil && *lo > *hi:
-		return nil, wrongf(path, "no integer is within its limits")
+		return nil, wrongf(path, "no integer is within the limits of the schema")
 	case lo != nil && hi != nil && uint64(*hi)-uint64(*lo) < maxListed:
 		if w.listed += int(*hi-*lo) + 1; w.listed > maxAllListed {
-			return nil, w.refuse(Guidance, path, "more integers within limits than are listed in one schema")
+			return nil, w.refuse(Guidance, path, "limits with too many integers between them")
 		}
 		list := listed(*lo, *hi)
 		return object(member{"enum", list}), w.grow(int64(len(list.appendJSON(nil))), path)
 	}
-	if err := w.need(XGrammar|Guidance, path, "a limit of integers"); err != nil {
+	if err := w.need(XGrammar|Guidance, path, "a minimum or maximum of integers"); err != nil {
 		return nil, err
 	}
 	switch {
@@ -42,7 +42,7 @@ func (w *schemaWalk) integer(n *node, path string) (*node, error) {
 	case hi == nil && *lo <= 1000 && *lo >= 0 || lo != nil && hi != nil && *lo >= 0 && *lo <= 1 && isRound(*hi) || lo == nil && *hi >= 0 && (*hi < 110 || isRound(*hi)):
 		return object(append(out.members, limitMembers(lo, hi)...)...), nil
 	}
-	return nil, w.refuse(Guidance, path, "the limits of these integers")
+	return nil, w.refuse(Guidance, path, "this combination of limits of integers")
 }
 
 // isRound reports whether n is 9, 10, 99, 100 …, up to 10^15.
@@ -95,7 +95,7 @@ func bounds(n *node, path string) (lo, hi *int64, err error) {
 		}
 		number, ok := value.scalar.(json.Number)
 		if !ok { // in draft 4, this keyword is a boolean
-			return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "the keyword " + limit.name + " as true or false"}
+			return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "a boolean as the value of the keyword " + limit.name}
 		}
 		const exact = 1 << 53
 		v, ok := wholeNumber(number)

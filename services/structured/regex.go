@@ -21,7 +21,7 @@ func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
 func (b Backends) regexSized(value json.RawMessage) (json.RawMessage, *sizer, error) {
 	var pattern string
 	if err := json.Unmarshal(value, &pattern); err != nil || pattern == "" {
-		return nil, nil, wrongf("", "it is not a regular expression")
+		return nil, nil, wrongf("", "the value is not a string with a regular expression")
 	}
 	size := &sizer{}
 	body := asciiClasses(pattern)
@@ -58,7 +58,7 @@ func (b Backends) regex(pattern, path string, inString bool) (string, *sizer, er
 		return "", nil, err
 	}
 	if p.rest != "" {
-		return "", nil, p.wrong("a ) that closes nothing")
+		return "", nil, p.wrong("a ) has no matching (")
 	}
 	size := &sizer{}
 	size.whole(whole, byteSet{})
@@ -99,7 +99,7 @@ func (p *regexParser) take(prefix string) bool {
 
 func (p *regexParser) alternatives(depth int) (*expr, error) {
 	if depth > maxGroups {
-		return nil, p.wrong(fmt.Sprintf("groups in it nest deeper than %d", maxGroups))
+		return nil, p.wrong(fmt.Sprintf("groups nest deeper than %d levels", maxGroups))
 	}
 	p.tree.open()
 	for {
@@ -146,11 +146,11 @@ func (p *regexParser) atom(depth int) error {
 		p.except("\\n\\r", setOf("\n\r"))
 		return nil
 	case '^', '$':
-		return p.refuse(0, "an anchor ^ or $ that isn't at an end")
+		return p.refuse(0, "an anchor ^ or $ that isn't at the start or the end")
 	case '*', '+', '?', '{':
-		return p.wrong("a quantifier " + p.rest[:1] + " that follows nothing")
+		return p.wrong("the quantifier " + p.rest[:1] + " has nothing to repeat")
 	case '}':
-		return p.refuse(0, "a } that isn't escaped")
+		return p.refuse(0, "an unescaped }")
 	}
 	r, size := utf8.DecodeRuneInString(p.rest)
 	p.rest = p.rest[size:]
@@ -170,7 +170,7 @@ func (p *regexParser) group(depth int) error {
 		return err
 	}
 	if !p.take(")") {
-		return p.wrong("a ( that nothing closes")
+		return p.wrong("a ( is not closed")
 	}
 	p.tree.add(group)
 	p.out.WriteByte(')')
@@ -190,7 +190,7 @@ func (p *regexParser) groupKind() error {
 	if strings.HasPrefix(p.rest, "?P<") || strings.HasPrefix(p.rest, "?<") {
 		end := strings.IndexByte(p.rest, '>')
 		if end < 0 {
-			return p.wrong("a name of a group that doesn't end")
+			return p.wrong("the name of a group is not closed by >")
 		}
 		p.rest = p.rest[end+1:]
 		return nil
@@ -238,9 +238,9 @@ func (p *regexParser) repeat() error {
 	}
 	switch {
 	case !ok || err != nil:
-		return p.refuse(0, "a { that isn't the number of repetitions")
+		return p.refuse(0, "a { that doesn't start a number of repetitions")
 	case lo > hi:
-		return p.wrong("a quantifier {" + body + "} whose limits are reversed")
+		return p.wrong("the limits of the quantifier {" + body + "} are reversed")
 	case hi > maxRepeat:
 		return p.refuse(0, fmt.Sprintf("more than %d repetitions", maxRepeat))
 	case hi > outlinesLength:
@@ -281,7 +281,7 @@ func setOf(characters string) (set byteSet) {
 
 func (p *regexParser) escape() error {
 	if len(p.rest) < 2 {
-		return p.wrong(`a \ at its end`)
+		return p.wrong(`the expression ends in a \`)
 	}
 	c := p.rest[1]
 	if set := p.set(c); set != "" {
@@ -397,11 +397,11 @@ func (p *regexParser) class() error {
 	var inside strings.Builder
 	var set byteSet
 	if strings.HasPrefix(p.rest, "]") {
-		return p.refuse(Guidance, "a ] first in a class")
+		return p.refuse(Guidance, "a ] as the first character of a class")
 	}
 	for !strings.HasPrefix(p.rest, "]") {
 		if p.rest == "" {
-			return p.wrong("a [ that nothing closes")
+			return p.wrong("a [ is not closed")
 		}
 		if err := p.classPart(&inside, &set, negated); err != nil {
 			return err
@@ -442,7 +442,7 @@ func (p *regexParser) classPart(inside *strings.Builder, bytes *byteSet, negated
 			return err
 		}
 		if to < from {
-			return p.wrong("a range in a class that is reversed")
+			return p.wrong("a range in a character class is reversed")
 		}
 	}
 	if p.inString && !negated && (from <= '"' && to >= '"' || from <= '\\' && to >= '\\') {

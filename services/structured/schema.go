@@ -46,7 +46,7 @@ var keywordTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant
 func (b Backends) schema(value json.RawMessage) (json.RawMessage, error) {
 	root, err := parse(value)
 	if err != nil {
-		return nil, wrongf("", "it is not valid JSON")
+		return nil, wrongf("", "the schema is not valid JSON")
 	}
 	n, err := b.schemaNode(root, "", new(int64))
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *schemaWalk) need(takers Backends, path, construct string) error {
 func (w *schemaWalk) schema(n *node, path string) (*node, error) {
 	switch {
 	case n.isBool(true):
-		return object(), w.need(XGrammar|Guidance, path, "a schema that takes anything")
+		return object(), w.need(XGrammar|Guidance, path, "a schema that allows any value")
 	case n.kind != kindObject:
 		return nil, w.need(Guidance, path, "the schema false")
 	}
@@ -215,7 +215,7 @@ func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 		return nil, err
 	}
 	if w.target(text) == nil {
-		return nil, w.refuse(Guidance, join(path, "$ref"), "a $ref that doesn't go by #, $defs, definitions, properties and items")
+		return nil, w.refuse(Guidance, join(path, "$ref"), "a $ref with steps other than #, $defs, definitions, properties and items")
 	}
 	return object(member{"$ref", str(text)}), w.growByValues(w.target(text), join(path, "$ref"))
 }
@@ -262,7 +262,7 @@ func (w *schemaWalk) target(ref string) *node {
 // references indefinitely.
 func (w *schemaWalk) loops(n *node, path string) error {
 	if !(&loopWalk{schema: w, ended: map[*node]bool{}}).all(n) {
-		return wrongf(path, "a $ref leads back to itself")
+		return wrongf(path, "a $ref refers to itself")
 	}
 	return w.recursion(n, path)
 }
@@ -344,7 +344,7 @@ func (w *schemaWalk) recursion(n *node, path string) error {
 		return !slices.ContainsFunc(n.items, func(item *node) bool { return !visit(item) })
 	}
 	if !visit(n) {
-		return w.need(XGrammar|Guidance, path, "a $ref to a schema from within it")
+		return w.need(XGrammar|Guidance, path, "a recursive $ref")
 	}
 	return nil
 }
@@ -355,7 +355,7 @@ func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
 		return nil, err
 	}
 	if !hasType(n.get("type"), value) {
-		return nil, wrongf(join(path, "const"), "it is not of the schema's type")
+		return nil, wrongf(join(path, "const"), "the value of const doesn't have the type of the schema")
 	}
 	if err := w.literal(value, join(path, "const")); err != nil {
 		return nil, err
@@ -379,7 +379,7 @@ func (w *schemaWalk) enum(n, value *node, path string) (*node, error) {
 		out.items = append(out.items, item)
 	}
 	if len(out.items) == 0 {
-		return nil, wrongf(join(path, "enum"), "none of its values is of the schema's type")
+		return nil, wrongf(join(path, "enum"), "no value of the enum has the type of the schema")
 	}
 	return object(member{"enum", out}), w.grow(int64(len(out.appendJSON(nil))), join(path, "enum"))
 }
@@ -397,7 +397,7 @@ func (w *schemaWalk) literal(n *node, path string) error {
 	for _, m := range n.members {
 		// vLLM's check for xgrammar mistakes such an object for a schema.
 		if m.name == "type" {
-			if err := w.need(Guidance, path, "a value with the key type"); err != nil {
+			if err := w.need(Guidance, path, "a value that has the key type"); err != nil {
 				return err
 			}
 		}
@@ -463,7 +463,7 @@ func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
 	for i := range value.items {
 		for j := range i {
 			if !w.disjoint(value.items[i], value.items[j]) {
-				return nil, w.refuse(0, join(path, "oneOf"), "a oneOf of schemas that one value can satisfy")
+				return nil, w.refuse(0, join(path, "oneOf"), "a oneOf whose schemas can allow the same value")
 			}
 		}
 	}

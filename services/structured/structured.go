@@ -169,10 +169,10 @@ func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMes
 func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error) {
 	var choices []string
 	if err := json.Unmarshal(value, &choices); err != nil {
-		return "", nil, wrongf("", "it is not a list of texts")
+		return "", nil, wrongf("", "the value is not a list of strings")
 	}
 	if len(choices) == 0 {
-		return "", nil, wrongf("", "it has no choices")
+		return "", nil, wrongf("", "the list of choices is empty")
 	}
 	escaped, size := false, &sizer{}
 	for i, choice := range choices {
@@ -222,7 +222,7 @@ func (b Backends) tag(value json.RawMessage) (json.RawMessage, error) {
 	}
 	root, err := parse([]byte(text))
 	if err != nil || root.kind != kindObject {
-		return nil, wrongf("", "it is not a JSON object")
+		return nil, wrongf("", "the structural tag is not a JSON object")
 	}
 	size := int64(len(text)) // of its literals
 	if err := b.tagParts(root, "", &size); err != nil {

@@ -40,7 +40,7 @@ func (w *schemaWalk) typed(n *node, path string) (*node, error) {
 		}
 	}
 	if len(names) == 0 {
-		return object(), w.need(XGrammar|Guidance, path, "a schema that takes anything")
+		return object(), w.need(XGrammar|Guidance, path, "a schema that allows any value")
 	}
 	if len(names) == 1 {
 		return w.ofType(n, names[0], path)
@@ -234,7 +234,7 @@ func (w *schemaWalk) limits(n *node, path, least, most string, outlines int64) (
 		number, ok := value.scalar.(json.Number)
 		v, whole := wholeNumber(number)
 		if !ok || !whole {
-			return nil, nil, wrongf(join(path, limit.name), "it is not a number of 64 bits")
+			return nil, nil, wrongf(join(path, limit.name), "the limit is not a 64-bit integer")
 		}
 		if v > outlines {
 			if err := w.need(XGrammar|Guidance, join(path, limit.name), fmt.Sprintf("a %s above %d", limit.name, outlines)); err != nil {

@@ -51,15 +51,15 @@ const (
 // Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	if u, err := url.Parse(c.Endpoint); c.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return configfield.Errorf("tracing.Endpoint", "%q is no URL such as http://localhost:4317", c.Endpoint)
+		return configfield.Errorf("tracing.Endpoint", "%q is not a URL such as http://localhost:4317", c.Endpoint)
 	}
 	switch p := c.protocol(); p {
 	case ProtocolGRPC, ProtocolHTTP:
 	default:
-		return configfield.Textf("%s, OTEL_EXPORTER_OTLP_PROTOCOL: %q is neither %s nor %s", configfield.Field("tracing.Protocol"), p, ProtocolGRPC, ProtocolHTTP)
+		return configfield.Textf("%s, OTEL_EXPORTER_OTLP_PROTOCOL: %q is not a supported protocol: use %s or %s", configfield.Field("tracing.Protocol"), p, ProtocolGRPC, ProtocolHTTP)
 	}
 	if r := c.SampleRatio; r != nil && (*r < 0 || *r > 1) {
-		return configfield.Errorf("tracing.SampleRatio", "%v is not between 0 and 1", *r)
+		return configfield.Errorf("tracing.SampleRatio", "%v is not a fraction between 0 and 1", *r)
 	}
 	return nil
 }
@@ -168,10 +168,10 @@ func (p *Provider) Start(ctx context.Context) error {
 		return nil
 	}
 	if err := p.exporter.Start(ctx); err != nil {
-		return fmt.Errorf("start traces: %w", err)
+		return fmt.Errorf("start the export of traces: %w", err)
 	}
 	p.provider.RegisterSpanProcessor(sdktrace.NewBatchSpanProcessor(p.exporter))
-	p.log.Info("traces by OTLP", "protocol", p.cfg.protocol())
+	p.log.Info("exporting traces by OTLP", "protocol", p.cfg.protocol())
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 		return nil
 	}
 	if err := p.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		p.log.Warn("traces are lost", "error", err)
+		p.log.Warn("the remaining traces couldn't be exported at the stop and are lost", "error", err)
 	}
 	return nil
 }
@@ -200,9 +200,9 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	switch failing := err != nil; {
 	case e.failing.Swap(failing) == failing:
 	case failing:
-		e.log.Warn("the collector takes no traces: they are lost", "error", err)
+		e.log.Warn("the export of traces to the collector fails: traces are lost", "error", err)
 	default:
-		e.log.Info("the collector takes traces again")
+		e.log.Info("the export of traces to the collector works again")
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func TestTrace(t *testing.T) {
 			}
 			for name, s := range spans {
 				if strings.Contains(s.String(), "secret") || strings.Contains(s.String(), "Hel") {
-					t.Errorf("%s tells the prompt or the answer: %s", name, s)
+					t.Errorf("%s contains the prompt or the answer: %s", name, s)
 				}
 			}
 			for _, want := range []string{"trident", "1.2.3", "deployment.environment.name"} {

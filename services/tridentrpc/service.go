@@ -90,7 +90,7 @@ func now() *timestamppb.Timestamp { return &timestamppb.Timestamp{Seconds: time.
 // send sends a message. It returns a canceled error if the client has disconnected.
 func send[T any](stream *connect.ServerStream[T], msg *T) error {
 	if err := stream.Send(msg); err != nil {
-		return &inference.Error{Code: inference.CodeCanceled, Message: "the client closed the request", Err: err}
+		return &inference.Error{Code: inference.CodeCanceled, Message: "the client canceled the request or disconnected", Err: err}
 	}
 	return nil
 }

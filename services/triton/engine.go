@@ -35,6 +35,7 @@ var (
 	_ inference.SharedMemory = (*Engine)(nil)
 	_ inference.Settings     = (*Engine)(nil)
 	_ inference.Sorter       = (*Engine)(nil)
+	_ inference.Remote       = (*Engine)(nil)
 )
 
 // Engine is one remote tritonserver. While the server is down, requests fail
@@ -82,6 +83,9 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 	e.health = newHealth(e, log)
 	return e, nil
 }
+
+// Address returns the configured address of the server.
+func (e *Engine) Address() string { return e.config.Endpoint }
 
 // Start starts to connect and doesn't wait for the connection: the server may
 // start later.

@@ -49,7 +49,7 @@ func TestFailure(t *testing.T) {
 		{"unsupported", status.Error(codes.Unimplemented, "not here"), inference.CodeUnsupported, inference.ReasonNotImplemented, "not here"},
 		{"internal", status.Error(codes.Internal, "failed to load 'x', at /opt/models/x/1/model.py"), inference.CodeInternal, "", "failed to load 'x', at (path)"},
 		{"unknown", status.Error(codes.Unknown, "oh"), inference.CodeInternal, "", "oh"},
-		{"deadline of the server", status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL"), inference.CodeDeadlineExceeded, inference.ReasonTimeout, "the request took longer than allowed"},
+		{"deadline of the server", status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL"), inference.CodeDeadlineExceeded, inference.ReasonTimeout, "the request exceeded its time limit"},
 		{"cancelled by the server", status.Error(codes.Canceled, "CANCELLED"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
 		{"restricted", status.Error(codes.Unauthenticated, "key"), inference.CodeInternal, "", "the inference server refused the call"},
 		{"statistics of an unknown model", status.Error(codes.InvalidArgument, "requested model 'x' is not available"), inference.CodeNotFound, inference.ReasonModelNotFound, "requested model 'x' is not available"},

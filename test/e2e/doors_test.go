@@ -63,7 +63,7 @@ func TestEmptyKey(t *testing.T) {
 	command := exec.Command(tridentBinary(t), "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1")
 	command.Env = environment(raceOptions, "TRIDENT_API_KEY=")
 	said, err := command.CombinedOutput()
-	if err == nil || command.ProcessState.ExitCode() != 1 || !strings.Contains(string(said), "--api-key: the key is empty") || !strings.Contains(string(said), "(TRIDENT_API_KEY)") {
+	if err == nil || command.ProcessState.ExitCode() != 1 || !strings.Contains(string(said), "--api-key: the API key is empty") || !strings.Contains(string(said), "(TRIDENT_API_KEY)") {
 		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -63,7 +63,7 @@ func TestTritonDies(t *testing.T) {
 	s.get(t, "/health/ready").want(t, http.StatusOK)
 	s.embed(t, "Hello.", nil)
 	// Trident logs once each that the server is unreachable and that it is back, at its next check.
-	if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("engine "), "does not answer") }) {
+	if !poll(startLimit, func() bool { return !strings.Contains(s.log.last("Triton "), "doesn't answer") }) {
 		t.Error("trident doesn't reconnect to the tritonserver")
 	}
 }

@@ -76,7 +76,7 @@ func TestTLSChat(t *testing.T) {
 		}
 	}
 	checkChunks(t, all, 1)
-	if n := strings.Count(s.log.String(), `"msg":"certificate for TLS"`); n != 2 {
+	if n := strings.Count(s.log.String(), `"msg":"loaded the TLS certificate"`); n != 2 {
 		t.Errorf("certificates were loaded %d times, want 2:\n%s", n, s.log)
 	}
 	answer, err := http.Post(strings.Replace(s.url, "https:", "http:", 1)+"/v1/chat/completions", "application/json", strings.NewReader("{}"))

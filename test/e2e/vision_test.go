@@ -192,14 +192,14 @@ func TestVisionRefuses(t *testing.T) {
 	}{
 		{"a model without eyes", "blind", "x", []string{good}, field, "unsupported_parameter", "takes no images"},
 		{"more than the engine takes", "vllm", "x", []string{good, good, good, good}, "", "unsupported_parameter", "no more than 3 images"},
-		{"more than the input takes", "bls", "x", []string{good, good}, "[0].content[2]", "unsupported_parameter", "no more than 1 images"},
+		{"more than the input takes", "bls", "x", []string{good, good}, "[0].content[2]", "unsupported_parameter", "at most 1 images"},
 		{"an image that is cut", "vllm", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"one that bls can't read", "bls", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"one that llmapi can't read", "llmapi", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"a place without an image", "vllm", "x<|image|>", []string{good}, "", "invalid_value", "another number of places"},
 		{"no image", "vllm", "x", []string{"data:image/png;base64,aGVsbG8K"}, field, "invalid_value", "is not a PNG"},
-		{"an address of this machine", "vllm", "x", []string{private.URL + "/" + marker}, field, "invalid_value", "isn't public"},
-		{"an address of this machine by its name", "llmapi", "x", []string{strings.Replace(private.URL, "127.0.0.1", "localhost", 1)}, field, "invalid_value", "isn't public"},
+		{"an address of this machine", "vllm", "x", []string{private.URL + "/" + marker}, field, "invalid_value", "non-public IP address"},
+		{"an address of this machine by its name", "llmapi", "x", []string{strings.Replace(private.URL, "127.0.0.1", "localhost", 1)}, field, "invalid_value", "non-public IP address"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := seeing(t)

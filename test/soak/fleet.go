@@ -239,7 +239,7 @@ func (t *trident) await(ctx context.Context) error {
 	}{
 		{"listening", "address", &t.url},
 		{"listening for KServe v2 by gRPC", "address", &t.native},
-		{"profiles", "url", &t.profiles},
+		{"serving profiles", "url", &t.profiles},
 	} {
 		for *line.to = t.attribute(line.message, line.key); *line.to == ""; *line.to = t.attribute(line.message, line.key) {
 			if err := t.wait(ctx); err != nil {

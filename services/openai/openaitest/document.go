@@ -20,7 +20,7 @@ import (
 // BeyondSchema reports whether the error is a refusal that a schema can't express.
 func BeyondSchema(err error) bool {
 	var e *inference.Error
-	return errors.As(err, &e) && (e.Reason == inference.ReasonUnsupported || strings.Contains(e.Message, "must be a JSON object as text"))
+	return errors.As(err, &e) && (e.Reason == inference.ReasonUnsupported || strings.Contains(e.Message, "must be a string that contains a JSON object"))
 }
 
 // WantDocument checks that JSON satisfies a schema of the document.
