@@ -29,7 +29,7 @@ func (c Config) Validate() error {
 		names = append(names, b.Name())
 	}
 	if c.First != "" && !slices.Contains(names, c.First) {
-		return configfield.Errorf("contracts.First", "%q is none of %s", c.First, strings.Join(names, ", "))
+		return configfield.Errorf("contracts.First", "%q is not one of %s", c.First, strings.Join(names, ", "))
 	}
 	return nil
 }
