@@ -382,4 +382,4 @@ func (e *itemExpr) eval(f *frame) (any, error) {
 }
 
 // eval is never called: a slice only occurs in brackets, where itemExpr applies it.
-func (e *sliceExpr) eval(*frame) (any, error) { return nil, failf("a slice is no value") }
+func (e *sliceExpr) eval(*frame) (any, error) { return nil, failf("a slice can be used only inside square brackets") }
