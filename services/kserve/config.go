@@ -46,10 +46,10 @@ func Default() Config {
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if c.GRPCPort < 0 || c.GRPCPort > 65535 {
-		return configfield.Errorf("kserve.GRPCPort", "%d is no port", c.GRPCPort)
+		return configfield.Errorf("kserve.GRPCPort", "must be from 0 to 65535, not %d", c.GRPCPort)
 	}
 	if c.HTTPPort < 0 || c.HTTPPort > 65535 {
-		return configfield.Errorf("kserve.HTTPPort", "%d is no port", c.HTTPPort)
+		return configfield.Errorf("kserve.HTTPPort", "must be from 0 to 65535, not %d", c.HTTPPort)
 	}
 	_, err := newForwarding(c)
 	return err
