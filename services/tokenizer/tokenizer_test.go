@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 		{"pattern of another dialect", split(`\h+`), `"\\h" in the pattern "\\h+" is not supported`},
 		{"pattern that is none", split(`(`), `the pattern "(" is not supported`},
 		{"template without the text", with("post_processor", parts{"type": "TemplateProcessing", "single": []any{}, "pair": []any{}, "special_tokens": parts{}}), "the template single must contain the text once, not 0 times"},
-		{"id too large", with("model", parts{"type": "BPE", "vocab": parts{"a": 1 << 30}, "merges": []string{}}), `token "a" has id 1073741824`},
+		{"id too large", with("model", parts{"type": "BPE", "vocab": parts{"a": 1 << 30}, "merges": []string{}}), `the token "a" has the id 1073741824`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -167,7 +167,7 @@ func TestCompressedBodies(t *testing.T) {
 		{"unknown", "br", `{}`, 501, "Unsupported compression type"},
 		{"none", "gzip", `{}`, 400, "it does not match its Content-Encoding"},
 		{"no gzip", "gzip", strings.Repeat("{}", 50), 400, "it does not match its Content-Encoding"},
-		{"broken", "gzip", kservetest.Compress(t, "gzip", long)[:30], 400, "ended early"},
+		{"broken", "gzip", kservetest.Compress(t, "gzip", long)[:30], 400, "the request body is incomplete"},
 		{"damaged", "gzip", damaged(kservetest.Compress(t, "gzip", `{"ready":true}`)), 400, "it does not match its Content-Encoding"},
 		{"large", "gzip", kservetest.Compress(t, "gzip", long), 400, "exceeds the maximum allowed input size of 1000 bytes. Use --http-max-input-size"},
 	} {
