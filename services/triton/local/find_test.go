@@ -22,7 +22,7 @@ func TestLibraryIsMissing(t *testing.T) {
 			"a path", filepath.Join(dir, "lib"),
 			[]string{filepath.Join(dir, "lib", "libtritonserver*.so"), filepath.Join(dir, "lib", "lib", "libtritonserver*.so"), "make setup", "local.Library", "triton.Endpoint"},
 		},
-		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton", "PyPI's tritonserver is bindings without the library"}},
+		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton", "PyPI's package tritonserver has bindings only"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -249,7 +249,7 @@ func TestLibraryLacksAnOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = engine.Start(t.Context())
-	if want := "local.Options.RateLimitResources: this libtritonserver can't do that (API 1.34): it has no " + name; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "local.Options.RateLimitResources: this libtritonserver doesn't support the option (API 1.34): it has no function " + name; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
