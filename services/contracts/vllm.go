@@ -25,7 +25,7 @@ import (
 //
 // Source: the inputs and outputs that vllm_backend's model.py declares, and vLLM's SamplingParams.
 type VLLM struct {
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 	// ShutdownTimeout is how long calls in flight may continue after the start of a
 	// shutdown.
 	ShutdownTimeout time.Duration
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 

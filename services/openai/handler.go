@@ -46,7 +46,7 @@ type Config struct {
 	ResponsesStoreBytes int64
 	// ResponsesStoreTTL is how long a response is stored.
 	ResponsesStoreTTL time.Duration
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 

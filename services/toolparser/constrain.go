@@ -13,8 +13,8 @@ import (
 // objects.
 func newRequired(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, array: true}) }
 
-// newEither reads an answer under [Dialects.ConstrainEither]'s schema. Its first key tells
-// whether it is a call, so that the client's own JSON is streamed.
+// newEither reads an answer under [Dialects.ConstrainEither]'s schema. Its first key
+// determines whether it is a call, so that the client's own JSON is streamed.
 func newEither(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, nameFirst: true}) }
 
 // named reads an answer that is the arguments of one tool.

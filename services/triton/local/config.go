@@ -81,7 +81,7 @@ type Config struct {
 	// LogInfo enables Triton's informational messages. Like errors and warnings,
 	// they go to standard error.
 	LogInfo bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 

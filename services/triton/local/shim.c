@@ -135,7 +135,7 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
   static char *loaded;
   char *failure = NULL;
   if (__atomic_load_n(&abandoned, __ATOMIC_SEQ_CST))
-    return tr_duplicate("an earlier Triton in this process didn't shut down: restart the process");
+    return tr_duplicate("an earlier in-process Triton didn't shut down: restart the process");
   pthread_mutex_lock(&lock);
   if (loaded == NULL) {
     // Backends may expect that the process provides the library's symbols.
