@@ -398,7 +398,7 @@ func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.E
 		explained.Message = "allowed_token_ids is empty or has token ids that this model doesn't have"
 	case strings.HasSuffix(err.Message, vllmRefused):
 		explained.Reason = inference.ReasonUnsupported
-		explained.Message = "this model's version of vLLM refuses one of the request's sampling parameters; the log of its server names it"
+		explained.Message = "this model's version of vLLM refuses one of the request's sampling parameters; the log of the model's server names the parameter"
 	case vllmTooLong.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
 		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]
