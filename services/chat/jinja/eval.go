@@ -176,7 +176,7 @@ func (e *unaryExpr) eval(f *frame) (any, error) {
 		if u, ok := v.(*undefined); ok {
 			return nil, u.err()
 		}
-		return nil, failf("%s can't have a sign", typeName(v))
+		return nil, failf("the signs + and - are not defined for %s", typeName(v))
 	}
 	if n.isFloat {
 		if e.op == tokSub {
