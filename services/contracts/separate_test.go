@@ -404,7 +404,7 @@ func TestLogitBias(t *testing.T) {
 	}{
 		{"words", false, map[int]float64{2: -100, 0: 5}, `BYTES[1 2]"a" "ab"`, "FP32[1 2]5 -100", ""},
 		{"a token that isn't read alone", false, map[int]float64{3: 1}, "", "", "token 3"},
-		{"no token", false, map[int]float64{9: 1}, "", "", "the token id 9, but the model has 5 tokens"},
+		{"no token", false, map[int]float64{9: 1}, "", "", "the token id 9, but the model has only 5 tokens"},
 		{"the beginning would be biased too", true, map[int]float64{0: 1}, "", "", "token 0"},
 		{"against it nothing speaks", true, map[int]float64{0: -1}, `BYTES[1 1]"a"`, "FP32[1 1]-1", ""},
 	}
