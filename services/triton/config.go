@@ -78,10 +78,10 @@ func (c Config) Validate() error {
 		return configfield.Errorf("triton.Endpoint", "%q %w", c.Endpoint, err)
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		return configfield.Textf("%s and %s: set both or neither", configfield.Field("triton.CertFile"), configfield.Field("triton.KeyFile"))
+		return configfield.Textf("%s, %s: set both or neither", configfield.Field("triton.CertFile"), configfield.Field("triton.KeyFile"))
 	}
 	if !secure && (c.CAFile != "" || c.CertFile != "") {
-		return configfield.Textf("%s and %s apply only to an endpoint with TLS, such as %s=https://%s", configfield.Field("triton.CAFile"), configfield.Field("triton.CertFile"), configfield.Field("triton.Endpoint"), c.Endpoint)
+		return configfield.Textf("%s, %s: both apply only to an endpoint with TLS, such as %s=https://%s", configfield.Field("triton.CAFile"), configfield.Field("triton.CertFile"), configfield.Field("triton.Endpoint"), c.Endpoint)
 	}
 	positive := []struct {
 		field configfield.Field

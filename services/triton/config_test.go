@@ -47,7 +47,7 @@ func TestValidate(t *testing.T) {
 		{"scheme", func(c *Config) { c.Endpoint = "grpc://triton:8001" }, `not "grpc"`},
 		{"TLS", func(c *Config) { c.Endpoint, c.CAFile = "https://triton", "none" }, "triton.CAFile: open none"},
 		{"no authority", func(c *Config) { c.Endpoint, c.CAFile = "https://triton", "config_test.go" }, "config_test.go has no certificate"},
-		{"authority without TLS", func(c *Config) { c.CAFile = "ca" }, "triton.Endpoint=https://triton:8001"},
+		{"authority without TLS", func(c *Config) { c.CAFile = "ca" }, "such as triton.Endpoint=https://triton:8001"},
 		{"certificate without key", func(c *Config) { c.Endpoint, c.CertFile = "https://triton", "cert" }, "triton.KeyFile"},
 		{"no such certificate", func(c *Config) { c.Endpoint, c.CertFile, c.KeyFile = "https://triton", "none", "none" }, "triton.CertFile none"},
 		{"keep-alive", func(c *Config) { c.KeepAlive = 0 }, "triton.KeepAlive"},

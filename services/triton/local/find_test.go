@@ -103,7 +103,7 @@ func TestCaches(t *testing.T) {
 	if got, err := findCaches("", backends); got != "" || err != nil {
 		t.Errorf("without caches: %q, %v", got, err)
 	}
-	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct local.Options.CacheDirectory") {
+	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct the path in local.Options.CacheDirectory") {
 		t.Errorf("got %v for one that is missing", err)
 	}
 	mkdir(t, caches)

@@ -23,7 +23,7 @@ func TestSharedMemoryWarning(t *testing.T) {
 	}{
 		{"enough", "/", 1, nil},
 		{"small", "/", math.MaxUint64, []string{"level=WARN", "--shm-size=1g", "path=/ ", " MiB"}},
-		{"missing", "/nowhere/at/all", 1, []string{"level=WARN", "can't be looked at", "/nowhere/at/all"}},
+		{"missing", "/nowhere/at/all", 1, []string{"level=WARN", "can't be read", "/nowhere/at/all"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
