@@ -92,7 +92,7 @@ func TestBadFlags(t *testing.T) {
 		"--max-in-flight=-1":          "--max-in-flight",
 		"--log-level=loud":            "--log-level",
 		"--tls-key=key":               "--tls-cert",
-		"--triton-tls-ca=ca":          "--triton-endpoint https://",
+		"--triton-tls-ca=ca":          "--triton-endpoint=https://",
 		"--log-format=xml":            "--log-format",
 		"--write-timeout=0s":          "--write-timeout",
 		"--default-max-tokens=-1":     "--default-max-tokens",

@@ -179,7 +179,7 @@ func TestTemplateCommand(t *testing.T) {
 		{"no messages", templateCommand{Model: "llm"}, `[]`, "", "messages"},
 		{"a bad message", templateCommand{Model: "llm"}, `[{"role": "robot", "content": "x"}]`, "", "messages[0].role"},
 		{"no tools", templateCommand{Model: "llm", Tools: "/no/such"}, `[{"role": "user", "content": "hi"}]`, "", "--tools: open /no/such"},
-		{"an effort that the template doesn't read", templateCommand{Model: "llm"}, `{"messages": [{"role": "user", "content": "hi"}], "reasoning_effort": "high"}`, "", "can't ask for the reasoning effort high"},
+		{"an effort that the template doesn't read", templateCommand{Model: "llm"}, `{"messages": [{"role": "user", "content": "hi"}], "reasoning_effort": "high"}`, "", "does not support the reasoning effort high"},
 		{"a template that fails", templateCommand{Model: "llm", Tools: tools}, `{"messages": [{"role": "user", "content": "hi"}], "chat_template_kwargs": {"tools": []}}`, "", "tools can't be set"},
 	}
 	for _, tt := range tests {

@@ -32,7 +32,7 @@ func (e efforts) set(vars *jinja.Dict, effort string) error {
 	case effort == inference.EffortNone && e.thinking:
 		vars.Set(thinkingVariable, false)
 	default:
-		return inference.Unsupported(effortVariable, "this model's chat template can't ask for the reasoning effort %s: leave %s out", effort, effortVariable)
+		return inference.Unsupported(effortVariable, "this model's chat template does not support the reasoning effort %s: omit %s", effort, effortVariable)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -48,13 +49,13 @@ func (c compiler) compileHistory(source, imageToken string) (inference.Template,
 // Render returns the template's prompt for the messages.
 func (t *history) Render(ctx context.Context, req *inference.Request) (string, error) {
 	if len(req.Tools) > 0 {
-		return "", inference.Unsupported("tools", "the model `%s` has a history template only, which shows it no tools", req.Model)
+		return "", inference.Unsupported("tools", "tools are not supported by the model `%s`: its history template can't show them", req.Model)
 	}
 	if len(req.TemplateArgs) > 0 {
-		return "", inference.Unsupported("chat_template_kwargs", "the model `%s` has a history template only, which takes no variables", req.Model)
+		return "", inference.Unsupported("chat_template_kwargs", "chat_template_kwargs is not supported by the model `%s`: its history template has no variables", req.Model)
 	}
 	if req.Closed && !req.Continue {
-		return "", inference.Unsupported("add_generation_prompt", "the model `%s` has a history template only, which always asks for the next message", req.Model)
+		return "", inference.Unsupported("add_generation_prompt", "add_generation_prompt: false is not supported by the model `%s`: its history template always ends with the prompt for the next message", req.Model)
 	}
 	if err := (efforts{}).set(nil, req.ReasoningEffort); err != nil {
 		return "", err
@@ -77,10 +78,19 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	}
-	return "", &inference.Error{
-		Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages",
-		Message: "the model's history template can't render these messages", Err: err,
+	return "", unrendered("history template", historyFailureOf(err), err)
+}
+
+// historyFailureOf returns a history template's own message about its failure, with the line if
+// the library has it. For other errors it returns an empty string.
+func historyFailureOf(err error) string {
+	if e, ok := errors.AsType[*limitError](err); ok {
+		return e.Error()
 	}
+	if e, ok := errors.AsType[liquid.Error](err); ok {
+		return e.Error()
+	}
+	return ""
 }
 
 // item returns a message in the form that history templates read.

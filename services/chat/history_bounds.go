@@ -37,17 +37,28 @@ type budget struct {
 // budgetVar is the variable that holds the budget. Templates can't name it.
 const budgetVar = " budget"
 
+// limitError is returned when a render exceeds one of its limits.
+type limitError struct {
+	most int
+	what string
+}
+
+// Error implements error.
+func (e *limitError) Error() string {
+	return fmt.Sprintf("the template needs more than %d %s", e.most, e.what)
+}
+
 func (b *budget) step() error {
 	b.steps--
 	if b.steps < 0 {
-		return fmt.Errorf("it needs more than %d passes of loops", b.of.steps)
+		return &limitError{b.of.steps, "loop iterations"}
 	}
 	return b.ctx.Err()
 }
 
 func (b *budget) take(n int) error {
 	if n < 0 || n > b.bytes {
-		return fmt.Errorf("it needs more than %d bytes", b.of.bytes)
+		return &limitError{b.of.bytes, "bytes"}
 	}
 	b.bytes -= n
 	return nil
@@ -61,7 +72,7 @@ func newHistoryConfig(b *budget) liquid.Config {
 	filters.AddStandardFilters(chargedFilters{&config, b})
 	tags.AddStandardTags(config)
 	config.AddTag("include", func(string) (func(io.Writer, liquid.Context) error, error) {
-		return nil, errors.New("include is not supported: a history template is one text")
+		return nil, errors.New("include is not supported: a history template is a single file")
 	})
 	return config
 }
@@ -244,7 +255,7 @@ func newTag(run func(io.Writer, liquid.Context) error) liquid.Node {
 func budgetOf(ctx liquid.Context) (*budget, error) {
 	b, ok := ctx.Get(budgetVar).(*budget)
 	if !ok {
-		return nil, errors.New("there is no budget")
+		return nil, errors.New("the render has no budget")
 	}
 	return b, nil
 }

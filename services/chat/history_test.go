@@ -121,10 +121,10 @@ func TestHistoryBounds(t *testing.T) {
 	}
 	const each = "{% for a in items %}"
 	tests := []struct{ name, source, want string }{
-		{"loops in loops", each + each + each + "{% endfor %}{% endfor %}{% endfor %}", "passes of loops"},
-		{"loops in branches", each + "{% if true %}" + each + "{% case 1 %}{% when 1 %}" + each + "{% endfor %}{% endcase %}{% endfor %}{% endif %}{% endfor %}", "passes of loops"},
-		{"loops in tables", "{% tablerow a in items %}{% tablerow b in items %}{% endtablerow %}{% endtablerow %}", "passes of loops"},
-		{"loops in captures", "{% capture x %}" + each + each + "{% endfor %}{% endfor %}{% endcapture %}", "passes of loops"},
+		{"loops in loops", each + each + each + "{% endfor %}{% endfor %}{% endfor %}", "loop iterations"},
+		{"loops in branches", each + "{% if true %}" + each + "{% case 1 %}{% when 1 %}" + each + "{% endfor %}{% endcase %}{% endfor %}{% endif %}{% endfor %}", "loop iterations"},
+		{"loops in tables", "{% tablerow a in items %}{% tablerow b in items %}{% endtablerow %}{% endtablerow %}", "loop iterations"},
+		{"loops in captures", "{% capture x %}" + each + each + "{% endfor %}{% endfor %}{% endcapture %}", "loop iterations"},
 		{"output", each + each + "{{ a.content }}{% for c in items %}0123456789{% endfor %}{% endfor %}{% endfor %}", ""},
 		{"text doubles by append", "{% assign s = 'x' %}" + each + "{% assign s = s | append: s %}{% endfor %}", "bytes"},
 		{"text doubles by capture", "{% assign s = 'x' %}" + each + "{% capture s %}{{ s }}{{ s }}{% endcapture %}{% endfor %}", "bytes"},
@@ -144,7 +144,7 @@ func TestHistoryBounds(t *testing.T) {
 			}
 			_, err = template.Render(t.Context(), &inference.Request{Messages: many})
 			e, ok := errors.AsType[*inference.Error](err)
-			if !ok || e.Param != "messages" || !strings.Contains(e.Err.Error(), "it needs more than") || !strings.Contains(e.Err.Error(), tt.want) {
+			if !ok || e.Param != "messages" || !strings.Contains(e.Message, "the template needs more than") || !strings.Contains(e.Message, tt.want) {
 				t.Fatalf("got %v", err)
 			}
 			if len(e.Err.Error()) > 300 {

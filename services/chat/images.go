@@ -49,7 +49,7 @@ func (p *placer) text(index int, m *inference.Message) (any, error) {
 	}
 	if p.token == "" {
 		part := fmt.Sprintf("messages[%d].content[%d]", index, slices.IndexFunc(m.Parts, isImage))
-		return nil, inference.Unsupported(part, "this model takes no image_url content: its chat template shows no images, and no trident.image_token says what stands for one in a prompt")
+		return nil, inference.Unsupported(part, "this model takes no image_url content: its chat template shows no images, and the model's parameter trident.image_token, the placeholder of an image in a prompt, is not set")
 	}
 	text, _ := content.(string) // a message with parts has a string
 	rest, lines := text, []string{}

@@ -163,10 +163,33 @@ func (t *template) Render(ctx context.Context, req *inference.Request) (string, 
 	case errors.As(err, &raised):
 		return "", inference.Invalid("messages", "the model's chat template refuses these messages: %s", raised.Message)
 	}
-	return "", &inference.Error{
-		Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages",
-		Message: "the model's chat template can't render these messages", Err: err,
+	return "", unrendered("chat template", failureOf(err), err)
+}
+
+// failureOf returns a template's own message about its failure, with the line. The message omits
+// the template's name, which may be another name than the client's. For other errors it returns an
+// empty string.
+func failureOf(err error) string {
+	if e, ok := errors.AsType[*jinja.RenderError](err); ok {
+		if e.Line == 0 {
+			return e.Message
+		}
+		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 	}
+	if e, ok := errors.AsType[*jinja.LimitError](err); ok {
+		return e.Error()
+	}
+	return ""
+}
+
+// unrendered returns the error of a template that fails on the messages of a request. The failure
+// is the template's own message for the client, and err is the whole error for the log.
+func unrendered(kind, failure string, err error) *inference.Error {
+	message := fmt.Sprintf("the model's %s can't render these messages", kind)
+	if failure != "" {
+		message += ": " + failure
+	}
+	return &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages", Message: message, Err: err}
 }
 
 // open ends a prompt after the text of its last message, as transformers'
@@ -181,7 +204,7 @@ func open(prompt string, last *inference.Message) (string, error) {
 	trimmed := strings.TrimSpace(text)
 	at := strings.LastIndex(prompt, trimmed)
 	if trimmed == "" || at < 0 {
-		return "", inference.Invalid("continue_final_message", "the last message has no text, or not in the prompt that the chat template makes: it can't be continued")
+		return "", inference.Invalid("continue_final_message", "the last message can't be continued: it has no text, or the chat template changes its text")
 	}
 	prompt, rest := prompt[:at+len(trimmed)], prompt[at+len(trimmed):]
 	if tail := strings.TrimLeftFunc(text, unicode.IsSpace)[len(trimmed):]; strings.HasPrefix(rest, tail) {
@@ -249,7 +272,7 @@ func merge(vars *jinja.Dict, args json.RawMessage) error {
 			vars.Set(key, value)
 		case value != nil && value != neutral:
 			param := "chat_template_kwargs." + key
-			return inference.Unsupported(param, "%s can't be set: the request itself decides about %s", param, key)
+			return inference.Unsupported(param, "%s can't be set: the server sets %s from the other fields of the request", param, key)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func TestRenderErrors(t *testing.T) {
 		param, text  string
 	}{
 		{"the template refuses", `{{ raise_exception('roles must alternate') }}`, inference.Request{}, "messages", "roles must alternate"},
-		{"the template fails", `{{ messages[0].x.y }}`, inference.Request{Messages: []inference.Message{{Role: "user"}}}, "messages", "can't render"},
+		{"the template fails", `{{ messages[0].x.y }}`, inference.Request{Messages: []inference.Message{{Role: "user"}}}, "messages", "the model's chat template can't render these messages: line 1: "},
 		{"arguments that are no JSON", plain, inference.Request{Messages: []inference.Message{{}, {ToolCalls: []inference.ToolCall{{Arguments: json.RawMessage("{")}}}}}, "messages[1].tool_calls", "JSON object"},
 		{"tools that are no JSON", plain, inference.Request{Tools: []json.RawMessage{json.RawMessage("{")}}, "tools", "JSON"},
 		{"further variables that are no object", plain, inference.Request{TemplateArgs: json.RawMessage("[1]")}, "chat_template_kwargs", "object"},
@@ -98,7 +98,7 @@ func TestRenderErrors(t *testing.T) {
 		{"documents as a variable", plain, inference.Request{TemplateArgs: json.RawMessage(`{"documents":"x"}`)}, "chat_template_kwargs.documents", "documents can't be set"},
 		{"no next message", plain, inference.Request{TemplateArgs: json.RawMessage(`{"add_generation_prompt":false}`)}, "chat_template_kwargs.add_generation_prompt", "add_generation_prompt can't be set"},
 		{"an open message", plain, inference.Request{TemplateArgs: json.RawMessage(`{"continue_final_message":true}`)}, "chat_template_kwargs.continue_final_message", "continue_final_message can't be set"},
-		{"an endless template", `{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}`, inference.Request{}, "messages", "can't render"},
+		{"an endless template", `{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}`, inference.Request{}, "messages", "the model's chat template can't render these messages: the template needs more than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (v VLLM) explainAdded(req *inference.Request, parameter, why string, unsupp
 		}
 	case "max_tokens":
 		if s.MaxTokens == nil {
-			return inference.Unsupported("model", "the engine of the model `%s` refuses the limit of an answer without one of its own: send max_tokens, or set %s or the parameter %s",
+			return inference.Unsupported("model", "the engine of the model `%s` refuses the output limit that the server added to the request: send max_tokens, or set %s or the model's parameter %s",
 				req.Model, v.Names.Of("serving.DefaultMaxTokens"), inference.ParamPrefix+inference.SettingDefaultMaxTokens)
 		}
 	case "top_k":
@@ -38,7 +38,7 @@ func (v VLLM) explainAdded(req *inference.Request, parameter, why string, unsupp
 // the client may not have sent.
 func explainConstraint(model, param, why string, unsupported bool) *inference.Error {
 	if unsupported {
-		return inference.Unsupported(param, "%s is not supported by the model `%s`: its engine takes no such structured outputs (%s says which it takes)", param, model, settingName)
+		return inference.Unsupported(param, "%s is not supported by the model `%s`: its engine refuses this structured output (set the model's parameter %s to the backend that the engine runs)", param, model, settingName)
 	}
 	return inference.Invalid(param, "%s %s", param, strings.TrimSpace(why))
 }
@@ -46,10 +46,10 @@ func explainConstraint(model, param, why string, unsupported bool) *inference.Er
 // explainSpecialTokens explains the refusal of special tokens that the model's parser needs in the
 // answer.
 func (v VLLM) explainSpecialTokens(model, setting string) *inference.Error {
-	const format = "%s the model `%s`: its %s needs special tokens in the answer, and its engine can't leave them there (skip_special_tokens). Set %s, or the parameter %s, to a parser that reads text, or to none"
+	const format = "%s the model `%s`: its %s needs special tokens in the output, but its engine always removes them (it refuses skip_special_tokens). Set %s or the model's parameter %s to a parser that needs no special tokens, or to none"
 	name := inference.ParamPrefix + setting
 	if setting == inference.SettingReasoningParser {
-		return inference.Unsupported("model", format, "answers can't be read of", model, "reasoning parser", v.Names.Of("inference.SettingReasoningParser"), name)
+		return inference.Unsupported("model", format, "responses can't be parsed for", model, "reasoning parser", v.Names.Of("inference.SettingReasoningParser"), name)
 	}
 	return inference.Unsupported("tools", format, "tools are not supported by", model, "tool-call parser", v.Names.Of("inference.SettingToolParser"), name)
 }

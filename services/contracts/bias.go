@@ -23,7 +23,7 @@ func (e *separate) bias(biases map[int]float64) {
 		e.refuse(param, inBiasWords)
 		return
 	case e.target.Tokenizer == nil:
-		e.fail(inference.Unsupported(param, "logit_bias needs the tokenizer of the model `%s`: set the parameter trident.tokenizer in its config.pbtxt", e.model))
+		e.fail(inference.Unsupported(param, "logit_bias needs the tokenizer of the model `%s`: set the parameter trident.tokenizer in the model's config.pbtxt", e.model))
 		return
 	}
 	var words, weights []byte
@@ -38,7 +38,7 @@ func (e *separate) bias(biases map[int]float64) {
 		words, weights, count = appendText(words, word), append(weights, weight...), count+1
 	}
 	if !e.list(inBiasWords, "BYTES", words, count) || !e.list(inBiasWeights, "FP32", weights, count) {
-		e.fail(inference.Unsupported(param, "logit_bias can't have %d tokens: the model `%s` declares fewer", count, e.model))
+		e.fail(inference.Unsupported(param, "logit_bias has %d tokens, which is more than the inputs of the model `%s` accept", count, e.model))
 	}
 }
 
@@ -46,19 +46,19 @@ func (e *separate) bias(biases map[int]float64) {
 func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error) {
 	const param = "logit_bias"
 	if id >= tokenizer.Size() {
-		return "", inference.Invalid(param, "logit_bias holds the token id %d, but the model has %d tokens", id, tokenizer.Size())
+		return "", inference.Invalid(param, "logit_bias has the token id %d, but the model has only %d tokens", id, tokenizer.Size())
 	}
 	word := tokenizer.Decode([]int{id}, false)
 	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // short: the text of one token
 	if err != nil {
-		return "", fmt.Errorf("tokenize a word of logit_bias: %w", err)
+		return "", fmt.Errorf("tokenize the text of the token %d of logit_bias: %w", id, err)
 	}
 	around, err := tokenizer.Encode(context.Background(), "", true, nil)
 	if err != nil {
-		return "", fmt.Errorf("tokenize no text: %w", err)
+		return "", fmt.Errorf("tokenize an empty text: %w", err)
 	}
 	if len(around) > 0 && bias > 0 || !slices.Equal(ids, append(around, id)) {
-		return "", inference.Unsupported(param, "logit_bias can't be had of token %d: this model's backend takes words, and the text of this token isn't read as it alone", id)
+		return "", inference.Unsupported(param, "logit_bias is not supported for the token %d: this model's backend accepts words, and the tokenizer doesn't convert this token's text to the token alone", id)
 	}
 	return word, nil
 }

@@ -42,7 +42,7 @@ func constrain(target *inference.Target, c *inference.Structured) (*inference.St
 	case "":
 		return c, nil
 	case structured.SettingNone:
-		return nil, inference.Unsupported(c.Param, "%s is not supported: the model `%s` has no structured outputs (%s is none)", c.Param, target.Name, settingName)
+		return nil, inference.Unsupported(c.Param, "%s is not supported: the model `%s` has no structured outputs (its parameter %s is none)", c.Param, target.Name, settingName)
 	}
 	backends, err := structured.Of(target.StructuredOutputs)
 	if err != nil {
@@ -71,14 +71,14 @@ func refused(target *inference.Target, c *inference.Structured, r *structured.Re
 	}
 	const format = "%s: %s is not supported: "
 	if r.Takers == 0 {
-		return inference.Unsupported(param, format+"no backend of structured outputs holds answers to it", where, r.Construct)
+		return inference.Unsupported(param, format+"no structured outputs backend enforces it", where, r.Construct)
 	}
 	setting := strings.ReplaceAll(r.Takers.String(), ", ", " or ")
 	if target.StructuredOutputs == structured.SettingAuto {
-		return inference.Unsupported(param, format+"the engine of the model `%s` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set %s to %s",
-			where, r.Construct, target.Name, settingName, setting)
+		return inference.Unsupported(param, format+"the engine of the model `%s` may run a structured outputs backend that doesn't support it; if the engine always runs %s, set the model's parameter %s to that backend",
+			where, r.Construct, target.Name, setting, settingName)
 	}
-	return inference.Unsupported(param, format+"the engine of the model `%s` runs %s (%s), but %s takes it",
+	return inference.Unsupported(param, format+"the engine of the model `%s` runs %s (the model's parameter %s), but only %s supports it",
 		where, r.Construct, target.Name, target.StructuredOutputs, settingName, setting)
 }
 

@@ -31,22 +31,22 @@ func TestConstrain(t *testing.T) {
 		{name: "nothing is known", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", want: `regex "(?i)yes"`},
 		{
 			name: "flags", setting: "auto", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", wantParam: "guided_regex", reason: inference.ReasonUnsupported,
-			message: "guided_regex: the flags (?i is not supported: the engine of the model `m` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set trident.structured_outputs to guidance",
+			message: "guided_regex: the flags (?i is not supported: the engine of the model `m` may run a structured outputs backend that doesn't support it; if the engine always runs guidance, set the model's parameter trident.structured_outputs to that backend",
 		},
 		{name: "flags, for guidance", setting: "guidance", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", want: `regex "(?i)yes"`},
 		{
 			name: "flags, for xgrammar", setting: "xgrammar", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", wantParam: "guided_regex", reason: inference.ReasonUnsupported,
-			message: "guided_regex: the flags (?i is not supported: the engine of the model `m` runs xgrammar (trident.structured_outputs), but guidance takes it",
+			message: "guided_regex: the flags (?i is not supported: the engine of the model `m` runs xgrammar (the model's parameter trident.structured_outputs), but only guidance supports it",
 		},
 		{name: "a choice with a line end", setting: "auto", kind: "choice", value: `["a\nb","\"c\""]`, param: "guided_choice", want: `grammar "root ::= \"a\\nb\" | \"\\\"c\\\"\""`},
 		{name: "a choice with a line end, for guidance", setting: "guidance", kind: "choice", value: `["a\nb"]`, param: "guided_choice", want: `choice ["a\nb"]`},
 		{
 			name: "a schema", setting: "auto", kind: "json", value: `{"type":"object","properties":{"age":{"type":"number","minimum":0.5}}}`, param: schema, wantParam: schema, reason: inference.ReasonUnsupported,
-			message: schema + ": properties.age.minimum: the keyword minimum of type number is not supported: the engine of the model `m` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set trident.structured_outputs to guidance",
+			message: schema + ": properties.age.minimum: the keyword minimum of type number is not supported: the engine of the model `m` may run a structured outputs backend that doesn't support it; if the engine always runs guidance, set the model's parameter trident.structured_outputs to that backend",
 		},
 		{
 			name: "what no backend holds", setting: "auto", kind: "json", value: `{"type":"integer","not":{"const":5}}`, param: schema, wantParam: schema, reason: inference.ReasonUnsupported,
-			message: schema + ": not: the keyword not is not supported: no backend of structured outputs holds answers to it",
+			message: schema + ": not: the keyword not is not supported: no structured outputs backend enforces it",
 		},
 		{
 			name: "what can't be fulfilled", setting: "auto", kind: "json", value: `{"type":"string","minLength":3,"maxLength":2}`, param: schema, wantParam: schema, reason: inference.ReasonInvalidValue,
@@ -54,13 +54,13 @@ func TestConstrain(t *testing.T) {
 		},
 		{
 			name: "none", setting: "none", kind: "json_object", value: "true", param: "response_format", wantParam: "response_format", reason: inference.ReasonUnsupported,
-			message: "response_format is not supported: the model `m` has no structured outputs (trident.structured_outputs is none)",
+			message: "response_format is not supported: the model `m` has no structured outputs (its parameter trident.structured_outputs is none)",
 		},
 		{
 			name: "a forced call", setting: "auto", kind: "json", param: forced, wantParam: "tools[1].function.parameters", reason: inference.ReasonUnsupported,
 			value: `{"type":"array","minItems":1,"items":{"anyOf":[{"type":"object","properties":{"name":{"const":"a"}}},{"type":"object","properties":{"name":{"const":"b"},` +
 				`"arguments":{"type":"object","properties":{"x":{"type":"string","pattern":"\\p{L}{3}"}}}}}]}}`,
-			message: "tools[1].function.parameters: properties.x.pattern: the class \\p is not supported: the engine of the model `m` may run a backend of structured outputs that doesn't take it; if its backend is fixed, set trident.structured_outputs to guidance",
+			message: "tools[1].function.parameters: properties.x.pattern: the class \\p is not supported: the engine of the model `m` may run a structured outputs backend that doesn't support it; if the engine always runs guidance, set the model's parameter trident.structured_outputs to that backend",
 		},
 	}
 	for _, tt := range tests {

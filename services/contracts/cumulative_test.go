@@ -94,7 +94,7 @@ func FuzzCumulative(f *testing.F) {
 		c.stops = []string{odd, text}
 		for _, other := range []string{odd, text, odd} {
 			if out := c.add([]byte(other), false); len(out) > len(other)+len(odd)+len(text) {
-				t.Errorf("%q made of %q", out, other)
+				t.Errorf("got %q from %q", out, other)
 			}
 		}
 	})

@@ -42,10 +42,10 @@ func guideOf(c *inference.Structured) (kind, guide string, err error) {
 		kind = "ebnf_grammar"
 		guide, err = choiceGrammar(c.Value)
 	default:
-		return "", "", inference.Unsupported(c.Param, "%s is not supported by models of TensorRT-LLM", c.Param)
+		return "", "", inference.Unsupported(c.Param, "%s is not supported by TensorRT-LLM models", c.Param)
 	}
 	if err != nil || guide == "" {
-		return "", "", inference.Invalid(c.Param, "%s is no valid %s", c.Param, c.Kind)
+		return "", "", inference.Invalid(c.Param, "%s is not a valid %s", c.Param, c.Kind)
 	}
 	return kind, guide, nil
 }

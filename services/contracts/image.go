@@ -100,10 +100,10 @@ func explainImages(req *inference.Request, err *inference.Error) *inference.Erro
 	case most != "":
 		return because(err, inference.Unsupported("messages", "this model takes no more than %s images in a request", most))
 	case badImage.MatchString(err.Message):
-		return because(err, inference.Invalid(param, "the model can't read an image of this request: it is broken, or too large"))
+		return because(err, inference.Invalid(param, "the model can't read an image of this request: the image is corrupt or too large"))
 	case badPlaces.MatchString(err.Message):
-		return because(err, inference.Invalid("messages", "the prompt has another number of places for images than the request has images: "+
-			"the chat template shows images in the user's messages only, or a text of the request has the model's own sign for an image"))
+		return because(err, inference.Invalid("messages", "the number of image placeholders in the prompt differs from the number of images in the request: "+
+			"the chat template may show only the images of user messages, or a text in the request may contain the model's image placeholder"))
 	}
 	return nil
 }

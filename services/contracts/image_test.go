@@ -113,8 +113,8 @@ func TestExplainImages(t *testing.T) {
 		{"Error generating stream: cannot identify image file <_io.BytesIO object at 0x7f0b2c1d2e30>", one, field, "can't read an image"},
 		{"image file is truncated (12 bytes not processed)", two, "messages", "can't read an image"},
 		{"Image size (200000000 pixels) exceeds limit of 178956970 pixels, could be decompression bomb DOS attack.", one, field, "too large"},
-		{"Failed to apply prompt replacement for mm_items['image'][0]. The number of tokens in the prompt", one, "messages", "another number of places"},
-		{"Expected there to be 2 prompt placeholders corresponding to 2 image items, but instead found 1 prompt placeholders!", two, "messages", "another number of places"},
+		{"Failed to apply prompt replacement for mm_items['image'][0]. The number of tokens in the prompt", one, "messages", "number of image placeholders in the prompt differs"},
+		{"Expected there to be 2 prompt placeholders corresponding to 2 image items, but instead found 1 prompt placeholders!", two, "messages", "number of image placeholders in the prompt differs"},
 		{"CUDA out of memory", one, "", "CUDA"},
 		{"cannot identify image file", &inference.Request{Messages: []inference.Message{{Text: "x"}}}, "", "cannot identify"},
 	}

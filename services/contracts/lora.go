@@ -33,7 +33,7 @@ func (e *separate) lora(adapter *inference.LoRA) {
 	}
 	switch loraForm(e.target.Config) {
 	case inference.LoRANone:
-		e.fail(inference.Unsupported("model", "LoRA adapters of the model `%s` are not supported: it declares no inputs that take them", e.target.Name))
+		e.fail(inference.Unsupported("model", "LoRA adapters are not supported by the model `%s`: it declares no inputs for them", e.target.Name))
 	case inference.LoRAByID:
 		e.add(inLoRATask, "UINT64", binary.LittleEndian.AppendUint64(nil, adapter.ID))
 		if w := adapter.Weights; w != nil {
@@ -58,7 +58,7 @@ func (e *separate) matrix(name, datatype string, raw []byte, rows, columns int64
 	if in.GetDataType().String() != "TYPE_"+datatype || len(in.GetDims()) != 2 || !fits(0, rows) || !fits(1, columns) {
 		e.fail(&inference.Error{
 			Code: inference.CodeInternal, Param: "model",
-			Message: "the files of this LoRA adapter don't have the shape that the model `" + e.target.Name + "` declares for its input " + name,
+			Message: "the weights of this LoRA adapter don't have the shape and the datatype that the model `" + e.target.Name + "` declares for its input " + name,
 		})
 		return
 	}

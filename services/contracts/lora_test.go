@@ -32,14 +32,14 @@ func TestAdapters(t *testing.T) {
 		{"without a batch", Python{}, tensorsOf(0, true, []string{"text_input STRING 1", "lora_task_id? UINT64 1", "lora_weights? FP16 -1 -1", "lora_config? INT32 -1 4"}, "text_output"), wide, inference.LoRAByID, map[string]string{
 			"lora_task_id": "UINT64 [1] 8", "lora_weights": "FP16 [2 3] 12", "lora_config": "INT32 [2 4] 32",
 		}, ""},
-		{"weights of another shape", TensorRTLLM{}, ensembleConfig(), wide, inference.LoRAByID, nil, "don't have the shape that the model `m` declares for its input lora_config"},
+		{"weights of another shape", TensorRTLLM{}, ensembleConfig(), wide, inference.LoRAByID, nil, "don't have the shape and the datatype that the model `m` declares for its input lora_config"},
 		{"weights of another type", TensorRTLLM{}, ensembleConfig("-lora_weights", "lora_weights? FP32 -1 -1"), weights, inference.LoRAByID, nil, "lora_weights"},
 		{"of the LLM API", LLMAPI{}, llmapiConfig(), nil, inference.LoRAByPath, map[string]string{
 			"lora_id": "UINT64 [1] 8", "lora_name": "BYTES [1] 8", "lora_path": "BYTES [1] 10",
 		}, ""},
 		{"by its name", Python{}, text, nil, inference.LoRAByName, map[string]string{"lora_name": "BYTES [1] 8"}, ""},
-		{"no inputs for weights", TensorRTLLM{}, ensembleConfig("-lora_weights"), nil, inference.LoRANone, nil, "declares no inputs that take them"},
-		{"no path", LLMAPI{}, llmapiConfig("-lora_name"), nil, inference.LoRANone, nil, "declares no inputs that take them"},
+		{"no inputs for weights", TensorRTLLM{}, ensembleConfig("-lora_weights"), nil, inference.LoRANone, nil, "declares no inputs for them"},
+		{"no path", LLMAPI{}, llmapiConfig("-lora_name"), nil, inference.LoRANone, nil, "declares no inputs for them"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,9 +76,9 @@ func TestTensorRTExplainsAdapters(t *testing.T) {
 	}{
 		{"Executor failed process requestId 3 due to the following error: Encountered an error when fetching new request: LoRA task 42 not found in cache. Please send LoRA weights with request", "the model `m:doll` does not exist: its engine has no such LoRA adapter", inference.CodeNotFound, true},
 		{"Cannot process new request: [TensorRT-LLM][ERROR] Assertion failed: LoRA task 0 not found in cache. Please send LoRA weights with request (/home/jenkins/llm/cpp/peftCacheManager.cpp:182)", "no such LoRA adapter", inference.CodeNotFound, true},
-		{"PEFT Cache is full. Could not store taskId=42", "the engine of the model `m:doll` has no room for another LoRA adapter now", inference.CodeUnavailable, false},
-		{"lora_path does not exist on the Triton server's filesystem: /srv/loras/doll", "the folder of this LoRA adapter is not on its engine's machine", inference.CodeNotFound, false},
-		{"Error generating request: lora_path (/srv/loras/doll) does not exist.", "the folder of this LoRA adapter is not", inference.CodeNotFound, false},
+		{"PEFT Cache is full. Could not store taskId=42", "the engine of the model `m:doll` has no room for another LoRA adapter now: try again", inference.CodeUnavailable, false},
+		{"lora_path does not exist on the Triton server's filesystem: /srv/loras/doll", "its engine can't find the folder of this LoRA adapter", inference.CodeNotFound, false},
+		{"Error generating request: lora_path (/srv/loras/doll) does not exist.", "can't find the folder of this LoRA adapter", inference.CodeNotFound, false},
 	} {
 		for _, b := range []inference.Backend{TensorRTLLM{}, LLMAPI{}, Python{}} {
 			got := b.Explain(req, &inference.Error{Code: inference.CodeInternal, Message: tt.text})

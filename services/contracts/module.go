@@ -18,7 +18,7 @@ type Config struct {
 	// First is the name of the backend that is matched first. It gets the models that declare the
 	// tensors of several contracts. If it is empty, the default order applies.
 	First string
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 
@@ -29,7 +29,7 @@ func (c Config) Validate() error {
 		names = append(names, b.Name())
 	}
 	if c.First != "" && !slices.Contains(names, c.First) {
-		return configfield.Errorf("contracts.First", "%q is none of %s", c.First, strings.Join(names, ", "))
+		return configfield.Errorf("contracts.First", "%q is not one of %s", c.First, strings.Join(names, ", "))
 	}
 	return nil
 }

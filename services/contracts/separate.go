@@ -115,7 +115,7 @@ func (e *separate) fail(err error) {
 
 // refuse records an error about a field without an input in the model.
 func (e *separate) refuse(param, input string) {
-	e.fail(inference.Unsupported(param, "%s is not supported by the model `%s`: it declares no input %s that takes it", param, e.model, input))
+	e.fail(inference.Unsupported(param, "%s is not supported by the model `%s`: it does not declare the input %s", param, e.model, input))
 }
 
 // optional sends a parameter of the client. A value without an effect is never refused.
@@ -170,7 +170,7 @@ func sendNumber[T int | int64 | float64](e *separate, input string, value T) {
 		datatype, raw = number(declared, int64(value))
 	}
 	if raw == nil {
-		e.fail(inference.Invalid(input, "%s can't be %v: the model `%s` takes it as %s", input, value, e.model, strings.TrimPrefix(declared.String(), "TYPE_")))
+		e.fail(inference.Invalid(input, "%s can't be %v: the model `%s` declares this input as %s", input, value, e.model, strings.TrimPrefix(declared.String(), "TYPE_")))
 		return
 	}
 	e.add(name, datatype, raw)
@@ -206,7 +206,7 @@ func (e *separate) never(s *inference.Sampling) {
 		{"truncate_prompt_tokens", s.TruncatePromptTokens != nil},
 	} {
 		if p.used {
-			e.fail(inference.Unsupported(p.param, "%s is not supported by the model `%s`: its backend does not take it from requests", p.param, e.model))
+			e.fail(inference.Unsupported(p.param, "%s is not supported by the model `%s`: its backend has no such parameter", p.param, e.model))
 		}
 	}
 }
@@ -324,11 +324,11 @@ func (e *separate) logprobs(req *inference.Request) {
 	case !e.has(inReturnLogprob) || !e.has(inReturnOutput) || !declares(e.target.Config, outLogprobs):
 		e.refuse("logprobs", inReturnLogprob)
 	case !e.decoupled():
-		e.fail(inference.Unsupported("logprobs", "logprobs need an answer token by token, but the model `%s` is not decoupled", e.model))
+		e.fail(inference.Unsupported("logprobs", "logprobs are not supported by the model `%s`: they need one response per token, but the model is not decoupled", e.model))
 	case *top > 0 && req.Messages != nil:
-		e.fail(inference.Unsupported("top_logprobs", "top_logprobs are not supported by the model `%s`: it tells the probabilities of the chosen tokens alone", e.model))
+		e.fail(inference.Unsupported("top_logprobs", "top_logprobs are not supported by the model `%s`: it returns the log probabilities of the chosen tokens only", e.model))
 	case *top > 0:
-		e.fail(inference.Unsupported("logprobs", "logprobs above 0 are not supported by the model `%s`: it tells the probabilities of the chosen tokens alone", e.model))
+		e.fail(inference.Unsupported("logprobs", "logprobs above 0 are not supported by the model `%s`: it returns the log probabilities of the chosen tokens only", e.model))
 	default:
 		e.flag(inReturnLogprob, true)
 	}

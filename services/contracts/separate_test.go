@@ -119,7 +119,7 @@ func TestTasks(t *testing.T) {
 	if first := All(Config{First: "tensorrtllm"})[0].Name(); first != "tensorrtllm" {
 		t.Errorf("%s comes first", first)
 	}
-	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `contracts.First: "nim" is none of vllm, llmapi, tensorrtllm, python`) {
+	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `contracts.First: "nim" is not one of vllm, llmapi, tensorrtllm, python`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -312,23 +312,23 @@ func TestSeparateRefuses(t *testing.T) {
 		set            func(*inference.Request)
 		param, message string
 	}{
-		{"min_p", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.MinP = new(0.1) }, "min_p", "declares no input min_p"},
+		{"min_p", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.MinP = new(0.1) }, "min_p", "does not declare the input min_p"},
 		{"stop_token_ids", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.StopTokenIDs = []int{1} }, "stop_token_ids", ""},
 		{"allowed_token_ids", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.AllowedTokenIDs = []int{1} }, "allowed_token_ids", ""},
 		{"skip_special_tokens", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.SkipSpecialTokens = new(false) }, "skip_special_tokens", ""},
 		{"truncate_prompt_tokens", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.TruncatePromptTokens = new(5) }, "truncate_prompt_tokens", ""},
-		{"alternatives of a chat", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.Logprobs = new(2) }, "top_logprobs", "chosen tokens alone"},
-		{"alternatives of a text", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.Logprobs, r.Messages = new(2), nil }, "logprobs", "chosen tokens alone"},
+		{"alternatives of a chat", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.Logprobs = new(2) }, "top_logprobs", "chosen tokens only"},
+		{"alternatives of a text", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.Logprobs, r.Messages = new(2), nil }, "logprobs", "chosen tokens only"},
 		{"logprobs in one piece", TensorRTLLM{}, tensorsOf(4, false, ensembleInputs, "text_output", "output_log_probs"), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", "not decoupled"},
 		{"logprobs of an older one", TensorRTLLM{}, ensembleConfig("-return_num_output_tokens"), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", ""},
 		{"a structural tag", TensorRTLLM{}, ensembleConfig(), constrained("structural_tag", `{}`), "response_format", "TensorRT-LLM"},
-		{"an empty choice", TensorRTLLM{}, ensembleConfig(), constrained("choice", `[]`), "response_format", "no valid choice"},
-		{"a regular expression that is none", TensorRTLLM{}, ensembleConfig(), constrained("regex", `5`), "response_format", "no valid regex"},
+		{"an empty choice", TensorRTLLM{}, ensembleConfig(), constrained("choice", `[]`), "response_format", "not a valid choice"},
+		{"a regular expression that is none", TensorRTLLM{}, ensembleConfig(), constrained("regex", `5`), "response_format", "not a valid regex"},
 		{"a bias without a tokenizer", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 1} }, "logit_bias", "trident.tokenizer"},
-		{"a seed beyond the input", TensorRTLLM{}, ensembleConfig("-seed", "random_seed? INT32 1"), func(r *inference.Request) { r.Sampling.Seed = new(int64(1 << 40)) }, "seed", "takes it as INT32"},
+		{"a seed beyond the input", TensorRTLLM{}, ensembleConfig("-seed", "random_seed? INT32 1"), func(r *inference.Request) { r.Sampling.Seed = new(int64(1 << 40)) }, "seed", "declares this input as INT32"},
 		{"llmapi: logprobs", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", ""},
-		{"llmapi: a constraint", LLMAPI{}, llmapiConfig(), constrained("json", `{}`), "response_format", "declares no input"},
-		{"llmapi: a bias", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 1} }, "logit_bias", "declares no input"},
+		{"llmapi: a constraint", LLMAPI{}, llmapiConfig(), constrained("json", `{}`), "response_format", "does not declare the input"},
+		{"llmapi: a bias", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 1} }, "logit_bias", "does not declare the input"},
 		{"llmapi: min_tokens", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.MinTokens = new(1) }, "min_tokens", ""},
 		{"llmapi: ignore_eos", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.IgnoreEOS = new(true) }, "ignore_eos", ""},
 		{"plain: a limit", Python{}, bare, func(r *inference.Request) { r.Sampling.MaxTokens = new(5) }, "max_tokens", ""},
@@ -404,7 +404,7 @@ func TestLogitBias(t *testing.T) {
 	}{
 		{"words", false, map[int]float64{2: -100, 0: 5}, `BYTES[1 2]"a" "ab"`, "FP32[1 2]5 -100", ""},
 		{"a token that isn't read alone", false, map[int]float64{3: 1}, "", "", "token 3"},
-		{"no token", false, map[int]float64{9: 1}, "", "", "the token id 9, but the model has 5 tokens"},
+		{"no token", false, map[int]float64{9: 1}, "", "", "the token id 9, but the model has only 5 tokens"},
 		{"the beginning would be biased too", true, map[int]float64{0: 1}, "", "", "token 0"},
 		{"against it nothing speaks", true, map[int]float64{0: -1}, `BYTES[1 1]"a"`, "FP32[1 1]-1", ""},
 	}

@@ -51,7 +51,7 @@ func newTensors(target *inference.Target) *tensors {
 // require returns an error if a needed input isn't declared.
 func (t *tensors) require(needed bool, input, param string) error {
 	if needed && t.inputs[input] == nil {
-		return inference.Unsupported(param, "this model gives no %s: it declares no input %s", param, input)
+		return inference.Unsupported(param, "this model does not return %s: it does not declare the input %s", param, input)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func nextBytes(raw []byte) (element, rest []byte, err error) {
 	}
 	n := uint64(binary.LittleEndian.Uint32(raw))
 	if n > uint64(len(raw)-4) {
-		return nil, nil, fmt.Errorf("element of %d bytes in a tensor of %d", n, len(raw))
+		return nil, nil, fmt.Errorf("element of %d bytes in a tensor of %d bytes", n, len(raw))
 	}
 	return raw[4 : 4+n], raw[4+n:], nil
 }
@@ -223,7 +223,7 @@ func orderedObject(data []byte) ([]entry, error) {
 	if tok, err := dec.Token(); err != nil {
 		return nil, err
 	} else if tok != json.Delim('{') {
-		return nil, fmt.Errorf("%v where an object should begin", tok)
+		return nil, fmt.Errorf("expected a JSON object, got %v", tok)
 	}
 	var entries []entry
 	for dec.More() {

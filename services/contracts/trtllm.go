@@ -97,7 +97,7 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 		return about
 	}
 	if c := req.Sampling.Structured; c != nil && strings.Contains(err.Message, trtNoGuide) {
-		return because(err, inference.Unsupported(c.Param, "%s is not supported by the model `%s`: its engine runs without guided decoding (guided_decoding_backend)", c.Param, req.Model))
+		return because(err, inference.Unsupported(c.Param, "%s is not supported by the model `%s`: its engine runs without guided decoding (set guided_decoding_backend in the model's configuration)", c.Param, req.Model))
 	}
 	if explained := trtExplainLoRA(req, err); explained != nil {
 		return because(err, explained)
@@ -125,12 +125,12 @@ func trtExplainLoRA(req *inference.Request, err *inference.Error) *inference.Err
 	case strings.Contains(err.Message, trtFull):
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: time.Second,
-			Message: fmt.Sprintf("the engine of the model `%s` has no room for another LoRA adapter now", req.Model),
+			Message: fmt.Sprintf("the engine of the model `%s` has no room for another LoRA adapter now: try again", req.Model),
 		}
 	case strings.Contains(err.Message, trtNoPath) && strings.Contains(err.Message, "does not exist"):
 		return &inference.Error{
 			Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
-			Message: fmt.Sprintf("the model `%s` does not exist: the folder of this LoRA adapter is not on its engine's machine", req.Model),
+			Message: fmt.Sprintf("the model `%s` does not exist: its engine can't find the folder of this LoRA adapter", req.Model),
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ import (
 //
 // Source: the inputs and outputs that vllm_backend's model.py declares, and vLLM's SamplingParams.
 type VLLM struct {
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 
@@ -168,7 +168,7 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (
 	s := &req.Sampling
 	if len(s.LogitBias) > 0 {
 		// The backend passes the JSON object's keys on as strings, on which vLLM fails.
-		return "", inference.Unsupported("logit_bias", "logit_bias is not supported by models of the vLLM backend")
+		return "", inference.Unsupported("logit_bias", "logit_bias is not supported by vLLM models")
 	}
 	params := vllmSamplingParams{
 		Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MinP: s.MinP, Seed: job.Seed,
@@ -392,13 +392,13 @@ func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.E
 		explained.Message = fmt.Sprintf("the model `%s` does not exist: there is no such LoRA adapter", req.Model)
 	case vllmEmpty.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, req.TextParam()
-		explained.Message = req.TextParam() + " must not be empty: this model puts no token of its own before it"
+		explained.Message = req.TextParam() + " must not be empty: this model's tokenizer adds no start token"
 	case vllmBadAllowed.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, "allowed_token_ids"
-		explained.Message = "allowed_token_ids holds token ids that this model doesn't have"
+		explained.Message = "allowed_token_ids is empty or has token ids that this model doesn't have"
 	case strings.HasSuffix(err.Message, vllmRefused):
 		explained.Reason = inference.ReasonUnsupported
-		explained.Message = "this model's version of vLLM refuses one of the request's sampling parameters; the log of its server says which"
+		explained.Message = "this model's version of vLLM refuses one of the request's sampling parameters; the log of the model's server names the parameter"
 	case vllmTooLong.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
 		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]
@@ -414,7 +414,7 @@ func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.E
 		}
 	case req.Task == inference.TaskEmbed && vllmBadToken.MatchString(err.Message):
 		explained.Reason, explained.Param = inference.ReasonInvalidValue, "input"
-		explained.Message = "input holds token ids that this model doesn't have: send texts (LangChain: check_embedding_ctx_length=False)"
+		explained.Message = "input has token ids that this model doesn't have: send text instead (in LangChain, set check_embedding_ctx_length=False)"
 	default:
 		return err
 	}
@@ -438,9 +438,9 @@ func vllmExplainConstraint(req *inference.Request, message string) *inference.Er
 		return nil
 	}
 	if why := message[m[2]:]; why != "" {
-		return inference.Invalid(c.Param, "%s is not a constraint that this model's engine can follow: %s", c.Param, why)
+		return inference.Invalid(c.Param, "%s can't be enforced by this model's engine: %s", c.Param, why)
 	}
-	return inference.Invalid(c.Param, "%s is not a constraint that this model's engine can follow", c.Param)
+	return inference.Invalid(c.Param, "%s can't be enforced by this model's engine", c.Param)
 }
 
 // vllmExplainEngine explains errors about the limits of an engine's configuration, and about an
@@ -448,10 +448,10 @@ func vllmExplainConstraint(req *inference.Request, message string) *inference.Er
 func vllmExplainEngine(req *inference.Request, message string) *inference.Error {
 	if m := vllmTruncate.FindStringSubmatch(message); m != nil {
 		const param = "truncate_prompt_tokens"
-		return inference.Invalid(param, "%s must not be above this model's context of %s tokens", param, m[1])
+		return inference.Invalid(param, "%s must be at most %s, which is this model's context length in tokens", param, m[1])
 	}
 	if m := vllmManyLogprobs.FindStringSubmatch(message); m != nil {
-		return inference.Invalid("top_logprobs", "top_logprobs must not be above the %s that this model gives", m[1])
+		return inference.Invalid("top_logprobs", "top_logprobs must be at most %s for this model", m[1])
 	}
 	if vllmOtherTask.MatchString(message) {
 		return inference.NoTask(req)
@@ -459,7 +459,7 @@ func vllmExplainEngine(req *inference.Request, message string) *inference.Error 
 	if vllmEnded.MatchString(message) {
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model",
-			Message: fmt.Sprintf("the engine of the model `%s` has ended: its server must load it again", req.Model),
+			Message: fmt.Sprintf("the engine of the model `%s` has stopped: the server must load the model again", req.Model),
 		}
 	}
 	return nil

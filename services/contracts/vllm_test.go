@@ -307,11 +307,11 @@ func TestVLLMExplain(t *testing.T) {
 		{"no prompt, as the demo model has it", "text_input must not be empty", chat, "messages", inference.ReasonInvalidValue, "messages must not be empty"},
 		{"allowed ids", "Error generating stream: allowed_token_ids contains out-of-vocab token id!", chat, "allowed_token_ids", inference.ReasonInvalidValue, "that this model doesn't have"},
 		{"what vLLM doesn't say", "Error generating stream: 'NoneType' object has no attribute 'lora_name'", chat, "", inference.ReasonUnsupported, "refuses one of the request's sampling parameters"},
-		{"a regular expression", "Error generating stream: Grammar error: at 1(8): invalid regex \"(\" (in regex)", constrained, "guided_regex", inference.ReasonInvalidValue, "can follow: Grammar error: at 1(8)"},
-		{"a grammar", "Error generating stream: Failed to convert the grammar from GBNF to Lark: Expected ')'", constrained, "guided_regex", inference.ReasonInvalidValue, "can follow: Failed to convert"},
-		{"a structural tag, of which nothing is told", "Error generating stream:", constrained, "guided_regex", inference.ReasonInvalidValue, "this model's engine can follow"},
-		{"what of the prompt is kept", "Error generating stream: truncate_prompt_tokens value (100000) is greater than max_model_len (2048). Please", chat, "truncate_prompt_tokens", inference.ReasonInvalidValue, "context of 2048 tokens"},
-		{"log probabilities", "Error generating stream: Requested sample logprobs of 6, which is greater than max allowed: 5", chat, "top_logprobs", inference.ReasonInvalidValue, "above the 5 that"},
+		{"a regular expression", "Error generating stream: Grammar error: at 1(8): invalid regex \"(\" (in regex)", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine: Grammar error: at 1(8)"},
+		{"a grammar", "Error generating stream: Failed to convert the grammar from GBNF to Lark: Expected ')'", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine: Failed to convert"},
+		{"a structural tag, of which nothing is told", "Error generating stream:", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine"},
+		{"what of the prompt is kept", "Error generating stream: truncate_prompt_tokens value (100000) is greater than max_model_len (2048). Please", chat, "truncate_prompt_tokens", inference.ReasonInvalidValue, "must be at most 2048"},
+		{"log probabilities", "Error generating stream: Requested sample logprobs of 6, which is greater than max allowed: 5", chat, "top_logprobs", inference.ReasonInvalidValue, "must be at most 5"},
 		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", embed, "model", inference.ReasonUnsupported, "doesn't support embeddings"},
 		{"a chat with a model for embeddings", "Error generating stream: Model llm does not support 'generate' request", chat, "model", inference.ReasonUnsupported, "doesn't support text generation"},
 		{"a token id", "input holds a token id that is not in [0, 30522)", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
@@ -334,7 +334,7 @@ func TestVLLMExplain(t *testing.T) {
 		}
 	}
 	dead := &inference.Error{Code: inference.CodeInternal, Message: "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."}
-	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has ended") {
+	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has stopped") {
 		t.Errorf("an engine that has ended: %+v", got)
 	}
 	for _, text := range []string{"out of memory", "Error generating stream:"} { // in a request without a constraint
@@ -361,9 +361,9 @@ func TestVLLMExplainAdded(t *testing.T) {
 		param, reason         string
 		message, never        string
 	}{
-		{"special tokens for calls", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser}), "tools", inference.ReasonUnsupported, "inference.SettingToolParser, or the parameter trident.tool_call_parser", "sampling parameter"},
+		{"special tokens for calls", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser}), "tools", inference.ReasonUnsupported, "inference.SettingToolParser or the model's parameter trident.tool_call_parser", "sampling parameter"},
 		{"special tokens for calls, beside the client's own default", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser, SkipSpecialTokens: new(true)}), "tools", inference.ReasonUnsupported, "tools are not supported by the model `m`", "sampling parameter"},
-		{"special tokens for reasoning", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingReasoningParser}), "model", inference.ReasonUnsupported, "inference.SettingReasoningParser, or the parameter trident.reasoning_parser", "sampling parameter"},
+		{"special tokens for reasoning", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingReasoningParser}), "model", inference.ReasonUnsupported, "inference.SettingReasoningParser or the model's parameter trident.reasoning_parser", "sampling parameter"},
 		{"special tokens that the client wants", "skip_special_tokens", unsupported, sampled(inference.Sampling{SkipSpecialTokens: new(false)}), "skip_special_tokens", inference.ReasonUnsupported, "skip_special_tokens", "trident."},
 		{"a forced call", "structured_outputs", unsupported, constrained("tool_choice"), "tool_choice", inference.ReasonUnsupported, "trident.structured_outputs", "sampling parameter"},
 		{"a forced call, whose schema is refused", "structured_outputs.json", "sampling parameter '%s' is not valid: no", constrained("tool_choice"), "tool_choice", inference.ReasonInvalidValue, "tool_choice is not valid: no", "structured_outputs"},

@@ -57,7 +57,7 @@ func TestLikeTritonserver(t *testing.T) {
 	})
 	t.Run("local", func(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
-			t.Skip("starts Triton in this process: make test-local")
+			t.Skip("starts in-process Triton: make test-local")
 		}
 		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), kservetest.LocalEngine(t, repositories)), noter{}.options()...))
 	})

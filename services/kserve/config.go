@@ -34,7 +34,7 @@ type Config struct {
 	// ShutdownTimeout is how long calls in flight may continue after the start of a
 	// shutdown.
 	ShutdownTimeout time.Duration
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 
@@ -46,10 +46,10 @@ func Default() Config {
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	if c.GRPCPort < 0 || c.GRPCPort > 65535 {
-		return configfield.Errorf("kserve.GRPCPort", "%d is no port", c.GRPCPort)
+		return configfield.Errorf("kserve.GRPCPort", "must be from 0 to 65535, not %d", c.GRPCPort)
 	}
 	if c.HTTPPort < 0 || c.HTTPPort > 65535 {
-		return configfield.Errorf("kserve.HTTPPort", "%d is no port", c.HTTPPort)
+		return configfield.Errorf("kserve.HTTPPort", "must be from 0 to 65535, not %d", c.HTTPPort)
 	}
 	_, err := newForwarding(c)
 	return err

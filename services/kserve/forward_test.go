@@ -43,7 +43,7 @@ func TestForwardsLikeTritonserver(t *testing.T) {
 			t.Run("remote", func(t *testing.T) { compareForwarded(t, pattern, want, tritontest.Connect(t, behind)) })
 			t.Run("local", func(t *testing.T) {
 				if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
-					t.Skip("starts Triton in this process: make test-local")
+					t.Skip("starts in-process Triton: make test-local")
 				}
 				compareForwarded(t, pattern, want, kservetest.LocalEngine(t, repositories))
 			})

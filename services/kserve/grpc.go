@@ -124,7 +124,7 @@ func NewServer(service *Service, listener *Listener, c server.Common) (*Server, 
 	for service, info := range s.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
 			if name := "/" + service + "/" + m.Name; auth.Find(name) == nil {
-				return nil, fmt.Errorf("the procedure %s has no record in services/auth, so nothing says who may call it", name)
+				return nil, fmt.Errorf("the procedure %s has no record in services/auth, which defines the access to each procedure: add one", name)
 			}
 		}
 	}
@@ -267,7 +267,7 @@ func (s *Server) Start(context.Context) error {
 	s.connections = l
 	s.serving.Go(func() {
 		if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) { // Stop may precede Serve
-			s.abort(fmt.Errorf("serve KServe's gRPC: %w", err))
+			s.abort(fmt.Errorf("serve KServe v2 by gRPC: %w", err))
 		}
 	})
 	s.log.Info("listening for KServe v2 by gRPC", "address", l.Addr().String(), "tls", s.secure)

@@ -79,7 +79,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 		return nil, err
 	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
-		return nil, Unsupported("a model is loaded as its repository has it: configurations and files of a load's own need " + s.cfg.Names.Of("kserve.AllowModelUpload"))
+		return nil, Unsupported("a load request must not contain a configuration or files: to allow them, start the server with " + s.cfg.Names.Of("kserve.AllowModelUpload"))
 	}
 	if name := req.GetModelName(); strings.ContainsAny(name, `/\`) || name == "." || name == ".." { // Triton would use it as a part of a path
 		return nil, &inference.Error{
@@ -121,7 +121,7 @@ func (s *Service) needsFrontends() error {
 	if s.cfg.Enabled {
 		return nil
 	}
-	return Unsupported("this server takes no changes by KServe's protocol: they need " + s.cfg.Names.Of("kserve.Enabled"))
+	return Unsupported("this server accepts no changes by the KServe protocol: to allow them, start the server with " + s.cfg.Names.Of("kserve.Enabled"))
 }
 
 // mayRegister refuses shared memory unless the operator allows it. A client that registers a
@@ -132,7 +132,7 @@ func (s *Service) mayRegister() error {
 		return err
 	}
 	if !s.cfg.AllowSharedMemory {
-		return Unsupported("shared memory is registered only by a server with " + s.cfg.Names.Of("kserve.AllowSharedMemory"))
+		return Unsupported("shared memory is not allowed on this server: to allow it, start the server with " + s.cfg.Names.Of("kserve.AllowSharedMemory"))
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s *Service) serves(ctx context.Context, engine inference.Engine, model str
 func ask[Interface, Req, Res any](ctx context.Context, engine inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
 	able, ok := engine.(Interface)
 	if !ok {
-		return nil, Unsupported("the engine can't do that")
+		return nil, Unsupported("the model's engine does not support this operation")
 	}
 	return method(able, ctx, req)
 }

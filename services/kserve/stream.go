@@ -47,7 +47,7 @@ const joinTime = 100 * time.Millisecond
 var (
 	errSlowReader = &inference.Error{
 		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit,
-		Message: "the stream was ended: its responses were taken too slowly",
+		Message: "the stream was closed: the client read its responses too slowly",
 	}
 	errStopping = &inference.Error{
 		Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown, Message: "the server is shutting down",

@@ -91,7 +91,7 @@ func TestFieldBudgets(t *testing.T) {
 		{"inputs", budget.Embedded, embeddingPattern, func(n int) string { return `{"model":"m","input":` + items(n, `"a"`) + `}` }, "input", "input holds more than 4096 entries: send fewer"},
 		{"lists of ids", budget.Embedded, embeddingPattern, func(n int) string { return `{"model":"m","input":` + items(n, "[1]") + `}` }, "input", "input holds more than 4096 entries: send fewer"},
 		{"choices", budget.Choices, chatPattern, func(n int) string { return chatBody(`,"guided_choice":` + items(n, `"a"`)) }, "guided_choice", "guided_choice must be a list of at most 16384 items"},
-		{"messages", budget.Messages, chatPattern, func(n int) string { return `{"model":"m","messages":` + items(n, user) + `}` }, "messages[16384]", "messages[16384] is beyond the 16384 messages that a request may have"},
+		{"messages", budget.Messages, chatPattern, func(n int) string { return `{"model":"m","messages":` + items(n, user) + `}` }, "messages[16384]", "messages[16384] exceeds the maximum of 16384 messages in a request"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := decodeAs(t, tt.pattern, tt.make(tt.most)); err != nil {

@@ -35,7 +35,7 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 
 func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (*inference.Request, error) {
 	err := decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
-		decode.Unsupported{Name: "suffix", Used: decode.Value(body.Suffix) != "", Why: "texts are only continued at their end"}))
+		decode.Unsupported{Name: "suffix", Used: decode.Value(body.Suffix) != "", Why: "a completion only continues the end of a prompt"}))
 	if err != nil {
 		return nil, err
 	}

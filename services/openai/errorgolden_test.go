@@ -25,7 +25,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "write the goldens again")
 
 const goldenErrors = "testdata/errors.jsonl"
 

@@ -18,7 +18,7 @@ import (
 func explain(root any, err error) error {
 	var verdict *openapi3.SchemaError
 	if !errors.As(err, &verdict) {
-		return &inference.Error{Code: inference.CodeInternal, Message: "the request could not be checked", Err: err}
+		return &inference.Error{Code: inference.CodeInternal, Message: "the request body could not be validated", Err: err}
 	}
 	return explainAt("", root, verdict)
 }
@@ -132,10 +132,10 @@ func explainExtra(param string, verdict *openapi3.SchemaError) error {
 		if verdict.Schema.Properties[key] == nil {
 			keys := slices.Sorted(maps.Keys(verdict.Schema.Properties))
 			extra := strictjson.JoinPath(param, key)
-			return inference.Invalid(extra, "%s is not known; %s takes %s", extra, param, strings.Join(keys, ", "))
+			return inference.Invalid(extra, "%s is an unknown field; the fields of %s are %s", extra, param, strings.Join(keys, ", "))
 		}
 	}
-	return inference.Invalid(param, "%s has a key that is not known", param)
+	return inference.Invalid(param, "%s has an unknown field", param)
 }
 
 // typeWords returns the name of a JSON schema type, in singular and plural.

@@ -211,7 +211,7 @@ func (f *fieldTest) checkHonoured(t *testing.T, with, without fieldAnswer) {
 	case with.status != http.StatusOK:
 		t.Errorf("%d %s", with.status, with.body)
 	case f.sent == "" && f.got == "":
-		t.Error("the probe doesn't say what it does")
+		t.Error("the probe names no effect of the field")
 	case !strings.Contains(with.sent, f.sent) || f.sent != "" && strings.Contains(without.sent, f.sent):
 		t.Errorf("sent %s, without it %s; only the first must hold %s", with.sent, without.sent, f.sent)
 	case !strings.Contains(with.body, f.got) || f.got != "" && strings.Contains(without.body, f.got):

@@ -46,7 +46,7 @@ type Config struct {
 	ResponsesStoreBytes int64
 	// ResponsesStoreTTL is how long a response is stored.
 	ResponsesStoreTTL time.Duration
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 
@@ -59,13 +59,13 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.ResponsesStoreSize < 0:
-		return configfield.Errorf("openai.ResponsesStoreSize", "%d is negative", c.ResponsesStoreSize)
+		return configfield.Errorf("openai.ResponsesStoreSize", "must not be negative, but it is %d", c.ResponsesStoreSize)
 	case c.ResponsesStoreSize == 0:
 		return nil
 	case c.ResponsesStoreBytes < 1:
-		return configfield.Errorf("openai.ResponsesStoreBytes", "%d is not positive; %s=0 keeps no responses", c.ResponsesStoreBytes, configfield.Field("openai.ResponsesStoreSize"))
+		return configfield.Errorf("openai.ResponsesStoreBytes", "must be positive, but it is %d; set %s=0 to store no responses", c.ResponsesStoreBytes, configfield.Field("openai.ResponsesStoreSize"))
 	case c.ResponsesStoreTTL <= 0:
-		return configfield.Errorf("openai.ResponsesStoreTTL", "%s is not positive; %s=0 keeps no responses", c.ResponsesStoreTTL, configfield.Field("openai.ResponsesStoreSize"))
+		return configfield.Errorf("openai.ResponsesStoreTTL", "must be positive, but it is %s; set %s=0 to store no responses", c.ResponsesStoreTTL, configfield.Field("openai.ResponsesStoreSize"))
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 	}
 	validator, err := NewValidator()
 	if err != nil {
-		return nil, fmt.Errorf("openapi document: %w", err)
+		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
 	h := newHandler(cfg, service, validator)
 	return h, h.mux.Err()
@@ -203,7 +203,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	wire.WriteError(w, r, &wire.StatusError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("%s can't be used on this path; use %s", r.Method, allowed[0])})
+	wire.WriteError(w, r, &wire.StatusError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("the method %s is not allowed on this path; use %s", r.Method, allowed[0])})
 }
 
 // maxPathShown is the maximum length of a path in comparisons and errors, in bytes.
@@ -214,7 +214,7 @@ func unknownPath(path string) string {
 	path = budget.Cut(path, maxPathShown)
 	route, distance := nearest(path)
 	if 2*distance > len(path) {
-		return fmt.Sprintf("the path %q is not served: the API is below /v1, such as POST /v1/chat/completions", path)
+		return fmt.Sprintf("the path %q is not served: the paths of the API start with /v1, such as POST /v1/chat/completions", path)
 	}
 	return fmt.Sprintf("the path %q is not served: did you mean %s?", path, route)
 }
@@ -328,7 +328,7 @@ const maxPrealloc = 1 << 20
 // readAll reads the body. The server limits its size and its time.
 func readAll(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &wire.StatusError{Status: http.StatusUnsupportedMediaType, Code: "unsupported_content_encoding", Message: "send the body without Content-Encoding"}
+		return nil, &wire.StatusError{Status: http.StatusUnsupportedMediaType, Code: "unsupported_content_encoding", Message: "compressed request bodies are not supported: send the body without Content-Encoding"}
 	}
 	var body bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= maxPrealloc {
@@ -342,9 +342,9 @@ func readAll(r *http.Request) ([]byte, error) {
 	case isRefused(err):
 		return nil, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &wire.StatusError{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "the request body paused for too long"}
+		return nil, &wire.StatusError{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "the request body timed out: the client stopped sending it"}
 	}
-	return nil, &wire.StatusError{Status: http.StatusBadRequest, Code: "incomplete_body", Message: "the request body ended early"}
+	return nil, &wire.StatusError{Status: http.StatusBadRequest, Code: "incomplete_body", Message: "the request body is incomplete: the connection ended before its end"}
 }
 
 // isRefused reports whether the service has no room for the body.

@@ -309,8 +309,8 @@ func TestUnknownPath(t *testing.T) {
 		{"/chat/completions/", "did you mean POST /v1/chat/completions?"},
 		{"/v1/embedding", "did you mean POST /v1/embeddings?"},
 		{"/health/readyz", "did you mean GET /health/ready?"},
-		{"/x", "the API is below /v1, such as POST /v1/chat/completions"},
-		{"/" + strings.Repeat("\"", 1<<16), "the API is below /v1, such as POST /v1/chat/completions"},
+		{"/x", "the paths of the API start with /v1, such as POST /v1/chat/completions"},
+		{"/" + strings.Repeat("\"", 1<<16), "the paths of the API start with /v1, such as POST /v1/chat/completions"},
 	}
 	for _, tt := range tests {
 		got := unknownPath(tt.path)

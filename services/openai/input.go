@@ -39,7 +39,7 @@ func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader
 		case '[':
 			inputs, err = inputList(r, text)
 		default:
-			err = decode.Mismatch(r, "a string, a list of strings, a list of token ids or a list of those")
+			err = decode.Mismatch(r, "a string, a list of strings, a list of token ids or a list of token id lists")
 		}
 		return err
 	})

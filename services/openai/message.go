@@ -231,7 +231,7 @@ func checkSpoken(object map[string]any) error {
 		return strictjson.At(key, err)
 	}
 	return &strictjson.Error{
-		Path: key, Message: "refers to a spoken answer, and none are kept: send its text as content",
+		Path: key, Message: "refers to an earlier audio response, but audio is not stored: send its transcript as content",
 		Named: true, Unsupported: true,
 	}
 }
@@ -244,7 +244,7 @@ func decodeToolCalls(r *strictjson.Reader, object map[string]any, m *inference.M
 	case []any:
 		list = value
 	default:
-		return strictjson.At(key, decode.Wrong("a list of calls", value))
+		return strictjson.At(key, decode.Wrong("a list of tool calls", value))
 	}
 	for i, value := range list {
 		call, err := decodeToolCall(r, value)
@@ -287,5 +287,5 @@ func refuseCustom(call map[string]any) error {
 			return err
 		}
 	}
-	return &strictjson.Error{Message: "is a call of a custom tool, and chat templates know functions only", Named: true, Unsupported: true}
+	return &strictjson.Error{Message: "is a call of a custom tool, but chat templates support only functions", Named: true, Unsupported: true}
 }

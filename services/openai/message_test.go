@@ -109,7 +109,7 @@ func TestDecodeMessagesNamesTheField(t *testing.T) {
 		{"tool without id", `[{"role": "tool", "content": "x"}]`, "messages[0].tool_call_id", "messages[0].tool_call_id is required"},
 		{"function without name", `[{"role": "function", "content": "x"}]`, "messages[0].name", "messages[0].name is required"},
 		{"function with parts", `[{"role": "function", "name": "f", "content": [{}]}]`, "messages[0].content", "messages[0].content must be a string or null, got a list of 1"},
-		{"calls", assistant(`"tool_calls": "x"`), "messages[0].tool_calls", `messages[0].tool_calls must be a list of calls, got a string of 1 bytes`},
+		{"calls", assistant(`"tool_calls": "x"`), "messages[0].tool_calls", `messages[0].tool_calls must be a list of tool calls, got a string of 1 bytes`},
 		{"call's id", call(`{"type": "function", "function": {"name": "f", "arguments": "{}"}}`), "messages[0].tool_calls[0].id", "messages[0].tool_calls[0].id is required"},
 		{"arguments as an object", call(`{"id": "a", "type": "function", "function": {"name": "f", "arguments": {}}}`), "messages[0].tool_calls[0].function.arguments", "messages[0].tool_calls[0].function.arguments must be a string, got an object"},
 		{"custom call without input", call(`{"id": "a", "type": "custom", "custom": {"name": "f"}}`), "messages[0].tool_calls[0].custom.input", "messages[0].tool_calls[0].custom.input is required"},
@@ -170,7 +170,7 @@ func TestDecodeInput(t *testing.T) {
 }
 
 func TestDecodeInputNamesTheField(t *testing.T) {
-	const forms = "a string, a list of strings, a list of token ids or a list of those"
+	const forms = "a string, a list of strings, a list of token ids or a list of token id lists"
 	for _, tt := range []struct{ name, raw, param, message string }{
 		{"null", `null`, "input", "input must be " + forms + ", got null"},
 		{"number", `1`, "input", "input must be " + forms + ", got 1"},

@@ -52,7 +52,7 @@ func checkStreamOptions(options *api.ChatCompletionStreamOptions, stream bool) e
 		return inference.Invalid("stream_options", "stream_options needs stream: true")
 	case decode.Value(options.IncludeObfuscation):
 		const param = "stream_options.include_obfuscation"
-		return inference.Unsupported(param, "%s is not supported: events aren't padded", param)
+		return inference.Unsupported(param, "%s is not supported: the server adds no padding to events", param)
 	}
 	return nil
 }
@@ -112,17 +112,17 @@ func logprobs(body *api.CreateChatCompletionRequest) (*int, error) {
 // default.
 func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
-		{Name: "functions", Used: len(body.Functions) > 0, Why: "they are the older form of tools"},
-		{Name: "function_call", Used: !optionalChoice(body.FunctionCall), Why: "there are no functions to call"},
-		{Name: "modalities", Used: slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), Why: "answers are text"},
-		{Name: "audio", Used: !requests.Neutral(body.Audio), Why: "answers are text"},
-		{Name: "prediction", Used: !requests.Neutral(body.Prediction), Why: "no engine here takes one"},
-		{Name: "web_search_options", Used: !requests.Neutral(body.WebSearchOptions), Why: "there is no web search"},
-		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "there is no moderation"},
-		{Name: "verbosity", Used: body.Verbosity != nil && *body.Verbosity != "medium", Why: "the verbosity can't be chosen"},
-		{Name: "documents", Used: !requests.Neutral(body.Documents), Why: "put their text into a message"},
-		{Name: "add_generation_prompt", Used: body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, Why: "a chat always asks for the next message"},
-		{Name: "continue_final_message", Used: decode.Value(body.ContinueFinalMessage), Why: "a chat always asks for the next message"},
+		{Name: "functions", Used: len(body.Functions) > 0, Why: "use tools, which replace them"},
+		{Name: "function_call", Used: !optionalChoice(body.FunctionCall), Why: "use tool_choice, which replaces it"},
+		{Name: "modalities", Used: slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), Why: "models return only text"},
+		{Name: "audio", Used: !requests.Neutral(body.Audio), Why: "models return only text"},
+		{Name: "prediction", Used: !requests.Neutral(body.Prediction), Why: "predicted outputs are not available"},
+		{Name: "web_search_options", Used: !requests.Neutral(body.WebSearchOptions), Why: "web search is not available"},
+		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "moderation is not available"},
+		{Name: "verbosity", Used: body.Verbosity != nil && *body.Verbosity != "medium", Why: "only medium, the default, is accepted"},
+		{Name: "documents", Used: !requests.Neutral(body.Documents), Why: "put the text of the documents into a message"},
+		{Name: "add_generation_prompt", Used: body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, Why: "a chat always generates the next message"},
+		{Name: "continue_final_message", Used: decode.Value(body.ContinueFinalMessage), Why: "a chat always generates a new message"},
 	}...))
 }
 

@@ -34,7 +34,7 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 		write := func(d inference.Delta) string {
 			t.Helper()
 			if !yield(d, nil) {
-				t.Fatal("the client has gone")
+				t.Fatal("the client has disconnected")
 			}
 			return rec.Body.String()
 		}

@@ -99,7 +99,7 @@ func tokenizeRequest(ctx context.Context, body *api.TokenizeRequest) (*inference
 		{Name: "continue_final_message", Used: decode.Value(body.ContinueFinalMessage), Why: ""},
 	} {
 		if f.Used {
-			return nil, inference.Invalid(f.Name, "%s needs messages", f.Name)
+			return nil, inference.Invalid(f.Name, "%s can only be used with messages", f.Name)
 		}
 	}
 	req.Prompts = []inference.Input{{Text: *body.Prompt}}

@@ -52,7 +52,7 @@ func TestTokens(t *testing.T) {
 		{"a bad message", tokenize, `{"model":"m","messages":[{"role":"king","content":"a"}]}`, 400, `"param":"messages[0].role"`},
 		{"both", tokenize, user(`"a"`, `,"prompt":"a"`), 400, "prompt and messages can't be used together"},
 		{"neither", tokenize, `{"model":"m","messages":[]}`, 400, "prompt or messages is required"},
-		{"tools of a text", tokenize, `{"model":"m","prompt":"a","tools":[{"type":"function","function":{"name":"f"}}]}`, 400, "tools needs messages"},
+		{"tools of a text", tokenize, `{"model":"m","prompt":"a","tools":[{"type":"function","function":{"name":"f"}}]}`, 400, "tools can only be used with messages"},
 		{"a template", tokenize, user(`"a"`, `,"chat_template":"{{ 1 }}"`), 400, `"param":"chat_template"`},
 		{"no tokenizer", tokenize, `{"model":"blind","prompt":"a"}`, 400, "the tokenizer of the model `blind` isn't known: set it by inference.SettingTokenizer, or by the parameter trident.tokenizer in its config.pbtxt"},
 		{"no template", tokenize, `{"model":"plain","messages":[{"role":"user","content":"a"}]}`, 400, "trident.chat_template"},

@@ -227,7 +227,7 @@ func (b *Validated) ValidatedValue() any { return b.value }
 // Read always fails: a body that couldn't be bound must not be decoded by other rules than it
 // was checked by.
 func (*Validated) Read([]byte) (int, error) {
-	return 0, errors.New("validated request does not fit its generated type")
+	return 0, errors.New("the validated request body does not match its generated Go type")
 }
 
 // Close does nothing.
@@ -241,7 +241,7 @@ var _ io.ReadCloser = (*Validated)(nil)
 func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	schema, ok := v.bodies[pattern]
 	if !ok {
-		return nil, fmt.Errorf("no request body is known for %q", pattern)
+		return nil, fmt.Errorf("the OpenAPI document has no request body for %q", pattern)
 	}
 	result := &Validated{value: make(map[string]any, 8)}
 	if schema.optional && len(bytes.TrimSpace(body)) == 0 {
@@ -295,7 +295,7 @@ func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, 
 		return nil
 	}
 	if n, ok := value.(float64); ok && f.integer && n == math.Trunc(n) {
-		return decode.Wrong("an integer of 64 bits", value)
+		return decode.Wrong("a 64-bit integer", value)
 	}
 	checked[name] = value
 	result.value[name], err = f.bound(value, raw)

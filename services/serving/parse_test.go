@@ -312,7 +312,7 @@ func TestToolsThatAreRefused(t *testing.T) {
 		param, reason, message string
 	}{
 		{"no parser", func(*inference.Request) {}, "tools", inference.ReasonUnsupported, "set the parameter trident.tool_call_parser in its config.pbtxt"},
-		{"no tools", func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolRequired }, "tool_choice", inference.ReasonInvalidValue, "there are no tools"},
+		{"no tools", func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolRequired }, "tool_choice", inference.ReasonInvalidValue, "the request has no tools"},
 		{"no such tool", func(r *inference.Request) { r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"} }, "tool_choice", inference.ReasonInvalidValue, "`x`"},
 		{"two constraints", func(r *inference.Request) {
 			r.ToolChoice.Mode = inference.ToolRequired

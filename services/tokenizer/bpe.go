@@ -57,7 +57,7 @@ func newBPE(c *component) (vocab, func(bool) (model, error), error) {
 		return vocab{}, nil, err
 	}
 	if f.Vocab == nil || f.Merges == nil {
-		return vocab{}, nil, fmt.Errorf("BPE: vocab or merges is missing")
+		return vocab{}, nil, fmt.Errorf("BPE: the field vocab or merges is missing")
 	}
 	return vocab{ids: f.Vocab}, func(alphabet bool) (model, error) { return f.build(alphabet) }, nil
 }
@@ -110,7 +110,7 @@ func (b *bpe) join(merges merges) error {
 		joined = append(append(joined[:0], m[0]...), strings.TrimPrefix(m[1], b.prefix)...)
 		id, ok := b.ids[string(joined)]
 		if left < 0 || right < 0 || !ok {
-			return fmt.Errorf("BPE: merge %q %q is not of the vocabulary", m[0], m[1])
+			return fmt.Errorf("BPE: merge %q %q is not in the vocabulary", m[0], m[1])
 		}
 		b.merges[pair{left, right}] = merge{uint32(rank), id}
 	}

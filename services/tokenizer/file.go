@@ -36,7 +36,7 @@ type component struct {
 // UnmarshalJSON stores the part for decode.
 func (c *component) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '{' {
-		return fmt.Errorf("%.20s where an object is expected", data)
+		return fmt.Errorf("expected an object, got %.20s", data)
 	}
 	var head struct {
 		Type string `json:"type"`
@@ -92,7 +92,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	if f.Version != "1.0" {
-		return nil, fmt.Errorf("version %q is not supported: 1.0 is", f.Version)
+		return nil, fmt.Errorf("version %q is not supported: it must be 1.0", f.Version)
 	}
 	t := &Tokenizer{encoders: &sync.Pool{}, truncation: f.Truncation, padding: f.Padding}
 	props := sync.OnceValue(newProperties)
@@ -154,7 +154,7 @@ func (t *Tokenizer) fill(of vocab, added []addedToken, props func() *properties)
 
 func (v *vocabulary) set(token string, id int32) error {
 	if id < 0 || id > maxID {
-		return fmt.Errorf("token %q has id %d: ids up to %d are supported", token, id, maxID)
+		return fmt.Errorf("the token %q has the id %d, but the maximum id is %d", token, id, maxID)
 	}
 	for int(id) >= len(v.tokens) {
 		v.tokens = append(v.tokens, "")

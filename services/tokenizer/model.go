@@ -72,7 +72,7 @@ func (m *merges) UnmarshalJSON(data []byte) error {
 		}
 		left, right, ok := strings.Cut(line, " ")
 		if !ok || strings.Contains(right, " ") {
-			return fmt.Errorf("merge %q is not of two tokens", line)
+			return fmt.Errorf("the merge %q must have two tokens", line)
 		}
 		*m = append(*m, [2]string{left, right})
 	}

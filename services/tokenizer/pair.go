@@ -25,7 +25,7 @@ var ErrTooShort = errors.New("the text to truncate is too short")
 
 // ErrNoSecond is returned when Truncation applies to the second text and there is only
 // one.
-var ErrNoSecond = errors.New("only_second truncates the second text of a pair, and there is one text")
+var ErrNoSecond = errors.New("the truncation strategy only_second needs a pair of texts, but the input has only one text")
 
 // EncodeSingle returns the ids and types of a text, truncated by cut unless it is nil.
 // [Tokenizer.Encode] describes the other parameters.
@@ -48,7 +48,7 @@ type Arrangement struct {
 func (t *Tokenizer) EncodePair(ctx context.Context, first, second string, a Arrangement) (Encoding, error) {
 	parts := t.template.pair
 	if texts(parts, firstText) == 0 || texts(parts, secondText) == 0 {
-		return Encoding{}, errors.New("TemplateProcessing: pair does not have the texts A and B")
+		return Encoding{}, errors.New("TemplateProcessing: the template pair must contain the texts A and B")
 	}
 	return t.arrange(ctx, parts, []string{first, second}, a)
 }
@@ -206,7 +206,7 @@ func (c *Truncation) lengths(ids [][]int, room, total int) ([]int, error) {
 		return []int{room}, nil
 	}
 	if lengths[cut] -= total - room; lengths[cut] <= 0 {
-		return nil, fmt.Errorf("%w: %d tokens, of which %d had to be left out", ErrTooShort, len(ids[cut]), total-room)
+		return nil, fmt.Errorf("%w: it has %d tokens, but %d tokens would have to be removed", ErrTooShort, len(ids[cut]), total-room)
 	}
 	return lengths, nil
 }

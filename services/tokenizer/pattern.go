@@ -175,7 +175,7 @@ func (g general) spans(text string, from int, to []span) (_ []span, next int, _ 
 	for at := 0; at <= len(runes); {
 		m, err := g.re.FindRunesMatchStartingAt(runes, at)
 		if err != nil || time.Since(began) > textLimit { //nolint:forbidigo // the time limit for a text
-			return to, len(text), fmt.Errorf("a pattern of the tokenizer took longer than %v for a match, or %v for a text", patternLimit, textLimit)
+			return to, len(text), fmt.Errorf("a regular expression of the tokenizer exceeded the limit of %v for a match or %v for a text", patternLimit, textLimit)
 		}
 		if m == nil {
 			break

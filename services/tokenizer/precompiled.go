@@ -49,11 +49,11 @@ const unitSize = 4
 
 func newCharsmap(data []byte, lone []span32) (*charsmap, error) {
 	if len(data) < unitSize {
-		return nil, errors.New("it is shorter than the size of its trie")
+		return nil, errors.New("the data is shorter than the size of its trie")
 	}
 	size := int64(binary.LittleEndian.Uint32(data)) / unitSize
 	if data = data[unitSize:]; size == 0 || size*unitSize > int64(len(data)) {
-		return nil, fmt.Errorf("the trie has %d units in %d bytes", size, len(data))
+		return nil, fmt.Errorf("the trie has %d units, but the data has only %d bytes", size, len(data))
 	}
 	m := &charsmap{units: make([]uint32, size)}
 	for i := range m.units {

@@ -113,7 +113,7 @@ func (t *tokenID) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(parts) != 2 {
-		return fmt.Errorf("%s where a token and its id are expected", data)
+		return fmt.Errorf("expected a token and its id, got %s", data)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func newBertTemplate(c *component) (template, error) {
 		return template{}, err
 	}
 	if f.Sep == nil || f.Cls == nil {
-		return template{}, fmt.Errorf("%s: sep or cls is missing", c.kind)
+		return template{}, fmt.Errorf("%s: the field sep or cls is missing", c.kind)
 	}
 	cls, sep := []int{f.Cls.id}, []int{f.Sep.id}
 	single := []templatePart{{special: cls}, {text: firstText}, {special: sep}}
@@ -176,10 +176,10 @@ func newTemplateProcessing(c *component) (t template, err error) {
 		return t, err
 	}
 	if n := texts(t.single, firstText); n != 1 {
-		return t, fmt.Errorf("TemplateProcessing: single has the text %d times", n)
+		return t, fmt.Errorf("TemplateProcessing: the template single must contain the text once, not %d times", n)
 	}
 	if texts(t.single, secondText) > 0 {
-		return t, errors.New("TemplateProcessing: single has more than the text and special tokens")
+		return t, errors.New("TemplateProcessing: the template single may contain only the text and special tokens")
 	}
 	return t, nil
 }
@@ -198,7 +198,7 @@ func templateParts(name string, items []templateItem, tokens map[string]specialT
 			}
 			parts = append(parts, templatePart{special: token.IDs, kind: item.SpecialToken.Type})
 		default:
-			return nil, fmt.Errorf("TemplateProcessing: %s has more than the texts A and B and special tokens", name)
+			return nil, fmt.Errorf("TemplateProcessing: the template %s may contain only the texts A and B and special tokens", name)
 		}
 	}
 	return parts, nil

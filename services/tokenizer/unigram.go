@@ -32,7 +32,7 @@ type unigram struct {
 const unknownPenalty = 10
 
 // errNoUnknown is returned when a character has no token and the file has no unk_id.
-var errNoUnknown = errors.New("Unigram: a character has no token, and unk_id is missing")
+var errNoUnknown = errors.New("Unigram: a character has no token, and the field unk_id is missing")
 
 // scored is a token and its score, written as an array of both.
 type scored struct {
@@ -48,7 +48,7 @@ func (s *scored) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(parts) != 2 || parts[0] == nil || number == "" {
-		return fmt.Errorf("%.60s where a token and its score are expected", data)
+		return fmt.Errorf("expected a token and its score, got %.60s", data)
 	}
 	var err error
 	if s.score, err = parseScore(string(number)); err != nil {

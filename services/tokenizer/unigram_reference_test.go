@@ -214,7 +214,7 @@ func TestTruncationOfFile(t *testing.T) {
 	if tok := fallback().parse(t); tok.Truncation() != nil || tok.Padding() != nil {
 		t.Error("a file without truncation and padding has some")
 	}
-	if _, err := tok.EncodePair(t.Context(), "a", "b", tokenizer.Arrangement{Special: true}); err == nil || !strings.Contains(err.Error(), "pair does not have the texts A and B") {
+	if _, err := tok.EncodePair(t.Context(), "a", "b", tokenizer.Arrangement{Special: true}); err == nil || !strings.Contains(err.Error(), "the template pair must contain the texts A and B") {
 		t.Errorf("a template without pairs: %v", err)
 	}
 }

@@ -278,7 +278,7 @@ func (c *jsonCalls) key() bool {
 	return true
 }
 
-// nextHeader is what the next key of a call with the name first is for.
+// nextHeader returns the kind of the value that follows the next key of a call with the name first.
 func (c *jsonCalls) nextHeader() valueKind {
 	if c.call.named {
 		return valueArguments

@@ -13,8 +13,8 @@ import (
 // objects.
 func newRequired(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, array: true}) }
 
-// newEither reads an answer under [Dialects.ConstrainEither]'s schema. Its first key tells
-// whether it is a call, so that the client's own JSON is streamed.
+// newEither reads an answer under [Dialects.ConstrainEither]'s schema. Its first key
+// determines whether it is a call, so that the client's own JSON is streamed.
 func newEither(r *reader) dialect { return newJSONCalls(r, &format{bare: bareStart, nameFirst: true}) }
 
 // named reads an answer that is the arguments of one tool.
@@ -54,7 +54,7 @@ func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMes
 	case inference.ToolAuto, inference.ToolNone:
 		return nil, nil //nolint:nilnil // these choices have no constraint
 	default:
-		err = fmt.Errorf("unknown mode %d", choice.Mode)
+		err = fmt.Errorf("unknown tool choice mode %d", choice.Mode)
 	}
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMes
 func namedSchema(name string, definitions []json.RawMessage) (json.RawMessage, error) {
 	t := (&toolset{definitions: definitions}).find(name)
 	if t == nil {
-		return nil, inference.Invalid("tool_choice", "tool_choice names the tool `%s`, which is not among tools", name)
+		return nil, inference.Invalid("tool_choice", "tool_choice names the tool `%s`, which is not in tools", name)
 	}
 	return t.schema(), nil
 }
@@ -78,7 +78,7 @@ func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage
 		return nil, err
 	}
 	if len(calls) == 0 {
-		return nil, inference.Invalid("tool_choice", "tool_choice demands a call, but there are no tools")
+		return nil, inference.Invalid("tool_choice", "tool_choice requires a tool call, but the request has no tools")
 	}
 	schema := anyOf(calls)
 	if !single {
@@ -98,7 +98,7 @@ func callSchemas(definitions []json.RawMessage) (calls, defs [][]byte, err error
 		}
 		arguments, def, err := placed(t.schema(), fmt.Sprintf("tool%d", i))
 		if err != nil {
-			return nil, nil, inference.Invalid(fmt.Sprintf("tools[%d].function.parameters", i), "tools[%d].function.parameters is no JSON schema: %v", i, err)
+			return nil, nil, inference.Invalid(fmt.Sprintf("tools[%d].function.parameters", i), "tools[%d].function.parameters is not a valid JSON schema: %v", i, err)
 		}
 		if def != nil {
 			defs = append(defs, def)
@@ -147,7 +147,7 @@ func (Dialects) ConstrainEither(given *inference.Structured, definitions []json.
 	}
 	within, def, err := placed(own, "response")
 	if err != nil {
-		return nil, inference.Invalid(given.Param, "%s is no JSON schema: %v", given.Param, err)
+		return nil, inference.Invalid(given.Param, "%s is not a valid JSON schema: %v", given.Param, err)
 	}
 	if def != nil {
 		defs = append(defs, def)
@@ -184,7 +184,7 @@ type mover struct {
 // value copies one value. It changes references only in schemas, not in data.
 func (m *mover) value(depth int, schema bool) error {
 	if depth == 0 {
-		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+		return fmt.Errorf("it has more than %d levels of nesting", maxDepth)
 	}
 	token, err := m.dec.Token()
 	if err != nil {

@@ -216,7 +216,7 @@ func TestConstrainErrors(t *testing.T) {
 		{"no such tool", inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"}, []string{string(clock)}, "tool_choice", "`x`"},
 		{"no tools", required, nil, "tool_choice", "no tools"},
 		{"no function", required, []string{string(clock), `{"type":"custom"}`}, "tools[1]", "function"},
-		{"nested too deep", required, []string{deep}, "tools[0].function.parameters", "nested"},
+		{"nested too deep", required, []string{deep}, "tools[0].function.parameters", "levels of nesting"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-var updateVectors = flag.Bool("update-vectors", false, "write what the parsers make of the vectors to testdata/vectors as wanted")
+var updateVectors = flag.Bool("update-vectors", false, "write the parsers' results to testdata/vectors as the wanted results")
 
 // vectorFile has a format's test vectors. The inputs are this project's;
 // testdata/vectors/README.md has the source of the reference's outputs.

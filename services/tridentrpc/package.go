@@ -21,7 +21,7 @@ func newPackageRoute() server.Route {
 		content, err := packed()
 		if err != nil {
 			server.RecordOf(r.Context()).Error = err
-			http.Error(w, "the client can't be packed; the server's log has the details", http.StatusInternalServerError)
+			http.Error(w, "the npm package can't be built; the server's log has the reason", http.StatusInternalServerError)
 			return
 		}
 		sum := sha256.Sum256(content)

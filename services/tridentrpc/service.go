@@ -51,7 +51,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 		&tridentv1.ModelServiceLoadRequest{}, &tridentv1.ModelServiceUnloadRequest{}, &tridentv1.ServerServiceWatchRequest{},
 	))
 	if err != nil {
-		return nil, fmt.Errorf("rules of the schema: %w", err)
+		return nil, fmt.Errorf("compile the validation rules of the API schema: %w", err)
 	}
 	options := append(protocodec.Options(budget.Inputs(services()...)),
 		connect.WithReadMaxBytes(int(cfg.MaxBody)), server.Gzip(cfg.MaxBody), connect.WithCompressMinBytes(server.CompressFrom),

@@ -57,7 +57,7 @@ func TestModelWatch(t *testing.T) {
 				tridentv1.ModelState_MODEL_STATE_UNLOADING, tridentv1.ModelState_MODEL_STATE_UNAVAILABLE,
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("it tells %v", got)
+				t.Errorf("got %v, want %v", got, want)
 			}
 		})
 	}

@@ -118,8 +118,8 @@ func (f *frame) free() {
 func (f *frame) size() int { return f.buffer.Len() }
 
 var (
-	errUTF8     = errors.New("a string isn't UTF-8")
-	errContents = errors.New("the number of raw contents isn't that of the outputs")
+	errUTF8     = errors.New("a string isn't valid UTF-8")
+	errContents = errors.New("the number of raw contents differs from the number of outputs")
 )
 
 // decode reads the message as [proto.Unmarshal] does, with the fields in any

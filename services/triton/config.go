@@ -78,10 +78,10 @@ func (c Config) Validate() error {
 		return configfield.Errorf("triton.Endpoint", "%q %w", c.Endpoint, err)
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		return configfield.Textf("%s, %s: one needs the other", configfield.Field("triton.CertFile"), configfield.Field("triton.KeyFile"))
+		return configfield.Textf("%s, %s: set both or neither", configfield.Field("triton.CertFile"), configfield.Field("triton.KeyFile"))
 	}
 	if !secure && (c.CAFile != "" || c.CertFile != "") {
-		return configfield.Textf("%s, %s: they are for an endpoint with TLS: %s https://%s", configfield.Field("triton.CAFile"), configfield.Field("triton.CertFile"), configfield.Field("triton.Endpoint"), c.Endpoint)
+		return configfield.Textf("%s, %s: both apply only to an endpoint with TLS, such as %s=https://%s", configfield.Field("triton.CAFile"), configfield.Field("triton.CertFile"), configfield.Field("triton.Endpoint"), c.Endpoint)
 	}
 	positive := []struct {
 		field configfield.Field
@@ -143,7 +143,7 @@ func (c Config) target() (target string, secure bool, err error) {
 		case "dns":
 			rest = strings.TrimPrefix(rest, "/")
 		default:
-			return "", false, fmt.Errorf("has a scheme that must be http, https or dns, not %q", scheme)
+			return "", false, fmt.Errorf("must have the scheme http, https or dns, not %q", scheme)
 		}
 		address = rest
 	}
@@ -162,7 +162,7 @@ func hostPort(address string) (string, error) {
 		port = defaultPort
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", fmt.Errorf("has a port that must be between 1 and 65535, not %s", port)
+		return "", fmt.Errorf("must have a port from 1 to 65535, not %s", port)
 	}
 	return net.JoinHostPort(u.Hostname(), port), nil
 }

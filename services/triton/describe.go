@@ -87,7 +87,7 @@ func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryInde
 func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelLoad, req)
 	if err == nil {
-		e.health.heal(req.GetModelName(), "it was loaded")
+		e.health.heal(req.GetModelName(), "the model was loaded")
 	}
 	return answer, err
 }
@@ -96,7 +96,7 @@ func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.Repository
 func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelUnload, req)
 	if err == nil {
-		e.health.heal(req.GetModelName(), "it was unloaded")
+		e.health.heal(req.GetModelName(), "the model was unloaded")
 	}
 	return answer, err
 }

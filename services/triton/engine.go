@@ -103,7 +103,7 @@ func (e *Engine) Start(context.Context) error {
 func (e *Engine) dial() (*link, error) {
 	conn, err := grpc.NewClient(e.target, e.options()...)
 	if err != nil {
-		return nil, fmt.Errorf("client of %s: %w", e.target, err)
+		return nil, fmt.Errorf("create a gRPC client for %s: %w", e.target, err)
 	}
 	conn.Connect()
 	return &link{ClientConn: conn}, nil
@@ -176,7 +176,7 @@ func (e *Engine) connection(ctx context.Context) (*link, error) {
 	case ctx.Err() != nil:
 		return nil, e.failure(ctx, ctx.Err())
 	case state == connectivity.Idle || state == connectivity.Connecting:
-		return nil, unreachable(fmt.Errorf("%s after %s", state, e.config.ConnectTimeout))
+		return nil, unreachable(fmt.Errorf("the connection is %s after %s", state, e.config.ConnectTimeout))
 	}
 	// A failed connection is returned too. The call then fails at once, with
 	// the reason for the log.

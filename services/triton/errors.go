@@ -21,7 +21,7 @@ var (
 	errTimeout = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server didn't answer in time", nil)
 	// errLifeless ends a request that waits for its first response if the server fails
 	// a health check too.
-	errLifeless = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server gives no sign of life", nil)
+	errLifeless = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server doesn't answer health checks", nil)
 	// errMixed ends a request whose stream received another request's response.
 	errMixed = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server sent another request's response", nil)
 	// errNotReady is returned when the server responds that it isn't ready.
@@ -59,7 +59,7 @@ const retryAfter = time.Second
 func (k kind) because(message string, cause error) *inference.Error {
 	e := &inference.Error{Code: k.code, Reason: k.reason, Message: message, Err: cause}
 	if e.Message == "" {
-		e.Message = "the inference server gave no reason"
+		e.Message = "the inference server returned an error without a message"
 	}
 	if k.code == inference.CodeOverloaded || k.code == inference.CodeUnavailable {
 		e.RetryAfter = retryAfter
@@ -83,7 +83,7 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	}
 	message := clean(answer.Message())
 	if known, ok := recognise(message); ok {
-		return said(known.because(message, err), answer)
+		return said(known.because(advised(message), err), answer)
 	}
 	found := fromStatus(answer.Code())
 	switch {
@@ -100,6 +100,17 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 		return kind{}.because("the inference server refused the call", err)
 	}
 	return said(found.because(message, err), answer)
+}
+
+// notExplicit is tritonserver's message if its control mode doesn't allow loads and unloads.
+const notExplicit = "explicit model load / unload is not allowed if polling is enabled"
+
+// advised adds the operator's remedy to the message that it fits.
+func advised(message string) string {
+	if message == notExplicit {
+		return message + ": start the inference server with " + explicitMode
+	}
+	return message
 }
 
 // said adds tritonserver's own code and message, for tritonserver's own

@@ -55,7 +55,7 @@ func TestFailure(t *testing.T) {
 		{"statistics of an unknown model", status.Error(codes.InvalidArgument, "requested model 'x' is not available"), inference.CodeNotFound, inference.ReasonModelNotFound, "requested model 'x' is not available"},
 		{"exiting", status.Error(codes.Unavailable, "Server exiting"), inference.CodeUnavailable, inference.ReasonShuttingDown, "Server exiting"},
 		{"queue full", status.Error(codes.Unavailable, "[request id: 7] Exceeds maximum queue size"), inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
-		{"no control", status.Error(codes.Unavailable, "explicit model load / unload is not allowed if polling is enabled"), inference.CodeUnsupported, inference.ReasonNotImplemented, "explicit model load / unload is not allowed if polling is enabled"},
+		{"no control", status.Error(codes.Unavailable, notExplicit), inference.CodeUnsupported, inference.ReasonNotImplemented, notExplicit + ": start the inference server with --model-control-mode=explicit"},
 		{"refused", status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.7:8001: connect: connection refused"`), inference.CodeUnavailable, inference.ReasonEngineGone, away},
 		{"reset", status.Error(codes.Unavailable, "error reading from server: read tcp 10.0.0.7:8001: connection reset by peer"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
 		{"reset stream", status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: PROTOCOL_ERROR"), inference.CodeInternal, "", unreadable},
@@ -65,7 +65,7 @@ func TestFailure(t *testing.T) {
 		{"request larger than a frame", status.Error(codes.ResourceExhausted, "grpc: message too large (4294967296 bytes)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
 		{"request not encoded", status.Error(codes.Internal, "grpc: error while marshaling: proto: failed"), inference.CodeInternal, "", "the request couldn't be encoded for the inference server"},
 		{"too much", status.Error(codes.ResourceExhausted, "slower"), inference.CodeOverloaded, inference.ReasonOverloaded, "slower"},
-		{"without a text", status.Error(codes.Internal, ""), inference.CodeInternal, "", "the inference server gave no reason"},
+		{"without a text", status.Error(codes.Internal, ""), inference.CodeInternal, "", "the inference server returned an error without a message"},
 		{"malformed", status.Error(codes.Internal, "grpc: failed to unmarshal the received message: EOF"), inference.CodeInternal, "", unreadable},
 	}
 	e := running(t)

@@ -71,8 +71,11 @@ const (
 	judgeLimit   = time.Second      // for a health check of the server
 )
 
+// explicitMode is the option of a tritonserver that allows clients to load and unload models.
+const explicitMode = "--model-control-mode=explicit"
+
 // byHand describes the remedy for an operator.
-const byHand = "the inference server doesn't let models be loaded again: restart it, or run it with --model-control-mode=explicit"
+const byHand = "the inference server refuses to load models again: restart it, or start it with " + explicitMode
 
 func newHealth(e *Engine, log *slog.Logger) *health {
 	h := &health{engine: e, log: log, wards: map[string]*ward{}, changed: make(Changes, 1)}
@@ -138,7 +141,7 @@ func (h *health) leave(w *ward, s *stream, err error) {
 	h.mu.Unlock()
 	switch {
 	case verdict == DeadEngine:
-		h.fail(w, "its engine has ended")
+		h.fail(w, deadText)
 	case silent:
 		h.judge(w)
 	case healed:
@@ -166,7 +169,7 @@ func (h *health) judge(w *ward) {
 		}
 		h.mu.Unlock()
 		if silent {
-			h.fail(w, "it doesn't answer")
+			h.fail(w, "the model doesn't answer")
 		}
 		h.forget(w)
 	})
@@ -217,8 +220,8 @@ func (h *health) fail(w *ward, fault string) {
 	h.changed.Notify()
 	streams := slices.Collect(maps.Keys(w.streams))
 	h.mu.Unlock()
-	h.log.Error("model broke down", "model", w.name, "fault", fault, "streams", len(streams))
-	ended := kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because(fmt.Sprintf("the model `%s` broke down: %s", w.name, fault), nil)
+	h.log.Error("model failed", "model", w.name, "fault", fault, "streams", len(streams))
+	ended := kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because(fmt.Sprintf("the model `%s` failed: %s", w.name, fault), nil)
 	ended.RetryAfter = FaultRetry
 	for _, s := range streams {
 		s.cancel(ended)
@@ -238,7 +241,7 @@ func (h *health) heal(model, why string) {
 	close(w.sound)
 	h.broken.Add(-1)
 	h.changed.Notify()
-	h.log.Info("model is back", "model", model, "why", why)
+	h.log.Info("model recovered", "model", model, "why", why)
 }
 
 // bringBack unloads and loads a model until it works.
@@ -246,14 +249,14 @@ func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 	for pause := recoverFirst; ; pause = min(2*pause, recoverLast) {
 		err := h.reload(w.name)
 		if err == nil {
-			h.heal(w.name, "it was loaded again")
+			h.heal(w.name, "the model was loaded again")
 			return
 		}
 		if inference.AsError(err).Code == inference.CodeUnsupported {
 			h.await(w, sound)
 			return
 		}
-		h.log.Error("model can't be brought back", "model", w.name, "error", err, "next_try", pause)
+		h.log.Error("model can't be recovered", "model", w.name, "error", err, "next_try", pause)
 		if !h.sleep(pause, sound) {
 			return
 		}
@@ -322,7 +325,7 @@ func (h *health) state(model string) (inference.ModelState, error) {
 // that when the model is ready after the server was unreachable or the model was in
 // another state.
 func (h *health) await(w *ward, sound <-chan struct{}) {
-	h.log.Error("model can't be brought back", "model", w.name, "remedy", byHand)
+	h.log.Error("model can't be recovered", "model", w.name, "remedy", byHand)
 	h.mu.Lock()
 	w.manual, w.fault = true, w.fault+", and "+byHand
 	h.mu.Unlock()
@@ -330,7 +333,7 @@ func (h *health) await(w *ward, sound <-chan struct{}) {
 	for gone := false; h.sleep(healthPoll, sound); {
 		state, err := h.state(w.name)
 		if err == nil && state == inference.ModelReady && gone {
-			h.heal(w.name, "it was started again")
+			h.heal(w.name, "the model was started again")
 			return
 		}
 		gone = gone || err != nil || state != inference.ModelReady

@@ -24,7 +24,6 @@ import (
 const (
 	deadEngineText   = "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."
 	healthCheckText  = "Failed to process the request(s) for model instance 'chat_0_0', message: PythonBackendException: explicit model load / unload is not allowed if polling is enabled\n\nAt:\n  /models/model.py(1): execute\n"
-	notAllowedAtAll  = "explicit model load / unload is not allowed if polling is enabled"
 	testModel        = "chat"
 	streamsUnderTest = 50
 )
@@ -69,7 +68,7 @@ func (m *mortal) control(call string, change func()) error {
 	m.calls = append(m.calls, call)
 	m.mu.Unlock()
 	if !m.explicit {
-		return status.Error(codes.Unavailable, notAllowedAtAll)
+		return status.Error(codes.Unavailable, notExplicit)
 	}
 	change()
 	return nil
@@ -281,7 +280,7 @@ func TestDeadEngineIsShown(t *testing.T) {
 			if failed.Code != inference.CodeUnavailable || failed.Reason != inference.ReasonModelNotReady || failed.RetryAfter <= 0 || !strings.Contains(failed.Message, byHand) {
 				t.Errorf("a request gets %#v", failed)
 			}
-			if ready := inference.AsError(engine.Ready(t.Context())); ready.Reason != inference.ReasonModelNotReady || !strings.Contains(ready.Message, "its engine has ended") {
+			if ready := inference.AsError(engine.Ready(t.Context())); ready.Reason != inference.ReasonModelNotReady || !strings.Contains(ready.Message, deadText) {
 				t.Errorf("readiness: %v", ready)
 			}
 			models, err := engine.Models(t.Context())
@@ -375,7 +374,7 @@ func TestFrozenServer(t *testing.T) {
 	if len(m.calls) > 0 {
 		t.Errorf("the model was brought back by %v", m.calls)
 	}
-	if strings.Contains(log.String(), "broke down") {
+	if strings.Contains(log.String(), "model failed") {
 		t.Errorf("the log says %s", log)
 	}
 }

@@ -150,7 +150,7 @@ func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
 	}
 	silent.Store(true)
 	if err := one(t, engine); inference.AsError(err).Reason != inference.ReasonInactive {
-		t.Errorf("of a silent model: %v", err)
+		t.Errorf("a stalled model: %v", err)
 	}
 	silent.Store(false)
 	engine.links.work.Wait()

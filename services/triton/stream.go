@@ -25,7 +25,7 @@ const drainTime = 100 * time.Millisecond
 const leaveTime = 20 * time.Millisecond
 
 var (
-	errLeft = errors.New("the consumer left the stream")
+	errLeft = errors.New("the consumer stopped reading the stream")
 	errCut  = errors.New("the stream ended without its final response")
 )
 

@@ -454,7 +454,7 @@ func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong
 			}
 		}
 		if !slices.Equal(got, idle) || !slices.Equal(gotLooks, looks) {
-			t.Errorf("idle at %v, want %v; looked for a sign of life at %v, want %v", got, idle, gotLooks, looks)
+			t.Errorf("idle at %v, want %v; checked the health at %v, want %v", got, idle, gotLooks, looks)
 		}
 		s.End()
 		if s.Idle() {

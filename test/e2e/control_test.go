@@ -140,14 +140,21 @@ func checkTypedControl(t *testing.T, s *trident) {
 	}
 }
 
-// TestNoModelControl checks that both engines refuse with Triton's messages without explicit model
-// control.
+// Triton's message without explicit model control, and the remedy that Trident adds for other
+// clients than Triton's own.
+const (
+	notExplicit    = "explicit model load / unload is not allowed if polling is enabled"
+	explicitRemedy = ": start the inference server with --model-control-mode=explicit"
+)
+
+// TestNoModelControl checks that both engines refuse with Triton's message and the remedy without
+// explicit model control.
 func TestNoModelControl(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
 	for _, path := range []string{"embedding/load", "embedding/unload", "nobody/load", "nobody/unload"} {
 		e := s.post(t, "/v1/models/"+path, nil).want(t, http.StatusBadRequest).failure(t)
-		if text(e.Message) != "explicit model load / unload is not allowed if polling is enabled" || text(e.Code) != "not_implemented" {
+		if text(e.Message) != notExplicit+explicitRemedy || text(e.Code) != "not_implemented" {
 			t.Errorf("%s: %s: %s", path, text(e.Code), text(e.Message))
 		}
 	}

@@ -227,7 +227,7 @@ func TestLocalModelDies(t *testing.T) {
 		t.Errorf("the stream ended %s after the model's process", took)
 	}
 	a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
-	if e := a.failure(t); !strings.Contains(text(e.Message), "`talk`") || !strings.Contains(text(e.Message), "its process ended by signal: killed") {
+	if e := a.failure(t); !strings.Contains(text(e.Message), "`talk`") || !strings.Contains(text(e.Message), "the model's process ended by signal: killed") {
 		t.Errorf("the probe says %s", text(e.Message))
 	}
 	a = s.post(t, "/v1/chat/completions", talk("Hello.", 1)).want(t, http.StatusServiceUnavailable)

@@ -27,30 +27,31 @@ func TestNoModelControlAnywhere(t *testing.T) {
 	type surface struct {
 		name, code string
 		ask        refusal
+		remedy     string
 	}
 	surfaces := []surface{
-		{"gRPC's port", "Unavailable", refusedByGRPC(s.native)},
-		{"gRPC", "Unavailable", refusedByGRPC(s.shared())},
-		{"Connect", "unavailable", refusedByConnect(s.url)},
-		{"Connect with JSON", "unavailable", refusedByConnect(s.url, connect.WithProtoJSON())},
-		{"gRPC-Web", "unavailable", refusedByConnect(s.url, connect.WithGRPCWeb())},
-		{"REST's port", "503", refusedByREST("http://" + s.rest)},
-		{"REST", "503", refusedByREST(s.url)},
+		{"gRPC's port", "Unavailable", refusedByGRPC(s.native), ""},
+		{"gRPC", "Unavailable", refusedByGRPC(s.shared()), ""},
+		{"Connect", "unavailable", refusedByConnect(s.url), ""},
+		{"Connect with JSON", "unavailable", refusedByConnect(s.url, connect.WithProtoJSON()), ""},
+		{"gRPC-Web", "unavailable", refusedByConnect(s.url, connect.WithGRPCWeb()), ""},
+		{"REST's port", "503", refusedByREST("http://" + s.rest), ""},
+		{"REST", "503", refusedByREST(s.url), ""},
 		{"OpenAI", "400", func(t *testing.T, model, action string, _ bool) (string, string) {
 			t.Helper()
 			a := s.post(t, "/v1/models/"+model+"/"+action, nil)
 			return fmt.Sprint(a.status), text(a.failure(t).Message)
-		}},
+		}, explicitRemedy},
 	}
 	if !inProcess() {
-		surfaces = append(surfaces, surface{"tritonserver", "Unavailable", refusedByGRPC(s.server.GRPC())})
+		surfaces = append(surfaces, surface{"tritonserver", "Unavailable", refusedByGRPC(s.server.GRPC()), ""})
 	}
 	for _, surface := range surfaces {
 		t.Run(surface.name, func(t *testing.T) {
 			for _, model := range []string{"echo", "nobody"} {
 				for action, upload := range map[string]bool{"load": false, "load with a configuration": true, "unload": false} {
 					code, text := surface.ask(t, model, strings.Fields(action)[0], upload)
-					if code != surface.code || text != "explicit model load / unload is not allowed if polling is enabled" {
+					if code != surface.code || text != notExplicit+surface.remedy {
 						t.Errorf("%s of %s: %s %q", action, model, code, text)
 					}
 				}

@@ -196,7 +196,7 @@ func TestVisionRefuses(t *testing.T) {
 		{"an image that is cut", "vllm", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"one that bls can't read", "bls", "x", []string{cut}, field, "invalid_value", "can't read an image"},
 		{"one that llmapi can't read", "llmapi", "x", []string{cut}, field, "invalid_value", "can't read an image"},
-		{"a place without an image", "vllm", "x<|image|>", []string{good}, "", "invalid_value", "another number of places"},
+		{"a place without an image", "vllm", "x<|image|>", []string{good}, "", "invalid_value", "number of image placeholders in the prompt differs"},
 		{"no image", "vllm", "x", []string{"data:image/png;base64,aGVsbG8K"}, field, "invalid_value", "is not a PNG"},
 		{"an address of this machine", "vllm", "x", []string{private.URL + "/" + marker}, field, "invalid_value", "non-public IP address"},
 		{"an address of this machine by its name", "llmapi", "x", []string{strings.Replace(private.URL, "127.0.0.1", "localhost", 1)}, field, "invalid_value", "non-public IP address"},

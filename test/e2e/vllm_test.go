@@ -429,12 +429,12 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 		t.Error("Watch doesn't report that the model isn't ready")
 	}
 	ended.Wait()
-	if line := s.log.since(mark); !slices.ContainsFunc(line, func(l logLine) bool { return l["msg"] == "model broke down" && l["model"] == model }) {
+	if line := s.log.since(mark); !slices.ContainsFunc(line, func(l logLine) bool { return l["msg"] == "model failed" && l["model"] == model }) {
 		t.Errorf("the log doesn't report the failure of the model: %v", line)
 	}
 	if comesBack {
 		if !poll(vllmLimit, func() bool {
-			return slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l["msg"] == "model is back" })
+			return slices.ContainsFunc(s.log.since(mark), func(l logLine) bool { return l["msg"] == "model recovered" })
 		}) {
 			t.Fatalf("the model doesn't become ready again:\n%s", s.log)
 		}
@@ -444,7 +444,7 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 		s.chat(t, ask("Hi", "model", model, "max_tokens", 2))
 		return
 	}
-	const remedy = "restart it, or run it with --model-control-mode=explicit"
+	const remedy = "restart it, or start it with --model-control-mode=explicit"
 	if !poll(startLimit, func() bool { return strings.Contains(string(s.get(t, "/health/ready").body), remedy) }) {
 		t.Errorf("the reason has no advice: %s", s.get(t, "/health/ready").body)
 	}

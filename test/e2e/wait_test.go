@@ -133,7 +133,7 @@ func TestFrozenTriton(t *testing.T) {
 	models.server.Pause()
 	defer models.server.Resume()
 	frozen := time.Now()
-	const message = "the inference server gives no sign of life"
+	const message = "the inference server doesn't answer health checks"
 	for name, answers := range answers {
 		a := (<-answers).want(t, http.StatusServiceUnavailable)
 		if took := time.Since(frozen); took < inactivity || took > inactivity+signOfLife+failLimit {

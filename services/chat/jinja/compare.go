@@ -207,7 +207,7 @@ func (rt *runtime) compare(op tokenKind, a, b any) (bool, error) {
 func (rt *runtime) contains(container, item any) (bool, error) {
 	if s, ok := text(container); ok {
 		if u, ok := item.(*undefined); ok {
-			return false, failf("'in <string>' needs a string, and %s", u.problem())
+			return false, failf("'in <string>' needs a string, but %s", u.problem())
 		}
 		sub, ok := text(item)
 		if !ok {

@@ -44,7 +44,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("template needs more than %d %s", e.Max, e.Limit)
+	return fmt.Sprintf("the template needs more than %d %s", e.Max, e.Limit)
 }
 
 // failf returns an error without template name and line. The enclosing statement adds both.

@@ -176,7 +176,7 @@ func (e *unaryExpr) eval(f *frame) (any, error) {
 		if u, ok := v.(*undefined); ok {
 			return nil, u.err()
 		}
-		return nil, failf("%s can't have a sign", typeName(v))
+		return nil, failf("the signs + and - are not defined for %s", typeName(v))
 	}
 	if n.isFloat {
 		if e.op == tokSub {
@@ -382,4 +382,4 @@ func (e *itemExpr) eval(f *frame) (any, error) {
 }
 
 // eval is never called: a slice only occurs in brackets, where itemExpr applies it.
-func (e *sliceExpr) eval(*frame) (any, error) { return nil, failf("a slice is no value") }
+func (e *sliceExpr) eval(*frame) (any, error) { return nil, failf("a slice can be used only inside square brackets") }

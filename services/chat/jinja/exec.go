@@ -120,7 +120,7 @@ func (f *frame) checkNamespaces(t *target) error {
 		return nil
 	}
 	if _, ok := f.up(t.ref.hops).slots[t.ref.slot].(*namespace); !ok {
-		return failf("can't set '%s.%s': '%s' is no namespace", t.name, t.attr, t.name)
+		return failf("can't set '%s.%s': '%s' is not a namespace", t.name, t.attr, t.name)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (f *frame) assign(t *target, v any) error {
 	}
 	ns, ok := (*slot).(*namespace)
 	if !ok {
-		return failf("can't set '%s.%s': '%s' is no namespace", t.name, t.attr, t.name)
+		return failf("can't set '%s.%s': '%s' is not a namespace", t.name, t.attr, t.name)
 	}
 	return ns.set(t.attr, v)
 }

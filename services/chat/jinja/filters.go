@@ -124,7 +124,7 @@ func filterString(c *call) (any, error) {
 
 func filterFormat(c *call) (any, error) {
 	if len(c.args) > 0 && len(c.kw) > 0 {
-		return nil, failf("format takes either positional or keyword arguments")
+		return nil, failf("format takes either positional or keyword arguments, not both")
 	}
 	s, err := c.soft()
 	if err != nil {
@@ -250,7 +250,7 @@ func filterTruncate(c *call) (any, error) {
 	}
 	keep := limit - runeLen(end)
 	if keep < 0 || leeway < 0 {
-		return nil, failf("truncate needs a length of at least that of the end, and no negative leeway")
+		return nil, failf("truncate needs a length of at least the length of end, and a leeway of at least 0")
 	}
 	if n, sized := length(c.self); sized && n <= limit+leeway {
 		return c.self, nil

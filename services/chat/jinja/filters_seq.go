@@ -74,7 +74,7 @@ func filterSum(c *call) (any, error) {
 		total = int64(0)
 	}
 	if _, ok := text(total); ok {
-		return nil, failf("sum does not add strings: use join")
+		return nil, failf("sum can't add strings: use join")
 	}
 	items, err := c.rt.collect(c.self)
 	if err != nil {
@@ -152,7 +152,7 @@ func filterFirst(c *call) (any, error) {
 // can only iterate forwards.
 func (c *call) reversed() ([]any, error) {
 	if _, ok := c.self.(*lazy); ok {
-		return nil, failf("a value of type %s can't be walked backwards", typeName(c.self))
+		return nil, failf("a value of type %s can't be reversed", typeName(c.self))
 	}
 	items, err := c.rt.collect(c.self)
 	if err != nil {

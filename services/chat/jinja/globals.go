@@ -55,7 +55,7 @@ func callRange(c *call) (any, error) {
 func (c *call) makeDict(fn string) (*Dict, error) {
 	d := NewDict()
 	if len(c.args) > 1 {
-		return nil, failf("%s() takes at most 1 argument without a name, got %d", fn, len(c.args))
+		return nil, failf("%s() takes at most 1 positional argument, got %d", fn, len(c.args))
 	}
 	if len(c.args) == 1 {
 		if src, ok := c.args[0].(*Dict); ok {
@@ -81,7 +81,7 @@ func (c *call) addPairs(d *Dict, v any) error {
 			return err
 		}
 		if len(kv) != 2 {
-			return failf("element %d has %d values, a key and a value are required", i, len(kv))
+			return failf("element %d has %d values instead of a key and a value", i, len(kv))
 		}
 		if err := d.set(kv[0], kv[1]); err != nil {
 			return err

@@ -130,7 +130,7 @@ func decodeNumber(s string) (any, error) {
 	}
 	v, ok := bigFromText(s, 10)
 	if !ok {
-		return nil, fmt.Errorf("'%s' is no number", s)
+		return nil, fmt.Errorf("'%s' is not a number", s)
 	}
 	return v, nil
 }

@@ -263,7 +263,7 @@ func (l *loopState) attr(rt *runtime, name string) (any, bool, error) {
 
 func (l *loopState) cycle(c *call) (any, error) {
 	if len(c.args) == 0 || len(c.kw) > 0 {
-		return nil, failf("cycle() needs the values to choose from, without names")
+		return nil, failf("cycle() needs positional arguments, which are the values to choose from")
 	}
 	return c.args[l.index0%len(c.args)], nil
 }

@@ -100,7 +100,7 @@ func (m *macro) special(f *frame, args []any, kw []keyword) error {
 	if def.varargsSlot >= 0 {
 		f.slots[def.varargsSlot] = tuple(slices.Clone(extra)...)
 	} else if len(extra) > 0 {
-		return failf("macro '%s' takes not more than %d arguments", def.name, len(def.params))
+		return failf("macro '%s' takes at most %d arguments", def.name, len(def.params))
 	}
 	return nil
 }

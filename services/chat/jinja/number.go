@@ -305,7 +305,7 @@ func isRangeError(err error) bool { return errors.Is(err, strconv.ErrRange) }
 // floatToInt truncates the fraction.
 func floatToInt(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, failf("an integer can't hold %s", floatRepr(f))
+		return nil, failf("%s can't be converted to an integer", floatRepr(f))
 	}
 	b, _ := new(big.Float).SetFloat64(f).Int(nil)
 	return fromBig(b)

@@ -114,7 +114,7 @@ func (p *parser) statements(ends []word) ([]stmt, error) {
 		switch t := p.next(); t.kind {
 		case tokEOF:
 			if ends != nil {
-				return nil, p.failAt(t.line, "the template ends inside '%s', which waits for %s", p.innermost(), oneOf(ends))
+				return nil, p.failAt(t.line, "the template ends inside '%s': add %s", p.innermost(), oneOf(ends))
 			}
 			return body, nil
 		case tokData:
@@ -224,7 +224,7 @@ func (p *parser) tag(t *token, ends []word) (stmt, error) {
 		return &callBlockStmt{line: t.line, def: def}, err
 	case "break", "continue":
 		if p.loops == 0 {
-			return nil, p.failAt(t.line, "'%s' stands outside of a loop", t.text)
+			return nil, p.failAt(t.line, "'%s' is outside of a loop", t.text)
 		}
 		how := breakLoop
 		if t.text == "continue" {
@@ -240,7 +240,7 @@ func (p *parser) tag(t *token, ends []word) (stmt, error) {
 		return nil, p.failAt(t.line, "unknown tag '%s'", t.text)
 	}
 	p.open = p.open[:len(p.open)-1]
-	err := p.failAt(t.line, "unknown tag '%s' inside '%s', which waits for %s", t.text, p.innermost(), oneOf(ends))
+	err := p.failAt(t.line, "unknown tag '%s' inside '%s', which needs %s", t.text, p.innermost(), oneOf(ends))
 	p.open = append(p.open, t.text)
 	return nil, err
 }

@@ -97,7 +97,7 @@ func (p *percentFormat) conversion(s string) (string, error) {
 		}
 		v, ok := p.mapping.Get(key)
 		if !ok {
-			return "", failf("the format names the key '%s', which the mapping lacks", key)
+			return "", failf("the format names the key '%s', which is not in the mapping", key)
 		}
 		keyed, s = v, rest
 	}

@@ -196,13 +196,13 @@ func (p *braceFormat) argument(name string) (any, error) {
 				return k.value, nil
 			}
 		}
-		return nil, failf("the format names '%s', which is no argument", name)
+		return nil, failf("the format names '%s', which is not an argument", name)
 	}
 	if p.auto && p.manual {
 		return nil, failf("the format mixes {} and {0} fields")
 	}
 	if i >= uint64(len(p.args)) {
-		return nil, failf("the format needs argument %d, and there are %d", i, len(p.args))
+		return nil, failf("the format needs the argument %d, but there are only %d arguments", i, len(p.args))
 	}
 	return p.args[i], nil
 }
@@ -283,7 +283,7 @@ func parseSpec(s string) (spec, error) {
 		}
 	}
 	if len(s) > 1 {
-		return sp, failf("'%s' is no format specification", s)
+		return sp, failf("'%s' is not a valid format specification", s)
 	}
 	if s != "" {
 		sp.kind = s[0]

@@ -55,11 +55,11 @@ func bodyError(err error) error {
 	if _, known := errors.AsType[*inference.Error](err); known {
 		return err
 	}
-	e := tensorjson.Invalid("the request body ended early")
+	e := tensorjson.Invalid("the request body is incomplete: the connection ended before its end")
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		e.Message = fmt.Sprintf("request body exceeds the maximum allowed input size of %d bytes. Use --http-max-input-size to increase the limit.", tooLarge.Limit)
 	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		e.Message = "the request body paused for too long"
+		e.Message = "the request body timed out: the client stopped sending it"
 	}
 	e.Err = err
 	return e
@@ -134,7 +134,7 @@ func compressionError(err error) error {
 	if _, ok := errors.AsType[flate.CorruptInputError](err); !ok && !corrupt {
 		return err
 	}
-	e := tensorjson.Invalid("the request body is not what its Content-Encoding says")
+	e := tensorjson.Invalid("the request body can't be decompressed: it does not match its Content-Encoding")
 	e.Err = err
 	return e
 }
@@ -165,7 +165,7 @@ func objectOf(v tensorjson.Value) (object, error) {
 	for range v.Members {
 		n++
 		if n > budget.Keys { // each lookup of a member walks all of them
-			return object{}, tensorjson.Invalid("an object of the request has more than %d members", budget.Keys)
+			return object{}, tensorjson.Invalid("an object in the request has more than %d members", budget.Keys)
 		}
 	}
 	return object{v}, nil

@@ -43,7 +43,7 @@ func TestRoutesLikeTritonserver(t *testing.T) {
 	})
 	t.Run("local", func(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
-			t.Skip("starts Triton in this process: make test-local")
+			t.Skip("starts in-process Triton: make test-local")
 		}
 		compareRoutes(t, all, triton.HTTP(), kservetest.ServeREST(t, kservetest.Open(), kservetest.LocalEngine(t, repositories)))
 	})

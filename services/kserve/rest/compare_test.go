@@ -35,7 +35,7 @@ func TestInferLikeTritonserver(t *testing.T) {
 	})
 	t.Run("local", func(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
-			t.Skip("starts Triton in this process: make test-local")
+			t.Skip("starts in-process Triton: make test-local")
 		}
 		engine := kservetest.LocalEngine(t, kservetest.CommonRepositories(t))
 		trials := append(restTrials(), restShared(t, tritontest.Connect(t, triton), engine)...)

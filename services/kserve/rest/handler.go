@@ -158,7 +158,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	if err := encoder.Encode(v); err != nil {
 		status = http.StatusInternalServerError
 		body.Reset()
-		body.WriteString(`{"error":"the answer can't be written as JSON"}` + "\n")
+		body.WriteString(`{"error":"the response can't be encoded as JSON"}` + "\n")
 	}
 	body.Truncate(body.Len() - 1) // the newline
 	w.Header().Set("Content-Type", "application/json")

@@ -165,10 +165,10 @@ func TestCompressedBodies(t *testing.T) {
 		{"identity", "identity", `{"ready":true}`, 200, ""},
 		{"read at all", "gzip", kservetest.Compress(t, "gzip", `{"ready":1}`), 500, "attempt to access JSON non-boolean as boolean"},
 		{"unknown", "br", `{}`, 501, "Unsupported compression type"},
-		{"none", "gzip", `{}`, 400, "is not what its Content-Encoding says"},
-		{"no gzip", "gzip", strings.Repeat("{}", 50), 400, "is not what its Content-Encoding says"},
-		{"broken", "gzip", kservetest.Compress(t, "gzip", long)[:30], 400, "ended early"},
-		{"damaged", "gzip", damaged(kservetest.Compress(t, "gzip", `{"ready":true}`)), 400, "is not what its Content-Encoding says"},
+		{"none", "gzip", `{}`, 400, "it does not match its Content-Encoding"},
+		{"no gzip", "gzip", strings.Repeat("{}", 50), 400, "it does not match its Content-Encoding"},
+		{"broken", "gzip", kservetest.Compress(t, "gzip", long)[:30], 400, "the request body is incomplete"},
+		{"damaged", "gzip", damaged(kservetest.Compress(t, "gzip", `{"ready":true}`)), 400, "it does not match its Content-Encoding"},
 		{"large", "gzip", kservetest.Compress(t, "gzip", long), 400, "exceeds the maximum allowed input size of 1000 bytes. Use --http-max-input-size"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -266,7 +266,7 @@ func decodeItemImage(object map[string]any) (string, error) {
 	case err != nil:
 		return "", err
 	case id != "" || url == "":
-		return "", &strictjson.Error{Path: "image_url", Message: "is needed: send the picture in it, no files are kept", Named: true, Unsupported: true}
+		return "", &strictjson.Error{Path: "image_url", Message: "is required: the server stores no files, so send the image in this field", Named: true, Unsupported: true}
 	}
 	return url, nil
 }
@@ -291,7 +291,7 @@ func refuseFile(object map[string]any) error {
 	if err := decode.CheckCacheHint(object); err != nil {
 		return err
 	}
-	return &strictjson.Error{Message: "is a document, which no model here reads: put its text into an input_text", Named: true, Unsupported: true}
+	return &strictjson.Error{Message: "is a file, which models can't read: send its text as an input_text part", Named: true, Unsupported: true}
 }
 
 func decodeItemCall(r *strictjson.Reader, object map[string]any, it *item) (err error) {
@@ -315,7 +315,7 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 	const key = "encrypted_content"
 	hidden, err := decode.Text(object, key, false)
 	if err == nil && hidden != "" {
-		err = &strictjson.Error{Path: key, Message: "can't be read here: send the reasoning as content", Named: true, Unsupported: true}
+		err = &strictjson.Error{Path: key, Message: "can't be decrypted by this server: send the reasoning as content", Named: true, Unsupported: true}
 	}
 	return err
 }

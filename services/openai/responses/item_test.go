@@ -100,7 +100,7 @@ func TestTooManyItems(t *testing.T) {
 		t.Errorf("at the limit: %d items, %v", len(items), err)
 	}
 	_, err := decodeItems(input(budget.Messages + 1))
-	inferencetest.WantInvalid(t, err, "input[16384]", "input[16384] is beyond the 16384 items that a request may have")
+	inferencetest.WantInvalid(t, err, "input[16384]", "input[16384] exceeds the maximum of 16384 items in a request")
 }
 
 // FuzzDecodeItems checks that nothing panics and that each refusal names a field.

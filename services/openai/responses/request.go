@@ -19,17 +19,17 @@ import (
 func refuseUnsupported(body *api.CreateResponse) error {
 	reasoning := decode.Value(body.Reasoning)
 	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
-		{Name: "background", Used: decode.Value(body.Background), Why: "close the connection to stop a response, and use stream to see it come"},
-		{Name: "conversation", Used: !requests.Neutral(body.Conversation), Why: "go on from a response by previous_response_id"},
-		{Name: "prompt", Used: !requests.Neutral(body.Prompt), Why: "no prompts are kept: send its text"},
-		{Name: "context_management", Used: len(body.ContextManagement) > 0, Why: "nothing is shortened: send fewer items"},
-		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "there is no moderation"},
-		{Name: "truncation", Used: decode.Value(body.Truncation) == "auto", Why: "nothing is left out: send fewer items"},
-		{Name: "stream_options.include_obfuscation", Used: body.StreamOptions != nil && decode.Value(body.StreamOptions.IncludeObfuscation), Why: "events are not padded"},
-		{Name: "reasoning.summary", Used: summarises(reasoning.Summary), Why: "the answer has the reasoning itself"},
-		{Name: "reasoning.generate_summary", Used: summarises(reasoning.GenerateSummary), Why: "the answer has the reasoning itself"},
-		{Name: "reasoning.context", Used: reasoning.Context != nil && *reasoning.Context != "auto", Why: "the chat template decides which reasoning the model sees again"},
-		{Name: "reasoning.mode", Used: reasoning.Mode != nil && *reasoning.Mode != "standard", Why: "there is one way of reasoning"},
+		{Name: "background", Used: decode.Value(body.Background), Why: "send the request without it and wait for the response, or use stream"},
+		{Name: "conversation", Used: !requests.Neutral(body.Conversation), Why: "use previous_response_id to continue a conversation"},
+		{Name: "prompt", Used: !requests.Neutral(body.Prompt), Why: "the server stores no prompts: send the text of the prompt as input"},
+		{Name: "context_management", Used: len(body.ContextManagement) > 0, Why: "the server does not shorten the input: send fewer items"},
+		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "moderation is not available"},
+		{Name: "truncation", Used: decode.Value(body.Truncation) == "auto", Why: "the server does not shorten the input: send fewer items"},
+		{Name: "stream_options.include_obfuscation", Used: body.StreamOptions != nil && decode.Value(body.StreamOptions.IncludeObfuscation), Why: "the server adds no padding to events"},
+		{Name: "reasoning.summary", Used: summarises(reasoning.Summary), Why: "the response has the whole reasoning"},
+		{Name: "reasoning.generate_summary", Used: summarises(reasoning.GenerateSummary), Why: "the response has the whole reasoning"},
+		{Name: "reasoning.context", Used: reasoning.Context != nil && *reasoning.Context != "auto", Why: "the chat template decides which earlier reasoning is in the prompt"},
+		{Name: "reasoning.mode", Used: reasoning.Mode != nil && *reasoning.Mode != "standard", Why: "only standard, the default, is accepted"},
 	}...))
 }
 
@@ -118,7 +118,7 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 	case err != nil:
 		return nil, err
 	case settings.Verbosity != nil && *settings.Verbosity != "medium":
-		return nil, inference.Unsupported("text.verbosity", "text.verbosity is not supported: the verbosity can't be chosen")
+		return nil, inference.Unsupported("text.verbosity", "text.verbosity is not supported: only medium, the default, is accepted")
 	case requests.Neutral(settings.Format):
 		return nil, nil //nolint:nilnil // unconstrained
 	}
@@ -128,7 +128,7 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 		Schema json.RawMessage `json:"schema"`
 	}
 	if err := json.Unmarshal(settings.Format, &format); err != nil {
-		return nil, inference.Invalid(param, "text.format must be an object with a type")
+		return nil, inference.Invalid(param, "text.format must be an object with the field type")
 	}
 	return decode.FormatConstraint(format.Type, format.Schema, param, param+".schema"), nil
 }
@@ -165,15 +165,15 @@ type functionTool struct {
 func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
 	var tool functionTool
 	if err := json.Unmarshal(raw, &tool); err != nil {
-		return nil, inference.Invalid(param, "%s must be a tool", param)
+		return nil, inference.Invalid(param, "%s must be a tool definition", param)
 	}
 	if tool.Type != requests.FunctionType {
-		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: there are no tools but the client's own functions", param, strictjson.Quote(tool.Type))
+		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: the server has no tools of its own", param, strictjson.Quote(tool.Type))
 	}
 	err := decode.FirstUsed([]decode.Unsupported{
-		{Name: param + ".output_schema", Used: !requests.Neutral(tool.OutputSchema), Why: "describe what it gives back in its description"},
-		{Name: param + ".defer_loading", Used: tool.DeferLoading, Why: "the model is told of all tools"},
-		{Name: param + ".allowed_callers", Used: len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), Why: "the model alone calls"},
+		{Name: param + ".output_schema", Used: !requests.Neutral(tool.OutputSchema), Why: "describe the function's result in its description"},
+		{Name: param + ".defer_loading", Used: tool.DeferLoading, Why: "all tools are in the prompt"},
+		{Name: param + ".allowed_callers", Used: len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), Why: "only direct calls by the model are available"},
 	})
 	if err == nil && forced && !requests.Neutral(tool.Parameters) {
 		err = s.Check(ctx, &inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
@@ -218,11 +218,11 @@ func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	err := json.Unmarshal(raw, &named)
 	switch {
 	case err != nil:
-		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or a function")
+		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must not be allowed_tools: send only the tools that may be called")
 	case named.Type != requests.FunctionType:
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function, got %s: there are no tools but the client's own functions", strictjson.Quote(named.Type))
+		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function, got %s: the server has no tools of its own", strictjson.Quote(named.Type))
 	case named.Name == "":
 		return inference.ToolChoice{}, inference.Invalid("tool_choice.name", "tool_choice.name is required")
 	}

@@ -113,7 +113,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	}
 	t.flush("input")
 	if n := len(t.messages); n > budget.Messages {
-		return nil, inference.Invalid("input", "input and the responses before it have %d messages, a request may have %d: begin a new conversation", n, budget.Messages)
+		return nil, inference.Invalid("input", "input and the previous responses have %d messages together, but a request may have at most %d: start a new conversation", n, budget.Messages)
 	}
 	req.Messages = t.messages
 	if err := req.Validate(); err != nil {
@@ -155,9 +155,9 @@ func (a *API) addInput(t *turn, it *item, origin string) error {
 
 // notKept returns the error of an id that isn't in the store.
 func (a *API) notKept(param, reason, what, id string) error {
-	message := fmt.Sprintf("there is no %s %s: it was never kept, or isn't any more", what, strictjson.Quote(id))
+	message := fmt.Sprintf("the %s %s does not exist: it was never stored, or it is no longer stored", what, strictjson.Quote(id))
 	if !a.store.on() {
-		message = fmt.Sprintf("there is no %s %s: this server keeps none (%s)", what, strictjson.Quote(id), a.store.sizeName)
+		message = fmt.Sprintf("the %s %s does not exist: this server stores no responses (%s=0)", what, strictjson.Quote(id), a.store.sizeName)
 	}
 	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
 }
@@ -290,7 +290,7 @@ func (a *API) CountResponseInputTokens(ctx context.Context, request api.CountRes
 	body := request.Body
 	server.RecordOf(ctx).Model = body.Model
 	if decode.Value(body.Personality) != "" {
-		return nil, inference.Unsupported("personality", "personality is not supported: say it in instructions")
+		return nil, inference.Unsupported("personality", "personality is not supported: describe it in instructions")
 	}
 	turn, err := a.newTurn(ctx, &api.CreateResponse{
 		Model: body.Model, Input: body.Input, Instructions: body.Instructions, PreviousResponseID: body.PreviousResponseID,
@@ -310,7 +310,7 @@ func (a *API) CountResponseInputTokens(ctx context.Context, request api.CountRes
 // RetrieveResponse returns a stored response.
 func (a *API) RetrieveResponse(ctx context.Context, request api.RetrieveResponseRequestObject) (api.RetrieveResponseResponseObject, error) {
 	if decode.Value(request.Params.Stream) {
-		return nil, inference.Unsupported("stream", "stream is not supported here: only whole responses are kept")
+		return nil, inference.Unsupported("stream", "stream is not supported for stored responses: retrieve the response without it")
 	}
 	kept, err := a.kept(ctx, request.ResponseID)
 	if err != nil {
@@ -341,7 +341,7 @@ func (a *API) CancelResponse(ctx context.Context, request api.CancelResponseRequ
 	if _, err := a.kept(ctx, request.ResponseID); err != nil {
 		return nil, err
 	}
-	return nil, inference.Invalid("response_id", "this response is complete: only responses in the background can be cancelled, and nothing runs there")
+	return nil, inference.Invalid("response_id", "this response is complete: only background responses can be cancelled, which this server does not support")
 }
 
 // ListResponseInputItems returns the items of the model's input, in pages.

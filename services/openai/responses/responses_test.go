@@ -220,7 +220,7 @@ func TestResponse(t *testing.T) {
 				t.Errorf("the last event is %s", last.Type)
 			}
 			if streamed := whole(t, string(last.Response)); !bytes.Equal(openaitest.JSON(t, streamed), openaitest.JSON(t, got)) {
-				t.Errorf("streamed %s\nin one piece %s", openaitest.JSON(t, streamed), openaitest.JSON(t, got))
+				t.Errorf("streamed %s\nnon-streaming %s", openaitest.JSON(t, streamed), openaitest.JSON(t, got))
 			}
 			checkAssembly(t, list)
 		})

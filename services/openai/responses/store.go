@@ -13,7 +13,7 @@ import (
 type StoreLimits struct {
 	// Size is the maximum number of stored responses; 0 stores none.
 	Size int
-	// SizeName is what operators call Size.
+	// SizeName is the operators' name of Size.
 	SizeName string
 	// Bytes is the approximate maximum of their memory.
 	Bytes int64

@@ -58,7 +58,7 @@ func TestStoreCount(t *testing.T) {
 	keep(s, "e", 1, nil)
 	wantKept(t, s, "d", "e")
 	if s.item("msg_a") != nil {
-		t.Error("an item of nobody is kept")
+		t.Error("an item of no response is still stored")
 	}
 	if !s.remove("d") || s.remove("d") {
 		t.Error("removed not once")

@@ -33,6 +33,6 @@ func TestLogsApply(t *testing.T) {
 	}
 	answer, err := logs.Setting(&kserve.LogSettingsRequest{})
 	if err != nil || answer.GetSettings()["log_verbose_level"].GetUint32Param() != 3 {
-		t.Errorf("told %v, %v", answer, err)
+		t.Errorf("got the settings %v, %v", answer, err)
 	}
 }

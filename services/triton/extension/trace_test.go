@@ -46,8 +46,8 @@ func TestParseTraceConfig(t *testing.T) {
 		{"no number", []string{"triton,log-frequency=x"}, TraceConfig{}, `triton,log-frequency: must be a whole number from 0 to 2147483647, not "x"`},
 		{"an unknown level", []string{"level=LOUD"}, TraceConfig{}, `level: must be OFF, TIMESTAMPS or TENSORS, not "LOUD"`},
 		{"another mode", []string{"mode=opentelemetry"}, TraceConfig{}, `mode: must be triton, not "opentelemetry"`},
-		{"another mode's setting", []string{"opentelemetry,url=x"}, TraceConfig{}, "opentelemetry,url: isn't known"},
-		{"a level without a file", []string{"level=TIMESTAMPS"}, TraceConfig{}, "needs a file: triton,file=PATH"},
+		{"another mode's setting", []string{"opentelemetry,url=x"}, TraceConfig{}, "opentelemetry,url: unknown setting"},
+		{"a level without a file", []string{"level=TIMESTAMPS"}, TraceConfig{}, "needs a trace file if the level isn't OFF: add triton,file=PATH"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := ParseTraceConfig(test.values)

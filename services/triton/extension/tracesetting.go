@@ -67,7 +67,7 @@ func ParseTraceConfig(values []string) (TraceConfig, error) {
 		config.Level = TraceOff
 	}
 	if config.Level != TraceOff && config.File == "" {
-		return config, fmt.Errorf("needs a file: %s,file=PATH", traceMode)
+		return config, fmt.Errorf("needs a trace file if the level isn't OFF: add %s,file=PATH", traceMode)
 	}
 	return config, nil
 }
@@ -93,10 +93,10 @@ func (c *TraceConfig) parse(setting, text string) (off bool, err error) {
 		return c.addLevel(text)
 	case "mode":
 		if !strings.EqualFold(text, traceMode) {
-			err = fmt.Errorf("must be %s, not %q: the in-process engine has no other", traceMode, text)
+			err = fmt.Errorf("must be %s, not %q: the in-process engine has no other mode", traceMode, text)
 		}
 	default:
-		err = fmt.Errorf("isn't known: level, rate, count, mode, %[1]s,file and %[1]s,log-frequency are", traceMode)
+		err = fmt.Errorf("unknown setting: use level, rate, count, mode, %[1]s,file or %[1]s,log-frequency", traceMode)
 	}
 	return false, err
 }

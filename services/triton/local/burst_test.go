@@ -108,7 +108,7 @@ func TestMislabelledOutput(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "burst"}, burst.Model{Name: "wrong", Outputs: burst.Mislabelled}))
 	defer stop(t, engine)
 	text, err := generate(t, engine, generation("wrong", 100))
-	if e := inference.AsError(err); text != "" || e.Code != inference.CodeInternal || !strings.Contains(e.Message, "memory of a GPU") {
+	if e := inference.AsError(err); text != "" || e.Code != inference.CodeInternal || !strings.Contains(e.Message, "an output is in GPU memory") {
 		t.Errorf("got %q, %v", text, err)
 	}
 	generateAll(t, engine, "burst", 1, 10)

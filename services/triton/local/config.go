@@ -81,7 +81,7 @@ type Config struct {
 	// LogInfo enables Triton's informational messages. Like errors and warnings,
 	// they go to standard error.
 	LogInfo bool
-	// Names are what operators call the fields; nil for the fields' own names.
+	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
 
@@ -114,7 +114,7 @@ func Default() Config {
 // field's flag if it has one.
 func (c Config) Validate() error {
 	if len(c.Repositories) == 0 {
-		return configfield.Errorf("local.Repositories", "must name a model repository")
+		return configfield.Errorf("local.Repositories", "must name at least one model repository")
 	}
 	if slices.Contains(c.Repositories, "") {
 		return configfield.Errorf("local.Repositories", "must not be empty")
@@ -137,10 +137,10 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.ExitTimeout < time.Second {
-		return configfield.Errorf("local.ExitTimeout", "must be at least 1, not %g", c.ExitTimeout.Seconds())
+		return configfield.Errorf("local.ExitTimeout", "must be at least 1 second, not %s", c.ExitTimeout)
 	}
 	if c.QueueBytes <= 0 || c.TotalQueueBytes < c.QueueBytes {
-		return fmt.Errorf("QueueBytes must be more than 0, not %d, and TotalQueueBytes not less than it, as is %d", c.QueueBytes, c.TotalQueueBytes)
+		return fmt.Errorf("QueueBytes must be more than 0, but it is %d, and TotalQueueBytes must be at least QueueBytes, but it is %d", c.QueueBytes, c.TotalQueueBytes)
 	}
 	return c.Options.Validate()
 }
@@ -153,7 +153,7 @@ func (c Config) validateModels() error {
 	switch c.ControlMode {
 	case ControlNone:
 		if len(c.LoadModels) > 0 {
-			return configfield.Errorf("local.LoadModels", "needs %s=%s; with %s all models are loaded", configfield.Field("local.ControlMode"), ControlExplicit, ControlNone)
+			return configfield.Errorf("local.LoadModels", "needs %s=%s; with %s, all models are loaded", configfield.Field("local.ControlMode"), ControlExplicit, ControlNone)
 		}
 	case ControlExplicit:
 	default:
@@ -164,7 +164,7 @@ func (c Config) validateModels() error {
 		case model == "":
 			return configfield.Errorf("local.LoadModels", "must not be empty")
 		case model == AllModels && len(c.LoadModels) > 1:
-			return configfield.Errorf("local.LoadModels", "must be %s alone, or names of models", AllModels)
+			return configfield.Errorf("local.LoadModels", "must be either %s alone or the names of models", AllModels)
 		}
 	}
 	return nil

@@ -252,6 +252,7 @@ func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.Reposito
 func (e *Engine) control(ctx context.Context, change func(*core) error) error {
 	if e.config.ControlMode != ControlExplicit {
 		refused := triton.Failure(inference.CodeUnsupported, "explicit model load / unload is not allowed if polling is enabled")
+		refused.Message += fmt.Sprintf(": start the inference server with %s=%s", e.config.Names.Of("local.ControlMode"), ControlExplicit)
 		refused.Triton = inference.TritonUnavailable // Triton's own code for this error
 		return refused
 	}
@@ -343,7 +344,7 @@ func (c *core) fixSignals() {
 	fixed := uint64(C.tr_fix_signals())
 	for number := 1; fixed != 0 && number < 64; number++ {
 		if fixed&(1<<number) != 0 {
-			c.log.Warn("signal handler without SA_ONSTACK fixed", "signal", syscall.Signal(number).String())
+			c.log.Warn("added SA_ONSTACK to the signal handler of a library", "signal", syscall.Signal(number).String())
 		}
 	}
 }

@@ -34,7 +34,7 @@ var (
 	errOverflow = &inference.Error{
 		Code:    inference.CodeLimited,
 		Reason:  inference.ReasonRateLimit,
-		Message: "the stream was ended: its responses were taken too slowly",
+		Message: "the stream was closed: the client read its responses too slowly",
 	}
 )
 

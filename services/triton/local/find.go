@@ -61,7 +61,7 @@ func find(ctx context.Context, config Config) (*installation, error) {
 	if library == "" {
 		return nil, configfield.Textf("libtritonserver.so wasn't found in %s: run trident in NVIDIA's tritonserver container, "+
 			"or pip install nvidia-pytriton into the active Python or .venv (in Trident's source tree: make setup; "+
-			"PyPI's tritonserver is bindings without the library), or name the library with %s, or use a running server with %s", strings.Join(tried, ", "), configfield.Field("local.Library"), configfield.Field("triton.Endpoint"))
+			"PyPI's package tritonserver has bindings only, not the library), or set the path of the library with %s, or use a running tritonserver with %s", strings.Join(tried, ", "), configfield.Field("local.Library"), configfield.Field("triton.Endpoint"))
 	}
 	found := &installation{library: library, python: pythonOf(ctx, library)}
 	var err error
@@ -214,7 +214,7 @@ func probe(ctx context.Context, executable string) (*python, error) {
 func findBackends(named, library string) (string, error) {
 	if named != "" {
 		if !isDir(named) {
-			return "", configfield.Textf("the backend directory %s isn't a folder: correct %s", named, configfield.Field("local.BackendDirectory"))
+			return "", configfield.Textf("the backend directory %s isn't a folder: correct the path in %s", named, configfield.Field("local.BackendDirectory"))
 		}
 		return absolute(named), nil
 	}
@@ -230,7 +230,7 @@ func findBackends(named, library string) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", configfield.Textf("no backends belong to %s (tried %s): name them with %s", library, strings.Join(tried, ", "), configfield.Field("local.BackendDirectory"))
+	return "", configfield.Textf("no backend directory was found for %s (tried %s): set it with %s", library, strings.Join(tried, ", "), configfield.Field("local.BackendDirectory"))
 }
 
 // findCaches returns the configured folder of caches, or the one beside the
@@ -243,7 +243,7 @@ func findCaches(named, backends string) (string, error) {
 		return "", nil
 	}
 	if !isDir(named) {
-		return "", configfield.Textf("the cache directory %s isn't a folder: correct %s", named, configfield.Field("local.Options.CacheDirectory"))
+		return "", configfield.Textf("the cache directory %s isn't a folder: correct the path in %s", named, configfield.Field("local.Options.CacheDirectory"))
 	}
 	return absolute(named), nil
 }
@@ -257,11 +257,11 @@ func (i *installation) addStub() error {
 	}
 	stub := filepath.Join(i.backends, "..", "python_backend_stubs", i.python.Minor, stubName)
 	if !exists(stub) {
-		return fmt.Errorf("the python backend in %s has no stub for Python %s: use a Python that it has one for", backend, i.python.Minor)
+		return fmt.Errorf("the python backend in %s has no stub for Python %s: use a Python version for which it has a stub", backend, i.python.Minor)
 	}
 	overlay, err := os.MkdirTemp("", "trident-backends-")
 	if err != nil {
-		return fmt.Errorf("backend directory with the python stub: %w", err)
+		return fmt.Errorf("create a backend directory with the python stub: %w", err)
 	}
 	i.overlay = overlay
 	err = errors.Join(
@@ -272,7 +272,7 @@ func (i *installation) addStub() error {
 	)
 	if err != nil {
 		i.remove()
-		return fmt.Errorf("backend directory with the python stub: %w", err)
+		return fmt.Errorf("create a backend directory with the python stub: %w", err)
 	}
 	i.backends = overlay
 	return nil

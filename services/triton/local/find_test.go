@@ -22,7 +22,7 @@ func TestLibraryIsMissing(t *testing.T) {
 			"a path", filepath.Join(dir, "lib"),
 			[]string{filepath.Join(dir, "lib", "libtritonserver*.so"), filepath.Join(dir, "lib", "lib", "libtritonserver*.so"), "make setup", "local.Library", "triton.Endpoint"},
 		},
-		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton", "PyPI's tritonserver is bindings without the library"}},
+		{"the usual places", "", []string{"/opt/tritonserver/lib/libtritonserver.so", "nvidia-pytriton", "PyPI's package tritonserver has bindings only"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestCaches(t *testing.T) {
 	if got, err := findCaches("", backends); got != "" || err != nil {
 		t.Errorf("without caches: %q, %v", got, err)
 	}
-	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct local.Options.CacheDirectory") {
+	if _, err := findCaches(caches, backends); err == nil || !strings.Contains(err.Error(), "correct the path in local.Options.CacheDirectory") {
 		t.Errorf("got %v for one that is missing", err)
 	}
 	mkdir(t, caches)

@@ -132,7 +132,7 @@ func (h *health) ended(s *stream, err error) {
 	case triton.SoundModel:
 		h.forgive(s.model)
 	case triton.DeadEngine:
-		h.fail(s.model, "the engine in its process has died")
+		h.fail(s.model, "the model's engine has ended")
 	case triton.SilentModel:
 		h.strike(s.model)
 	case triton.NoVerdict:
@@ -168,7 +168,7 @@ func (h *health) strike(model string) {
 	silent := w.strikes >= triton.StrikeLimit
 	h.mu.Unlock()
 	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // of an ensemble, one of its models is broken instead
-		h.fail(model, "it doesn't answer")
+		h.fail(model, "the model doesn't answer")
 	}
 }
 

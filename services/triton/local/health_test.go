@@ -113,14 +113,14 @@ func TestStubDies(t *testing.T) {
 		killStubs(t, engine, "stream")
 		for range streams {
 			if e := inference.AsError(<-ended); e.Code != inference.CodeUnavailable || e.Reason != inference.ReasonEngineGone ||
-				!strings.Contains(e.Message, "its process ended by signal: killed") || e.RetryAfter <= 0 {
+				!strings.Contains(e.Message, "the model's process ended by signal: killed") || e.RetryAfter <= 0 {
 				t.Errorf("a stream ended with %v", e)
 			}
 		}
 		if took := time.Since(died); took > time.Second {
 			t.Errorf("the streams ended %s after the process", took)
 		}
-		checkBroken(t, engine, "stream", "its process ended by signal: killed")
+		checkBroken(t, engine, "stream", "the model's process ended by signal: killed")
 		if m := model(t, engine, "echo"); m.State != inference.ModelReady {
 			t.Errorf("the other model is %+v", m)
 		}
@@ -216,9 +216,9 @@ func TestModelBreaksDown(t *testing.T) {
 		times int
 		fault string
 	}{
-		{"its process ends by itself", 3, 1, "its process ended with exit code 0"},
-		{"its engine dies", 4, 1, "the engine in its process has died"},
-		{"it hangs", 2, triton.StrikeLimit, "it doesn't answer"},
+		{"its process ends by itself", 3, 1, "the model's process ended with exit code 0"},
+		{"its engine dies", 4, 1, "the model's engine has ended"},
+		{"it hangs", 2, triton.StrikeLimit, "the model doesn't answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lower := raise(t, config, "slow") // so that the model isn't back before the checks
@@ -289,7 +289,7 @@ func TestControlBroken(t *testing.T) {
 		return func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.wards["moody"].attempts >= n }
 	}
 	until(t, engine, "it was tried for the third time", attempts(3))
-	checkBroken(t, engine, "moody", "its process ended")
+	checkBroken(t, engine, "moody", "the model's process ended")
 	if err := load(); err == nil || !strings.Contains(err.Error(), "broken for now") {
 		t.Errorf("the load gave %v", err)
 	}

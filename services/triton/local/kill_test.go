@@ -31,7 +31,7 @@ func TestKillBelow(t *testing.T) {
 	var family []int
 	for range 2 {
 		if !lines.Scan() {
-			t.Fatal("the process doesn't tell of its children")
+			t.Fatal("the process doesn't print its children")
 		}
 		pid, err := strconv.Atoi(lines.Text())
 		if err != nil {

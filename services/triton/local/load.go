@@ -45,7 +45,7 @@ func load(i *installation) error {
 	}
 	backends, err := filepath.Glob(filepath.Join(i.backends, "*", "libtriton_*.so"))
 	if err != nil {
-		return fmt.Errorf("backends in %s: %w", i.backends, err)
+		return fmt.Errorf("list the backends in %s: %w", i.backends, err)
 	}
 	for _, backend := range backends {
 		if err := openNeeded(backend, folder, opened); err != nil {

@@ -315,11 +315,11 @@ func (c *core) close(ctx context.Context) error {
 		left = c.regions.Close()
 	} else {
 		C.tr_abandon()
-		c.log.Warn("Triton didn't end by itself", "error", err, "processes_killed", killed)
+		c.log.Warn("Triton didn't shut down in time", "error", err, "processes_killed", killed)
 	}
 	ended := func() bool { return len(stubsOf(c.prefix)) == 0 }
 	if !c.await(ctx, killTime, ended) {
-		return fmt.Errorf("stop Triton: processes of its models are left: %v", stubsOf(c.prefix))
+		return fmt.Errorf("stop Triton: processes of its models are still running: %v", stubsOf(c.prefix))
 	}
 	return left
 }
@@ -345,7 +345,7 @@ func (c *core) end(ctx context.Context) error {
 	case err := <-deleted:
 		return err
 	case <-late.C:
-		return errors.New("the server can't be deleted")
+		return errors.New("Triton's server wasn't deleted in time")
 	}
 }
 
@@ -402,7 +402,7 @@ func (c *core) awaitUsers(ctx context.Context) error {
 		c.health.leaked.Store(true) // probably
 		return nil
 	}
-	return fmt.Errorf("%d requests or a model's loading didn't end", c.queue.requests())
+	return fmt.Errorf("%d requests, or the load of a model, didn't end in time", c.queue.requests())
 }
 
 // cTexts are C strings that are freed together.

@@ -18,7 +18,7 @@ type Engine struct{ inference.Engine }
 
 // New returns an error: this build doesn't have the engine.
 func New(Config, *slog.Logger) (*Engine, error) {
-	return nil, configfield.Textf("built without the in-process engine: use a build for Linux with CGO_ENABLED=1, "+
+	return nil, configfield.Textf("this trident was built without the in-process engine: use a build for Linux with CGO_ENABLED=1, "+
 		"or a running tritonserver with %s", configfield.Field("triton.Endpoint"))
 }
 

@@ -33,7 +33,7 @@ func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFun
 			log.Error("model can't be loaded", "error", text)
 		}
 		if config.ExitOnError {
-			abort(configfield.Textf("a model can't be loaded at start (%s): the log tells which, and why", configfield.Field("local.ExitOnError")))
+			abort(configfield.Textf("a model can't be loaded at start (%s): the log has its name and the reason", configfield.Field("local.ExitOnError")))
 		}
 	}
 	lifecycle.Append(fx.StartStopHook(

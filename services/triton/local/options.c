@@ -12,7 +12,7 @@ enum { code_unsupported = 5 };
 // IF_THERE calls an optional function, or returns an error if the library lacks
 // it.
 #define IF_THERE(function, ...) \
-  (api.function != NULL ? api.function(__VA_ARGS__) : api.ErrorNew(code_unsupported, "it has no TRITONSERVER_" #function))
+  (api.function != NULL ? api.function(__VA_ARGS__) : api.ErrorNew(code_unsupported, "it has no function TRITONSERVER_" #function))
 
 static ts_error *set(ts_options *options, const tr_option *o) {
   switch (o->kind) {
@@ -49,7 +49,7 @@ tr_error tr_set_option(ts_options *options, const tr_option *o) {
   uint32_t major = 0, minor = 0;
   if (o->flag != NULL) {
     tr_drop(api.ApiVersion(&major, &minor));
-    const char *can = failed.code == code_unsupported ? "this libtritonserver can't do that" : "refused";
+    const char *can = failed.code == code_unsupported ? "this libtritonserver doesn't support the option" : "refused";
     if (asprintf(&text, "%s: %s (API %u.%u): %s", o->flag, can, major, minor, failed.text) < 0) text = tr_duplicate(NULL);
   } else if (failed.code != code_unsupported) {
     return failed;

@@ -87,9 +87,9 @@ func (o Options) Validate() error {
 	case o.LogVerbose < 0:
 		return configfield.Errorf("local.Options.LogVerbose", "must not be less than 0, but it is %d", o.LogVerbose)
 	case o.MetricsInterval < time.Millisecond:
-		return configfield.Errorf("local.Options.MetricsInterval", "must be at least 1, not %d", o.MetricsInterval.Milliseconds())
+		return configfield.Errorf("local.Options.MetricsInterval", "must be at least 1 millisecond, not %s", o.MetricsInterval)
 	case o.CacheDirectory != "" && len(o.Caches) == 0:
-		return configfield.Errorf("local.Options.CacheDirectory", "needs %s, which turns the cache on", configfield.Field("local.Options.Caches"))
+		return configfield.Errorf("local.Options.CacheDirectory", "needs %s, which enables the cache", configfield.Field("local.Options.Caches"))
 	}
 	return nil
 }

@@ -161,12 +161,12 @@ const (
 func warnSharedMemory(path string, least uint64, log *slog.Logger) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
-		log.Warn("shared memory can't be looked at: Python models may fail", "path", path, "error", err)
+		log.Warn("the size of the shared memory can't be read: Python models may fail if it is small", "path", path, "error", err)
 		return
 	}
 	if size := fs.Blocks * uint64(fs.Bsize); size < least {
-		log.Warn("shared memory is small: Python models may fail at start or with large tensors; give the container more (docker run --shm-size=1g, "+
-			"or in Kubernetes an emptyDir of medium Memory), or enlarge it (mount -o remount,size=1g)",
+		log.Warn("shared memory is small: Python models may fail at start or with large tensors; increase its size (docker run --shm-size=1g, "+
+			"in Kubernetes an emptyDir of medium Memory, or without a container mount -o remount,size=1g)",
 			"path", path, "size", fmt.Sprintf("%d MiB", size>>20))
 	}
 }

@@ -23,7 +23,7 @@ func TestSharedMemoryWarning(t *testing.T) {
 	}{
 		{"enough", "/", 1, nil},
 		{"small", "/", math.MaxUint64, []string{"level=WARN", "--shm-size=1g", "path=/ ", " MiB"}},
-		{"missing", "/nowhere/at/all", 1, []string{"level=WARN", "can't be looked at", "/nowhere/at/all"}},
+		{"missing", "/nowhere/at/all", 1, []string{"level=WARN", "can't be read", "/nowhere/at/all"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -249,7 +249,7 @@ func TestLibraryLacksAnOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = engine.Start(t.Context())
-	if want := "local.Options.RateLimitResources: this libtritonserver can't do that (API 1.34): it has no " + name; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "local.Options.RateLimitResources: this libtritonserver doesn't support the option (API 1.34): it has no function " + name; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

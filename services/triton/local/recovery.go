@@ -33,9 +33,9 @@ func (h *health) recover(w *ward, fault string) {
 
 	streams := h.core.queue.fail(h.core.affected(w.name), &inference.Error{
 		Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone, RetryAfter: triton.FaultRetry,
-		Message: fmt.Sprintf("the model `%s` broke down: %s", w.name, fault),
+		Message: fmt.Sprintf("the model `%s` failed: %s", w.name, fault),
 	})
-	h.core.log.Error("model broke down", "model", w.name, "fault", fault, "faults", faults, "streams", streams)
+	h.core.log.Error("model failed", "model", w.name, "fault", fault, "faults", faults, "streams", streams)
 	h.core.users.Go(func() { h.bringBack(w, sound) })
 }
 
@@ -57,10 +57,10 @@ func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 		case h.ctx.Err() != nil:
 			return
 		case err == nil:
-			h.core.log.Info("model is back", "model", w.name, "after", time.Since(began).Round(time.Millisecond), "threads_lost", h.core.threadsLost())
+			h.core.log.Info("model recovered", "model", w.name, "after", time.Since(began).Round(time.Millisecond), "threads_lost", h.core.threadsLost())
 			return
 		}
-		h.core.log.Error("model can't be brought back", "model", w.name, "error", firstLine(logged(err)), "next_try", h.pause(w))
+		h.core.log.Error("model can't be recovered", "model", w.name, "error", firstLine(logged(err)), "next_try", h.pause(w))
 	}
 }
 
@@ -147,7 +147,7 @@ func (h *health) awaitUnload(w *ward) {
 		return
 	}
 	for _, s := range c.stubsOfModel(w.name) {
-		c.log.Warn("process of a model that doesn't unload is killed", "model", w.name, "pid", s.pid)
+		c.log.Warn("killing a process of a model that didn't unload in time", "model", w.name, "pid", s.pid)
 		s.kill()
 	}
 	c.await(h.ctx, killTime, func() bool { return h.gone(w) })
@@ -259,7 +259,7 @@ func (h *health) died(w *ward, pid int, how exit) {
 	was := w.stubs[pid]
 	delete(w.stubs, pid)
 	expected := was.old && (how.clean() || !how.known)
-	fault := "its process ended " + how.String()
+	fault := "the model's process ended " + how.String()
 	if len(w.busy) > 0 && !expected {
 		w.crashed = fault
 	}

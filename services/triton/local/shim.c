@@ -135,7 +135,7 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
   static char *loaded;
   char *failure = NULL;
   if (__atomic_load_n(&abandoned, __ATOMIC_SEQ_CST))
-    return tr_duplicate("a Triton of this process didn't end: start a new process");
+    return tr_duplicate("an earlier in-process Triton didn't shut down: restart the process");
   pthread_mutex_lock(&lock);
   if (loaded == NULL) {
     // Backends may expect that the process provides the library's symbols.
@@ -147,7 +147,7 @@ char *tr_load(const char *path, uint32_t *major, uint32_t *minor) {
       if (pthread_atfork(before_fork, after_fork, NULL) != 0) failure = tr_duplicate("out of memory for a handler of forks");
     }
   } else if (strcmp(loaded, path) != 0) {
-    if (asprintf(&failure, "this process has loaded %s already", loaded) < 0) failure = tr_duplicate(NULL);
+    if (asprintf(&failure, "this process has already loaded %s: restart it to load another library", loaded) < 0) failure = tr_duplicate(NULL);
   }
   pthread_mutex_unlock(&lock);
   if (failure == NULL) {
@@ -349,7 +349,7 @@ static void describe_outputs(tr_event *event) {
     out->shared = failed == NULL && user == NULL;
     if (failed != NULL || (memory == ts_memory_gpu && !out->shared)) {
       event->failure_code = 1;
-      event->failure = failed != NULL ? "an output can't be read" : "an output lies in the memory of a GPU";
+      event->failure = failed != NULL ? "an output can't be read" : "an output is in GPU memory";
       return;
     }
     out->name_size = strlen(out->name);

@@ -63,7 +63,7 @@ func sweepDead(log *slog.Logger) {
 		if lock(lease) {
 			prefix := strings.TrimSuffix(filepath.Base(path), leaseName)
 			killed := sweep(prefix)
-			log.Warn("swept up after a trident that died", "shared_memory", prefix+"*", "processes_killed", killed)
+			log.Warn("removed shared memory and processes that a crashed trident left", "shared_memory", prefix+"*", "processes_killed", killed)
 		}
 		_ = lease.Close() // releases the lock too
 	}

@@ -125,7 +125,7 @@ static bool can_trace(void) {
 }
 
 tr_error tr_trace_new(tr_queue *queue, int level, uint64_t number, const char *context, tr_trace **made) {
-  if (!can_trace()) return (tr_error){5, tr_duplicate("this libtritonserver can't trace")};
+  if (!can_trace()) return (tr_error){5, tr_duplicate("this libtritonserver doesn't support tracing")};
   tr_trace *t = need(calloc(1, sizeof *t));
   t->number = number;
   t->queue = queue;

@@ -86,7 +86,7 @@ func TestTraceFile(t *testing.T) {
 		got[i] = alike(traceLines(t, []string{serverFile, ownFile}[i]+".0"))
 	}
 	if !slices.Equal(got[0], got[1]) {
-		t.Errorf("tritonserver's trace:\n%s\nthe one in this process:\n%s", strings.Join(got[0], "\n"), strings.Join(got[1], "\n"))
+		t.Errorf("tritonserver's trace:\n%s\nthe one of in-process Triton:\n%s", strings.Join(got[0], "\n"), strings.Join(got[1], "\n"))
 	}
 	if all := strings.Join(got[1], "\n"); !strings.Contains(all, `model_name:stream`) || !strings.Contains(all, "REQUEST_END") || !strings.Contains(all, `data:"TestTraceFile"`) {
 		t.Errorf("the trace lacks something:\n%s", all)

@@ -26,7 +26,7 @@ const (
 // errHung is the error of a load in which Triton hangs.
 var errHung = &inference.Error{
 	Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady,
-	Message: "the model's load hangs: only a restart of this server can load it again",
+	Message: "the load of the model hangs: only a restart of this server can load it again",
 }
 
 // cutError is behind the error of a load that was cut off.
@@ -132,7 +132,7 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 	default:
 	}
 	stubs := h.core.stubsOfModel(w.name)
-	h.core.log.Error("model takes too long to load: its processes are killed", "model", w.name,
+	h.core.log.Error("model takes too long to load: killing its processes", "model", w.name,
 		"limit", h.core.config.LoadTimeout, "processes", len(stubs))
 	for _, s := range stubs {
 		s.kill()
@@ -145,7 +145,7 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 		case err == nil && len(stubs) == 0:
 			return nil, true
 		case err == nil:
-			err = errors.New("the load ended while they were killed")
+			err = errors.New("the load ended meanwhile")
 		}
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady,
@@ -160,7 +160,7 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 // abandon leaves the model taken until its hanging load ends, if it ends at
 // all.
 func (h *health) abandon(w *ward, done <-chan error, overrides []override) {
-	h.core.log.Error("model's load hangs in Triton: restart trident to load it again", "model", w.name)
+	h.core.log.Error("the load of a model hangs in Triton: restart trident to load the model again", "model", w.name)
 	h.mu.Lock()
 	w.hung = true
 	h.mu.Unlock()

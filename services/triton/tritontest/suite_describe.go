@@ -4,6 +4,7 @@ package tritontest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,11 +125,13 @@ func testRepository(t *testing.T, s Subject) {
 }
 
 // wantNoControl checks that every engine returns Triton's message for loads and
-// unloads outside the explicit control mode.
+// unloads outside the explicit control mode. Clients of Triton's own protocol get
+// only that message. Others get the remedy too.
 func wantNoControl(t *testing.T, err error) {
 	t.Helper()
 	wantError(t, err, inference.CodeUnsupported, inference.ReasonNotImplemented)
-	if e := asError(t, err); e.Message != "explicit model load / unload is not allowed if polling is enabled" {
-		t.Errorf("the message is %q", e.Message)
+	const message = "explicit model load / unload is not allowed if polling is enabled"
+	if e := asError(t, err); e.Text != message || !strings.HasPrefix(e.Message, message+": ") || !strings.HasSuffix(e.Message, "=explicit") {
+		t.Errorf("the message is %q, Triton's is %q", e.Message, e.Text)
 	}
 }

@@ -296,7 +296,7 @@ func testServerHangs(t *testing.T, s Subject) {
 	start := time.Now()
 	_, err := collect(t.Context(), engine, numbered(t, 1))
 	wantError(t, err, inference.CodeUnavailable, inference.ReasonEngineGone)
-	if e := asError(t, err); e.Message != "the inference server gives no sign of life" {
+	if e := asError(t, err); e.Message != "the inference server doesn't answer health checks" {
 		t.Errorf("the message is %q", e.Message)
 	}
 	if took := time.Since(start); took < limits.Inactivity || took > limits.Inactivity+limits.Call+time.Second {

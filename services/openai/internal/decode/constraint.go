@@ -42,7 +42,7 @@ func stopTexts(raw json.RawMessage) ([]string, error) {
 	if json.Unmarshal(raw, &one) == nil {
 		list = []string{one}
 	} else if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, inference.Invalid("stop", "stop must be a text or a list of at most 4 texts")
+		return nil, inference.Invalid("stop", "stop must be a string or a list of at most 4 strings")
 	}
 	return Texts(list), nil
 }
@@ -55,7 +55,7 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 	for _, key := range slices.Sorted(maps.Keys(body)) { // in sorted order, so that the error is always the same
 		id, err := strconv.Atoi(key)
 		if err != nil || id < 0 {
-			return nil, inference.Invalid("logit_bias", "logit_bias must map token ids to biases; %q is no token id", key)
+			return nil, inference.Invalid("logit_bias", "logit_bias must map token ids to biases; %q is not a token id", key)
 		}
 		biases[id] = float64(body[key])
 	}
@@ -125,7 +125,7 @@ func responseFormat(raw json.RawMessage) (*inference.Structured, error) {
 		} `json:"json_schema"`
 	}
 	if err := json.Unmarshal(raw, &format); err != nil {
-		return nil, inference.Invalid(param, "response_format must be an object with a type")
+		return nil, inference.Invalid(param, "response_format must be an object with the field type")
 	}
 	return FormatConstraint(format.Type, format.JSONSchema.Schema, param, param+".json_schema.schema"), nil
 }
@@ -164,7 +164,7 @@ func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	for _, kind := range slices.Sorted(maps.Keys(members)) {
 		if used(kind) && !slices.Contains(structuredKinds, kind) {
 			// vLLM would ignore such a key and generate without a constraint.
-			return nil, inference.Unsupported(param, "structured_outputs.%s is not one of %s", kind, strings.Join(structuredKinds, ", "))
+			return nil, inference.Unsupported(param, "structured_outputs.%s is not supported: use one of %s", kind, strings.Join(structuredKinds, ", "))
 		}
 	}
 	var found []*inference.Structured

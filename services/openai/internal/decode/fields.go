@@ -28,9 +28,9 @@ type Unsupported struct {
 // UnsupportedSampling returns the unsupported extensions of chats and completions.
 func UnsupportedSampling(beamSearch *bool, lengthPenalty *float64, promptLogprobs *int) []Unsupported {
 	return []Unsupported{
-		{"use_beam_search", Value(beamSearch), "there is no beam search"},
-		{"length_penalty", lengthPenalty != nil && *lengthPenalty != 1, "there is no beam search"},
-		{"prompt_logprobs", promptLogprobs != nil, "log probabilities are those of the answer"},
+		{"use_beam_search", Value(beamSearch), "beam search is not available"},
+		{"length_penalty", lengthPenalty != nil && *lengthPenalty != 1, "it applies only to beam search, which is not available"},
+		{"prompt_logprobs", promptLogprobs != nil, "log probabilities are returned only for output tokens"},
 	}
 }
 
@@ -72,11 +72,11 @@ func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	err := json.Unmarshal(raw, &named)
 	switch {
 	case err != nil:
-		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or a function")
+		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.allowed_tools", "tool_choice.allowed_tools is not supported: send only the tools that may be called")
 	case named.Type != requests.FunctionType:
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function: chat templates know functions only")
+		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function: chat templates support only functions")
 	}
 	return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
 }

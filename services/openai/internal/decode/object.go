@@ -23,7 +23,7 @@ func AnyText(r *strictjson.Reader) (string, error) {
 
 // TooMany returns the error of the first message or item beyond the budget.
 func TooMany(what string) error {
-	return &strictjson.Error{Message: fmt.Sprintf("is beyond the %d %s that a request may have", budget.Messages, what), Named: true}
+	return &strictjson.Error{Message: fmt.Sprintf("exceeds the maximum of %d %s in a request", budget.Messages, what), Named: true}
 }
 
 // Mismatch returns the error of a value with another type than wanted.

@@ -45,12 +45,12 @@ func Describe(err error) (status int, object Error, retryAfter time.Duration) {
 	switch {
 	case errors.As(err, &query):
 		return http.StatusBadRequest, Error{
-			Message: query.ParamName + " has a value of a wrong type", Type: "invalid_request_error",
+			Message: query.ParamName + " has a value of an invalid type", Type: "invalid_request_error",
 			Param: &query.ParamName, Code: new(inference.ReasonInvalidValue),
 		}, 0
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, Error{
-			Message: fmt.Sprintf("the request body is larger than %d bytes, the most that this server takes (%s)", tooLarge.Limit, tooLarge.Setting),
+			Message: fmt.Sprintf("the request body is larger than this server's limit of %d bytes (%s)", tooLarge.Limit, tooLarge.Setting),
 			Type:    "invalid_request_error", Code: new("content_too_large"),
 		}, 0
 	case errors.As(err, &plain):
