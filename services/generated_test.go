@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// picture returns the diagram of the program's packages by layer, in Mermaid's language. It omits
+// diagram returns the diagram of the program's packages by layer, in Mermaid's language. It omits
 // imports that follow from other imports.
-func picture() string {
+func diagram() string {
 	imports := map[string]map[string]bool{}
 	for _, r := range layers {
 		if r.layer != tool {
@@ -42,7 +42,7 @@ func node(path string) string {
 }
 
 // importsOf returns the packages of the program that a package may import.
-func importsOf(r room) map[string]bool {
+func importsOf(r packageRow) map[string]bool {
 	all := map[string]bool{}
 	for _, other := range layers {
 		if other.layer != tool && other.path != r.path && slices.ContainsFunc(r.imports, func(pattern string) bool { return matches(pattern, other.path) }) {
@@ -133,7 +133,7 @@ func table() string {
 		if len(imports) == 0 {
 			imports = []string{"nothing"}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(r.path, "services/"), r.layer, r.says, strings.Join(imports, ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimPrefix(r.path, "services/"), r.layer, r.purpose, strings.Join(imports, ", "))
 	}
 	return b.String()
 }

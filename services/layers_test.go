@@ -36,361 +36,361 @@ const (
 	tool layer = "tool"
 )
 
-// room is one package: its purpose, and the packages of this module that it may import,
+// packageRow is one package: its purpose, and the packages of this module that it may import,
 // except in tests.
-type room struct {
-	path    string
-	layer   layer
-	says    string   // its purpose, for services/README.md
-	imports []string // a trailing * matches all paths with this prefix
-	wide    string   // why it may have more files than mostFiles
+type packageRow struct {
+	path       string
+	layer      layer
+	purpose    string   // its purpose, for services/README.md
+	imports    []string // a trailing * matches all paths with this prefix
+	fileReason string   // why it may have more files than mostFiles
 }
 
 // layers lists all packages of the module. A new package needs a row here, which is a
 // design decision. `go test ./services -run TestLayers -update` writes the parts that are
 // generated from it: the table of services/README.md, the diagram of
 // docs/contributing/architecture.md, and the linter's lists in .golangci.yml.
-var layers = []room{
+var layers = []packageRow{
 	{
 		path: "services/inference", layer: core,
-		says:    "the vocabulary: requests, messages, deltas, usage, errors, requests of tensors, clients and surfaces; the interfaces of engines and backends; a leaf",
+		purpose: "the vocabulary: requests, messages, deltas, usage, errors, requests of tensors, clients and surfaces; the interfaces of engines and backends; a leaf",
 		imports: []string{"gen/go/kserve", "services/budget"},
 	},
 	{
 		path: "services/metering", layer: core,
-		says:    "what is counted of requests: figures by model, surface and operation, times, the load, the spans of a request",
+		purpose: "what is counted of requests: figures by model, surface and operation, times, the load, the spans of a request",
 		imports: []string{"services/inference"},
 	},
 	{
 		path: "services/admission", layer: core,
-		says:    "whether a request may go on: limits, rates, queues and their turns, deadlines, the drain; the bytes and decode slots that requests hold while they are read",
+		purpose: "whether a request may go on: limits, rates, queues and their turns, deadlines, the drain; the bytes and decode slots that requests hold while they are read",
 		imports: []string{"gen/go/kserve", "services/admission/requestctx", "services/configfield", "services/inference", "services/metering"},
 	},
 	{
 		path: "services/admission/requestctx", layer: core,
-		says:    "the context of an admitted request, and what it saves beside the standard library's",
+		purpose: "the context of an admitted request, and what it saves beside the standard library's",
 		imports: []string{},
 	},
 	{
 		path: "services/catalog", layer: core,
-		says:    "what is known of the models: cards and the settings that make them, names, readiness, loads and unloads, watchers, LoRA adapters",
+		purpose: "what is known of the models: cards and the settings that make them, names, readiness, loads and unloads, watchers, LoRA adapters",
 		imports: []string{"gen/go/kserve", "services/chat", "services/configfield", "services/inference", "services/tokenizer", "services/toolparser"},
 	},
 	{
 		path: "services/serving", layer: core,
-		says:    "runs requests: resolves the model, admits, plans prompts and choices, runs the jobs on the engine, reads the answers, streams",
+		purpose: "runs requests: resolves the model, admits, plans prompts and choices, runs the jobs on the engine, reads the answers, streams",
 		imports: []string{"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/configfield", "services/images", "services/inference", "services/metering", "services/toolparser"},
 	},
 	{
 		path: "services/budget", layer: pure,
-		says:    "the limits of what one request may make the server read, and the checks of encoded messages against them ([docs/limits.md](../docs/limits.md#budgets-of-a-request))",
+		purpose: "the limits of what one request may make the server read, and the checks of encoded messages against them ([docs/limits.md](../docs/limits.md#budgets-of-a-request))",
 		imports: []string{},
 	},
 	{
 		path: "services/configfield", layer: pure,
-		says:    "errors of configurations, which name the field at fault, and the names of fields in texts of the run; `cmd/trident/fields.go` has the flag of each field",
+		purpose: "errors of configurations, which name the field at fault, and the names of fields in texts of the run; `cmd/trident/fields.go` has the flag of each field",
 		imports: []string{},
 	},
 	{
 		path: "services/contracts", layer: pure,
-		says:    "requests to tensors and back, one file a kind of model ([docs/backends.md](../docs/backends.md))",
+		purpose: "requests to tensors and back, one file a kind of model ([docs/backends.md](../docs/backends.md))",
 		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/structured"},
 	},
 	{
 		path: "services/structured", layer: pure,
-		says:    "which constraints the backends of structured outputs (xgrammar, llguidance, outlines) hold answers to, and the form in which they take them",
+		purpose: "which constraints the backends of structured outputs (xgrammar, llguidance, outlines) hold answers to, and the form in which they take them",
 		imports: []string{},
 	},
 	{
 		path: "services/chat", layer: pure,
-		says:    "messages to prompts by a model's own template",
+		purpose: "messages to prompts by a model's own template",
 		imports: []string{"services/chat/jinja", "services/inference"},
 	},
 	{
 		path: "services/chat/jinja", layer: pure,
-		says:    "an interpreter of the Jinja that models' chat templates are written in",
-		imports: []string{},
-		wide:    "an interpreter of one language: each file has a group of its filters, tests or statements",
+		purpose:    "an interpreter of the Jinja that models' chat templates are written in",
+		imports:    []string{},
+		fileReason: "an interpreter of one language: each file has a group of its filters, tests or statements",
 	},
 	{
 		path: "services/toolparser", layer: pure,
-		says:    "models' answers to text, reasoning and tool calls, one file or one entry of a table a dialect; the constraints of tool_choice",
-		imports: []string{"services/inference"},
-		wide:    "one file a format",
+		purpose:    "models' answers to text, reasoning and tool calls, one file or one entry of a table a dialect; the constraints of tool_choice",
+		imports:    []string{"services/inference"},
+		fileReason: "one file a format",
 	},
 	{
 		path: "services/tokenizer", layer: pure,
-		says:    "texts to token ids and back by a model's tokenizer.json",
+		purpose: "texts to token ids and back by a model's tokenizer.json",
 		imports: []string{"services/budget", "services/inference"},
 	},
 	{
 		path: "services/requests", layer: pure,
-		says:    "the checks of chats and completions that all surfaces of text share: tools, JSON Schemas, structured outputs, objects as text",
+		purpose: "the checks of chats and completions that all surfaces of text share: tools, JSON Schemas, structured outputs, objects as text",
 		imports: []string{"services/budget", "services/inference", "services/strictjson"},
 	},
 	{
 		path: "services/strictjson", layer: pure,
-		says:    "JSON of clients, read strictly and within budgets, with errors that name the value at fault",
+		purpose: "JSON of clients, read strictly and within budgets, with errors that name the value at fault",
 		imports: []string{"services/budget", "services/inference"},
 	},
 	{
 		path: "services/protocodec", layer: pure,
-		says:    "Connect's codecs that hold messages to their budgets; messages that aren't decoded belong to the service that passes them on",
+		purpose: "Connect's codecs that hold messages to their budgets; messages that aren't decoded belong to the service that passes them on",
 		imports: []string{"services/budget"},
 	},
 	{
 		path: "services/kserve/tensorjson", layer: pure,
-		says:    "the tensors of KServe's REST as JSON: checks, reads and writes them as tritonserver does",
+		purpose: "the tensors of KServe's REST as JSON: checks, reads and writes them as tritonserver does",
 		imports: []string{"services/inference"},
 	},
 	{
 		path: "services/triton", layer: engine,
-		says:    "the engine over gRPC to a running tritonserver",
+		purpose: "the engine over gRPC to a running tritonserver",
 		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton/extension"},
 	},
 	{
 		path: "services/triton/extension", layer: engine,
-		says:    "what tritonserver's frontends do beside the core: shared memory, classification, trace and log settings",
+		purpose: "what tritonserver's frontends do beside the core: shared memory, classification, trace and log settings",
 		imports: []string{"gen/go/kserve", "services/inference"},
 	},
 	{
 		path: "services/triton/local", layer: engine,
-		says:    "the engine by libtritonserver in this process (cgo, Linux); elsewhere it says that it is missing",
+		purpose: "the engine by libtritonserver in this process (cgo, Linux); elsewhere it says that it is missing",
 		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton", "services/triton/extension"},
 	},
 	{
 		path: "services/modelfiles", layer: engine,
-		says:    "what is known of models beside their tensors: their files in Triton's repository, folders of Hugging Face's layout, its hub and the cache of it",
+		purpose: "what is known of models beside their tensors: their files in Triton's repository, folders of Hugging Face's layout, its hub and the cache of it",
 		imports: []string{"gen/go/kserve", "services/inference"},
 	},
 	{
 		path: "services/images", layer: engine,
-		says:    "requests' pictures: data: URIs, and addresses that may be fetched",
+		purpose: "requests' pictures: data: URIs, and addresses that may be fetched",
 		imports: []string{"services/configfield", "services/inference"},
 	},
 	{
 		path: "services/wirecode", layer: frontend,
-		says:    "errors of the core to the codes of gRPC, Connect and HTTP, once for all frontends; what KServe and OpenAI do otherwise stands beside",
+		purpose: "errors of the core to the codes of gRPC, Connect and HTTP, once for all frontends; what KServe and OpenAI do otherwise stands beside",
 		imports: []string{"services/inference"},
 	},
 	{
 		path: "services/eventstream", layer: frontend,
-		says:    "server-sent events over HTTP: the buffer, the header, keep-alive comments",
+		purpose: "server-sent events over HTTP: the buffer, the header, keep-alive comments",
 		imports: []string{},
 	},
 	{
 		path: "services/auth", layer: frontend,
-		says:    "the gate: API keys, the headers of restricted groups, and one record a route of what it needs and does",
+		purpose: "the gate: API keys, the headers of restricted groups, and one record a route of what it needs and does",
 		imports: []string{"services/configfield", "services/inference"},
 	},
 	{
 		path: "services/server", layer: frontend,
-		says:    "the listener, request ids, the log line, CORS, limits, the drain, the playground's files",
+		purpose: "the listener, request ids, the log line, CORS, limits, the drain, the playground's files",
 		imports: []string{"services/admission", "services/auth", "services/budget", "services/configfield", "services/inference", "services/wirecode", "web"},
 	},
 	{
 		path: "services/openai", layer: frontend,
-		says:    "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
+		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
 		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/responses", layer: frontend,
-		says:    "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
+		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
 		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/decode", layer: frontend,
-		says:    "the parts of request bodies that several operations of OpenAI's API share: members, parts, calls, constraints, unsupported fields",
+		purpose: "the parts of request bodies that several operations of OpenAI's API share: members, parts, calls, constraints, unsupported fields",
 		imports: []string{"services/budget", "services/inference", "services/requests", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/wire", layer: frontend,
-		says:    "what the answers of several operations of OpenAI's API share: the error object, server-sent events, JSON strings, usage",
+		purpose: "what the answers of several operations of OpenAI's API share: the error object, server-sent events, JSON strings, usage",
 		imports: []string{"gen/go/openai", "services/budget", "services/eventstream", "services/inference", "services/server", "services/wirecode"},
 	},
 	{
 		path: "services/tridentrpc", layer: frontend,
-		says:    "the typed services of api/trident: their requests are checked as OpenAI's; their npm client",
+		purpose: "the typed services of api/trident: their requests are checked as OpenAI's; their npm client",
 		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/budget", "services/catalog", "services/inference", "services/metering", "services/protocodec", "services/requests", "services/server", "services/serving", "services/wirecode", "web/client"},
 	},
 	{
 		path: "services/kserve", layer: frontend,
-		says:    "KServe v2 with Triton's extensions, by gRPC and Connect: passes messages on; the service and the settings that REST has too",
+		purpose: "KServe v2 with Triton's extensions, by gRPC and Connect: passes messages on; the service and the settings that REST has too",
 		imports: []string{"gen/go/health/grpc_health_v1connect", "gen/go/kserve", "gen/go/kserve/kserveconnect", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/protocodec", "services/server", "services/serving", "services/wirecode"},
 	},
 	{
 		path: "services/kserve/rest", layer: frontend,
-		says:    "KServe v2 by REST: paths, bodies, compression, the generate extension; calls the methods of kserve's service",
+		purpose: "KServe v2 by REST: paths, bodies, compression, the generate extension; calls the methods of kserve's service",
 		imports: []string{"gen/go/kserve", "gen/go/kserverest", "openapi", "services/admission", "services/auth", "services/budget", "services/catalog", "services/eventstream", "services/inference", "services/kserve", "services/kserve/tensorjson", "services/server", "services/serving", "services/wirecode"},
 	},
 	{
 		path: "services/cloud", layer: frontend,
-		says:    "the ports of SageMaker and Vertex AI, whose paths lead to the handlers of the shared port",
+		purpose: "the ports of SageMaker and Vertex AI, whose paths lead to the handlers of the shared port",
 		imports: []string{"services/admission", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/server"},
 	},
 	{
 		path: "services/metrics", layer: frontend,
-		says:    "the page of metrics, with Triton's own: reads the meters of the service, of the gate, of the ports and of the memory",
+		purpose: "the page of metrics, with Triton's own: reads the meters of the service, of the gate, of the ports and of the memory",
 		imports: []string{"services/admission", "services/auth", "services/configfield", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
 	},
 	{
 		path: "openapi", layer: frontend,
-		says:    "the OpenAPI documents, embedded",
+		purpose: "the OpenAPI documents, embedded",
 		imports: []string{},
 	},
 	{
 		path: "web", layer: frontend,
-		says:    "the playground's files, embedded",
+		purpose: "the playground's files, embedded",
 		imports: []string{},
 	},
 	{
 		path: "web/client", layer: frontend,
-		says:    "`@trident/client`, with its build in the binary",
+		purpose: "`@trident/client`, with its build in the binary",
 		imports: []string{},
 	},
 	{
 		path: "cmd/trident", layer: process,
-		says:    "the program: flags, configuration, the start and the stop; lists the modules (`serve.go`)",
+		purpose: "the program: flags, configuration, the start and the stop; lists the modules (`serve.go`)",
 		imports: []string{"cmd/trident/hangup", "services/*"},
 	},
 	{
 		path: "cmd/trident/hangup", layer: process,
-		says:    "catches SIGHUP before other packages are set up",
+		purpose: "catches SIGHUP before other packages are set up",
 		imports: []string{},
 	},
 	{
 		path: "services/memory", layer: process,
-		says:    "the memory limit of the process: finds it, sets Go's soft limit, measures Go's memory against it ([docs/limits.md](../docs/limits.md#memory))",
+		purpose: "the memory limit of the process: finds it, sets Go's soft limit, measures Go's memory against it ([docs/limits.md](../docs/limits.md#memory))",
 		imports: []string{"services/admission", "services/catalog", "services/configfield", "services/inference"},
 	},
 	{
 		path: "services/tracing", layer: process,
-		says:    "sends spans to a collector by OTLP",
+		purpose: "sends spans to a collector by OTLP",
 		imports: []string{"services/configfield"},
 	},
 	{
 		path: "services/server/servertest", layer: tool,
-		says:    "makes certificates, for tests of TLS",
+		purpose: "makes certificates, for tests of TLS",
 		imports: []string{},
 	},
 	{
 		path: "services/openai/openaitest", layer: tool,
-		says:    "requests, schemas of the document and made-up values, for tests of the OpenAI frontend",
+		purpose: "requests, schemas of the document and made-up values, for tests of the OpenAI frontend",
 		imports: []string{"gen/go/kserve", "openapi", "services/inference", "services/inference/inferencetest", "services/serving"},
 	},
 	{
 		path: "services/kserve/kservetest", layer: tool,
-		says:    "KServe's surface on loopback ports, and a tritonserver to compare it with: tests of its transports",
+		purpose: "KServe's surface on loopback ports, and a tritonserver to compare it with: tests of its transports",
 		imports: []string{"gen/go/kserve", "services/auth", "services/inference", "services/inference/inferencetest", "services/kserve", "services/kserve/rest", "services/server", "services/serving", "services/triton/local", "services/triton/tritonserver", "services/triton/tritontest", "test/pause"},
 	},
 	{
 		path: "cmd/tridentbench", layer: tool,
-		says:    "measures what Trident adds to Triton: `make bench`",
+		purpose: "measures what Trident adds to Triton: `make bench`",
 		imports: []string{"gen/go/kserve", "services/admission", "services/auth", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/triton/local", "services/triton/tritonserver", "test/backends/burst"},
 	},
 	{
 		path: "cmd/tridentrelease", layer: tool,
-		says:    "makes the archives of a release",
+		purpose: "makes the archives of a release",
 		imports: []string{},
 	},
 	{
 		path: "examples/go-connect", layer: tool,
-		says:    "a Go program that chats by the generated package alone",
+		purpose: "a Go program that chats by the generated package alone",
 		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect"},
 	},
 	{
 		path: "test/cost", layer: tool,
-		says:    "measures what hostile requests cost, made of the OpenAPI documents and the proto descriptors: `make cost`",
+		purpose: "measures what hostile requests cost, made of the OpenAPI documents and the proto descriptors: `make cost`",
 		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "openapi", "services/triton/tritonserver", "test/backends/burst", "test/cost/probe", "test/pause"},
 	},
 	{
 		path: "test/cost/probe", layer: tool,
-		says:    "has the program that is measured give its free memory back",
+		purpose: "has the program that is measured give its free memory back",
 		imports: []string{},
 	},
 	{
 		path: "test/backends/burst", layer: tool,
-		says:    "builds a Triton backend of our own and repositories of models that cost nothing: tests, measuring",
+		purpose: "builds a Triton backend of our own and repositories of models that cost nothing: tests, measuring",
 		imports: []string{"services/triton/tritonserver"},
 	},
 	{
 		path: "test/demo", layer: tool,
-		says:    "starts Trident with the demo models: `make run`",
+		purpose: "starts Trident with the demo models: `make run`",
 		imports: []string{"services/triton/tritonserver"},
 	},
 	{
 		path: "test/deploy", layer: tool,
-		says:    "checks the files of deploy/ by the tools that read them",
+		purpose: "checks the files of deploy/ by the tools that read them",
 		imports: []string{},
 	},
 	{
 		path: "test/e2e", layer: tool,
-		says:    "the end-to-end suite: the trident program before a real Triton, called by real clients",
+		purpose: "the end-to-end suite: the trident program before a real Triton, called by real clients",
 		imports: []string{"services/triton/tritonserver"},
 	},
 	{
 		path: "test/golden", layer: tool,
-		says:    "compares with Python's Jinja and tokenizers by recorded answers (golden files), or with Python itself: tests",
+		purpose: "compares with Python's Jinja and tokenizers by recorded answers (golden files), or with Python itself: tests",
 		imports: []string{"services/triton/tritonserver", "test/tier"},
 	},
 	{
 		path: "test/suite", layer: tool,
-		says:    "runs the suites of tests, compares them with the inventory, and reports: `make check`, `make check-slow`, `make flake`",
+		purpose: "runs the suites of tests, compares them with the inventory, and reports: `make check`, `make check-slow`, `make flake`",
 		imports: []string{},
 	},
 	{
 		path: "test/cputime", layer: tool,
-		says:    "measures CPU time for tests that hold work to a bound",
+		purpose: "measures CPU time for tests that hold work to a bound",
 		imports: []string{},
 	},
 	{
 		path: "test/logbuffer", layer: tool,
-		says:    "keeps a log in memory for tests that read it while the program runs",
+		purpose: "keeps a log in memory for tests that read it while the program runs",
 		imports: []string{"test/pause"},
 	},
 	{
 		path: "test/pause", layer: tool,
-		says:    "waits for a time or for a condition, in tests and in the programs that measure",
+		purpose: "waits for a time or for a condition, in tests and in the programs that measure",
 		imports: []string{},
 	},
 	{
 		path: "test/tier", layer: tool,
-		says:    "which tests run by default, and which in the slow tier",
+		purpose: "which tests run by default, and which in the slow tier",
 		imports: []string{},
 	},
 	{
 		path: "test/vllm/constraints", layer: tool,
-		says:    "makes up constraints of structured outputs and judges answers to them: tests",
+		purpose: "makes up constraints of structured outputs and judges answers to them: tests",
 		imports: []string{},
 	},
 	{
 		path: "test/vllm", layer: tool,
-		says:    "measures by vLLM's own code which constraints its backends hold answers to: `services/structured` is held to it",
+		purpose: "measures by vLLM's own code which constraints its backends hold answers to: `services/structured` is held to it",
 		imports: []string{"services/structured", "test/tier", "test/vllm/constraints"},
 	},
 	{
 		path: "test/mutations", layer: tool,
-		says:    "checks that the tests catch defects, by changing one place of the product at a time",
+		purpose: "checks that the tests catch defects, by changing one place of the product at a time",
 		imports: []string{},
 	},
 	{
 		path: "test/soak", layer: tool,
-		says:    "keeps many streams running and breaks one thing after the other: `make soak`",
+		purpose: "keeps many streams running and breaks one thing after the other: `make soak`",
 		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst", "test/pause"},
 	},
 	{
 		path: "services/triton/tritonserver", layer: tool,
-		says:    "runs a real tritonserver, or a program with Triton in it, as a child process that leaves nothing: tests, `make run`",
+		purpose: "runs a real tritonserver, or a program with Triton in it, as a child process that leaves nothing: tests, `make run`",
 		imports: []string{},
 	},
 	{
 		path: "services/triton/tritontest", layer: tool,
-		says:    "a fake tritonserver and the suite that every engine passes",
+		purpose: "a fake tritonserver and the suite that every engine passes",
 		imports: []string{"gen/go/kserve", "services/inference", "services/triton", "services/triton/extension", "services/triton/tritonserver", "test/pause"},
 	},
 	{
 		path: "services/inference/inferencetest", layer: tool,
-		says:    "an engine that plays scripts, for tests of the core and the frontends",
+		purpose: "an engine that plays scripts, for tests of the core and the frontends",
 		imports: []string{"gen/go/kserve", "services/catalog", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
 	},
 }
@@ -450,7 +450,7 @@ func checkFile(t *testing.T, file, path string) {
 		t.Fatal(err)
 	}
 	pkg := filepath.ToSlash(filepath.Dir(path))
-	i := slices.IndexFunc(layers, func(r room) bool { return r.path == pkg })
+	i := slices.IndexFunc(layers, func(r packageRow) bool { return r.path == pkg })
 	var allowed []string
 	if i >= 0 {
 		allowed = layers[i].imports
@@ -490,7 +490,7 @@ func TestLayers(t *testing.T) {
 		{"README.md", "<!-- layers: written by go test ./services -run TestLayers -update -->\n", "<!-- end of layers -->\n", table},
 		{"../.golangci.yml", "        # layers: written by go test ./services -run TestLayers -update\n", "        # end of layers\n", depguard},
 		{"../.golangci.yml", "      # layers: written by go test ./services -run TestLayers -update\n", "      # end of layers\n", clocks},
-		{"../docs/contributing/architecture.md", "<!-- picture: written by go test ./services -run TestLayers -update -->\n", "<!-- end of picture -->\n", picture},
+		{"../docs/contributing/architecture.md", "<!-- picture: written by go test ./services -run TestLayers -update -->\n", "<!-- end of picture -->\n", diagram},
 	} {
 		old, err := os.ReadFile(g.file)
 		if err != nil {

@@ -41,7 +41,7 @@ func TestShape(t *testing.T) {
 		}
 	})
 	for pkg, n := range files {
-		if reason := wideness(pkg); n > mostFiles && reason == "" {
+		if reason := fileReason(pkg); n > mostFiles && reason == "" {
 			t.Errorf("%s has %d files, more than %d: split it by reasons to change, or give the reason that keeps it one in layers", pkg, n, mostFiles)
 		} else if n <= mostFiles && reason != "" {
 			t.Errorf("%s has %d files: delete wide in its row of layers", pkg, n)
@@ -91,10 +91,10 @@ func eachFile(t *testing.T, read func(pkg string, set *token.FileSet, file *ast.
 	}
 }
 
-// wideness returns the reason why a package may have more files than mostFiles.
-func wideness(pkg string) string {
-	if i := slices.IndexFunc(layers, func(r room) bool { return r.path == pkg }); i >= 0 {
-		return layers[i].wide
+// fileReason returns the reason why a package may have more files than mostFiles.
+func fileReason(pkg string) string {
+	if i := slices.IndexFunc(layers, func(r packageRow) bool { return r.path == pkg }); i >= 0 {
+		return layers[i].fileReason
 	}
 	return ""
 }

@@ -133,13 +133,13 @@ func dial(t *testing.T, address string) *grpc.ClientConn {
 func textModels() *inferencetest.Engine {
 	engine := inferencetest.New()
 	for _, name := range []string{"chat", "other"} {
-		engine.AddModel(name, inferencetest.Say("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-of-" + name})
+		engine.AddModel(name, inferencetest.StreamText("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-of-" + name})
 	}
 	return engine
 }
 
-// way is a way to call a model. Its error is that of the HTTP or gRPC status.
-type way struct {
+// modelCall is a way to call a model. Its error is that of the HTTP or gRPC status.
+type modelCall struct {
 	name string
 	// ask returns the response's code, as a gRPC code, and its text.
 	ask func(t *testing.T, key, model string) (codes.Code, string)
@@ -160,8 +160,8 @@ func codeOf(status int) codes.Code {
 	return codes.Unknown
 }
 
-// ways returns the calls of all surfaces, with models of both engines.
-func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
+// modelCalls returns the calls of all surfaces, with models of both engines.
+func (d *deployment) modelCalls(t *testing.T) (ofText, ofTensors []modelCall) {
 	t.Helper()
 	over := func(method, address, path, body string) func(*testing.T, string, string) (codes.Code, string) {
 		return func(t *testing.T, key, model string) (codes.Code, string) {
@@ -171,7 +171,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 		}
 	}
 	const chat = `{"model":"MODEL","messages":[{"role":"user","content":"hi"}]}`
-	ofText = []way{
+	ofText = []modelCall{
 		{"chat", over(http.MethodPost, d.openai, "/v1/chat/completions", chat)},
 		{"completion", over(http.MethodPost, d.openai, "/v1/completions", `{"model":"MODEL","prompt":"hi"}`)},
 		{"response", over(http.MethodPost, d.openai, "/v1/responses", `{"model":"MODEL","input":"hi"}`)},
@@ -181,10 +181,10 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 		{"Connect in JSON", over(http.MethodPost, d.openai, "/trident.v1.ChatService/Chat", `{"model":"MODEL","messages":[{"role":"ROLE_USER","content":"hi"}]}`)},
 	}
 	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC-Web": {connect.WithGRPCWeb()}} {
-		client := tridentv1connect.NewChatServiceClient(d.http, "http://"+d.openai, append(options, connect.WithInterceptors(keyOfCall{}))...)
-		ofText = append(ofText, way{"typed by " + name, func(t *testing.T, key, model string) (codes.Code, string) {
+		client := tridentv1connect.NewChatServiceClient(d.http, "http://"+d.openai, append(options, connect.WithInterceptors(keyInterceptor{}))...)
+		ofText = append(ofText, modelCall{"typed by " + name, func(t *testing.T, key, model string) (codes.Code, string) {
 			t.Helper()
-			stream, err := client.ChatStream(context.WithValue(t.Context(), keyOfCall{}, key), &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{Model: model, Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: "hi"}}}})
+			stream, err := client.ChatStream(context.WithValue(t.Context(), keyInterceptor{}, key), &tridentv1.ChatStreamRequest{Chat: &tridentv1.ChatRequest{Model: model, Messages: []*tridentv1.ChatMessage{{Role: tridentv1.Role_ROLE_USER, Content: "hi"}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 			return codes.Code(connect.CodeOf(stream.Err())), stream.Err().Error()
 		}})
 	}
-	ofTensors = []way{
+	ofTensors = []modelCall{
 		{"metadata", over(http.MethodGet, d.openai, "/v2/models/MODEL", "")},
 		{"configuration on its port", over(http.MethodGet, d.rest, "/v2/models/MODEL/config", "")},
 		{"statistics", over(http.MethodGet, d.rest, "/v2/models/MODEL/stats", "")},
@@ -219,15 +219,15 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 			}
 		}
 		ofTensors = append(ofTensors,
-			way{"metadata by " + name, call(func(ctx context.Context, model string) error {
+			modelCall{"metadata by " + name, call(func(ctx context.Context, model string) error {
 				_, err := client.ModelMetadata(ctx, &kserve.ModelMetadataRequest{Name: model})
 				return err
 			})},
-			way{"inference by " + name, call(func(ctx context.Context, model string) error {
+			modelCall{"inference by " + name, call(func(ctx context.Context, model string) error {
 				_, err := client.ModelInfer(ctx, request(model))
 				return err
 			})},
-			way{"a stream by " + name, call(func(ctx context.Context, model string) error {
+			modelCall{"a stream by " + name, call(func(ctx context.Context, model string) error {
 				stream, err := client.ModelStreamInfer(metadata.AppendToOutgoingContext(ctx, "triton_grpc_error", "true"))
 				if err != nil {
 					return err
@@ -245,15 +245,15 @@ func (d *deployment) ways(t *testing.T) (ofText, ofTensors []way) {
 	return ofText, ofTensors
 }
 
-// keyOfCall sends the key in the context.
-type keyOfCall struct{ connect.Interceptor }
+// keyInterceptor sends the key in the context.
+type keyInterceptor struct{ connect.Interceptor }
 
-func (keyOfCall) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+func (keyInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
 
-func (keyOfCall) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (keyInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
-		if key, ok := ctx.Value(keyOfCall{}).(string); ok {
+		if key, ok := ctx.Value(keyInterceptor{}).(string); ok {
 			conn.RequestHeader().Set("Authorization", "Bearer "+key)
 		}
 		return conn
@@ -269,9 +269,9 @@ const accessKeys = `
 // key.
 func TestAccess(t *testing.T) {
 	d := deploy(t, textModels(), "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
-	ofText, ofTensors := d.ways(t)
+	ofText, ofTensors := d.modelCalls(t)
 	for _, test := range []struct {
-		ways       []way
+		ways       []modelCall
 		key, model string
 		want       codes.Code
 		words      string
@@ -288,13 +288,13 @@ func TestAccess(t *testing.T) {
 		{ofTensors, "sk-some", "stream", codes.NotFound, "does not exist or this API key may not use it"},
 		{ofText, "sk-some", "alias-of-chat", codes.NotFound, "does not exist or this API key may not use it"},
 	} {
-		for _, way := range test.ways {
-			code, said := way.ask(t, test.key, test.model)
+		for _, call := range test.ways {
+			code, message := call.ask(t, test.key, test.model)
 			if test.want == codes.OK && (code == codes.Unimplemented || code == codes.Unknown) {
 				continue // the request reached the engine, which doesn't support it
 			}
-			if code != test.want || test.words != "" && !strings.Contains(said, test.words) {
-				t.Errorf("%s of %s with %q: %s %s", way.name, test.model, test.key, code, said)
+			if code != test.want || test.words != "" && !strings.Contains(message, test.words) {
+				t.Errorf("%s of %s with %q: %s %s", call.name, test.model, test.key, code, message)
 			}
 		}
 	}
@@ -383,7 +383,7 @@ func TestAccessWithoutKey(t *testing.T) {
 // port.
 func TestRestrictedAPI(t *testing.T) {
 	d := deploy(t, textModels(), "--openai-restricted-api", "inference", "infer-key", "sk-infer", "--openai-restricted-api=model-repository:admin-key=sk-admin")
-	ofText, ofTensors := d.ways(t)
+	ofText, ofTensors := d.modelCalls(t)
 	for i, way := range slices.Concat(ofText, ofTensors) {
 		model := "chat"
 		if i >= len(ofText) {

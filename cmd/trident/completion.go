@@ -87,9 +87,9 @@ func levels(node *kong.Node, path string) []level {
 	return append([]level{l}, below...)
 }
 
-// takers returns the spellings of all flags that take a value. The word after such a flag isn't a
+// valueFlags returns the spellings of all flags that take a value. The word after such a flag isn't a
 // command.
-func takers(all []level) []string {
+func valueFlags(all []level) []string {
 	var names []string
 	for _, l := range all {
 		for _, flag := range l.flags {
@@ -150,7 +150,7 @@ _trident() {
         -* | = | :) continue ;;
         esac
         case ${COMP_WORDS[i-1]} in
-        = | : | ` + strings.Join(takers(all), " | ") + `) ;;
+        = | : | ` + strings.Join(valueFlags(all), " | ") + `) ;;
         *) path+="${COMP_WORDS[i]} " ;;
         esac
     done
@@ -269,7 +269,7 @@ function __trident_after -d 'Reports whether the commands before the cursor matc
             set value 0
             continue
         end
-        contains -- $word ` + strings.Join(takers(all), " ") + `; and set value 1
+        contains -- $word ` + strings.Join(valueFlags(all), " ") + `; and set value 1
         string match -q -- '-*' $word; or set -a words $word
     end
     string match -q -- $argv[1] "$words"

@@ -112,7 +112,7 @@ func (s setting) node(texts []string) *yaml.Node {
 // scalar returns a YAML scalar that is read back as the same kind.
 func scalar(kind valueKind, text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
-	if kind == kindText || kind == kindDuration {
+	if kind == kindString || kind == kindDuration {
 		n.Tag = "!!str"
 	}
 	return n

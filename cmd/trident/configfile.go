@@ -286,7 +286,7 @@ type valueKind string
 
 // The kinds of values, in words for error messages.
 const (
-	kindText     valueKind = "a string"
+	kindString   valueKind = "a string"
 	kindBool     valueKind = "true or false"
 	kindInt      valueKind = "a whole number"
 	kindNumber   valueKind = "a number"
@@ -303,7 +303,7 @@ func kindOfType(t reflect.Type) valueKind {
 	case t == reflect.TypeFor[bool]():
 		return kindBool
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText(text []byte) error }]()):
-		return kindText
+		return kindString
 	}
 	switch t.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -311,7 +311,7 @@ func kindOfType(t reflect.Type) valueKind {
 	case reflect.Float32, reflect.Float64:
 		return kindNumber
 	default:
-		return kindText
+		return kindString
 	}
 }
 
@@ -319,13 +319,13 @@ func kindOfType(t reflect.Type) valueKind {
 // kind.
 func textOf(kind valueKind, node *yaml.Node) (string, error) {
 	tags := map[valueKind][]string{
-		kindText: {"!!str"}, kindDuration: {"!!str"}, kindBool: {"!!bool"}, kindInt: {"!!int"}, kindNumber: {"!!int", "!!float"},
+		kindString: {"!!str"}, kindDuration: {"!!str"}, kindBool: {"!!bool"}, kindInt: {"!!int"}, kindNumber: {"!!int", "!!float"},
 	}[kind]
 	if node.Kind == yaml.ScalarNode && slices.Contains(tags, node.ShortTag()) {
 		return node.Value, nil
 	}
 	hint := ""
-	if node.Kind == yaml.ScalarNode && kind == kindText && node.ShortTag() != "!!null" {
+	if node.Kind == yaml.ScalarNode && kind == kindString && node.ShortTag() != "!!null" {
 		hint = fmt.Sprintf(": write %q with quotes", node.Value)
 	}
 	return "", fmt.Errorf("must be %s%s", kind, hint)

@@ -187,8 +187,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestWhence checks that errors of the modules name the origin of the value too.
-func TestWhence(t *testing.T) {
+// TestErrorsNameOrigins checks that errors of the modules name the origin of the value too.
+func TestErrorsNameOrigins(t *testing.T) {
 	path := settingsOf(t, "\nopenai-port: 70000\n")
 	t.Setenv("TRIDENT_MAX_IN_FLIGHT", "-1")
 	_, err := readLine(t, "--config="+path, "--image-max-count=-1").config()

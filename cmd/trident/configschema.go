@@ -76,7 +76,7 @@ func kindSchema(kind valueKind) schema {
 		return schema{"type": "number"}
 	case kindDuration:
 		return schema{"type": "string", "pattern": duration}
-	case kindText:
+	case kindString:
 	}
 	return schema{"type": "string"}
 }
@@ -90,7 +90,7 @@ func typed(kind valueKind, text string) any {
 		if n, err := strconv.ParseFloat(text, 64); err == nil {
 			return n
 		}
-	case kindText, kindDuration:
+	case kindString, kindDuration:
 	}
 	return text
 }

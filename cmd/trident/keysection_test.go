@@ -31,7 +31,7 @@ models:
 
 func TestKeysOfTheFile(t *testing.T) {
 	engine := textModels()
-	engine.AddModel("chat", inferencetest.Say("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("chat", inferencetest.StreamText("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	path := settingsOf(t, "host: 127.0.0.1\nopenai-port: 0\nshutdown-timeout: 5s\n"+wholeKeys)
 	url, log := runWith(t, path, engine)
 	status := func(key string) int {

@@ -97,7 +97,7 @@ func numbers(flag string, values []perModel) (map[string]int, error) {
 			return nil, fmt.Errorf("%s: must be a number of requests, 0 or more, not %q", flag, v.value)
 		}
 		if _, twice := given[v.model]; twice {
-			return nil, fmt.Errorf("%s: is set twice for %s: keep one value", flag, forWhom(v.model))
+			return nil, fmt.Errorf("%s: is set twice for %s: keep one value", flag, modelPhrase(v.model))
 		}
 		given[v.model] = n
 	}

@@ -44,8 +44,8 @@ import (
 // caller is a kind of client.
 type caller struct {
 	name, key string
-	// lets reports whether the server admits the caller at all.
-	lets bool
+	// admitted reports whether the server admits the caller at all.
+	admitted bool
 }
 
 func callers() []caller {
@@ -86,8 +86,8 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 	tb.Helper()
 	tb.Setenv("AIP_PREDICT_ROUTE", "/v1/models/m:predict")
 	tb.Setenv("AIP_HEALTH_ROUTE", "/health")
-	engine.AddModel("own", inferencetest.Say("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
-	engine.AddModel("other", inferencetest.Say(canary), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-" + canary})
+	engine.AddModel("own", inferencetest.StreamText("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("other", inferencetest.StreamText(canary), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "alias-" + canary})
 	target := &matrixTarget{engine: engine, listeners: map[string]http.Handler{}}
 	cfg, err := parse(append([]string{
 		"--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0", "--triton-endpoint=127.0.0.1:1",
@@ -121,12 +121,12 @@ func startMatrixOn(tb testing.TB, engine *inferencetest.Engine, args ...string) 
 	target.listeners = map[string]http.Handler{
 		"shared": shared, "REST": ownREST, "metrics": page, cloud.NameSageMaker: platforms.Handler(cloud.NameSageMaker), cloud.NameVertexAI: platforms.Handler(cloud.NameVertexAI),
 	}
-	target.listeners["Vertex AI by redirect"] = redirecting(target.listeners[cloud.NameVertexAI])
+	target.listeners["Vertex AI by redirect"] = viaRedirect(target.listeners[cloud.NameVertexAI])
 	return target
 }
 
-// redirecting sends a request through a platform's port with the redirect header.
-func redirecting(next http.Handler) http.Handler {
+// viaRedirect sends a request through a platform's port with the redirect header.
+func viaRedirect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-Vertex-Ai-Triton-Redirect", r.RequestURI)
 		r.Method, r.RequestURI, r.URL = http.MethodPost, "/v1/models/m:predict", &url.URL{Path: "/v1/models/m:predict"}
@@ -227,17 +227,17 @@ func (a matrixAnswer) forbidden() bool {
 // redirected reports whether the response redirects to another spelling.
 func (a matrixAnswer) redirected() bool { return a.status >= 300 && a.status < 400 }
 
-// ending ends a streaming request at its first message.
-type ending struct {
+// cancelOnFlush ends a streaming request at its first message.
+type cancelOnFlush struct {
 	*httptest.ResponseRecorder
 
-	end context.CancelFunc
+	cancel context.CancelFunc
 }
 
-func (w ending) Flush() {
+func (w cancelOnFlush) Flush() {
 	w.ResponseRecorder.Flush()
 	if w.Body.Len() > 0 {
-		w.end()
+		w.cancel()
 	}
 }
 
@@ -269,7 +269,7 @@ func (x *matrixRequest) ask(h http.Handler, lines ...string) matrixAnswer {
 		x.alter(r, x.path)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(ending{w, cancel}, r)
+	h.ServeHTTP(cancelOnFlush{w, cancel}, r)
 	return matrixAnswer{w.Code, w.Body.String(), w.Header()}
 }
 
@@ -300,9 +300,9 @@ func eachListener(t *testing.T, target *matrixTarget, requests []matrixRequest, 
 	done.Wait()
 }
 
-// openAnswers returns the responses of the open routes of a listener, keyed by status and
+// openResponses returns the responses of the open routes of a listener, keyed by status and
 // body.
-func openAnswers(h http.Handler, requests []matrixRequest, open func(*auth.Record) bool) map[string]bool {
+func openResponses(h http.Handler, requests []matrixRequest, open func(*auth.Record) bool) map[string]bool {
 	answers := map[string]bool{}
 	for i := range requests {
 		if x := &requests[i]; x.exact && open(x.record) {
@@ -324,7 +324,7 @@ func TestMatrix(t *testing.T) {
 	}
 	open := map[string]map[string]bool{}
 	for name, h := range target.listeners {
-		open[name] = openAnswers(h, requests, func(r *auth.Record) bool { return r.Access == auth.Open })
+		open[name] = openResponses(h, requests, func(r *auth.Record) bool { return r.Access == auth.Open })
 	}
 	var asked atomic.Int64
 	began := time.Now()
@@ -336,7 +336,7 @@ func TestMatrix(t *testing.T) {
 		})
 		asked.Add(checkCalls(t, target, requests, c))
 		for _, r := range target.engine.Requests() {
-			if !c.lets || c.key == "sk-some" && r.GetModelName() == "other" {
+			if !c.admitted || c.key == "sk-some" && r.GetModelName() == "other" {
 				t.Fatalf("a request %s reached the model %s", c.name, r.GetModelName())
 			}
 		}
@@ -357,9 +357,9 @@ func checkAnswer(t *testing.T, listener string, x *matrixRequest, c caller, a ma
 		if a.status == http.StatusOK && !strings.Contains(a.body, "trident_") {
 			t.Errorf("%s: %s", what, a)
 		}
-	case !c.lets && !a.denied() && !a.redirected() && !open && (x.record.Access != auth.Open || !a.refusedMethod()):
+	case !c.admitted && !a.denied() && !a.redirected() && !open && (x.record.Access != auth.Open || !a.refusedMethod()):
 		t.Errorf("%s: %s", what, a)
-	case c.lets && a.denied():
+	case c.admitted && a.denied():
 		t.Errorf("%s: %s", what, a)
 	case c.key == "sk-some" && strings.Contains(a.body, canary):
 		t.Errorf("%s shows another model: %s", what, a)
@@ -391,9 +391,9 @@ func checkCalls(t *testing.T, target *matrixTarget, requests []matrixRequest, c 
 		operator := x.record.Access == auth.Operator && c.key == "sk-some"
 		what := "gRPC: " + x.record.Name + " " + x.name + " " + c.name
 		switch {
-		case !c.lets && code != codes.Unauthenticated && (code != codes.ResourceExhausted || !strings.Contains(err.Error(), manyFailures)) && code != codes.Unimplemented && (x.record.Access != auth.Open || !x.exact):
+		case !c.admitted && code != codes.Unauthenticated && (code != codes.ResourceExhausted || !strings.Contains(err.Error(), manyFailures)) && code != codes.Unimplemented && (x.record.Access != auth.Open || !x.exact):
 			t.Errorf("%s: %v", what, err)
-		case c.lets && code == codes.Unauthenticated, x.exact && x.record.Name != traceSetting && code != codes.Unimplemented && operator != (code == codes.PermissionDenied):
+		case c.admitted && code == codes.Unauthenticated, x.exact && x.record.Name != traceSetting && code != codes.Unimplemented && operator != (code == codes.PermissionDenied):
 			t.Errorf("%s: %v", what, err)
 		case c.key == "sk-some" && strings.Contains(fmt.Sprint(err)+string(answer.ProtoReflect().GetUnknown()), canary):
 			t.Errorf("%s shows another model: %v", what, err)
@@ -409,7 +409,7 @@ func TestMatrixOfGroups(t *testing.T) {
 	requests := matrixRequests(t)
 	free := map[string]map[string]bool{}
 	for name, h := range target.listeners {
-		free[name] = openAnswers(h, requests, func(r *auth.Record) bool { return r.Group == auth.Free })
+		free[name] = openResponses(h, requests, func(r *auth.Record) bool { return r.Group == auth.Free })
 	}
 	eachListener(t, target, requests, func(listener string, h http.Handler, x *matrixRequest) {
 		a := x.ask(h)
@@ -468,9 +468,9 @@ func checkExact(t *testing.T, x *matrixRequest, c caller, a matrixAnswer) {
 	t.Helper()
 	operator := x.record.Access == auth.Operator && c.key == "sk-some"
 	switch {
-	case !c.lets && a.denied() == (x.record.Access == auth.Open):
+	case !c.admitted && a.denied() == (x.record.Access == auth.Open):
 		t.Errorf("%s %s: %s", x.record.Name, c.name, a)
-	case c.lets && a.forbidden() != operator:
+	case c.admitted && a.forbidden() != operator:
 		t.Errorf("%s %s: %s", x.record.Name, c.name, a)
 	case c.key == "sk-all" && (a.status == http.StatusMethodNotAllowed || strings.Contains(a.body, "unknown_url") || a.body == `{"error":"Not Found"}`):
 		t.Errorf("%s isn't served: %s", x.record.Name, a)
@@ -482,7 +482,7 @@ func checkExact(t *testing.T, x *matrixRequest, c caller, a matrixAnswer) {
 func FuzzSpellings(f *testing.F) {
 	target := startMatrix(f, "--api-key=sk-all")
 	requests := matrixRequests(f)
-	open := openAnswers(target.listeners["shared"], requests, func(r *auth.Record) bool { return r.Access == auth.Open })
+	open := openResponses(target.listeners["shared"], requests, func(r *auth.Record) bool { return r.Access == auth.Open })
 	for i := range requests {
 		if x := &requests[i]; x.first && x.alter == nil {
 			f.Add(x.request.Method, x.request.RequestURI)

@@ -55,9 +55,9 @@ func TestMigrateFlags(t *testing.T) {
 	}
 }
 
-// TestMigrateNamesAll checks that the tables have all flags of the servers that Trident can
+// TestMigrateIsComplete checks that the tables have all flags of the servers that Trident can
 // replace with the same flags, and that Trident accepts each of these flags by name.
-func TestMigrateNamesAll(t *testing.T) {
+func TestMigrateIsComplete(t *testing.T) {
 	page, err := os.ReadFile("../../docs/migrate.md")
 	if err != nil {
 		t.Fatal(err)

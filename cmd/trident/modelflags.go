@@ -77,7 +77,7 @@ func (f *modelFlags) overrides() ([]inference.Override, error) {
 	} {
 		for i, v := range row.values {
 			if slices.ContainsFunc(row.values[:i], func(other perModel) bool { return other.model == v.model }) {
-				return nil, fmt.Errorf("%s: is set twice for %s: keep one value", row.flag, forWhom(v.model))
+				return nil, fmt.Errorf("%s: is set twice for %s: keep one value", row.flag, modelPhrase(v.model))
 			}
 			value, err := row.read(v.value)
 			if err != nil {
@@ -115,7 +115,7 @@ func (f *modelFlags) engine() ([]inference.Override, error) {
 	}}}, nil
 }
 
-func forWhom(model string) string {
+func modelPhrase(model string) string {
 	if model == "" {
 		return "all models"
 	}

@@ -57,23 +57,23 @@ type modelKey struct {
 func modelKeys() []modelKey {
 	dialects := toolparser.Dialects{}
 	return []modelKey{
-		{"tokenizer", inference.SettingTokenizer, "Source of the tokenizer, chat template and context length: a folder in Hugging Face's layout, a repository id on its hub, or none.", kindText, false, asIs},
-		{"chat-template", inference.SettingChatTemplate, "Jinja chat template: a file, the template itself, or none.", kindText, false, readChatTemplate},
-		{"history-template", inference.SettingHistoryTemplate, "Liquid template that builds the prompt of chats if the model has no chat template.", kindText, false, checkedHistory},
-		{"history-template-file", inference.SettingHistoryTemplate, "File with a Liquid template that builds the prompt of chats if the model has no chat template; instead of history-template.", kindText, false, readHistory},
-		{"tool-call-parser", inference.SettingToolParser, "Parser of the model's tool calls, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindText, false, checked(func(name string) error { return dialects.Check(name, "") })},
-		{"reasoning-parser", inference.SettingReasoningParser, "Parser of the model's reasoning, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindText, false, checked(func(name string) error { return dialects.Check("", name) })},
+		{"tokenizer", inference.SettingTokenizer, "Source of the tokenizer, chat template and context length: a folder in Hugging Face's layout, a repository id on its hub, or none.", kindString, false, asIs},
+		{"chat-template", inference.SettingChatTemplate, "Jinja chat template: a file, the template itself, or none.", kindString, false, readChatTemplate},
+		{"history-template", inference.SettingHistoryTemplate, "Liquid template that builds the prompt of chats if the model has no chat template.", kindString, false, checkedHistory},
+		{"history-template-file", inference.SettingHistoryTemplate, "File with a Liquid template that builds the prompt of chats if the model has no chat template; instead of history-template.", kindString, false, readHistory},
+		{"tool-call-parser", inference.SettingToolParser, "Parser of the model's tool calls, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindString, false, checked(func(name string) error { return dialects.Check(name, "") })},
+		{"reasoning-parser", inference.SettingReasoningParser, "Parser of the model's reasoning, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindString, false, checked(func(name string) error { return dialects.Check("", name) })},
 		{"context-length", inference.SettingContextLength, "Maximum number of tokens of the prompt and the output together.", kindInt, false, positiveNumber},
 		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Maximum number of output tokens of requests that don't set a maximum.", kindInt, false, positiveNumber},
-		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindText, false, backendName},
-		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindText, false, oneOf("generate", "embed")},
+		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindString, false, backendName},
+		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindString, false, oneOf("generate", "embed")},
 		{"vision", inference.SettingVision, "True if the model reads images, false if it doesn't. Default: derived from the model's files and tensors.", kindBool, false, asIs},
-		{"structured-outputs", inference.SettingStructuredOutputs, "Backend that enforces structured outputs in the engine: xgrammar, guidance, outlines, auto to let the engine choose, or none if the engine has no structured outputs.", kindText, false, oneOf(inference.StructuredOutputs()...)},
-		{"image-token", inference.SettingImageToken, "String that marks an image in the prompt if the chat template prints no such mark; none disables it.", kindText, false, asIs},
-		{"bos-token", inference.SettingBOSToken, "Beginning-of-sequence token, which the chat template can print as bos_token.", kindText, false, asIs},
-		{"eos-token", inference.SettingEOSToken, "End-of-sequence token, which the chat template can print as eos_token.", kindText, false, asIs},
-		{"loras", inference.SettingLoRAs, "Names of the model's LoRA adapters; NAME=NUMBER or NAME=PATH if Trident can't read the model's files; none disables adapters.", kindText, true, withoutComma},
-		{"aliases", inference.SettingAliases, "Additional names under which the model is served.", kindText, true, withoutComma},
+		{"structured-outputs", inference.SettingStructuredOutputs, "Backend that enforces structured outputs in the engine: xgrammar, guidance, outlines, auto to let the engine choose, or none if the engine has no structured outputs.", kindString, false, oneOf(inference.StructuredOutputs()...)},
+		{"image-token", inference.SettingImageToken, "String that marks an image in the prompt if the chat template prints no such mark; none disables it.", kindString, false, asIs},
+		{"bos-token", inference.SettingBOSToken, "Beginning-of-sequence token, which the chat template can print as bos_token.", kindString, false, asIs},
+		{"eos-token", inference.SettingEOSToken, "End-of-sequence token, which the chat template can print as eos_token.", kindString, false, asIs},
+		{"loras", inference.SettingLoRAs, "Names of the model's LoRA adapters; NAME=NUMBER or NAME=PATH if Trident can't read the model's files; none disables adapters.", kindString, true, checkListItem},
+		{"aliases", inference.SettingAliases, "Additional names under which the model is served.", kindString, true, checkListItem},
 		{"hidden", inference.SettingHidden, "True to omit the model from lists of models; requests can still name the model.", kindBool, false, asIs},
 	}
 }
@@ -160,8 +160,8 @@ func oneOf(names ...string) func(string) (string, error) {
 	}
 }
 
-// withoutComma returns a string that can be an item of a setting's list, or an error.
-func withoutComma(text string) (string, error) {
+// checkListItem returns a string that can be an item of a setting's list, or an error.
+func checkListItem(text string) (string, error) {
 	if strings.Contains(text, ",") {
 		return "", fmt.Errorf("%q contains a comma: write a list with an item for each name", text)
 	}

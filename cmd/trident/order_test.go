@@ -47,20 +47,20 @@ type hostile struct {
 	api                          auth.API
 }
 
-// unread is a body that counts the bytes that are read from it.
-type unread struct {
+// countingBody is a body that counts the bytes that are read from it.
+type countingBody struct {
 	io.Reader
 
 	n int
 }
 
-func (u *unread) Read(p []byte) (int, error) {
+func (u *countingBody) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
 	u.n += n
 	return n, err
 }
 
-func (*unread) Close() error { return nil }
+func (*countingBody) Close() error { return nil }
 
 // hostiles returns requests to each operation and procedure that does work, on each listener
 // that serves it, in each protocol.
@@ -120,7 +120,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 // ask sends the request with a key. It returns the response and the number of body bytes that
 // were read.
 func (h *hostile) ask(target *matrixTarget, key string, lines ...string) (matrixAnswer, int) {
-	body := &unread{Reader: bytes.NewReader(h.body)}
+	body := &countingBody{Reader: bytes.NewReader(h.body)}
 	r := httptest.NewRequest(h.method, h.path, body)
 	r.Host, r.ProtoMajor, r.Proto, r.ContentLength = "localhost", 2, "HTTP/2.0", int64(len(h.body))
 	r.Header.Set("Content-Type", h.kind)
@@ -301,7 +301,7 @@ func TestOrderOfModels(t *testing.T) {
 func TestOneAtATime(t *testing.T) {
 	target, end := startOrder(t)
 	defer end()
-	ctx, leave := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	var first sync.WaitGroup
 	first.Go(func() {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/completions", strings.NewReader(`{"model":"slow","prompt":"hi"}`))
@@ -319,7 +319,7 @@ func TestOneAtATime(t *testing.T) {
 		})
 	}
 	others.Wait()
-	leave()
+	cancel()
 	first.Wait()
 	target.inFlight(t, 0, 0)
 	if _, all := target.service.Admission().Holdings(); all.Bytes != 0 || all.Reading != 0 || all.Decoding != 0 {

@@ -56,7 +56,7 @@ func TestPlatformFlags(t *testing.T) {
 // additions.
 func platformEngine() *inferencetest.Engine {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("so ", "be ", "it"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("chat", inferencetest.StreamText("so ", "be ", "it"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("embedding", inferencetest.Embed(0.5, 2), map[string]string{"trident.task": "embed"})
 	engine.Configure("chat", func(config *kserve.ModelConfig) {
 		for _, input := range config.GetInput() {

@@ -89,11 +89,11 @@ func reloading(f *flags) fx.Option {
 }
 
 // settle is the time without changes after which a file is read, because editors and
-// Kubernetes write in several steps. patience is the maximum wait, for folders with
+// Kubernetes write in several steps. settleLimit is the maximum wait, for folders with
 // constant changes such as temporary folders.
 const (
-	settle   = 100 * time.Millisecond
-	patience = 2 * time.Second
+	settle      = 100 * time.Millisecond
+	settleLimit = 2 * time.Second
 )
 
 // reloader reads the settings again from the same command line and environment.
@@ -201,35 +201,35 @@ func (r *reloader) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.hangups:
-			r.look(true) //nolint:contextcheck // its checks are fast
+			r.reloadIfChanged(true) //nolint:contextcheck // its checks are fast
 		case event := <-events:
-			if !r.concerns(event) {
+			if !r.affects(event) {
 				continue
 			}
 			if since.IsZero() {
 				since = time.Now()
 			}
-			settled.Reset(max(0, min(settle, patience-time.Since(since))))
+			settled.Reset(max(0, min(settle, settleLimit-time.Since(since))))
 		case err := <-errs:
 			r.log.Warn("error while watching the settings file", "error", err)
 			settled.Reset(settle) // events may be lost
 		case <-settled.C:
 			since = time.Time{}
-			r.look(false) //nolint:contextcheck // its checks are fast
+			r.reloadIfChanged(false) //nolint:contextcheck // its checks are fast
 		}
 	}
 }
 
-// concerns reports whether an event may change the settings. It does if it concerns the
+// affects reports whether an event may change the settings. It does if it concerns the
 // settings file, or creates, removes or renames an entry of its folders, which may be a
 // link in its path. A write to another file, such as a log in the same folder, doesn't.
-func (r *reloader) concerns(event fsnotify.Event) bool {
+func (r *reloader) affects(event fsnotify.Event) bool {
 	name := filepath.Base(event.Name)
 	return name == filepath.Base(r.begun.file.path) || name == filepath.Base(r.target) || event.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename)
 }
 
-// look reloads the settings if their file changed, or if asked is set.
-func (r *reloader) look(asked bool) {
+// reloadIfChanged reloads the settings if their file changed, or if asked is set.
+func (r *reloader) reloadIfChanged(asked bool) {
 	if r.begun.file != nil {
 		if r.watcher != nil {
 			r.watch() // the link target may have changed

@@ -162,10 +162,10 @@ func TestReloadInABusyFolder(t *testing.T) {
 			path := settingsOf(t, "log-level: info\n")
 			_, f, log := reloaderOf(t, path)
 			ctx, stop := context.WithCancel(t.Context())
-			var busied sync.WaitGroup
-			defer busied.Wait()
+			var writers sync.WaitGroup
+			defer writers.Wait()
 			defer stop()
-			busied.Go(func() {
+			writers.Go(func() {
 				tick := time.NewTicker(settle / 10)
 				defer tick.Stop()
 				for ctx.Err() == nil {
@@ -209,13 +209,13 @@ func TestReloadOnSignal(t *testing.T) {
 // with its original template. Later chats use the new template.
 func TestReloadUnderLoad(t *testing.T) {
 	const streams, pieces = 24, 20
-	goOn := make(chan struct{})
+	proceed := make(chan struct{})
 	engine := inferencetest.New()
 	engine.AddModel("m", func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i := range pieces {
 			if i == pieces/2 {
 				select {
-				case <-goOn:
+				case <-proceed:
 				case <-ctx.Done():
 					return ctx.Err()
 				}
@@ -251,7 +251,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 	write(t, path, "models: {m: {chat-template: '{% for %}'}}\n")
 	log.Await(t, refused, 1)
-	close(goOn)
+	close(proceed)
 	all.Wait()
 	for i, text := range texts {
 		if text != want {

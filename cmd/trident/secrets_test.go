@@ -23,11 +23,11 @@ const (
 	markedKey    = "sk-MARKEDKEY"
 )
 
-// secretive returns an engine whose models answer, fail or panic.
-func secretive() *inferencetest.Engine {
+// failingEngine returns an engine whose models answer, fail or panic.
+func failingEngine() *inferencetest.Engine {
 	engine := textModels()
 	parameters := map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes"}
-	engine.AddModel("chat", inferencetest.Say(markedAnswer, " ", markedAnswer), parameters)
+	engine.AddModel("chat", inferencetest.StreamText(markedAnswer, " ", markedAnswer), parameters)
 	engine.AddModel("fails", func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error {
 		return &inference.Error{Code: inference.CodeInternal, Message: "the model failed"}
 	}, parameters)
@@ -86,12 +86,12 @@ func marked() map[string][]string {
 	}
 }
 
-// TestNothingIsTold sends marked prompts, images and keys over every surface, to models
+// TestNoSecretsLeak sends marked prompts, images and keys over every surface, to models
 // that answer, fail, panic or don't exist. The marks must not occur in the log at its most
 // verbose level, nor in data that other clients may read.
-func TestNothingIsTold(t *testing.T) {
+func TestNoSecretsLeak(t *testing.T) {
 	keys := servertest.Write(t, t.TempDir(), "keys", []byte("- {name: one, key: "+markedKey+"}\n- {name: other, key: sk-other}"))
-	d := deploy(t, secretive(), "--api-keys-file="+keys, "--openai-restricted-api", "metrics", "metrics-key", markedKey)
+	d := deploy(t, failingEngine(), "--api-keys-file="+keys, "--openai-restricted-api", "metrics", "metrics-key", markedKey)
 	sent := 0
 	for path, bodies := range marked() {
 		for _, body := range bodies {
@@ -120,16 +120,16 @@ func TestNothingIsTold(t *testing.T) {
 	if sent < 100 || strings.Count(log, "msg=request") < sent || !strings.Contains(log, "msg=panic") && !strings.Contains(log, "panic") {
 		t.Errorf("the log has %[2]d of %[1]d requests, so the test can't check them", sent, strings.Count(log, "msg=request"))
 	}
-	told := map[string]string{"the log": log}
+	outputs := map[string]string{"the log": log}
 	for _, path := range []string{"/metrics", "/v1/models", "/v2/models/stats", "/trident.v1.ModelService/List"} {
 		method, body := http.MethodGet, ""
 		if strings.HasSuffix(path, "List") {
 			method, body = http.MethodPost, "{}"
 		}
-		_, told[path], _ = d.send(t, method, d.openai+path, body, "Authorization", "Bearer sk-other", "metrics-key", markedKey)
+		_, outputs[path], _ = d.send(t, method, d.openai+path, body, "Authorization", "Bearer sk-other", "metrics-key", markedKey)
 	}
-	_, told["another's answer"], _ = d.send(t, http.MethodPost, d.openai+"/v1/embeddings", `{"model":"vectors","input":"x"}`, "Authorization", "Bearer sk-other")
-	for where, text := range told {
+	_, outputs["another's answer"], _ = d.send(t, http.MethodPost, d.openai+"/v1/embeddings", `{"model":"vectors","input":"x"}`, "Authorization", "Bearer sk-other")
+	for where, text := range outputs {
 		for _, mark := range []string{markedPrompt, markedAnswer, markedImage, markedKey} {
 			for line := range strings.Lines(text) {
 				if strings.Contains(line, mark) {

@@ -107,8 +107,8 @@ func engines(cfg config) fx.Option {
 	return fx.Options(all...)
 }
 
-// asked has the engines of the graph.
-type asked struct {
+// engineParams has the engines of the graph.
+type engineParams struct {
 	fx.In
 
 	Local  *local.Engine  `optional:"true"`
@@ -116,7 +116,7 @@ type asked struct {
 }
 
 // inOrder lists the engines. If both serve a model, the in-process engine takes precedence.
-func inOrder(e asked) []inference.Engine {
+func inOrder(e engineParams) []inference.Engine {
 	var list []inference.Engine
 	if e.Local != nil {
 		list = append(list, e.Local)
@@ -263,7 +263,7 @@ func (f *flags) config() (config, error) {
 		err = f.errOwnPort(cfg)
 	}
 	if err != nil {
-		return config{}, f.whence(flagged(err))
+		return config{}, f.addOrigins(flagged(err))
 	}
 	return cfg, nil
 }

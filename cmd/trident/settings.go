@@ -54,9 +54,9 @@ func (f *flags) note(ctx *kong.Context) {
 	}
 }
 
-// whence adds the origins of the values to an error about flags, except for values on
+// addOrigins adds the origins of the values to an error about flags, except for values on
 // the command line.
-func (f *flags) whence(err error) error {
+func (f *flags) addOrigins(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -22,10 +22,10 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// sameSignal is the time after the first signal in which another signal counts as the first
+// duplicateSignalWindow is the time after the first signal in which another signal counts as the first
 // one, because a terminal and a supervisor may both send it. A signal that is sent 200 ms
 // later is the second one even if the first was delivered late.
-const sameSignal = 100 * time.Millisecond
+const duplicateSignalWindow = 100 * time.Millisecond
 
 // stopSlack is the additional time for the whole stop beyond the sum of its parts.
 const stopSlack = 10 * time.Second
@@ -44,7 +44,7 @@ func stopSignals() (first, second <-chan os.Signal) {
 func sortSignals(all <-chan os.Signal, first, second chan<- os.Signal) {
 	first <- <-all
 	for began := time.Now(); ; {
-		if sig := <-all; time.Since(began) >= sameSignal {
+		if sig := <-all; time.Since(began) >= duplicateSignalWindow {
 			second <- sig
 			return
 		}

@@ -164,9 +164,9 @@ func TestSignalsAtOnce(t *testing.T) {
 		all, first, second := make(chan os.Signal), make(chan os.Signal, 1), make(chan os.Signal, 1)
 		go sortSignals(all, first, second)
 		all <- syscall.SIGINT
-		<-time.After(sameSignal / 2)
+		<-time.After(duplicateSignalWindow / 2)
 		all <- syscall.SIGINT
-		<-time.After(sameSignal/2 - 1)
+		<-time.After(duplicateSignalWindow/2 - 1)
 		all <- syscall.SIGHUP
 		synctest.Wait()
 		if len(first) != 1 || len(second) != 0 {

@@ -22,7 +22,7 @@ func TestAccessOnAStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			servertest.Write(t, dir, "keys", []byte(given))
 			said := openStream(t, address, "sk-some")
-			awaitSaid(t, said, "")
+			awaitAuthError(t, said, "")
 			for _, step := range []struct{ keys, want string }{
 				{"- {name: other, key: sk-other}", "Incorrect API key provided"},
 				{"- {name: some, key: sk-some, expires: 2001-01-01}", "this API key has expired"},
@@ -30,7 +30,7 @@ func TestAccessOnAStream(t *testing.T) {
 				{given, ""},
 			} {
 				servertest.Write(t, dir, "keys", []byte(step.keys))
-				awaitSaid(t, said, step.want)
+				awaitAuthError(t, said, step.want)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestFirstKeysOnAStream(t *testing.T) {
 		t.Fatalf("no port of KServe in\n%s", log)
 	}
 	for _, said := range open {
-		awaitSaid(t, said, "")
+		awaitAuthError(t, said, "")
 	}
 	write(t, path, rest+"keys: [{name: some, key: sk-some}]\n")
 	log.Await(t, taken, 1)
@@ -84,12 +84,12 @@ func openStream(t *testing.T, address, key string) func() string {
 	}
 }
 
-// awaitSaid sends requests until the error is want; "" means no authentication error. A
+// awaitAuthError sends requests until the error is want; "" means no authentication error. A
 // changed keys file takes effect within a second.
-func awaitSaid(t *testing.T, said func() string, want string) {
+func awaitAuthError(t *testing.T, authError func() string, want string) {
 	t.Helper()
 	for end, tick := time.Now().Add(20*time.Second), time.Tick(20*time.Millisecond); ; <-tick {
-		got := said()
+		got := authError()
 		if want != "" && strings.Contains(got, want) || want == "" && !strings.Contains(got, "key") {
 			return
 		}

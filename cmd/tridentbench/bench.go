@@ -211,10 +211,10 @@ func (s *scenario) jobFor(c *column, latest map[string]float64) *job {
 		j.Pace = 0
 	}
 	switch {
-	case c.even != "":
-		j.PerWrite = latest[c.even]
-	case c.many > 0:
-		j.PerWrite = c.many
+	case c.writesLike != "":
+		j.PerWrite = latest[c.writesLike]
+	case c.tokensPerWrite > 0:
+		j.PerWrite = c.tokensPerWrite
 	}
 	return &j
 }

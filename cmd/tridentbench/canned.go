@@ -29,8 +29,8 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// asked is the part of a request that the bench's own servers read.
-type asked struct {
+// cannedRequest is the part of a request that the bench's own servers read.
+type cannedRequest struct {
 	Model  string `json:"model"`
 	Tokens int    `json:"max_tokens"`
 
@@ -38,8 +38,8 @@ type asked struct {
 	pace     time.Duration
 }
 
-func readAsked(r *http.Request) (asked, error) {
-	var a asked
+func readCannedRequest(r *http.Request) (cannedRequest, error) {
+	var a cannedRequest
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &a)
@@ -59,9 +59,9 @@ func readAsked(r *http.Request) (asked, error) {
 	return a, err
 }
 
-// waits reports whether token i, counted from 0, is held back for the write of a
+// heldBack reports whether token i, counted from 0, is held back for the write of a
 // later token. A write then has perWrite tokens on average.
-func waits(i int, perWrite float64) bool {
+func heldBack(i int, perWrite float64) bool {
 	return int(float64(i+1)/perWrite) == int(float64(i)/perWrite)
 }
 
@@ -78,7 +78,7 @@ func newCanned() *canned {
 }
 
 func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a, err := readAsked(r)
+	a, err := readCannedRequest(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -92,7 +92,7 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // deltas returns the Deltas that the core would produce for a model's answer.
-func (c *canned) deltas(ctx context.Context, a asked) iter.Seq2[inference.Delta, error] {
+func (c *canned) deltas(ctx context.Context, a cannedRequest) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
 		var beat <-chan time.Time
 		if a.pace > 0 {
@@ -109,7 +109,7 @@ func (c *canned) deltas(ctx context.Context, a asked) iter.Seq2[inference.Delta,
 					return
 				}
 			}
-			delta := inference.Delta{Text: c.texts[i%len(c.texts)], More: waits(i, a.perWrite)}
+			delta := inference.Delta{Text: c.texts[i%len(c.texts)], More: heldBack(i, a.perWrite)}
 			if i == a.Tokens-1 {
 				delta.Finish, delta.More = inference.FinishLength, true
 			}
@@ -201,7 +201,7 @@ const (
 )
 
 func (r relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	a, err := readAsked(req)
+	a, err := readCannedRequest(req)
 	var request []byte
 	if err == nil {
 		request, err = encodeRequest(&job{Model: a.Model, Tokens: a.Tokens})
@@ -216,7 +216,7 @@ func (r relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (r relay) pass(ctx context.Context, w http.ResponseWriter, a asked, request []byte) error {
+func (r relay) pass(ctx context.Context, w http.ResponseWriter, a cannedRequest, request []byte) error {
 	control := http.NewResponseController(w)
 	var waiting []byte
 	i := 0
@@ -224,7 +224,7 @@ func (r relay) pass(ctx context.Context, w http.ResponseWriter, a asked, request
 		waiting = append(waiting, relayText...)
 		waiting = append(append(waiting, text...), relayNext...)
 		i++
-		if waits(i-1, a.perWrite) {
+		if heldBack(i-1, a.perWrite) {
 			return nil
 		}
 		_, err := w.Write(waiting)

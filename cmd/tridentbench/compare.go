@@ -235,11 +235,11 @@ func (b *comparison) launch(ctx context.Context, first []int) error {
 	if err := b.shared.startTriton(ctx, repository); err != nil {
 		return err
 	}
-	driver, err := b.shared.self("driver", "driver")
+	driver, err := b.shared.startSelf("driver", "driver")
 	if err != nil {
 		return err
 	}
-	caller, err := b.shared.self("bare", "bare", b.shared.triton.GRPC())
+	caller, err := b.shared.startSelf("bare", "bare", b.shared.triton.GRPC())
 	if err != nil {
 		return err
 	}

@@ -54,9 +54,9 @@ func figures() []figure {
 		{Name: "remote, 64 streams flat out: tokens/s ÷ bare gRPC client without the driver's load", of: ratio(flat64, colRemote, colBare, tokenRate)},
 		{
 			Name: "remote, 64 streams flat out: Trident's CPU a token minus the bare client's, driver on both sides", Unit: micros, AtMost: 3,
-			of: beyond(colRelay),
+			of: additionalCPU(colRelay),
 		},
-		{Name: "remote, 64 streams flat out: Trident's CPU a token minus that of the bare client without HTTP", Unit: micros, of: beyond(colBare)},
+		{Name: "remote, 64 streams flat out: Trident's CPU a token minus that of the bare client without HTTP", Unit: micros, of: additionalCPU(colBare)},
 		{Name: "in process, 64 paced streams: CPU a token", Unit: micros, AtMost: 10, of: of(paced64, colLocal, cpuTrident)},
 		{Name: "canned SSE, 64 paced streams: CPU a token, mostly the kernel's for sending it", Unit: micros, of: of(paced64, colCanned, cpuTrident)},
 		{
@@ -118,9 +118,9 @@ func ratio(scenario, column, to, metric string) func(round) float64 {
 	return func(r round) float64 { return r(scenario, column, metric) / r(scenario, to, metric) }
 }
 
-// beyond returns the additional CPU time per token of Trident with a remote Triton,
+// additionalCPU returns the additional CPU time per token of Trident with a remote Triton,
 // compared with a column.
-func beyond(column string) func(round) float64 {
+func additionalCPU(column string) func(round) float64 {
 	return func(r round) float64 {
 		return r(flat64, colRemote, cpuTrident) - r(flat64, column, cpuTrident)
 	}

@@ -53,10 +53,10 @@ type column struct {
 	// native is the gRPC address, if any.
 	native string
 	roles  []role
-	// even is the column whose tokens per write this column copies. many sets a fixed
+	// writesLike is the column whose tokens per write this column copies. tokensPerWrite sets a fixed
 	// number.
-	even string
-	many float64
+	writesLike     string
+	tokensPerWrite float64
 	// paces is set if the server generates the pace itself, because it has no model.
 	paces bool
 	// profiles is the URL of Go's profiles, or "".
@@ -90,34 +90,34 @@ func (w *worker) pid() int { return w.cmd.Process.Pid }
 
 // begin sends a job. It returns when the worker is connected.
 func (w *worker) begin(ctx context.Context, j *job) error {
-	if err := w.tell(order{Job: j}); err != nil {
+	if err := w.send(workerOrder{Job: j}); err != nil {
 		return err
 	}
-	_, err := w.news(ctx, stateReady)
+	_, err := w.receive(ctx, stateReady)
 	return err
 }
 
 // proceed continues the job until the next state.
 func (w *worker) proceed(ctx context.Context, until state) (*result, error) {
-	if err := w.tell(order{}); err != nil {
+	if err := w.send(workerOrder{}); err != nil {
 		return nil, err
 	}
-	return w.news(ctx, until)
+	return w.receive(ctx, until)
 }
 
-func (w *worker) tell(o order) error {
+func (w *worker) send(o workerOrder) error {
 	if err := json.NewEncoder(w.in).Encode(o); err != nil {
 		return w.failed(err)
 	}
 	return nil
 }
 
-func (w *worker) news(ctx context.Context, want state) (*result, error) {
+func (w *worker) receive(ctx context.Context, want state) (*result, error) {
 	line, err := w.line(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var n news
+	var n workerReport
 	if err := json.Unmarshal([]byte(line), &n); err != nil {
 		return nil, w.failed(fmt.Errorf("%.200q: %w", line, err))
 	}
@@ -207,11 +207,11 @@ func (f *fleet) startTriton(ctx context.Context, repository string) (err error) 
 
 // startWorkers starts the columns that are their own drivers.
 func (f *fleet) startWorkers(ctx context.Context, repository string) error {
-	engine, err := f.self("engine", "engine", repository)
+	engine, err := f.startSelf("engine", "engine", repository)
 	if err != nil {
 		return err
 	}
-	bare, err := f.self("bare", "bare", f.triton.GRPC())
+	bare, err := f.startSelf("bare", "bare", f.triton.GRPC())
 	if err != nil {
 		return err
 	}
@@ -222,8 +222,8 @@ func (f *fleet) startWorkers(ctx context.Context, repository string) error {
 	return ctx.Err()
 }
 
-// self starts a hidden command of this program.
-func (f *fleet) self(name string, args ...string) (*child, error) {
+// startSelf starts a hidden command of this program.
+func (f *fleet) startSelf(name string, args ...string) (*child, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func (f *fleet) child(name string, args ...string) (*child, error) {
 
 // startServers starts the driver and the servers that it calls.
 func (f *fleet) startServers(ctx context.Context, trident, repository string) error {
-	driver, err := f.self("driver", "driver")
+	driver, err := f.startSelf("driver", "driver")
 	if err != nil {
 		return err
 	}
@@ -272,11 +272,11 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	}
 	behind.name, behind.path = colEngineRPC, ""
 	inProcess.name, remote.name = colLocal, colRemote
-	relay.name, relay.even = colRelay, colRemote
+	relay.name, relay.writesLike = colRelay, colRemote
 	canned.name, canned.paces = colCanned, true
 	as, many := *canned, *canned
-	as.name, as.even = colCannedAs, colLocal
-	many.name, many.many = colCanned64, cannedMany
+	as.name, as.writesLike = colCannedAs, colLocal
+	many.name, many.tokensPerWrite = colCanned64, cannedMany
 	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
 	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
 	// Within a round, each column follows the column whose tokens per write it copies.
@@ -306,7 +306,7 @@ func (c *column) calledBy(client *worker, name string) *column {
 // ownServer starts one of the bench's own servers. The first line of its output is its
 // address.
 func (f *fleet) ownServer(ctx context.Context, drive *worker, args ...string) (*column, error) {
-	c, err := f.self(args[0], args...)
+	c, err := f.startSelf(args[0], args...)
 	if err != nil {
 		return nil, err
 	}

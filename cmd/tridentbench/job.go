@@ -48,9 +48,9 @@ type result struct {
 	Text string `json:"text"`
 }
 
-// order is the bench's message to a worker: a job, or the order to continue the
+// workerOrder is the bench's message to a worker: a job, or the order to continue the
 // current one.
-type order struct {
+type workerOrder struct {
 	Job *job `json:"job,omitempty"`
 }
 
@@ -64,7 +64,7 @@ const (
 	stateDone  state = "done"
 )
 
-type news struct {
+type workerReport struct {
 	State  state   `json:"state"`
 	Error  string  `json:"error,omitempty"`
 	Result *result `json:"result,omitempty"`
@@ -75,20 +75,20 @@ type recorder struct {
 	sampling bool   // the text of the next response is needed
 	text     []byte // text of that response
 
-	began, last time.Time
-	requests    int
-	tokens      int // tokens of all responses
-	inAnswer    int // tokens of this response
-	writes      int
-	first       []time.Duration
-	gaps        histogram
-	onFirst     func() // called when the response's first token has arrived
+	began, last    time.Time
+	requests       int
+	tokens         int // tokens of all responses
+	responseTokens int // tokens of this response
+	writes         int
+	first          []time.Duration
+	gaps           histogram
+	onFirst        func() // called when the response's first token has arrived
 }
 
 // begin is called before the request is sent.
 func (r *recorder) begin() {
 	r.began = time.Now()
-	r.last, r.inAnswer = r.began, 0
+	r.last, r.responseTokens = r.began, 0
 }
 
 // arrived counts tokens that arrived together, now.
@@ -98,7 +98,7 @@ func (r *recorder) arrived(tokens int) {
 	}
 	now := time.Now()
 	r.tokens += tokens
-	if r.inAnswer == 0 {
+	if r.responseTokens == 0 {
 		r.first = append(r.first, now.Sub(r.began))
 		if r.onFirst != nil {
 			r.onFirst()
@@ -107,7 +107,7 @@ func (r *recorder) arrived(tokens int) {
 		r.gaps.add(now.Sub(r.last), 1)
 	}
 	r.gaps.add(0, tokens-1)
-	r.inAnswer += tokens
+	r.responseTokens += tokens
 	r.last = now
 }
 

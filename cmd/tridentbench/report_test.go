@@ -177,8 +177,8 @@ func TestJobs(t *testing.T) {
 	}{
 		{column{name: colLocal}, 0, 0},
 		{column{name: colCanned, paces: true}, 0, time.Second},
-		{column{name: colCannedAs, paces: true, even: colLocal}, 7, time.Second},
-		{column{name: colCanned64, many: 64}, 64, 0},
+		{column{name: colCannedAs, paces: true, writesLike: colLocal}, 7, time.Second},
+		{column{name: colCanned64, tokensPerWrite: 64}, 64, 0},
 	} {
 		if j := s.jobFor(&tt.column, latest); j.PerWrite != tt.perWrite || j.Pace != tt.pace || j.Model != "m" {
 			t.Errorf("%s: %+v", tt.column.name, j)

@@ -34,7 +34,7 @@ type session interface {
 func work(ctx context.Context, from source, in io.Reader, out io.Writer) error {
 	w := &runner{source: from, in: json.NewDecoder(in), out: json.NewEncoder(out)}
 	for {
-		var next order
+		var next workerOrder
 		if err := w.in.Decode(&next); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
@@ -44,7 +44,7 @@ func work(ctx context.Context, from source, in io.Reader, out io.Writer) error {
 			return errors.New("a command on standard input has no job")
 		}
 		sum, err := w.do(ctx, next.Job)
-		last := news{State: stateDone, Result: sum}
+		last := workerReport{State: stateDone, Result: sum}
 		if err != nil {
 			last.Error = err.Error()
 		}
@@ -60,12 +60,12 @@ type runner struct {
 	out    *json.Encoder
 }
 
-// tell sends the state of the job, and waits for the order to continue.
-func (w *runner) tell(s state) error {
-	if err := w.out.Encode(news{State: s}); err != nil {
+// report sends the state of the job, and waits for the order to continue.
+func (w *runner) report(s state) error {
+	if err := w.out.Encode(workerReport{State: s}); err != nil {
 		return err
 	}
-	var next order
+	var next workerOrder
 	return w.in.Decode(&next)
 }
 
@@ -85,7 +85,7 @@ func (w *runner) do(ctx context.Context, j *job) (*result, error) {
 		streams[i] = &recorder{sampling: i == 0}
 	}
 	runtime.GC() // garbage of earlier jobs
-	if err := w.tell(stateReady); err != nil {
+	if err := w.report(stateReady); err != nil {
 		return nil, err
 	}
 	if j.Hold {
@@ -133,16 +133,16 @@ func pause(ctx context.Context, d time.Duration) error {
 // hold opens one stream per session, and cancels all when the bench orders to
 // continue.
 func (w *runner) hold(ctx context.Context, sessions []session, streams []*recorder) error {
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var waiting, running sync.WaitGroup
 	var failed atomic.Pointer[error]
 	waiting.Add(len(sessions))
 	for i, s := range sessions {
-		told := sync.OnceFunc(waiting.Done)
-		streams[i].onFirst = told
+		opened := sync.OnceFunc(waiting.Done)
+		streams[i].onFirst = opened
 		running.Go(func() {
-			defer told() // a failed stream must not block the others
+			defer opened() // a failed stream must not block the others
 			if err := s.run(ctx, streams[i]); ctx.Err() == nil {
 				err = fmt.Errorf("a stream of a job with hold has ended early: %w", err)
 				failed.Store(&err)
@@ -150,8 +150,8 @@ func (w *runner) hold(ctx context.Context, sessions []session, streams []*record
 		})
 	}
 	waiting.Wait()
-	err := w.tell(stateHeld)
-	leave()
+	err := w.report(stateHeld)
+	cancel()
 	running.Wait()
 	if early := failed.Load(); early != nil {
 		return *early

@@ -45,16 +45,16 @@ func converse(t *testing.T, from source) *conversation {
 	return c
 }
 
-func (c *conversation) tell(o order) {
+func (c *conversation) send(o workerOrder) {
 	c.t.Helper()
 	if err := c.in.Encode(o); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c *conversation) expect(want state) news {
+func (c *conversation) expect(want state) workerReport {
 	c.t.Helper()
-	var got news
+	var got workerReport
 	if err := c.out.Decode(&got); err != nil {
 		c.t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (c *conversation) end() {
 func startCanned(t *testing.T) (address, native string) {
 	t.Helper()
 	in, end := io.Pipe()
-	said, out := io.Pipe()
+	output, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- serveCanned(t.Context(), in, out, slog.New(slog.DiscardHandler)) }()
 	t.Cleanup(func() {
@@ -87,7 +87,7 @@ func startCanned(t *testing.T) (address, native string) {
 			t.Error(err)
 		}
 	})
-	lines := bufio.NewScanner(said)
+	lines := bufio.NewScanner(output)
 	if !lines.Scan() {
 		t.Fatal(lines.Err())
 	}
@@ -105,9 +105,9 @@ func TestCannedRPC(t *testing.T) {
 	c := converse(t, &bareClient{})
 	defer c.end()
 	for _, size := range []int{1 << 10, 1 << 20} {
-		c.tell(order{Job: &job{Address: native, Model: echoModel, Streams: 3, Requests: 7, Bytes: size}})
+		c.send(workerOrder{Job: &job{Address: native, Model: echoModel, Streams: 3, Requests: 7, Bytes: size}})
 		c.expect(stateReady)
-		c.tell(order{})
+		c.send(workerOrder{})
 		if done := c.expect(stateDone); done.Error != "" || done.Result.Requests != 7 || done.Result.Tokens != 7 {
 			t.Errorf("%d bytes: %+v of %+v", size, done.Result, done)
 		}
@@ -134,11 +134,11 @@ func TestDriverAndCannedServer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c.tell(order{Job: &job{
+			c.send(workerOrder{Job: &job{
 				Address: address, Path: chatPath, Model: "any", Streams: 3, Requests: 7, Tokens: 60, PerWrite: tt.perWrite, Pace: tt.pace,
 			}})
 			c.expect(stateReady)
-			c.tell(order{})
+			c.send(workerOrder{})
 			done := c.expect(stateDone)
 			r := done.Result
 			if done.Error != "" || r.Requests != 7 || r.Tokens != 420 || r.Text != burst.Text(60) {
@@ -171,11 +171,11 @@ func TestHold(t *testing.T) {
 	defer server.Close()
 	c := converse(t, driver{})
 	defer c.end()
-	c.tell(order{Job: &job{Address: server.Listener.Addr().String(), Path: chatPath, Streams: 3, Tokens: 5, Hold: true}})
+	c.send(workerOrder{Job: &job{Address: server.Listener.Addr().String(), Path: chatPath, Streams: 3, Tokens: 5, Hold: true}})
 	c.expect(stateReady)
-	c.tell(order{})
+	c.send(workerOrder{})
 	c.expect(stateHeld)
-	c.tell(order{})
+	c.send(workerOrder{})
 	if done := c.expect(stateDone); done.Error != "" {
 		t.Error(done.Error)
 	}
@@ -199,12 +199,12 @@ func TestFailures(t *testing.T) {
 	for want, handler := range map[string]http.HandlerFunc{"the response has 1 tokens, not 5": short, "status 404: no such model": refuse, "after 0 tokens: EOF": hangUp} {
 		for _, hold := range []bool{false, true} {
 			server := httptest.NewServer(handler)
-			c.tell(order{Job: &job{Address: server.Listener.Addr().String(), Path: "/", Streams: 2, Requests: 2, Tokens: 5, Hold: hold}})
+			c.send(workerOrder{Job: &job{Address: server.Listener.Addr().String(), Path: "/", Streams: 2, Requests: 2, Tokens: 5, Hold: hold}})
 			c.expect(stateReady)
-			c.tell(order{})
+			c.send(workerOrder{})
 			if hold {
 				c.expect(stateHeld)
-				c.tell(order{})
+				c.send(workerOrder{})
 			}
 			if done := c.expect(stateDone); !strings.Contains(done.Error, want) {
 				t.Errorf("got %q, want %q", done.Error, want)
@@ -217,7 +217,7 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = closed.Close()
-	c.tell(order{Job: &job{Address: closed.Addr().String(), Streams: 1, Requests: 1}})
+	c.send(workerOrder{Job: &job{Address: closed.Addr().String(), Streams: 1, Requests: 1}})
 	if done := c.expect(stateDone); !strings.Contains(done.Error, "refused") {
 		t.Errorf("a request to a closed port: %+v", done)
 	}
@@ -240,11 +240,11 @@ type failing struct{}
 
 func (failing) open(context.Context, *job) ([]session, error) { return nil, errors.New("can't open") }
 
-func TestWaits(t *testing.T) {
+func TestHeldBack(t *testing.T) {
 	for _, per := range []float64{1, 1.3, 2, 2.5, 15.6, 64} {
 		writes := 0
 		for i := range 10000 {
-			if !waits(i, per) {
+			if !heldBack(i, per) {
 				writes++
 			}
 		}

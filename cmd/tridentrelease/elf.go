@@ -69,7 +69,7 @@ func number(text string) int {
 
 // stamp runs the binary to get its version if this machine can run it, natively or
 // with qemu's user-mode emulation. Otherwise the binary must contain the version.
-func stamp(ctx context.Context, path, goarch, version string) (said string, err error) {
+func stamp(ctx context.Context, path, goarch, version string) (found string, err error) {
 	if goarch == runtime.GOARCH {
 		return runs(exec.CommandContext(ctx, path, "version"), version)
 	}

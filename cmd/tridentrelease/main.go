@@ -103,7 +103,7 @@ func (r *release) make(ctx context.Context, t target, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	said, err := stamp(ctx, binary, t.goarch, o.Version)
+	found, err := stamp(ctx, binary, t.goarch, o.Version)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (r *release) make(ctx context.Context, t target, out io.Writer) error {
 	if err := archive(path, all, time.Unix(o.Epoch, 0).UTC()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: built by %s, needs glibc %s, %s\n", path, compiler, glibc, said)
+	_, err = fmt.Fprintf(out, "%s: built by %s, needs glibc %s, %s\n", path, compiler, glibc, found)
 	return err
 }
 

@@ -83,15 +83,15 @@ func unary(ctx context.Context, client tridentv1connect.ChatServiceClient, reque
 // stream passes each piece to show as it arrives. If show returns false, stream cancels
 // its context, which stops the model.
 func stream(ctx context.Context, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, show func(piece string) bool) error {
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	answer, err := client.ChatStream(ctx, &tridentv1.ChatStreamRequest{Chat: request})
 	if err != nil {
 		return err
 	}
 	for answer.Receive() {
 		if piece := answer.Msg().GetDelta().GetText(); piece != "" && !show(piece) {
-			leave()
+			cancel()
 			_ = answer.Close() // its error is the requested cancellation
 			return nil
 		}

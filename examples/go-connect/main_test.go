@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestLeave(t *testing.T) {
+func TestDisconnect(t *testing.T) {
 	client, engine := serve(t)
 	pieces := 0
 	if err := stream(t.Context(), client, request("go on"), func(string) bool { pieces++; return false }); err != nil || pieces != 1 {

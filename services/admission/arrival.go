@@ -36,7 +36,7 @@ type Arrival struct {
 	admitted  bool // the request was admitted and has spent its rates
 	left      bool
 	turn      chan struct{} // closed when a queued request gets its slot
-	impatient *time.Timer   // takes the slot away while waits is set; nil before the first Await
+	slotTimer *time.Timer   // takes the slot away while waits is set; nil before the first Await
 }
 
 type arrivalKey struct{}
@@ -82,12 +82,12 @@ func (a *Controller) Holdings() (each []Holding, all Holding) { return a.ledger.
 // second call of an admitted request returns nil and spends nothing. The call of a KServe
 // stream is an arrival too: the first request of the stream uses the admission of the call.
 func (a *Arrival) Admit() error {
-	if a == nil || a.spent() || a.succeed() {
+	if a == nil || a.wasAdmitted() || a.takeOver() {
 		return nil
 	}
 	c := a.controller
 	if why, err := c.arrive(a.Context, time.Now()); err != nil {
-		return c.turnAway(why, err)
+		return c.countRefused(why, err)
 	}
 	if err := c.guarded(a.party, 0); err != nil {
 		return err
@@ -107,21 +107,21 @@ func (a *Controller) guarded(party Party, more int64) error {
 	held := a.ledger.holding(party)
 	held.Bytes += more
 	if err := (*guard)(held); err != nil {
-		return a.turnAway(refusedLoad, err)
+		return a.countRefused(refusedLoad, err)
 	}
 	return nil
 }
 
-// spent reports whether the request was admitted.
-func (a *Arrival) spent() bool {
+// wasAdmitted reports whether the request was admitted.
+func (a *Arrival) wasAdmitted() bool {
 	a.controller.ledger.mu.Lock()
 	defer a.controller.ledger.mu.Unlock()
 	return a.admitted
 }
 
-// succeed moves the admission of the parent arrival to this one, and reports whether there
+// takeOver moves the admission of the parent arrival to this one, and reports whether there
 // was one.
-func (a *Arrival) succeed() bool {
+func (a *Arrival) takeOver() bool {
 	above := ArrivalOf(a.Context)
 	if above == nil {
 		return false
@@ -173,8 +173,8 @@ func (a *Controller) Refusals() iter.Seq2[string, uint64] {
 	}
 }
 
-// turnAway counts a request that is refused before it is read.
-func (a *Controller) turnAway(why refusal, err error) error {
+// countRefused counts a request that is refused before it is read.
+func (a *Controller) countRefused(why refusal, err error) error {
 	a.early[why].Add(1)
 	a.meters.Refuse(metering.OutcomeOf(err))
 	return err
@@ -194,16 +194,16 @@ func (a *Arrival) Take(bytes int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.left {
-		return errLeft
+		return errRequestEnded
 	}
 	acc := l.account(a.party)
 	defer l.drop(acc)
 	begins := !a.reading && a.bytes == 0
-	if begins && fits(int64(l.limits.reading), int64(l.all.Reading), int64(acc.Reading), 0, 1) != roomy {
-		return a.controller.turnAway(refusedReading, errReading(l.all.Reading, acc.Reading))
+	if begins && fits(int64(l.limits.reading), int64(l.all.Reading), int64(acc.Reading), 0, 1) != fitsBoth {
+		return a.controller.countRefused(refusedReading, errReading(l.all.Reading, acc.Reading))
 	}
-	if room := fits(l.bytes(), l.all.Bytes, acc.Bytes, a.bytes, bytes); room != roomy {
-		return a.controller.turnAway(refusedBytes, errBytes(room))
+	if fit := fits(l.bytes(), l.all.Bytes, acc.Bytes, a.bytes, bytes); fit != fitsBoth {
+		return a.controller.countRefused(refusedBytes, errBytes(fit))
 	}
 	if begins {
 		a.reading = true
@@ -248,10 +248,10 @@ func (a *Arrival) Return(bytes int64) {
 	l.drop(acc)
 }
 
-// errLeft is returned to a reader of a request that has ended.
-var errLeft = &inference.Error{Code: inference.CodeCanceled, Message: "the request has ended"}
+// errRequestEnded is returned to a reader of a request that has ended.
+var errRequestEnded = &inference.Error{Code: inference.CodeCanceled, Message: "the request has ended"}
 
-func errBytes(of room) *inference.Error {
+func errBytes(of fitResult) *inference.Error {
 	e := &inference.Error{
 		Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: fullRetry,
 		Message: "the bodies of the requests in flight use all memory that this server reserves for bodies: try again later",
@@ -278,19 +278,19 @@ func (a *Arrival) Decode() error {
 	l := a.controller.ledger
 	l.mu.Lock()
 	a.waits = false
-	if a.impatient != nil {
-		a.impatient.Stop()
+	if a.slotTimer != nil {
+		a.slotTimer.Stop()
 	}
 	switch acc := l.account(a.party); {
 	case a.left:
 		l.drop(acc)
 		l.mu.Unlock()
-		return errLeft
+		return errRequestEnded
 	case a.slot:
 		l.mu.Unlock()
 		return nil
-	case acc.Waiting == 0 && l.vacant(acc):
-		l.seat(acc, a)
+	case acc.Waiting == 0 && l.hasSlot(acc):
+		l.assignSlot(acc, a)
 		l.mu.Unlock()
 		return nil
 	default:
@@ -315,7 +315,7 @@ func (a *Arrival) await() error {
 	case a.slot: // even if the context has ended meanwhile
 		return nil
 	case a.left:
-		return errLeft
+		return errRequestEnded
 	}
 	acc := l.accounts[a.party]
 	l.dequeue(acc, a)
@@ -326,12 +326,12 @@ func (a *Arrival) await() error {
 	return errStopping
 }
 
-// slotPatience is how long a request keeps its slot while it waits for its client. Data
+// slotTimeout is how long a request keeps its slot while it waits for its client. Data
 // that is in flight arrives sooner. Slow clients exceed it and release their slots.
-const slotPatience = 10 * time.Millisecond
+const slotTimeout = 10 * time.Millisecond
 
 // Await reports that the request waits for more of its body. The request loses its slot
-// unless Decode is called within slotPatience.
+// unless Decode is called within slotTimeout.
 func (a *Arrival) Await() {
 	if a == nil {
 		return
@@ -343,20 +343,20 @@ func (a *Arrival) Await() {
 		return
 	}
 	a.waits = true
-	if a.impatient == nil {
-		a.impatient = time.AfterFunc(slotPatience, a.lose)
+	if a.slotTimer == nil {
+		a.slotTimer = time.AfterFunc(slotTimeout, a.loseSlot)
 	} else {
-		a.impatient.Reset(slotPatience)
+		a.slotTimer.Reset(slotTimeout)
 	}
 }
 
-// lose releases the slot of a request that still waits.
-func (a *Arrival) lose() {
+// loseSlot releases the slot of a request that still waits.
+func (a *Arrival) loseSlot() {
 	l := a.controller.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.waits {
-		l.unseat(a)
+		l.releaseSlot(a)
 	}
 }
 
@@ -374,7 +374,7 @@ func (a *Arrival) Decoded() {
 func (a *Arrival) decoded() {
 	l := a.controller.ledger
 	a.waits = false
-	l.unseat(a)
+	l.releaseSlot(a)
 	if a.reading {
 		a.reading = false
 		acc := l.accounts[a.party]
@@ -396,8 +396,8 @@ func (a *Arrival) Leave() {
 		return
 	}
 	a.left = true
-	if a.impatient != nil {
-		a.impatient.Stop()
+	if a.slotTimer != nil {
+		a.slotTimer.Stop()
 	}
 	acc := l.account(a.party)
 	if slices.Contains(acc.queue, a) {

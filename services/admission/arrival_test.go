@@ -56,7 +56,7 @@ func wantOverloaded(t *testing.T, err error, text string) {
 	}
 }
 
-const nothing = "all: 0 bytes, 0 read, 0 decoded, 0 wait"
+const emptyLedger = "all: 0 bytes, 0 read, 0 decoded, 0 wait"
 
 // TestBytesOfParties checks that a party with several requests holds no more bytes than remain free
 // for the others.
@@ -83,7 +83,7 @@ func TestBytesOfParties(t *testing.T) {
 	one.Leave()
 	two.Leave()
 	other.Leave()
-	wantHeld(t, s, nothing)
+	wantHeld(t, s, emptyLedger)
 	huge := s.Admission().Arrive(of(t, "a"))
 	if err := huge.Take(1000); err != nil {
 		t.Error("what alone is more than the limit is taken when there is nothing else:", err)
@@ -104,7 +104,7 @@ func TestBytesOfParties(t *testing.T) {
 	if err := huge.Decode(); err == nil {
 		t.Error("a request that has ended gets a slot")
 	}
-	wantHeld(t, s, nothing)
+	wantHeld(t, s, emptyLedger)
 }
 
 // TestReadingOfParties checks the limit of requests that are being read, in total and by party.
@@ -134,7 +134,7 @@ func TestReadingOfParties(t *testing.T) {
 	for _, a := range all {
 		a.Leave()
 	}
-	wantHeld(t, s, nothing)
+	wantHeld(t, s, emptyLedger)
 }
 
 // TestDecodeSlots checks that no party gets more than half of the decode slots, and that parties
@@ -173,7 +173,7 @@ func TestDecodeSlots(t *testing.T) {
 		if want := []string{"a1", "a2", "b1", "c1", "a3", "b2", "c2", "a4", "a5"}; !slices.Equal(order, want) {
 			t.Errorf("the order was %v\nwant %v", order, want)
 		}
-		wantHeld(t, s, nothing)
+		wantHeld(t, s, emptyLedger)
 	})
 }
 
@@ -210,7 +210,7 @@ func TestWaitForSlotEnds(t *testing.T) {
 			t.Error("a service that stops:", err)
 		}
 		holder.Leave()
-		wantHeld(t, s, nothing)
+		wantHeld(t, s, emptyLedger)
 	})
 }
 
@@ -232,7 +232,7 @@ func TestSlowBodiesHoldNoSlot(t *testing.T) {
 		slow.Await()
 		<-time.After(time.Second)
 		synctest.Wait()
-		wantHeld(t, s, nothing)
+		wantHeld(t, s, emptyLedger)
 		if err := quick.Decode(); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestSlowBodiesHoldNoSlot(t *testing.T) {
 		slow.Await()
 		slow.Leave()
 		<-time.After(time.Second)
-		wantHeld(t, s, nothing)
+		wantHeld(t, s, emptyLedger)
 	})
 }
 
@@ -315,7 +315,7 @@ func TestGuard(t *testing.T) {
 // service. A request that is refused later has spent them.
 func TestArrivalSpendsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{Rate: 1, Burst: 3}))
+		c := newClientGroup(t, server(inference.Limits{Rate: 1, Burst: 3}))
 		limits := inference.Limits{Rate: 0.1, Burst: 2}
 		for i := range 2 {
 			a := c.service.Admission().Arrive(of(t, "a", limits))
@@ -345,11 +345,11 @@ func TestArrivalSpendsOnce(t *testing.T) {
 	})
 }
 
-// TestFullKeysArriveInVain checks that a request of a key whose slots and queue are full is refused
+// TestFullKeysAreRefusedUnread checks that a request of a key whose slots and queue are full is refused
 // before it is read, and spends nothing of the key's rate.
-func TestFullKeysArriveInVain(t *testing.T) {
+func TestFullKeysAreRefusedUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{InFlight: 3, Queued: 1}))
+		c := newClientGroup(t, server(inference.Limits{InFlight: 3, Queued: 1}))
 		limits := inference.Limits{InFlight: 1, Queued: 1, Rate: 1, Burst: 3}
 		c.ask(of(t, "a", limits), "one")
 		c.ask(of(t, "a", limits), "two")
@@ -382,7 +382,7 @@ func TestFullKeysArriveInVain(t *testing.T) {
 // until it has ended.
 func TestArrivalEndsDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, admission.Bounds{Server: inference.Limits{InFlight: 1}, Decoding: 2})
+		c := newClientGroup(t, admission.Bounds{Server: inference.Limits{InFlight: 1}, Decoding: 2})
 		for _, name := range []string{"one", "two"} {
 			a := c.service.Admission().Arrive(of(t, "a"))
 			if err := errors.Join(a.Admit(), a.Take(10), a.Decode()); err != nil {

@@ -36,21 +36,21 @@ type Controller struct {
 	idle     chan struct{} // closed when the controller is closed and count is 0
 	draining chan struct{} // closed when the controller is closed
 
-	mu      sync.Mutex
-	bounds  Bounds
-	server  scope
-	models  map[string]*scope  // by name; used if models have limits
-	clients map[string]*client // by key name, which operators assign
-	nobody  client             // requests without a client
-	ring    []*client          // clients with queued requests; a client that gets a slot moves to the end
+	mu         sync.Mutex
+	bounds     Bounds
+	server     scope
+	models     map[string]*scope  // by name; used if models have limits
+	clients    map[string]*client // by key name, which operators assign
+	anonymous  client             // requests without a client
+	roundRobin []*client          // clients with queued requests; a client that gets a slot moves to the end
 
-	// Tickets of requests that are admitted or queued, and of changes of models. The alarm fires at
+	// Tickets of requests that are admitted or queued, and of changes of models. The timer fires at
 	// the deadline of the first ticket, or earlier.
-	given  tickets
-	count  int
-	alarm  *time.Timer // nil before the first deadline
-	rings  time.Time   // when the alarm fires; zero if it is off
-	closed bool
+	given   tickets
+	count   int
+	timer   *time.Timer // nil before the first deadline
+	timerAt time.Time   // when the timer fires; zero if it is off
+	closed  bool
 }
 
 // New returns a controller with valid bounds. It counts refusals on meters.
@@ -155,7 +155,7 @@ func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave
 	if a.closed {
 		return nil, nil, errStopping
 	}
-	a.give(t)
+	a.addTicket(t)
 	return t, t.Leave, nil
 }
 
@@ -186,15 +186,15 @@ func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, er
 		return false, err
 	}
 	if queued := a.server.limits.Queued; missing != nil && queued > 0 && a.server.waiting >= queued {
-		a.evict(a.greedy(t.client))
+		a.evict(a.longestQueue(t.client))
 	}
 	if timeout := a.bounds.RequestTimeout; timeout > 0 {
 		t.Limit = q.now.Add(timeout)
 	}
-	a.give(t)
+	a.addTicket(t)
 	// No queued request can use this slot: grant assigns each slot as soon as it is free.
 	if missing == nil {
-		a.seat(t)
+		a.countSlot(t)
 		return false, nil
 	}
 	t.rank, t.turn = a.rankOf(q.now, q.Priority), make(chan struct{})
@@ -206,7 +206,7 @@ func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, er
 func (a *Controller) clientOf(ctx context.Context) *client {
 	known := inference.ClientOf(ctx)
 	if known == nil {
-		return &a.nobody
+		return &a.anonymous
 	}
 	c := a.clients[known.Name]
 	if c == nil {
@@ -250,11 +250,11 @@ func (t *Ticket) each(do func(*scope)) {
 // missing returns the first scope without a free slot for the request, or nil.
 func (t *Ticket) missing() *scope {
 	switch {
-	case !t.client.room():
+	case !t.client.hasCapacity():
 		return &t.client.scope
-	case t.model != nil && !t.model.room():
+	case t.model != nil && !t.model.hasCapacity():
 		return t.model
-	case !t.controller.server.room():
+	case !t.controller.server.hasCapacity():
 		return &t.controller.server
 	}
 	return nil
@@ -267,7 +267,7 @@ func (a *Controller) full(t *Ticket, missing *scope) (err *inference.Error) {
 		case err != nil, queued == 0:
 		case queued < 0:
 			err = missing.full()
-		case s.waiting >= queued && (s != &a.server || a.greedy(t.client) == nil):
+		case s.waiting >= queued && (s != &a.server || a.longestQueue(t.client) == nil):
 			err = s.full()
 		}
 	})
@@ -287,14 +287,14 @@ func spend(now time.Time, scopes ...*scope) error {
 			for _, one := range taken {
 				one.CancelAt(now)
 			}
-			return s.fast(wait)
+			return s.rateError(wait)
 		}
 	}
 	return nil
 }
 
-// seat counts a request that gets a slot.
-func (a *Controller) seat(t *Ticket) {
+// countSlot counts a request that gets a slot.
+func (a *Controller) countSlot(t *Ticket) {
 	t.each(func(s *scope) { s.inFlight++ })
 }
 
@@ -313,7 +313,7 @@ func (a *Controller) await(t *Ticket) error {
 	case t.refused == nil:
 		a.withdraw(t)
 	}
-	a.back(t)
+	a.removeTicket(t)
 	switch {
 	case t.refused != nil:
 		return t.refused
@@ -323,21 +323,21 @@ func (a *Controller) await(t *Ticket) error {
 	return errStopping
 }
 
-// give adds a ticket to the list and starts its context.
-func (a *Controller) give(t *Ticket) {
+// addTicket adds a ticket to the list and starts its context.
+func (a *Controller) addTicket(t *Ticket) {
 	a.count++
 	a.given.add(t)
-	if !t.Limit.IsZero() && (a.rings.IsZero() || t.Limit.Before(a.rings)) {
+	if !t.Limit.IsZero() && (a.timerAt.IsZero() || t.Limit.Before(a.timerAt)) {
 		if time.Until(t.Limit) <= 0 {
 			t.End(context.DeadlineExceeded)
 			return
 		}
-		a.wake(t.Limit)
+		a.setTimer(t.Limit)
 	}
 }
 
-// back removes a ticket from the list.
-func (a *Controller) back(t *Ticket) {
+// removeTicket removes a ticket from the list.
+func (a *Controller) removeTicket(t *Ticket) {
 	a.given.remove(t)
 	a.forget(t)
 	a.count--
@@ -354,17 +354,17 @@ func (a *Controller) leave(t *Ticket) {
 		t.each(func(s *scope) { s.inFlight-- })
 		a.grant()
 	}
-	a.back(t)
+	a.removeTicket(t)
 }
 
-// wake sets the alarm.
-func (a *Controller) wake(at time.Time) {
-	a.rings = at
-	if a.alarm == nil {
-		a.alarm = time.AfterFunc(time.Until(at), a.expire)
+// setTimer sets the timer.
+func (a *Controller) setTimer(at time.Time) {
+	a.timerAt = at
+	if a.timer == nil {
+		a.timer = time.AfterFunc(time.Until(at), a.expire)
 		return
 	}
-	a.alarm.Reset(time.Until(at))
+	a.timer.Reset(time.Until(at))
 }
 
 // expire ends the requests whose deadline has passed.
@@ -372,10 +372,10 @@ func (a *Controller) expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	a.rings = time.Time{}
+	a.timerAt = time.Time{}
 	for t := a.given.first; t != nil && !t.Limit.IsZero(); t = t.next {
 		if t.Limit.After(now) {
-			a.wake(t.Limit)
+			a.setTimer(t.Limit)
 			return
 		}
 		t.End(context.DeadlineExceeded)
@@ -429,8 +429,8 @@ func (a *Controller) stop() {
 	for t := a.given.first; t != nil; t = t.next {
 		t.End(errStopping)
 	}
-	if a.alarm != nil {
-		a.alarm.Stop()
+	if a.timer != nil {
+		a.timer.Stop()
 	}
 }
 

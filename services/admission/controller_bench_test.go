@@ -34,7 +34,7 @@ func (atOnce) Forward(ctx context.Context, _ *inference.InferRequest) iter.Seq2[
 // frontend. Compare with benchstat. The metric cpu-ns/op is also valid on a busy machine.
 func BenchmarkAdmission(b *testing.B) {
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.Say(""), nil)
+	engine.AddModel("m", inferencetest.StreamText(""), nil)
 	s := inferencetest.Service(b, benchConfig(), atOnce{engine})
 	req := inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})
 	run := func(ctx context.Context) {

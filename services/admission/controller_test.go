@@ -54,8 +54,8 @@ func (g *gate) release() {
 	synctest.Wait()
 }
 
-// crowd sends requests of several clients to a service.
-type crowd struct {
+// clientGroup sends requests of several clients to a service.
+type clientGroup struct {
 	t       *testing.T
 	service *serving.Service
 	gate    *gate
@@ -65,30 +65,30 @@ type crowd struct {
 	failed map[string]*inference.Error
 }
 
-func newCrowd(t *testing.T, b admission.Bounds, models ...string) *crowd {
+func newClientGroup(t *testing.T, b admission.Bounds, models ...string) *clientGroup {
 	t.Helper()
 	g, engine := newGate(), inferencetest.New()
 	for _, name := range append(models, "m") {
 		engine.AddModel(name, g.script, nil)
 	}
-	c := &crowd{t: t, service: inferencetest.Service(t, serving.Config{Bounds: b}, engine), gate: g, failed: map[string]*inference.Error{}}
+	c := &clientGroup{t: t, service: inferencetest.Service(t, serving.Config{Bounds: b}, engine), gate: g, failed: map[string]*inference.Error{}}
 	synctest.Wait()
 	return c
 }
 
-// patience ends a request that is served or queued although it should not be. Without a limit
+// testTimeout ends a request that is served or queued although it should not be. Without a limit
 // the test would wait for the request until the time limit of all tests.
-const patience = 24 * time.Hour
+const testTimeout = 24 * time.Hour
 
 // ask sends a request whose prompt is name. It waits until the request is served, queued or
 // refused.
-func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.Request)) {
+func (c *clientGroup) ask(ctx context.Context, name string, change ...func(*inference.Request)) {
 	req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: name}}, Stream: true}
 	for _, do := range change {
 		do(req)
 	}
 	c.asked.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, testTimeout)
 		defer cancel()
 		if a := inferencetest.Collect(ctx, c.service, req); a.Err != nil {
 			c.mu.Lock()
@@ -99,14 +99,14 @@ func (c *crowd) ask(ctx context.Context, name string, change ...func(*inference.
 	synctest.Wait()
 }
 
-func (c *crowd) error(name string) *inference.Error {
+func (c *clientGroup) error(name string) *inference.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed[name]
 }
 
 // finish releases the remaining requests and checks the order in which all requests started.
-func (c *crowd) finish(want ...string) {
+func (c *clientGroup) finish(want ...string) {
 	c.t.Helper()
 	for range want {
 		c.gate.release()
@@ -144,7 +144,7 @@ func server(l inference.Limits) admission.Bounds { return admission.Bounds{Serve
 // another client by at most one slot, for any number of clients.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{InFlight: 1}))
+		c := newClientGroup(t, server(inference.Limits{InFlight: 1}))
 		want := []string{"a0"}
 		for i := range 101 {
 			c.ask(of(t, "a"), fmt.Sprintf("a%d", i))
@@ -181,7 +181,7 @@ func TestTurns(t *testing.T) {
 // request has waited long.
 func TestPriorities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{InFlight: 1}))
+		c := newClientGroup(t, server(inference.Limits{InFlight: 1}))
 		c.ask(t.Context(), "first")
 		c.ask(t.Context(), "low", prioritised(5))
 		c.ask(t.Context(), "none")
@@ -199,7 +199,7 @@ func TestPriorities(t *testing.T) {
 // TestLimitsOfModelsAndKeys checks that a request at its limit doesn't delay other requests.
 func TestLimitsOfModelsAndKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, admission.Bounds{
+		c := newClientGroup(t, admission.Bounds{
 			Server: inference.Limits{InFlight: 3, Queued: 10},
 			Models: map[string]inference.Limits{"": {InFlight: 2, Queued: 1}, "slow": {InFlight: 1}},
 		}, "slow")
@@ -245,7 +245,7 @@ func wantRefused(t *testing.T, e *inference.Error, code inference.Code, words st
 // and evicts the first client's last request.
 func TestQueueIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{InFlight: 1, Queued: 4}))
+		c := newClientGroup(t, server(inference.Limits{InFlight: 1, Queued: 4}))
 		for i := range 5 {
 			c.ask(of(t, "a"), fmt.Sprintf("a%d", i))
 		}
@@ -269,15 +269,15 @@ func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := server(inference.Limits{InFlight: 1, Queued: 10})
 		b.RequestTimeout = time.Minute
-		c := newCrowd(t, b)
+		c := newClientGroup(t, b)
 		c.ask(t.Context(), "first")
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, disconnect := context.WithCancel(t.Context())
 		c.ask(ctx, "leaves")
 		early, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		c.ask(early, "its own deadline")
 		<-time.After(5 * time.Second)
-		leave()
+		disconnect()
 		synctest.Wait()
 		if e := c.error("leaves"); e == nil || e.Code != inference.CodeCanceled {
 			t.Errorf("who has left got %v", e)
@@ -298,8 +298,8 @@ func TestWaitingEnds(t *testing.T) {
 			t.Errorf("got %v", e)
 		}
 		c.ask(t.Context(), "at the drain")
-		ctx, leave = context.WithTimeout(t.Context(), time.Second)
-		defer leave()
+		ctx, disconnect = context.WithTimeout(t.Context(), time.Second)
+		defer disconnect()
 		c.service.Admission().Drain(ctx)
 		c.asked.Wait()
 		for _, name := range []string{"waits", "at the drain"} {
@@ -317,7 +317,7 @@ func TestWaitingEnds(t *testing.T) {
 // has the delay before a retry.
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{Rate: 100}))
+		c := newClientGroup(t, server(inference.Limits{Rate: 100}))
 		ctx := of(t, "a", inference.Limits{Rate: 0.5, Burst: 2})
 		if _, ok := c.service.Admission().Rate(t.Context()); !ok {
 			t.Error("the server's rate isn't reported")
@@ -352,7 +352,7 @@ func TestRates(t *testing.T) {
 // rate.
 func TestRefusalsCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{Rate: 1}))
+		c := newClientGroup(t, server(inference.Limits{Rate: 1}))
 		ctx := of(t, "a", inference.Limits{Rate: 1, Burst: 2})
 		c.ask(ctx, "1")
 		c.ask(ctx, "2")
@@ -368,7 +368,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 // TestSetBounds checks that new bounds end no request and admit queued requests at once.
 func TestSetBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, server(inference.Limits{InFlight: 1, Queued: 5}))
+		c := newClientGroup(t, server(inference.Limits{InFlight: 1, Queued: 5}))
 		for i := range 5 {
 			c.ask(t.Context(), fmt.Sprint(i))
 		}
@@ -404,7 +404,7 @@ func TestSetBounds(t *testing.T) {
 func TestAdmissionRefusesTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := inferencetest.Serve(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 2, Queued: inference.NoQueue}}}, newGate().script, inferencetest.WithTemplate())
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		done := make(chan *inferencetest.Answer)
 		for range 2 {
 			go func() { done <- inferencetest.Collect(ctx, s, inferencetest.ChatRequest(1)) }()
@@ -423,11 +423,11 @@ func TestAdmissionRefusesTooMany(t *testing.T) {
 	})
 }
 
-// TestCrowd runs many concurrent clients. Under -race, it checks the locking.
-func TestCrowd(t *testing.T) {
+// TestConcurrentClients runs many concurrent clients. Under -race, it checks the locking.
+func TestConcurrentClients(t *testing.T) {
 	engine := inferencetest.New()
 	for _, name := range []string{"m", "n"} {
-		engine.AddModel(name, inferencetest.Say("x"), nil)
+		engine.AddModel(name, inferencetest.StreamText("x"), nil)
 	}
 	s := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{
 		Server: inference.Limits{InFlight: 3, Queued: 20}, Models: map[string]inference.Limits{"": {InFlight: 2}}, RequestTimeout: time.Minute,

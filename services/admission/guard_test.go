@@ -9,9 +9,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestGuardSeesWhatComes checks that the guard counts the bytes that are about to be read,
+// TestGuardCountsPendingBytes checks that the guard counts the bytes that are about to be read,
 // including inflated bytes. A party holds nothing of a refused request.
-func TestGuardSeesWhatComes(t *testing.T) {
+func TestGuardCountsPendingBytes(t *testing.T) {
 	s := withBounds(t, admission.Bounds{})
 	s.Admission().SetGuard(func(held admission.Holding) error {
 		if held.Bytes > 100 {
@@ -34,7 +34,7 @@ func TestGuardSeesWhatComes(t *testing.T) {
 	}
 	one.Leave()
 	two.Leave()
-	wantHeld(t, s, nothing)
+	wantHeld(t, s, emptyLedger)
 }
 
 // TestLimitBodies checks that the smaller of the operator's limit and the memory's limit applies.

@@ -51,12 +51,12 @@ type Holding struct {
 // decode slots. The only request of a party may take all that is free. A ledger may be used
 // concurrently.
 type ledger struct {
-	mu       sync.Mutex
-	limits   intakeLimits
-	most     int64              // further bound of bytes; 0 is no bound
-	accounts map[Party]*account // parties that hold something
-	all      Holding
-	ring     []*account // parties that wait for slots, in round-robin order
+	mu         sync.Mutex
+	limits     intakeLimits
+	most       int64              // further bound of bytes; 0 is no bound
+	accounts   map[Party]*account // parties that hold something
+	all        Holding
+	roundRobin []*account // parties that wait for slots, in round-robin order
 }
 
 // intakeLimits are the bounds of all parties together; 0 is no bound.
@@ -137,28 +137,28 @@ func (l *ledger) drop(acc *account) {
 }
 
 // The results of fits.
-type room uint8
+type fitResult uint8
 
 const (
-	roomy     room = iota
-	shareFull      // the party's share is used up
+	fitsBoth  fitResult = iota
+	shareFull           // the party's share is used up
 	allFull
 )
 
 // fits reports whether a request may take n more. The request holds mine, its party own, of
 // which mine is a part, and all parties hold all. A request above the limit fits when
 // nothing else is held.
-func fits(limit, all, own, mine, n int64) room {
+func fits(limit, all, own, mine, n int64) fitResult {
 	free := limit - all - n
 	switch {
 	case limit == 0 || all == 0:
-		return roomy
+		return fitsBoth
 	case free < 0:
 		return allFull
 	case own > mine && own+n > free:
 		return shareFull
 	}
-	return roomy
+	return fitsBoth
 }
 
 // slots returns the number of decode slots that one party may have.
@@ -169,20 +169,20 @@ func (l *ledger) slots() int {
 	return max(1, l.limits.decoding/2)
 }
 
-// vacant reports whether there is a slot for a party.
-func (l *ledger) vacant(acc *account) bool {
+// hasSlot reports whether there is a slot for a party.
+func (l *ledger) hasSlot(acc *account) bool {
 	return acc.Decoding < l.slots() && (l.limits.decoding == 0 || l.all.Decoding < l.limits.decoding)
 }
 
-// seat assigns a slot to a request.
-func (l *ledger) seat(acc *account, a *Arrival) {
+// assignSlot assigns a slot to a request.
+func (l *ledger) assignSlot(acc *account, a *Arrival) {
 	a.slot = true
 	acc.Decoding++
 	l.all.Decoding++
 }
 
-// unseat releases the slot of a request and grants it to a waiting one.
-func (l *ledger) unseat(a *Arrival) {
+// releaseSlot releases the slot of a request and grants it to a waiting one.
+func (l *ledger) releaseSlot(a *Arrival) {
 	if !a.slot {
 		return
 	}
@@ -197,7 +197,7 @@ func (l *ledger) unseat(a *Arrival) {
 // enqueue adds a request to the queue of its party.
 func (l *ledger) enqueue(acc *account, a *Arrival) {
 	if len(acc.queue) == 0 {
-		l.ring = append(l.ring, acc)
+		l.roundRobin = append(l.roundRobin, acc)
 	}
 	a.turn = make(chan struct{})
 	acc.queue = append(acc.queue, a)
@@ -212,25 +212,25 @@ func (l *ledger) dequeue(acc *account, a *Arrival) {
 	acc.Waiting--
 	l.all.Waiting--
 	if len(acc.queue) == 0 {
-		at := slices.Index(l.ring, acc)
-		l.ring = slices.Delete(l.ring, at, at+1)
+		at := slices.Index(l.roundRobin, acc)
+		l.roundRobin = slices.Delete(l.roundRobin, at, at+1)
 	}
 }
 
 // grant assigns free slots to waiting requests, to the parties in turn (round robin).
 func (l *ledger) grant() {
-	for i := 0; i < len(l.ring); {
-		acc := l.ring[i]
-		if !l.vacant(acc) {
+	for i := 0; i < len(l.roundRobin); {
+		acc := l.roundRobin[i]
+		if !l.hasSlot(acc) {
 			i++
 			continue
 		}
 		a := acc.queue[0]
 		l.dequeue(acc, a)
 		if len(acc.queue) > 0 {
-			l.ring = append(slices.Delete(l.ring, i, i+1), acc)
+			l.roundRobin = append(slices.Delete(l.roundRobin, i, i+1), acc)
 		}
-		l.seat(acc, a)
+		l.assignSlot(acc, a)
 		close(a.turn)
 	}
 }

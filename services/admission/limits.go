@@ -111,7 +111,7 @@ func (s *scope) set(limits inference.Limits) {
 	}
 }
 
-func (s *scope) room() bool { return s.limits.InFlight == 0 || s.inFlight < s.limits.InFlight }
+func (s *scope) hasCapacity() bool { return s.limits.InFlight == 0 || s.inFlight < s.limits.InFlight }
 
 // busy reports whether any request is in flight or queued.
 func (s *scope) busy() bool { return s.inFlight+s.waiting > 0 }
@@ -132,8 +132,8 @@ func (s *scope) full() *inference.Error {
 	return e
 }
 
-// fast returns the error of a request that exceeds the rate.
-func (s *scope) fast(wait time.Duration) *inference.Error {
+// rateError returns the error of a request that exceeds the rate.
+func (s *scope) rateError(wait time.Duration) *inference.Error {
 	return &inference.Error{
 		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit, RetryAfter: wait,
 		Message: fmt.Sprintf("too many requests%s: the rate limit is %v requests per second: try again later", s.of, s.limits.Rate),

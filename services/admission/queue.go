@@ -17,11 +17,11 @@ type client struct {
 
 // next returns the client's first queued request that can get a slot, or nil.
 func (c *client) next() *Ticket {
-	if !c.room() {
+	if !c.hasCapacity() {
 		return nil
 	}
 	for _, t := range c.queue {
-		if t.model == nil || t.model.room() {
+		if t.model == nil || t.model.hasCapacity() {
 			return t
 		}
 	}
@@ -58,7 +58,7 @@ func (a *Controller) rankOf(now time.Time, priority int64) int64 {
 // enqueue adds a request to the queue.
 func (a *Controller) enqueue(t *Ticket) {
 	if len(t.client.queue) == 0 {
-		a.ring = append(a.ring, t.client)
+		a.roundRobin = append(a.roundRobin, t.client)
 	}
 	t.client.add(t)
 	t.each(func(s *scope) { s.waiting++ })
@@ -71,15 +71,15 @@ func (a *Controller) withdraw(t *Ticket) {
 	t.each(func(s *scope) { s.waiting-- })
 	t.Measure.Wait(-1)
 	if len(t.client.queue) == 0 {
-		at := slices.Index(a.ring, t.client)
-		a.ring = slices.Delete(a.ring, at, at+1)
+		at := slices.Index(a.roundRobin, t.client)
+		a.roundRobin = slices.Delete(a.roundRobin, at, at+1)
 	}
 }
 
 // grant assigns free slots to queued requests, one for each client in turn (round robin).
 func (a *Controller) grant() {
-	for i := 0; i < len(a.ring) && a.server.room() && !a.closed; {
-		c := a.ring[i]
+	for i := 0; i < len(a.roundRobin) && a.server.hasCapacity() && !a.closed; {
+		c := a.roundRobin[i]
 		t := c.next()
 		if t == nil {
 			i++
@@ -87,21 +87,21 @@ func (a *Controller) grant() {
 		}
 		a.withdraw(t)
 		if len(c.queue) > 0 {
-			a.ring = append(slices.Delete(a.ring, i, i+1), c)
+			a.roundRobin = append(slices.Delete(a.roundRobin, i, i+1), c)
 		}
-		a.seat(t)
+		a.countSlot(t)
 		t.placed = true
 		close(t.turn)
 	}
 }
 
-// greedy returns the client with the most queued requests, if it has more than c will have. In a
-// full queue, one of its requests must make room for c. Otherwise greedy returns nil.
-func (a *Controller) greedy(c *client) *client {
-	if len(a.ring) == 0 {
+// longestQueue returns the client with the most queued requests, if it has more than c will have. In a
+// full queue, one of its requests must make room for c. Otherwise longestQueue returns nil.
+func (a *Controller) longestQueue(c *client) *client {
+	if len(a.roundRobin) == 0 {
 		return nil
 	}
-	most := slices.MaxFunc(a.ring, func(x, y *client) int { return cmp.Compare(x.waiting, y.waiting) })
+	most := slices.MaxFunc(a.roundRobin, func(x, y *client) int { return cmp.Compare(x.waiting, y.waiting) })
 	if most.waiting <= c.waiting+1 {
 		return nil
 	}

@@ -83,7 +83,7 @@ func (g *Gate) Failures() uint64 {
 
 // Keyed reports whether clients currently need a key. A reload of the settings may add the
 // first keys.
-func (g *Gate) Keyed() bool { return g != nil && g.keys.wanted() }
+func (g *Gate) Keyed() bool { return g != nil && g.keys.required() }
 
 // Admit returns the context of a request with its client, or the error if the client may
 // not call the route. values returns the values of the request's header or of a call's
@@ -92,7 +92,7 @@ func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string
 	if g == nil {
 		return ctx, nil
 	}
-	if route.Access != Open && g.keys.wanted() {
+	if route.Access != Open && g.keys.required() {
 		client, err := g.keys.client(values)
 		if err != nil {
 			return ctx, g.failures.bound(inference.AddressIn(ctx), err)
@@ -106,7 +106,7 @@ func (g *Gate) Admit(ctx context.Context, route *Record, values func(name string
 	}
 	if route.Renews {
 		ctx = inference.WithRenewal(ctx, func() (*inference.Client, error) {
-			if !g.keys.wanted() {
+			if !g.keys.required() {
 				return nil, nil //nolint:nilnil // no client: no key is required
 			}
 			return g.keys.client(values)

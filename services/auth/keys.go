@@ -40,8 +40,8 @@ func HashKey(key string) (string, error) {
 	return hashPrefix + hex.EncodeToString(digest[:]), nil
 }
 
-// keyLook is the minimum interval between checks of the key file for changes.
-const keyLook = time.Second
+// keyCheckInterval is the minimum interval between checks of the key file for changes.
+const keyCheckInterval = time.Second
 
 // HiddenKey replaces keys in printed settings. HiddenKey itself isn't accepted as a key.
 const HiddenKey = "***"
@@ -52,14 +52,14 @@ type keys struct {
 	file    string   // empty for none
 	log     *slog.Logger
 	keyring atomic.Pointer[keyring]
-	wall    func() time.Time // the clock by which keys expire
+	now     func() time.Time // the clock by which keys expire
 
 	began time.Time    // by the monotonic clock, as next is: setting the wall clock back delays no check
 	next  atomic.Int64 // time of the next check of the file, in ns from began
 
-	looking sync.Mutex
-	section KeySection
-	seen    FileStates // of the latest read
+	reloading sync.Mutex
+	section   KeySection
+	seen      FileStates // of the latest read
 }
 
 // KeySection has the clients and keys of the settings file. The zero value has none.
@@ -101,7 +101,7 @@ func newKeyring() *keyring {
 }
 
 func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) (*keys, error) {
-	k := &keys{given: given, file: file, log: log, wall: time.Now, began: time.Now()}
+	k := &keys{given: given, file: file, log: log, now: time.Now, began: time.Now()}
 	k.keyring.Store(newKeyring())
 	apply, err := k.prepare(section)
 	if err != nil {
@@ -111,13 +111,13 @@ func newKeys(given []Secret, file string, section KeySection, log *slog.Logger) 
 	return k, nil
 }
 
-// wanted reports whether a request needs a key, which is so if there are any.
-func (k *keys) wanted() bool { return len(k.keyring.Load().clients) > 0 }
+// required reports whether a request needs a key, which is so if there are any.
+func (k *keys) required() bool { return len(k.keyring.Load().clients) > 0 }
 
 // client returns the client whose key is in the header values of a request.
 func (k *keys) client(values func(name string) []string) (*inference.Client, error) {
-	k.look()
-	key := shown(values)
+	k.reloadIfChanged()
+	key := requestKey(values)
 	if key == "" {
 		return nil, errKey("an API key is needed: send it as Authorization: Bearer KEY")
 	}
@@ -128,7 +128,7 @@ func (k *keys) client(values func(name string) []string) (*inference.Client, err
 			if subtle.ConstantTimeCompare(c.digest[:], digest[:]) != 1 {
 				continue
 			}
-			if !c.expires.IsZero() && !k.wall().Before(c.expires) {
+			if !c.expires.IsZero() && !k.now().Before(c.expires) {
 				return nil, errKey("this API key has expired")
 			}
 			return c.client, nil
@@ -141,9 +141,9 @@ func errKey(message string) error {
 	return &inference.Error{Code: inference.CodeUnauthenticated, Reason: inference.ReasonInvalidKey, Message: message}
 }
 
-// shown returns the key of a request, from OpenAI's header or from the headers that
+// requestKey returns the key of a request, from OpenAI's header or from the headers that
 // clients of Azure and of other APIs send. A header that occurs twice is ignored.
-func shown(values func(name string) []string) string {
+func requestKey(values func(name string) []string) string {
 	if all := values("authorization"); len(all) == 1 {
 		if scheme, key, _ := strings.Cut(all[0], " "); strings.EqualFold(scheme, "bearer") {
 			return strings.TrimSpace(key)
@@ -159,18 +159,18 @@ func shown(values func(name string) []string) string {
 
 func prefixOf(digest [sha256.Size]byte) uint64 { return binary.LittleEndian.Uint64(digest[:]) }
 
-// look reads the key file again if it has changed, at most once a second. While one
+// reloadIfChanged reads the key file again if it has changed, at most once a second. While one
 // request reads the file, concurrent requests use the current keys.
-func (k *keys) look() {
+func (k *keys) reloadIfChanged() {
 	if k.file == "" {
 		return
 	}
 	elapsed := time.Since(k.began)
-	if int64(elapsed) < k.next.Load() || !k.looking.TryLock() {
+	if int64(elapsed) < k.next.Load() || !k.reloading.TryLock() {
 		return
 	}
-	defer k.looking.Unlock()
-	k.next.Store(int64(elapsed + keyLook))
+	defer k.reloading.Unlock()
+	k.next.Store(int64(elapsed + keyCheckInterval))
 	if StateOf(k.file).Equal(k.seen) {
 		return
 	}
@@ -186,18 +186,18 @@ func (k *keys) look() {
 // prepare reads all keys, with the section's current entries, and returns the function
 // that applies them.
 func (k *keys) prepare(section KeySection) (apply func(), err error) {
-	k.looking.Lock()
-	defer k.looking.Unlock()
+	k.reloading.Lock()
+	defer k.reloading.Unlock()
 	next, seen, err := k.read(section)
 	if err != nil {
 		return nil, err
 	}
-	if len(next.clients) == 0 && k.wanted() {
+	if len(next.clients) == 0 && k.required() {
 		return nil, errors.New("keys: refusing to reload: no API keys remain, which would disable authentication: restart the server to do that")
 	}
 	return func() {
-		k.looking.Lock()
-		defer k.looking.Unlock()
+		k.reloading.Lock()
+		defer k.reloading.Unlock()
 		k.section, k.seen = section, seen // the next look reads a file that has changed since
 		k.take(next)
 	}, nil

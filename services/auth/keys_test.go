@@ -48,8 +48,8 @@ func admitted(tb testing.TB, gate *Gate, lines ...string) (string, *inference.Er
 	return "", nil
 }
 
-// again makes the gate read the key file again.
-func (g *Gate) again() error {
+// reloadKeys makes the gate read the key file again.
+func (g *Gate) reloadKeys() error {
 	apply, err := g.Prepare(KeySection{})
 	if err == nil {
 		apply()
@@ -189,16 +189,16 @@ func TestKeysReload(t *testing.T) {
 	dir := t.TempDir()
 	file := servertest.Write(t, dir, "keys", []byte("- {name: a, key: one}\n- {name: b, key: two}"))
 	gate, log := newGate(t, Config{APIKeysFile: file})
-	lets := func(key string) bool {
+	admits := func(key string) bool {
 		_, refused := admitted(t, gate, "x-api-key", key)
 		return refused == nil
 	}
 	before := gate.keys.keyring.Load().clients
 	servertest.Write(t, dir, "keys", []byte("- {name: a, key: [one, three]}\n- {name: b, key: four, models: [x]}"))
-	if err := gate.again(); err != nil {
+	if err := gate.reloadKeys(); err != nil {
 		t.Fatal(err)
 	}
-	if !lets("one") || lets("two") || !lets("three") || !lets("four") {
+	if !admits("one") || admits("two") || !admits("three") || !admits("four") {
 		t.Error("the new keys don't count")
 	}
 	if after := gate.keys.keyring.Load().clients; after["a"] != before["a"] || after["b"] == before["b"] {
@@ -206,27 +206,27 @@ func TestKeysReload(t *testing.T) {
 	}
 	for _, content := range []string{"", "- key: SECRET and more", "- {key: [five}"} {
 		servertest.Write(t, dir, "keys", []byte(content))
-		if err := gate.again(); err == nil || strings.Contains(err.Error(), "SECRET") {
+		if err := gate.reloadKeys(); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%q: %v", content, err)
 		}
-		if !lets("three") {
+		if !admits("three") {
 			t.Errorf("%q: the keys are gone", content)
 		}
 	}
 	servertest.Write(t, dir, "keys", []byte("five"))
-	if !pause.Until(20*time.Second, func() bool { return lets("five") }) {
+	if !pause.Until(20*time.Second, func() bool { return admits("five") }) {
 		t.Fatal("the change isn't seen")
 	}
 	servertest.Write(t, dir, "keys", []byte("six seven"))
 	for end, tick := time.Now().Add(20*time.Second), time.Tick(10*time.Millisecond); !strings.Contains(log.String(), "the previous API keys stay in use"); <-tick {
-		if !lets("five") || time.Now().After(end) {
+		if !admits("five") || time.Now().After(end) {
 			t.Fatalf("%s", log)
 		}
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := gate.again(); err == nil || !lets("five") {
+	if err := gate.reloadKeys(); err == nil || !admits("five") {
 		t.Errorf("without the file: %v", err)
 	}
 }
@@ -241,7 +241,7 @@ func TestKeyExpires(t *testing.T) {
 	file := servertest.Write(t, dir, "keys", []byte(entry("hour", time.Hour)+entry("day", 24*time.Hour)+"- {name: ever, key: of-ever}\n"))
 	gate, _ := newGate(t, Config{APIKeysFile: file})
 	var ahead time.Duration
-	gate.keys.wall = func() time.Time { return began.Add(ahead) }
+	gate.keys.now = func() time.Time { return began.Add(ahead) }
 	let := func(name string) bool {
 		t.Helper()
 		_, refused := admitted(t, gate, "Authorization", "Bearer of-"+name)

@@ -90,7 +90,7 @@ const kserveHeader = "triton-grpc-protocol-"
 // tritonserver's.
 func (k kserveRestrictions) check(route *Record, values func(name string) []string) error {
 	if route.API == Procedure {
-		if r, restricted := k.procedures[route.KServe]; restricted && !r.met(kserveHeader+r.Key, values) {
+		if r, restricted := k.procedures[route.KServe]; restricted && !r.matches(kserveHeader+r.Key, values) {
 			return &inference.Error{
 				Code: inference.CodeUnavailable, Triton: inference.TritonUnavailable,
 				Message: "This protocol is restricted, expecting header '" + kserveHeader + r.Key + "'",
@@ -98,14 +98,14 @@ func (k kserveRestrictions) check(route *Record, values func(name string) []stri
 		}
 		return nil
 	}
-	if r, restricted := k.rest[route.KServe]; restricted && !r.met(r.Key, values) {
+	if r, restricted := k.rest[route.KServe]; restricted && !r.matches(r.Key, values) {
 		return &inference.Error{Code: inference.CodeForbidden, Message: "This API is restricted, expecting header '" + r.Key + "'"}
 	}
 	return nil
 }
 
-// met reports whether the first value of a header is the required one.
-func (r KServeRestriction) met(header string, values func(name string) []string) bool {
+// matches reports whether the first value of a header is the required one.
+func (r KServeRestriction) matches(header string, values func(name string) []string) bool {
 	got := ""
 	if all := values(strings.ToLower(header)); len(all) > 0 {
 		got = all[0]

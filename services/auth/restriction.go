@@ -60,7 +60,7 @@ func newRestrictions(all []OpenAIRestriction) (restrictions, error) {
 	var by restrictions
 	for _, r := range all {
 		for _, group := range r.Groups {
-			if _, again := by[group]; again {
+			if _, repeated := by[group]; repeated {
 				return nil, configfield.Errorf("auth.Restricted", "%s is restricted twice: name each group once", group)
 			}
 			if by == nil {
@@ -83,7 +83,7 @@ func (rs restrictions) check(group Group, values func(name string) []string) err
 		return nil
 	}
 	if r, restricted := rs[group]; restricted {
-		if !r.met(values) {
+		if !r.matches(values) {
 			return errRestricted("header '" + r.Header + "'")
 		}
 		return nil
@@ -92,14 +92,14 @@ func (rs restrictions) check(group Group, values func(name string) []string) err
 		return nil
 	}
 	for _, r := range rs {
-		if r.met(values) {
+		if r.matches(values) {
 			return nil
 		}
 	}
 	return errRestricted("a header of the restricted APIs")
 }
 
-func (r OpenAIRestriction) met(values func(name string) []string) bool {
+func (r OpenAIRestriction) matches(values func(name string) []string) bool {
 	got := values(strings.ToLower(r.Header))
 	return len(got) == 1 && r.Value.Equal(got[0])
 }

@@ -105,10 +105,10 @@ func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.Fu
 	return m
 }
 
-// unruled are the limits of fields of KServe's schema, which has no rules, and of fields with tighter
+// fieldLimits are the limits of fields of KServe's schema, which has no rules, and of fields with tighter
 // rules in the schema. A list that is slightly too long is left to these rules, because their errors
 // have the name of the field and the request's id.
-var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
+var fieldLimits = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
 	"inference.ModelInferRequest.InferInputTensor.shape": Dimensions,
 	"inference.ModelInferRequest.raw_input_contents":     Tensors,
 	"inference.TraceSettingRequest.SettingValue.value":   Keys,
@@ -119,7 +119,7 @@ var unruled = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a cons
 
 // mostOf returns the schema's limit of a field, or the limit of the field's kind.
 func mostOf(d protoreflect.FieldDescriptor) int {
-	if most, ok := unruled[d.FullName()]; ok {
+	if most, ok := fieldLimits[d.FullName()]; ok {
 		return most
 	}
 	if rules, ok := proto.GetExtension(d.Options(), validate.E_Field).(*validate.FieldRules); ok {

@@ -38,28 +38,28 @@ func TestAnnounce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		local, remote := inferencetest.New(), inferencetest.New()
 		loaded := make(chan struct{})
-		local.AddModel("here", inferencetest.Say("x"), nil)
+		local.AddModel("here", inferencetest.StreamText("x"), nil)
 		local.AddModel("broken", nil, nil)
 		local.SetState("here", inference.ModelNeverLoaded, "")
 		local.SetState("broken", inference.ModelNeverLoaded, "")
-		remote.AddModel("there", inferencetest.Say("x"), nil)
+		remote.AddModel("there", inferencetest.StreamText("x"), nil)
 		remote.SetDown(errors.New("connection refused"))
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{local, loaded}, remote},
 			[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
-		var told []string
+		var announced []string
 		models.Announce(func(cards []*catalog.Card) {
 			var models []string
 			for _, card := range cards {
 				models = append(models, card.Name+" "+string(card.State))
 			}
-			told = append(told, strings.Join(models, ", "))
+			announced = append(announced, strings.Join(models, ", "))
 		})
 		check := func(when string, want ...string) {
 			t.Helper()
 			<-time.After(pause)
 			synctest.Wait()
-			if strings.Join(told, "; ") != strings.Join(want, "; ") {
-				t.Errorf("%s: announced %q, want %q", when, told, want)
+			if strings.Join(announced, "; ") != strings.Join(want, "; ") {
+				t.Errorf("%s: announced %q, want %q", when, announced, want)
 			}
 		}
 		models.Start()
@@ -81,12 +81,12 @@ func TestAnnounce(t *testing.T) {
 	})
 }
 
-// TestReadyIsTold checks that the server isn't ready, and that no client sees a model, before the
+// TestReadyAfterAnnouncement checks that the server isn't ready, and that no client sees a model, before the
 // models are announced to the operator.
-func TestReadyIsTold(t *testing.T) {
+func TestReadyAfterAnnouncement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
-		engine.AddModel("m", inferencetest.Say("x"), nil)
+		engine.AddModel("m", inferencetest.StreamText("x"), nil)
 		loaded := make(chan struct{})
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},
 			[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
@@ -104,7 +104,7 @@ func TestReadyIsTold(t *testing.T) {
 		}
 	})
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.Say("x"), nil)
+	engine.AddModel("m", inferencetest.StreamText("x"), nil)
 	models := catalog.New(catalog.Config{}, []inference.Engine{engine},
 		[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
 	seen := -1
@@ -118,7 +118,7 @@ func TestReadyIsTold(t *testing.T) {
 func TestStartIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
-		engine.AddModel("m", inferencetest.Say("x"), nil)
+		engine.AddModel("m", inferencetest.StreamText("x"), nil)
 		loaded := make(chan struct{})
 		var log strings.Builder
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},

@@ -37,8 +37,8 @@ type Card struct {
 	Tasks   inference.Task
 	// Images is the way in which the model takes images.
 	Images inference.ImageInput
-	// blind is the reason why the model takes no images although it declares an input for them.
-	blind string
+	// noImagesReason is the reason why the model takes no images although it declares an input for them.
+	noImagesReason string
 	// Template is nil for a model without a chat template.
 	Template inference.Template
 	// ToolParser and ReasoningParser are the dialects of [toolparser.Dialects] that the model
@@ -157,8 +157,8 @@ func (c *Card) CheckParts(req *inference.Request) error {
 				if c.Images.Most > 0 {
 					return inference.Unsupported(inference.PartParam(i, j), "the model `%s` takes at most %d images in a request", req.Model, c.Images.Most)
 				}
-				if c.blind != "" {
-					return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.blind)
+				if c.noImagesReason != "" {
+					return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.noImagesReason)
 				}
 			case inference.PartAudio, inference.PartFile:
 			}

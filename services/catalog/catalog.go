@@ -39,7 +39,7 @@ type Catalog struct {
 	tokenizers *tokenizer.Folders
 	log        *slog.Logger
 
-	known atomic.Pointer[knowledge]
+	known atomic.Pointer[snapshot]
 	// stale is set when an engine isn't ready, and cleared when the models have been refreshed
 	// afterwards: the engine may have been loading models.
 	stale atomic.Bool
@@ -53,8 +53,8 @@ type Catalog struct {
 	starting   map[inference.Engine]bool // guarded by refreshing: the engine is still loading the models of its start
 	announced  map[inference.Engine]bool // guarded by refreshing: the engine's models have been announced
 
-	tell   func([]*Card)
-	looked func() // set only by tests
+	onAnnounce func([]*Card)
+	onLookup   func() // set only by tests
 
 	library   inference.Library    // nil for none
 	overrides []inference.Override // guarded by refreshing once it runs
@@ -71,8 +71,8 @@ type Catalog struct {
 	done sync.WaitGroup
 }
 
-// knowledge is the result of one refresh.
-type knowledge struct {
+// snapshot is the result of one refresh.
+type snapshot struct {
 	cards map[string]*Card
 	// aliases are the cards by their further names.
 	aliases map[string]*Card
@@ -107,7 +107,7 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 		starting:   map[inference.Engine]bool{},
 		announced:  map[inference.Engine]bool{},
 	}
-	c.tell = func(cards []*Card) {
+	c.onAnnounce = func(cards []*Card) {
 		for _, card := range cards {
 			c.logCard(card)
 		}
@@ -115,7 +115,7 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 	for _, e := range engines {
 		_, c.starting[e] = e.(inference.Starter)
 	}
-	c.known.Store(&knowledge{err: errStarting})
+	c.known.Store(&snapshot{err: errStarting})
 	c.stale.Store(true)
 	return c
 }
@@ -124,7 +124,7 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 // name. The call happens when the engines have loaded the models of their start and all other engines
 // have listed their models or failed to answer. Without Announce, the models are logged, as later
 // changes are. Announce must be called before Start. The callback must not call the catalog.
-func (c *Catalog) Announce(tell func([]*Card)) { c.tell = tell }
+func (c *Catalog) Announce(tell func([]*Card)) { c.onAnnounce = tell }
 
 // Consult sets the library and the operator's settings, from which the cards are built. It must be
 // called before Start.
@@ -157,7 +157,7 @@ func (c *Catalog) Start() {
 			})
 		}
 		if notifier, ok := e.(inference.Notifier); ok {
-			c.done.Go(func() { c.hear(ctx, notifier) })
+			c.done.Go(func() { c.refreshOnChange(ctx, notifier) })
 		}
 	}
 	c.done.Go(func() { c.follow(ctx) })
@@ -195,14 +195,14 @@ func (c *Catalog) Cards() []*Card {
 }
 
 // sorted returns the cards sorted by name.
-func (k *knowledge) sorted() []*Card {
+func (k *snapshot) sorted() []*Card {
 	return slices.SortedFunc(maps.Values(k.cards), func(a, b *Card) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Lookup returns a model that is ready. For a name that is unknown or not ready, it first asks the
 // engines, at most once a second.
 func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
-	c.noteLookup()
+	c.recordLookup()
 	known := c.known.Load()
 	card := known.cards[name]
 	if card == nil || card.State != inference.ModelReady || card.Fetching {
@@ -230,8 +230,8 @@ func (c *Catalog) Lookup(ctx context.Context, name string) (*Card, error) {
 // WasReady reports whether [Catalog.Ready] has returned nil.
 func (c *Catalog) WasReady() bool { return c.required.Load() != nil }
 
-// told reports whether the models of all engines have been announced.
-func (c *Catalog) told(ctx context.Context) bool {
+// announcedAll reports whether the models of all engines have been announced.
+func (c *Catalog) announcedAll(ctx context.Context) bool {
 	select {
 	case c.refreshing <- struct{}{}:
 		defer func() { <-c.refreshing }()
@@ -253,15 +253,15 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	if minAge > 0 && time.Since(c.refreshed) < minAge {
 		return
 	}
-	asker := ctx
+	callerCtx := ctx
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
 	old := c.known.Load()
-	fresh := &knowledge{cards: map[string]*Card{}}
-	offers := map[string]offer{}
+	fresh := &snapshot{cards: map[string]*Card{}}
+	offers := map[string]listedModel{}
 	for _, e := range c.engines {
 		models, err := e.Models(ctx)
-		if asker.Err() != nil {
+		if callerCtx.Err() != nil {
 			return // the request ended, or the catalog is stopping: the result is unusable
 		}
 		c.reportEngine(e, err)
@@ -271,9 +271,9 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 			continue
 		}
 		for _, m := range models {
-			m = c.changes.hold(m)
+			m = c.changes.override(m)
 			if o, taken := offers[m.Name]; !taken || o.model.State != inference.ModelReady && m.State == inference.ModelReady {
-				offers[m.Name] = offer{e, m}
+				offers[m.Name] = listedModel{e, m}
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func (c *Catalog) refresh(ctx context.Context, minAge time.Duration) {
 	c.refreshed = time.Now()
 	c.announce(fresh.sorted())
 	c.warnMissed(fresh)
-	c.learn(fresh)
+	c.publish(fresh)
 }
 
 // announce announces the engines whose models have become known. It runs before clients can see the
@@ -306,11 +306,11 @@ func (c *Catalog) announce(cards []*Card) {
 		return
 	}
 	maps.Copy(c.announced, fresh)
-	c.tell(slices.DeleteFunc(cards, func(card *Card) bool { return !fresh[card.Engine] }))
+	c.onAnnounce(slices.DeleteFunc(cards, func(card *Card) bool { return !fresh[card.Engine] }))
 }
 
 // warnMissed logs settings for models that no engine lists, once per model.
-func (c *Catalog) warnMissed(fresh *knowledge) {
+func (c *Catalog) warnMissed(fresh *snapshot) {
 	if fresh.err != nil || len(c.announced) < len(c.engines) {
 		return
 	}
@@ -325,9 +325,9 @@ func (c *Catalog) warnMissed(fresh *knowledge) {
 	}
 }
 
-// offer is a model of the first engine where it is ready, or else of the first engine that lists
+// listedModel is a model of the first engine where it is ready, or else of the first engine that lists
 // it.
-type offer struct {
+type listedModel struct {
 	engine inference.Engine
 	model  inference.Model
 }

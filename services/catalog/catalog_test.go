@@ -15,14 +15,14 @@ import (
 
 func TestModels(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("b", inferencetest.Say("x"), inferencetest.WithTemplate())
+	engine.AddModel("b", inferencetest.StreamText("x"), inferencetest.WithTemplate())
 	engine.AddModel("a", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
-	engine.AddModel("hidden", inferencetest.Say("x"), map[string]string{"trident.hidden": "true", "trident.chat_template": inferencetest.ChatTemplate})
-	engine.AddModel("off", inferencetest.Say("x"), nil)
+	engine.AddModel("hidden", inferencetest.StreamText("x"), map[string]string{"trident.hidden": "true", "trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("off", inferencetest.StreamText("x"), nil)
 	engine.SetState("off", inference.ModelLoading, "")
-	engine.AddModel("broken", inferencetest.Say("x"), nil)
+	engine.AddModel("broken", inferencetest.StreamText("x"), nil)
 	engine.Break("broken", "its process ended")
-	engine.AddModel("unloaded", inferencetest.Say("x"), nil)
+	engine.AddModel("unloaded", inferencetest.StreamText("x"), nil)
 	engine.SetState("unloaded", inference.ModelUnavailable, "unloaded")
 	s := inferencetest.Service(t, serving.Config{}, engine)
 	if _, err := s.Catalog().Model(t.Context(), "a"); err != nil { // waits for the first refresh
@@ -68,7 +68,7 @@ func TestModels(t *testing.T) {
 // its return is served.
 func TestEngineGoneAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), inferencetest.WithTemplate())
 		if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Err != nil {
 			t.Fatal(a.Err)
 		}
@@ -95,13 +95,13 @@ func TestEngineGoneAndBack(t *testing.T) {
 type listing struct {
 	*inferencetest.Engine
 
-	may chan struct{}
-	bad error // returned by Ready
+	proceed  chan struct{}
+	readyErr error // returned by Ready
 }
 
 func (l listing) Models(ctx context.Context) ([]inference.Model, error) {
 	select {
-	case <-l.may:
+	case <-l.proceed:
 		return l.Engine.Models(ctx)
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -109,23 +109,23 @@ func (l listing) Models(ctx context.Context) ([]inference.Model, error) {
 }
 
 func (l listing) Ready(ctx context.Context) error {
-	if l.bad != nil {
-		return l.bad
+	if l.readyErr != nil {
+		return l.readyErr
 	}
 	return l.Engine.Ready(ctx)
 }
 
 func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine := listing{Engine: inferencetest.New(), may: make(chan struct{})}
-		engine.AddModel("m", inferencetest.Say("x"), nil)
+		engine := listing{Engine: inferencetest.New(), proceed: make(chan struct{})}
+		engine.AddModel("m", inferencetest.StreamText("x"), nil)
 		s := inferencetest.Service(t, serving.Config{}, engine)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := s.Ready(ctx); inference.AsError(err).Code != inference.CodeUnavailable {
 			t.Errorf("before: %v", err)
 		}
-		close(engine.may)
+		close(engine.proceed)
 		synctest.Wait()
 		if err := s.Ready(t.Context()); err != nil || len(s.Catalog().Models(t.Context())) != 1 {
 			t.Errorf("after: %v, %d models", err, len(s.Catalog().Models(t.Context())))
@@ -145,7 +145,7 @@ func TestReadyAfterALoad(t *testing.T) {
 			if err := s.Ready(t.Context()); err == nil {
 				t.Error("ready while loading")
 			}
-			engine.AddModel(name, inferencetest.Say("x"), nil)
+			engine.AddModel(name, inferencetest.StreamText("x"), nil)
 			engine.SetDown(nil)
 			if err := s.Ready(t.Context()); err != nil {
 				t.Error(err)
@@ -157,12 +157,12 @@ func TestReadyAfterALoad(t *testing.T) {
 	})
 }
 
-// TestUnknownModelBesideABrokenOne checks that unknown models are reported as such while another
+// TestUnknownModelBesideABrokenModel checks that unknown models are reported as such while another
 // model is broken. Triton isn't ready then, but it lists its models.
-func TestUnknownModelBesideABrokenOne(t *testing.T) {
-	engine := listing{Engine: inferencetest.New(), may: make(chan struct{}), bad: errors.New("one model is broken")}
-	close(engine.may)
-	engine.AddModel("m", inferencetest.Say("x"), nil)
+func TestUnknownModelBesideABrokenModel(t *testing.T) {
+	engine := listing{Engine: inferencetest.New(), proceed: make(chan struct{}), readyErr: errors.New("one model is broken")}
+	close(engine.proceed)
+	engine.AddModel("m", inferencetest.StreamText("x"), nil)
 	s := inferencetest.Service(t, serving.Config{}, engine)
 	if _, err := s.Catalog().Model(t.Context(), "nope"); inference.AsError(err).Code != inference.CodeNotFound {
 		t.Errorf("unknown: %v", err)
@@ -175,10 +175,10 @@ func TestUnknownModelBesideABrokenOne(t *testing.T) {
 	}
 }
 
-// TestParametersDoNotSpoilEachOther checks that an invalid parameter affects one property only.
-func TestParametersDoNotSpoilEachOther(t *testing.T) {
+// TestInvalidParameterAffectsOneProperty checks that an invalid parameter affects one property only.
+func TestInvalidParameterAffectsOneProperty(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.Say("x"), map[string]string{
+	engine.AddModel("m", inferencetest.StreamText("x"), map[string]string{
 		"trident.task": "poem", "trident.context_length": "2k", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
 	})
 	s := inferencetest.Service(t, serving.Config{}, engine)
@@ -194,10 +194,10 @@ func TestParametersDoNotSpoilEachOther(t *testing.T) {
 
 func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), inferencetest.WithTemplate())
 		synctest.Wait()
 		time.Sleep(2 * time.Second) //nolint:forbidigo // synctest's clock: past the lookup interval, before the next refresh
-		engine.AddModel("new", inferencetest.Say("y"), inferencetest.WithTemplate())
+		engine.AddModel("new", inferencetest.StreamText("y"), inferencetest.WithTemplate())
 		req := inferencetest.ChatRequest(1)
 		req.Model = "new"
 		if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil || a.Texts[0] != "y" {
@@ -212,7 +212,7 @@ func TestTwoEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engines := map[string]*inferencetest.Engine{"first": inferencetest.New(), "second": inferencetest.New()}
 		for name, engine := range engines {
-			engine.AddModel("m", inferencetest.Say(name), nil)
+			engine.AddModel("m", inferencetest.StreamText(name), nil)
 		}
 		first := engines["first"]
 		s := inferencetest.Service(t, serving.Config{}, first, engines["second"])

@@ -22,7 +22,7 @@ func (c *Catalog) Load(ctx context.Context, name string) (*Card, error) {
 		return nil, err
 	}
 	defer done()
-	held, err := c.hold(ctx, name)
+	held, err := c.findInRepository(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (c *Catalog) Unload(ctx context.Context, name string) error {
 		return err
 	}
 	defer done()
-	held, err := c.hold(ctx, name)
+	held, err := c.findInRepository(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (c *Catalog) Change(ctx context.Context, model string, meanwhile inference.
 		return err
 	}
 	defer done()
-	held, err := c.holder(ctx, model)
+	held, err := c.findOwner(ctx, model)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func errBusy(name string, state inference.ModelState) *inference.Error {
 	}
 }
 
-// holding is the state of a model in an engine's repository.
-type holding struct {
+// repositoryModel is the state of a model in an engine's repository.
+type repositoryModel struct {
 	name       string
 	engine     inference.Engine
 	repository inference.Repository // the repository of engine
@@ -113,18 +113,18 @@ type holding struct {
 	state      inference.ModelState // the zero value for a model that isn't listed
 }
 
-// hold returns the repository of a model: the first one where the model is ready, or else the first
-// one that lists it. If no repository lists the model, hold returns the first one.
-func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
-	var best *holding
+// findInRepository returns the repository of a model: the first one where the model is ready, or else the first
+// one that lists it. If no repository lists the model, findInRepository returns the first one.
+func (c *Catalog) findInRepository(ctx context.Context, name string) (*repositoryModel, error) {
+	var best *repositoryModel
 	var away error
 	for _, e := range c.engines {
 		repository, ok := e.(inference.Repository)
 		if !ok {
 			continue
 		}
-		h := &holding{name: name, engine: e, repository: repository}
-		switch err := h.look(ctx); {
+		h := &repositoryModel{name: name, engine: e, repository: repository}
+		switch err := h.readState(ctx); {
 		case err != nil:
 			away = err
 		case h.state == inference.ModelReady:
@@ -142,18 +142,18 @@ func (c *Catalog) hold(ctx context.Context, name string) (*holding, error) {
 	return best, nil
 }
 
-// holder returns the repository that has a model. It doesn't ask the engine if there is only one.
-func (c *Catalog) holder(ctx context.Context, model string) (*holding, error) {
+// findOwner returns the repository that has a model. It doesn't ask the engine if there is only one.
+func (c *Catalog) findOwner(ctx context.Context, model string) (*repositoryModel, error) {
 	if len(c.engines) == 1 {
 		if repository, ok := c.engines[0].(inference.Repository); ok {
-			return &holding{name: model, engine: c.engines[0], repository: repository}, nil
+			return &repositoryModel{name: model, engine: c.engines[0], repository: repository}, nil
 		}
 	}
-	return c.hold(ctx, model)
+	return c.findInRepository(ctx, model)
 }
 
-// look reads the state of the model: that of the version with the most significant state.
-func (h *holding) look(ctx context.Context) error {
+// readState reads the state of the model: that of the version with the most significant state.
+func (h *repositoryModel) readState(ctx context.Context) error {
 	index, err := h.repository.RepositoryIndex(ctx, &kserve.RepositoryIndexRequest{})
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (h *holding) look(ctx context.Context) error {
 // refuse returns an error about the model. If the engine refuses all loads, refuse returns the
 // engine's error instead, which is more specific. Engines report that only for a change. Therefore
 // refuse asks for the unload of a name that no model has, which changes nothing.
-func (h *holding) refuse(ctx context.Context, reason, format string, args ...any) error {
+func (h *repositoryModel) refuse(ctx context.Context, reason, format string, args ...any) error {
 	_, err := h.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
 	if err != nil && inference.AsError(err).Code == inference.CodeUnsupported {
 		return err
@@ -193,9 +193,9 @@ const (
 )
 
 // awaitUnloaded waits until the model's requests in flight have ended.
-func (h *holding) awaitUnloaded(ctx context.Context) error {
+func (h *repositoryModel) awaitUnloaded(ctx context.Context) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if err := h.look(ctx); err != nil || h.state != inference.ModelUnloading {
+		if err := h.readState(ctx); err != nil || h.state != inference.ModelUnloading {
 			return err
 		}
 		select {

@@ -21,7 +21,7 @@ func controlled() *inferencetest.Engine {
 		"ready": inference.ModelReady, "off": inference.ModelUnavailable, "new": inference.ModelNeverLoaded,
 		"starting": inference.ModelLoading, "ending": inference.ModelUnloading,
 	} {
-		engine.AddModel(name, inferencetest.Say("x"), nil)
+		engine.AddModel(name, inferencetest.StreamText("x"), nil)
 		engine.SetState(name, state, "")
 	}
 	return engine
@@ -164,9 +164,9 @@ func TestLoadsTakeTurns(t *testing.T) {
 		if _, err := s.LoadModel(t.Context(), "new"); err != nil {
 			t.Errorf("another model: %v", err)
 		}
-		impatient, leave := context.WithCancel(t.Context())
-		leave()
-		if err := s.UnloadModel(impatient, "off"); inference.AsError(err).Code != inference.CodeCanceled {
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.UnloadModel(cancelled, "off"); inference.AsError(err).Code != inference.CodeCanceled {
 			t.Errorf("a client that disconnected: %v", err)
 		}
 		close(gate)

@@ -131,7 +131,7 @@ func (d *description) vision(s inference.Setting) error {
 	if s.Value == "" {
 		if d.card.Images.Most > 0 && d.card.Images.Silent {
 			d.card.Images.Most = 0
-			d.card.blind = "Trident can't detect that it reads images: if it does, set its parameter " + inference.ParamPrefix + inference.SettingVision + " to true"
+			d.card.noImagesReason = "Trident can't detect that it reads images: if it does, set its parameter " + inference.ParamPrefix + inference.SettingVision + " to true"
 		}
 		return nil
 	}

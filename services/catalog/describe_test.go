@@ -18,34 +18,34 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// shelf is a library with the settings of one model and with one folder.
-type shelf struct {
+// fakeLibrary is a library with the settings of one model and with one folder.
+type fakeLibrary struct {
 	detected  []inference.Setting
 	published *inference.Published
 	err       error
 	opened    []string
 }
 
-func (s *shelf) Detect(inference.Model, func(string) *kserve.ModelConfig) ([]inference.Setting, error) {
+func (s *fakeLibrary) Detect(inference.Model, func(string) *kserve.ModelConfig) ([]inference.Setting, error) {
 	return s.detected, nil
 }
 
 // Locate resolves one folder of each model.
-func (*shelf) Locate(model, reference string) string {
+func (*fakeLibrary) Locate(model, reference string) string {
 	if reference == "tokenizer" {
 		return "/repository/" + model + "/tokenizer"
 	}
 	return reference
 }
 
-func (s *shelf) Open(reference string) (*inference.Published, error) {
+func (s *fakeLibrary) Open(reference string) (*inference.Published, error) {
 	s.opened = append(s.opened, reference)
 	return s.published, s.err
 }
 
-func (*shelf) LoRAPath(_, _, _ string) (string, error) { return "", nil }
+func (*fakeLibrary) LoRAPath(_, _, _ string) (string, error) { return "", nil }
 
-func (*shelf) LoRAWeights(_, _, _ string) (*inference.LoRAWeights, error) {
+func (*fakeLibrary) LoRAWeights(_, _, _ string) (*inference.LoRAWeights, error) {
 	return nil, nil //nolint:nilnil // the model has no weights
 }
 
@@ -55,7 +55,7 @@ func override(model, name, value string) inference.Override {
 
 // consult returns a catalog of one model with parameters, and its log.
 func consult(engine *inferencetest.Engine, library inference.Library, overrides []inference.Override, parameters map[string]string) (*catalog.Catalog, *strings.Builder) {
-	engine.AddModel("m", inferencetest.Say("x"), parameters)
+	engine.AddModel("m", inferencetest.StreamText("x"), parameters)
 	log := &strings.Builder{}
 	models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}},
 		tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
@@ -201,7 +201,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			library := &shelf{detected: tt.detected, published: tt.published}
+			library := &fakeLibrary{detected: tt.detected, published: tt.published}
 			models, log := consult(inferencetest.New(), library, tt.overrides, tt.parameters)
 			if err := models.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
@@ -227,7 +227,7 @@ func TestSettings(t *testing.T) {
 // TestFetching checks that chats wait for files from the hub and use them once they are available.
 func TestFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		library := &shelf{
+		library := &fakeLibrary{
 			detected: []inference.Setting{{Name: inference.SettingTokenizer, Value: "org/a", Origin: "flag"}},
 			err:      inference.ErrFetching,
 		}

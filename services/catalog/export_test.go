@@ -6,6 +6,6 @@ import "sync/atomic"
 // the first request.
 func (c *Catalog) CountLookups() *atomic.Int64 {
 	count := &atomic.Int64{}
-	c.looked = func() { count.Add(1) }
+	c.onLookup = func() { count.Add(1) }
 	return count
 }

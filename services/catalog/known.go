@@ -39,7 +39,7 @@ func (c *Catalog) Known(ctx context.Context) *Known {
 	return c.knownOf(c.known.Load(), inference.ClientOf(ctx))
 }
 
-func (c *Catalog) knownOf(known *knowledge, client *inference.Client) *Known {
+func (c *Catalog) knownOf(known *snapshot, client *inference.Client) *Known {
 	k := &Known{Cards: known.sorted(), names: map[*Card][]string{}, client: client}
 	for alias, card := range known.aliases {
 		k.names[card] = append(k.names[card], alias)

@@ -35,10 +35,10 @@ type loras struct {
 
 // loraState is the state of one adapter in the engine.
 type loraState struct {
-	there bool // the engine has the adapter, or a request with its weights is on the way
-	known bool // there is confirmed by an answer
-	times int  // number of times that the weights were sent
-	never bool // the weights aren't available
+	loaded    bool // the engine has the adapter, or a request with its weights is on the way
+	confirmed bool // loaded is confirmed by an answer
+	times     int  // number of times that the weights were sent
+	never     bool // the weights aren't available
 }
 
 // list reads the names of adapters. Each may be followed by "=" and the adapter's number or path.
@@ -69,8 +69,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// Loan is one request's use of an adapter.
-type Loan struct {
+// LoRAUse is one request's use of an adapter.
+type LoRAUse struct {
 	inference.LoRA
 
 	loras    *loras
@@ -81,17 +81,17 @@ type Loan struct {
 }
 
 // UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan.
-// The argument again is set when a request is repeated after [Loan.Missed]. Such a request doesn't
+// The argument again is set when a request is repeated after [LoRAUse.Missed]. Such a request doesn't
 // rely on weights that another request is still sending: it may overtake that request.
-func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*Loan, error) {
+func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*LoRAUse, error) {
 	return c.loras.use(ctx, name, again)
 }
 
 // use returns an adapter for a request, with its weights if the engine isn't known to have them.
 // The caller must call Settle. A repeated request doesn't rely on weights that are still on the
 // way: it may overtake them.
-func (l *loras) use(ctx context.Context, name string, again bool) (*Loan, error) {
-	u := &Loan{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
+func (l *loras) use(ctx context.Context, name string, again bool) (*LoRAUse, error) {
+	u := &LoRAUse{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
 	switch l.form {
 	case inference.LoRAByID:
 		if given := l.given[name]; given != "" {
@@ -118,7 +118,7 @@ func loraID(model, version, name string) uint64 {
 
 // locate finds the adapter's path. Only listed names are accepted. Otherwise clients could probe
 // the engine's files.
-func (u *Loan) locate() error {
+func (u *LoRAUse) locate() error {
 	l := u.loras
 	if u.Path = l.given[u.Name]; u.Path != "" {
 		return nil
@@ -136,8 +136,8 @@ func (u *Loan) locate() error {
 }
 
 // load reads the weights if the engine lacks them. It waits while another request sends weights.
-func (u *Loan) load(ctx context.Context, again bool) error {
-	if u.needless(again) {
+func (u *LoRAUse) load(ctx context.Context, again bool) error {
+	if u.needsNoWeights(again) {
 		return nil
 	}
 	select {
@@ -146,7 +146,7 @@ func (u *Loan) load(ctx context.Context, again bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if u.needless(again) { // another request has sent the weights
+	if u.needsNoWeights(again) { // another request has sent the weights
 		u.release()
 		return nil
 	}
@@ -162,13 +162,13 @@ func (u *Loan) load(ctx context.Context, again bool) error {
 		u.release()
 	} else {
 		u.state.times++
-		u.times, u.state.known = u.state.times, false
+		u.times, u.state.confirmed = u.state.times, false
 	}
 	return nil
 }
 
-// needless reports whether the request needs no weights.
-func (u *Loan) needless(again bool) bool {
+// needsNoWeights reports whether the request needs no weights.
+func (u *LoRAUse) needsNoWeights(again bool) bool {
 	l := u.loras
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,44 +177,44 @@ func (u *Loan) needless(again bool) bool {
 		l.states[u.Name] = u.state
 	}
 	u.times = u.state.times
-	return u.state.never || u.state.there && (u.state.known || !again)
+	return u.state.never || u.state.loaded && (u.state.confirmed || !again)
 }
 
 // Sends reports whether this request sends the weights to the engine.
-func (u *Loan) Sends() bool { return u.turn }
+func (u *LoRAUse) Sends() bool { return u.turn }
 
 // Sent records that the engine has received the request. It releases the weights, which may be
 // large, and later requests are sent without weights.
-func (u *Loan) Sent(infer *kserve.ModelInferRequest) {
+func (u *LoRAUse) Sent(infer *kserve.ModelInferRequest) {
 	if !u.turn {
 		return
 	}
 	infer.RawInputContents = nil
-	u.note(true)
+	u.recordLoaded(true)
 	u.release()
 }
 
 // Arrived records the first response, which confirms that the engine has the adapter.
-func (u *Loan) Arrived() {
+func (u *LoRAUse) Arrived() {
 	if !u.answered && u.state != nil {
 		u.loras.mu.Lock()
 		defer u.loras.mu.Unlock()
-		u.state.known = u.state.known || u.state.there && u.state.times == u.times
+		u.state.confirmed = u.state.confirmed || u.state.loaded && u.state.times == u.times
 	}
 	u.answered = true
 }
 
-// note records whether the engine has the adapter, unless another request has sent the weights
+// recordLoaded records whether the engine has the adapter, unless another request has sent the weights
 // since.
-func (u *Loan) note(there bool) {
+func (u *LoRAUse) recordLoaded(there bool) {
 	u.loras.mu.Lock()
 	defer u.loras.mu.Unlock()
 	if u.state.times == u.times {
-		u.state.there, u.state.known = there, false
+		u.state.loaded, u.state.confirmed = there, false
 	}
 }
 
-func (u *Loan) release() {
+func (u *LoRAUse) release() {
 	if u.turn {
 		u.turn, u.Weights = false, nil
 		<-u.loras.sending
@@ -222,19 +222,19 @@ func (u *Loan) release() {
 }
 
 // Settle ends the use. If the engine hasn't answered, it may lack the adapter.
-func (u *Loan) Settle() {
+func (u *LoRAUse) Settle() {
 	u.release()
 	if u.state != nil && !u.answered {
-		u.note(false)
+		u.recordLoaded(false)
 	}
 }
 
 // Missed reports whether a request can be repeated with weights after the engine lacked the
 // adapter. Weights must be available, and the engine must not have answered yet.
-func (u *Loan) Missed() bool { return u.weighs() && !u.answered }
+func (u *LoRAUse) Missed() bool { return u.hasWeights() && !u.answered }
 
-// weighs reports whether weights of the adapter are available.
-func (u *Loan) weighs() bool {
+// hasWeights reports whether weights of the adapter are available.
+func (u *LoRAUse) hasWeights() bool {
 	u.loras.mu.Lock()
 	defer u.loras.mu.Unlock()
 	return u.state != nil && !u.state.never
@@ -242,14 +242,14 @@ func (u *Loan) weighs() bool {
 
 // Explain hides the adapter's path from clients. If the engine still lacks an adapter whose weights
 // are available, the error states that the engine has no room for the adapter.
-func (u *Loan) Explain(err error) error {
+func (u *LoRAUse) Explain(err error) error {
 	known, ok := errors.AsType[*inference.Error](err)
 	switch {
 	case !ok:
 		return err
 	case u.Path != "" && strings.Contains(known.Message+known.Text, u.Path):
 		return u.unusable(err)
-	case errors.Is(err, inference.ErrNoLoRA) && u.weighs():
+	case errors.Is(err, inference.ErrNoLoRA) && u.hasWeights():
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: time.Second, Err: err,
 			Message: fmt.Sprintf("the engine of the model `%s` has no room for the LoRA adapter `%s` now: try again later", u.loras.model, u.Name),
@@ -259,7 +259,7 @@ func (u *Loan) Explain(err error) error {
 }
 
 // unusable returns an error for a fault that the operator has to fix.
-func (u *Loan) unusable(err error) error {
+func (u *LoRAUse) unusable(err error) error {
 	return &inference.Error{
 		Code: inference.CodeInternal, Param: "model", Err: err,
 		Message: fmt.Sprintf("the LoRA adapter `%s` of the model `%s` can't be used: the server's log has the details", u.Name, u.loras.model),

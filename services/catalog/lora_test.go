@@ -22,33 +22,33 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// wardrobe is a library of adapters. The weights of each are one row with the first letter of its
+// adapterLibrary is a library of adapters. The weights of each are one row with the first letter of its
 // name.
-type wardrobe struct {
-	shelf
+type adapterLibrary struct {
+	fakeLibrary
 
-	mu    sync.Mutex
-	reads int
-	err   error
-	bare  bool          // the weights aren't available
-	slow  chan struct{} // reads wait for it; nil for no wait
+	mu        sync.Mutex
+	reads     int
+	err       error
+	noWeights bool          // the weights aren't available
+	slow      chan struct{} // reads wait for it; nil for no wait
 }
 
-func (w *wardrobe) LoRAPath(model, _, name string) (string, error) {
-	if w.err != nil || w.bare {
+func (w *adapterLibrary) LoRAPath(model, _, name string) (string, error) {
+	if w.err != nil || w.noWeights {
 		return "", w.err
 	}
 	return "/repository/" + model + "/" + name, nil
 }
 
-func (w *wardrobe) LoRAWeights(_, _, name string) (*inference.LoRAWeights, error) {
+func (w *adapterLibrary) LoRAWeights(_, _, name string) (*inference.LoRAWeights, error) {
 	if w.slow != nil {
 		<-w.slow
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reads++
-	if w.err != nil || w.bare {
+	if w.err != nil || w.noWeights {
 		return nil, w.err
 	}
 	return &inference.LoRAWeights{Rows: 1, Width: 1, Columns: 3, Weights: []byte{name[0], 0}, Config: make([]byte, 12)}, nil
@@ -61,13 +61,13 @@ type loraEngine struct {
 
 	models *catalog.Catalog
 
-	mu    sync.Mutex
-	room  int
-	kept  []uint64
-	log   []string      // of the requests: the id and the letter of the weights, or -
-	first chan struct{} // the first response waits for it; nil for no wait
-	idle  bool          // keep-alives precede the response
-	fault error         // sent after the first response
+	mu       sync.Mutex
+	capacity int
+	kept     []uint64
+	log      []string      // of the requests: the id and the letter of the weights, or -
+	first    chan struct{} // the first response waits for it; nil for no wait
+	idle     bool          // keep-alives precede the response
+	fault    error         // sent after the first response
 }
 
 const noLoRA = "LoRA task %d not found in cache. Please send LoRA weights with request"
@@ -118,10 +118,10 @@ func (e *loraEngine) take(id uint64, letter string) error {
 	if slices.Contains(e.kept, id) {
 		return nil
 	}
-	if letter == "-" || e.room == 0 {
+	if letter == "-" || e.capacity == 0 {
 		return fmt.Errorf(noLoRA, id)
 	}
-	if e.kept = append(e.kept, id); len(e.kept) > e.room {
+	if e.kept = append(e.kept, id); len(e.kept) > e.capacity {
 		e.kept = e.kept[1:]
 	}
 	return nil
@@ -155,8 +155,8 @@ func loraConfig(name, loras string, inputs ...string) *kserve.ModelConfig {
 
 var byID, byPath = []string{"lora_task_id", "lora_weights", "lora_config"}, []string{"lora_id", "lora_name", "lora_path"}
 
-// dress returns a service over an engine with room for some adapters.
-func dress(t *testing.T, library inference.Library, engine *loraEngine, configs ...*kserve.ModelConfig) *serving.Service {
+// newLoRAService returns a service over an engine with room for some adapters.
+func newLoRAService(t *testing.T, library inference.Library, engine *loraEngine, configs ...*kserve.ModelConfig) *serving.Service {
 	t.Helper()
 	engine.Engine = inferencetest.New()
 	for _, config := range configs {
@@ -174,13 +174,13 @@ func dress(t *testing.T, library inference.Library, engine *loraEngine, configs 
 	return service
 }
 
-func wear(ctx context.Context, s *serving.Service, model string, n int) *inferencetest.Answer {
+func askAdapter(ctx context.Context, s *serving.Service, model string, n int) *inferencetest.Answer {
 	return inferencetest.Collect(ctx, s, &inference.Request{Model: model, Task: inference.TaskGenerate, Prompts: []inference.Input{{Text: "hello"}}, N: n, Stream: true})
 }
 
 func TestAdaptersAreSentOnce(t *testing.T) {
-	library, engine := &wardrobe{}, &loraEngine{room: 2, idle: true}
-	s := dress(t, library, engine, loraConfig("m", "doll,sheep,cow", byID...))
+	library, engine := &adapterLibrary{}, &loraEngine{capacity: 2, idle: true}
+	s := newLoRAService(t, library, engine, loraConfig("m", "doll,sheep,cow", byID...))
 	for _, tt := range []struct{ name, model, sent string }{
 		{"the first time", "m:doll", "d"},
 		{"then the number alone", "m:doll", "-"},
@@ -191,7 +191,7 @@ func TestAdaptersAreSentOnce(t *testing.T) {
 		{"and stays", "m:doll", "-"},
 		{"as the second is", "m:sheep", "-s"},
 	} {
-		if a := wear(t.Context(), s, tt.model, 1); a.Err != nil || a.Texts[0] != "ab" {
+		if a := askAdapter(t.Context(), s, tt.model, 1); a.Err != nil || a.Texts[0] != "ab" {
 			t.Errorf("%s: %v, %v", tt.name, a.Texts, a.Err)
 		}
 		if sent := engine.sent(); sent != tt.sent {
@@ -203,15 +203,15 @@ func TestAdaptersAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestAdaptersHaveNumbers checks that the number of an adapter is the same in each process, differs
+// TestAdapterIDs checks that the number of an adapter is the same in each process, differs
 // between models and adapters, and is the configured one if the operator set it.
-func TestAdaptersHaveNumbers(t *testing.T) {
+func TestAdapterIDs(t *testing.T) {
 	seen := map[string]string{}
 	for range 2 {
-		engine := &loraEngine{room: 9}
-		s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep,cow=7", byID...), loraConfig("n", "doll", byID...))
+		engine := &loraEngine{capacity: 9}
+		s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll,sheep,cow=7", byID...), loraConfig("n", "doll", byID...))
 		for _, model := range []string{"m:doll", "m:sheep", "m:cow", "n:doll"} {
-			if a := wear(t.Context(), s, model, 1); a.Err != nil {
+			if a := askAdapter(t.Context(), s, model, 1); a.Err != nil {
 				t.Fatal(a.Err)
 			}
 			id := engine.log[len(engine.log)-1]
@@ -226,30 +226,30 @@ func TestAdaptersHaveNumbers(t *testing.T) {
 	}
 }
 
-func TestAdaptersThatCantBeHad(t *testing.T) {
+func TestUnavailableAdapters(t *testing.T) {
 	secret := errors.New("/secret/path is gone")
 	for _, tt := range []struct {
 		name    string
-		library *wardrobe
+		library *adapterLibrary
 		room    int
 		config  *kserve.ModelConfig
 		code    inference.Code
 		message string
 		sent    string
 	}{
-		{"unlisted where nobody knows", &wardrobe{}, 1, loraConfig("m", "", byID...), inference.CodeNotFound, "the model `m:doll` does not exist: its engine has no such LoRA adapter", "-"},
-		{"unlisted", &wardrobe{}, 1, loraConfig("m", "sheep", byID...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
-		{"listed, but neither here nor there", &wardrobe{bare: true}, 1, loraConfig("m", "doll", byID...), inference.CodeNotFound, "its engine has no such LoRA adapter", "-"},
-		{"files that can't be read", &wardrobe{err: secret}, 1, loraConfig("m", "doll", byID...), inference.CodeInternal, "the LoRA adapter `doll` of the model `m` can't be used: the server's log has the details", ""},
-		{"an engine without room", &wardrobe{}, 0, loraConfig("m", "doll", byID...), inference.CodeUnavailable, "the engine of the model `m` has no room for the LoRA adapter `doll` now: try again later", "dd"},
-		{"a path that nobody listed", &wardrobe{bare: true}, 1, loraConfig("m", "", byPath...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
-		{"a path that leads away", &wardrobe{err: secret}, 1, loraConfig("m", "doll", byPath...), inference.CodeInternal, "can't be used", ""},
+		{"unlisted where nobody knows", &adapterLibrary{}, 1, loraConfig("m", "", byID...), inference.CodeNotFound, "the model `m:doll` does not exist: its engine has no such LoRA adapter", "-"},
+		{"unlisted", &adapterLibrary{}, 1, loraConfig("m", "sheep", byID...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
+		{"listed, but neither here nor there", &adapterLibrary{noWeights: true}, 1, loraConfig("m", "doll", byID...), inference.CodeNotFound, "its engine has no such LoRA adapter", "-"},
+		{"files that can't be read", &adapterLibrary{err: secret}, 1, loraConfig("m", "doll", byID...), inference.CodeInternal, "the LoRA adapter `doll` of the model `m` can't be used: the server's log has the details", ""},
+		{"an engine without room", &adapterLibrary{}, 0, loraConfig("m", "doll", byID...), inference.CodeUnavailable, "the engine of the model `m` has no room for the LoRA adapter `doll` now: try again later", "dd"},
+		{"a path that nobody listed", &adapterLibrary{noWeights: true}, 1, loraConfig("m", "", byPath...), inference.CodeNotFound, "the model `m` has no LoRA adapter `doll`", ""},
+		{"a path that leads away", &adapterLibrary{err: secret}, 1, loraConfig("m", "doll", byPath...), inference.CodeInternal, "can't be used", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			engine := &loraEngine{room: tt.room}
-			s := dress(t, tt.library, engine, tt.config)
+			engine := &loraEngine{capacity: tt.room}
+			s := newLoRAService(t, tt.library, engine, tt.config)
 			for range 2 { // a failure doesn't block the next request
-				a := wear(t.Context(), s, "m:doll", 1)
+				a := askAdapter(t.Context(), s, "m:doll", 1)
 				if a.Err == nil || a.Err.Code != tt.code || a.Err.Param != "model" || !strings.Contains(a.Err.Message, tt.message) || len(a.Texts) > 0 {
 					t.Errorf("got %v, %+v", a.Texts, a.Err)
 				}
@@ -264,12 +264,12 @@ func TestAdaptersThatCantBeHad(t *testing.T) {
 // TestAdaptersByPath checks that an error of the engine doesn't reveal the adapter's path.
 func TestAdaptersByPath(t *testing.T) {
 	engine := &loraEngine{fault: &inference.Error{Code: inference.CodeInternal, Message: "can't open /repository/m/doll/adapter_config.json"}}
-	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll,sheep=/loras/sheep", byPath...))
-	if a := wear(t.Context(), s, "m:doll", 1); a.Err == nil || strings.Contains(a.Err.Message, "/") || !strings.Contains(a.Err.Err.Error(), "can't open /repository") {
+	s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll,sheep=/loras/sheep", byPath...))
+	if a := askAdapter(t.Context(), s, "m:doll", 1); a.Err == nil || strings.Contains(a.Err.Message, "/") || !strings.Contains(a.Err.Err.Error(), "can't open /repository") {
 		t.Errorf("got %+v", a.Err)
 	}
 	engine.fault = nil
-	if a := wear(t.Context(), s, "m:sheep", 1); a.Err != nil {
+	if a := askAdapter(t.Context(), s, "m:sheep", 1); a.Err != nil {
 		t.Error(a.Err)
 	}
 	for i, want := range []string{"/repository/m/doll", "/loras/sheep"} {
@@ -284,19 +284,19 @@ func TestAdaptersByPath(t *testing.T) {
 func TestAdaptersUnderLoad(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			library, engine := &wardrobe{}, &loraEngine{room: 2, first: make(chan struct{})}
-			s := dress(t, library, engine, loraConfig("m", "doll,sheep", byID...))
+			library, engine := &adapterLibrary{}, &loraEngine{capacity: 2, first: make(chan struct{})}
+			s := newLoRAService(t, library, engine, loraConfig("m", "doll,sheep", byID...))
 			if lost {
 				close(engine.first)
-				wear(t.Context(), s, "m:doll", 1)
-				wear(t.Context(), s, "m:sheep", 1)
+				askAdapter(t.Context(), s, "m:doll", 1)
+				askAdapter(t.Context(), s, "m:sheep", 1)
 				engine.sent()
 				engine.kept, engine.first = nil, make(chan struct{}) // as after a restart of the engine
 			}
 			var all sync.WaitGroup
 			for _, name := range []string{"doll", "sheep"} {
 				all.Go(func() {
-					if a := wear(t.Context(), s, "m:"+name, 4); a.Err != nil || len(a.Texts) != 4 || a.Texts[3] != "ab" {
+					if a := askAdapter(t.Context(), s, "m:"+name, 4); a.Err != nil || len(a.Texts) != 4 || a.Texts[3] != "ab" {
 						t.Errorf("%s: got %+v", name, a)
 					}
 				})
@@ -317,17 +317,17 @@ func TestAdaptersUnderLoad(t *testing.T) {
 // canceled before the engine answers, and that nothing leaks.
 func TestAdaptersOfAbandonedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine := &loraEngine{room: 0, first: make(chan struct{})}
-		s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
+		engine := &loraEngine{capacity: 0, first: make(chan struct{})}
+		s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll", byID...))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		engine.room = 1
-		if a := wear(ctx, s, "m:doll", 1); a.Err == nil || a.Err.Code != inference.CodeDeadlineExceeded {
+		engine.capacity = 1
+		if a := askAdapter(ctx, s, "m:doll", 1); a.Err == nil || a.Err.Code != inference.CodeDeadlineExceeded {
 			t.Errorf("got %+v", a)
 		}
 		close(engine.first)
 		engine.kept = nil
-		if a := wear(t.Context(), s, "m:doll", 1); a.Err != nil || a.Texts[0] != "ab" {
+		if a := askAdapter(t.Context(), s, "m:doll", 1); a.Err != nil || a.Texts[0] != "ab" {
 			t.Errorf("got %+v", a)
 		}
 		if sent := engine.sent(); sent != "dd" {
@@ -340,23 +340,23 @@ func TestAdaptersOfAbandonedRequests(t *testing.T) {
 // client.
 func TestAdaptersWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		library, engine := &wardrobe{slow: make(chan struct{})}, &loraEngine{room: 2}
-		s := dress(t, library, engine, loraConfig("m", "doll,sheep", byID...))
+		library, engine := &adapterLibrary{slow: make(chan struct{})}, &loraEngine{capacity: 2}
+		s := newLoRAService(t, library, engine, loraConfig("m", "doll,sheep", byID...))
 		var first sync.WaitGroup
 		first.Go(func() {
-			if a := wear(t.Context(), s, "m:doll", 1); a.Err != nil {
+			if a := askAdapter(t.Context(), s, "m:doll", 1); a.Err != nil {
 				t.Error(a.Err)
 			}
 		})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if a := wear(ctx, s, "m:sheep", 1); a.Err == nil || a.Err.Code != inference.CodeDeadlineExceeded {
+		if a := askAdapter(ctx, s, "m:sheep", 1); a.Err == nil || a.Err.Code != inference.CodeDeadlineExceeded {
 			t.Errorf("got %+v", a)
 		}
 		close(library.slow)
 		first.Wait()
-		if a := wear(t.Context(), s, "m:sheep", 1); a.Err != nil || engine.sent() != "ds" {
+		if a := askAdapter(t.Context(), s, "m:sheep", 1); a.Err != nil || engine.sent() != "ds" {
 			t.Errorf("got %+v", a)
 		}
 	})
@@ -365,27 +365,27 @@ func TestAdaptersWaitForTheirTurn(t *testing.T) {
 // TestAdaptersAreNotSentIntoAnAnswer checks that a request isn't repeated once its answer has
 // begun.
 func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
-	engine := &loraEngine{room: 1, fault: &inference.Error{Code: inference.CodeInternal, Message: fmt.Sprintf(noLoRA, 5)}}
-	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
+	engine := &loraEngine{capacity: 1, fault: &inference.Error{Code: inference.CodeInternal, Message: fmt.Sprintf(noLoRA, 5)}}
+	s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll", byID...))
 	for _, want := range []string{"d", "-"} {
-		a := wear(t.Context(), s, "m:doll", 1)
+		a := askAdapter(t.Context(), s, "m:doll", 1)
 		if sent := engine.sent(); a.Err == nil || a.Texts[0] != "a" || sent != want {
 			t.Errorf("got %+v, sent %s", a, sent)
 		}
 	}
 }
 
-// TestAdaptersOfAModelLoadedAnew checks that the weights are sent again after the model is
+// TestAdaptersOfAReloadedModel checks that the weights are sent again after the model is
 // reloaded.
-func TestAdaptersOfAModelLoadedAnew(t *testing.T) {
-	engine := &loraEngine{room: 1}
-	s := dress(t, &wardrobe{}, engine, loraConfig("m", "doll", byID...))
-	wear(t.Context(), s, "m:doll", 1)
+func TestAdaptersOfAReloadedModel(t *testing.T) {
+	engine := &loraEngine{capacity: 1}
+	s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll", byID...))
+	askAdapter(t.Context(), s, "m:doll", 1)
 	engine.Configure("m", func(c *kserve.ModelConfig) { c.Platform = "another" })
 	if err := engine.models.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wear(t.Context(), s, "m:doll", 1)
+	askAdapter(t.Context(), s, "m:doll", 1)
 	if sent := engine.sent(); sent != "dd" {
 		t.Errorf("sent %s", sent)
 	}

@@ -47,7 +47,7 @@ func aliases(cards map[string]*Card) map[string]*Card {
 
 // find returns the model of a client's name, without a card if there is no such model. A name that
 // can be split in several ways is split at the last separator that follows the name of a model.
-func (k *knowledge) find(name, separator string) Named {
+func (k *snapshot) find(name, separator string) Named {
 	if card := k.named(name); card != nil || separator == "" {
 		return Named{Name: name, Card: card}
 	}
@@ -59,7 +59,7 @@ func (k *knowledge) find(name, separator string) Named {
 	return Named{Name: name}
 }
 
-func (k *knowledge) named(name string) *Card {
+func (k *snapshot) named(name string) *Card {
 	if card := k.cards[name]; card != nil {
 		return card
 	}
@@ -78,7 +78,7 @@ func errNoModel(name string) error {
 	}
 }
 
-func errNoText(name string) error {
+func errNotTextModel(name string) error {
 	return &inference.Error{
 		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
 		Message: fmt.Sprintf("the model `%s` supports neither text generation nor embeddings", name),

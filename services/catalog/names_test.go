@@ -18,7 +18,7 @@ func TestListHasEveryName(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := inferencetest.Separated(t, tt.separator, serving.Config{}, inferencetest.Named())
+			s := inferencetest.ServiceWithSeparator(t, tt.separator, serving.Config{}, inferencetest.EngineWithManyNames())
 			if _, err := s.Catalog().Model(t.Context(), "plain"); err != nil { // waits for the first refresh
 				t.Fatal(err)
 			}
@@ -33,8 +33,8 @@ func TestListHasEveryName(t *testing.T) {
 	}
 }
 
-func TestNamesLeadToModels(t *testing.T) {
-	s := inferencetest.Separated(t, "_lora_", serving.Config{}, inferencetest.Named())
+func TestNamesResolveToModels(t *testing.T) {
+	s := inferencetest.ServiceWithSeparator(t, "_lora_", serving.Config{}, inferencetest.EngineWithManyNames())
 	tests := []struct {
 		name, model string
 		want, lora  string // if empty, an error with the message is wanted
@@ -77,8 +77,8 @@ func TestNamesLeadToModels(t *testing.T) {
 }
 
 func TestAdapterReachesTheModel(t *testing.T) {
-	engine := inferencetest.Named()
-	s := inferencetest.Separated(t, ":", serving.Config{}, engine)
+	engine := inferencetest.EngineWithManyNames()
+	s := inferencetest.ServiceWithSeparator(t, ":", serving.Config{}, engine)
 	prompt := []inference.Input{{Text: "hello"}}
 	a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "gpt-4o:doll", Task: inference.TaskGenerate, Prompts: prompt})
 	if a.Err != nil {

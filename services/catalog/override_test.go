@@ -12,9 +12,9 @@ import (
 // TestOverride checks that models get other settings while they are loaded.
 func TestOverride(t *testing.T) {
 	engine := inferencetest.New()
-	library := &shelf{published: &inference.Published{Template: inference.TemplateSource{Source: "published"}, TemplateOrigin: "hub"}}
+	library := &fakeLibrary{published: &inference.Published{Template: inference.TemplateSource{Source: "published"}, TemplateOrigin: "hub"}}
 	models, log := consult(engine, library, []inference.Override{override("m", "aliases", "a"), override("", "tokenizer", "org/a")}, nil)
-	engine.AddModel("other", inferencetest.Say("x"), nil)
+	engine.AddModel("other", inferencetest.StreamText("x"), nil)
 	if err := models.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 		if known := c.known.Load(); known.err != nil {
 			return known.err
 		}
-		if !c.told(ctx) {
+		if !c.announcedAll(ctx) {
 			return errStarting
 		}
 		c.stale.Store(false)
@@ -44,7 +44,7 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 	if news {
 		c.refresh(ctx, 0)
 	}
-	if err := c.lacking(ctx, required, len(named) > 0); err != nil {
+	if err := c.unreadyReason(ctx, required, len(named) > 0); err != nil {
 		return err
 	}
 	if c.required.Load() == nil {
@@ -59,9 +59,9 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 	return nil
 }
 
-// lacking returns the reason why one of the models isn't ready. Before that, it refreshes the
+// unreadyReason returns the reason why one of the models isn't ready. Before that, it refreshes the
 // models once. A model that isn't named explicitly may have been unloaded on purpose.
-func (c *Catalog) lacking(ctx context.Context, names []string, named bool) error {
+func (c *Catalog) unreadyReason(ctx context.Context, names []string, named bool) error {
 	for again := false; ; again = true {
 		known, missing := c.known.Load(), ""
 		for _, name := range names {

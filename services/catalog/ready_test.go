@@ -57,14 +57,14 @@ func TestReadyWithoutOtherModels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := strict{inferencetest.New()}
-			engine.AddModel("a", inferencetest.Say("x"), nil)
-			engine.AddModel("b", inferencetest.Say("x"), nil)
+			engine.AddModel("a", inferencetest.StreamText("x"), nil)
+			engine.AddModel("b", inferencetest.StreamText("x"), nil)
 			s := inferencetest.Service(t, serving.Config{RequiredModels: c.required}, engine)
 			if err := s.Catalog().Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			first := s.Started(t.Context()) == nil
-			engine.AddModel("late", inferencetest.Say("x"), nil)
+			engine.AddModel("late", inferencetest.StreamText("x"), nil)
 			for _, step := range c.steps {
 				engine.SetState(step.model, step.state, step.why)
 				_ = s.Catalog().Refresh(t.Context())

@@ -19,14 +19,14 @@ type Resolution struct {
 	Named
 
 	catalog *Catalog
-	known   *knowledge // the snapshot in which the name was looked up
-	own     bool       // only own names: aliases and adapters don't apply
+	known   *snapshot // the snapshot in which the name was looked up
+	own     bool      // only own names: aliases and adapters don't apply
 
-	asked *asked // nil until the engine has been asked
+	asked *configAnswer // nil until the engine has been asked
 }
 
-// asked is an engine's answer about the configuration of a model whose card isn't ready.
-type asked struct {
+// configAnswer is an engine's answer about the configuration of a model whose card isn't ready.
+type configAnswer struct {
 	config *kserve.ModelConfig
 	err    error
 }
@@ -45,8 +45,8 @@ func (c *Catalog) ResolveOwn(name string) Resolution {
 	return r
 }
 
-func (r *Resolution) lookUp(known *knowledge) {
-	r.catalog.noteLookup()
+func (r *Resolution) lookUp(known *snapshot) {
+	r.catalog.recordLookup()
 	r.known, r.asked = known, nil
 	if r.own {
 		r.Card = known.cards[r.Name]
@@ -81,7 +81,7 @@ func (r *Resolution) Confirm(ctx context.Context) error {
 		return errNoLoRA(r.Card.Name, r.LoRA)
 	}
 	if r.Card.Tasks == 0 {
-		return errNoText(r.Name)
+		return errNotTextModel(r.Name)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (r *Resolution) Config(ctx context.Context) (*kserve.ModelConfig, error) {
 	}
 	if r.asked == nil {
 		answer, err := describer.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: r.Name})
-		r.asked = &asked{answer.GetConfig(), err}
+		r.asked = &configAnswer{answer.GetConfig(), err}
 	}
 	return r.asked.config, r.asked.err
 }
@@ -179,9 +179,9 @@ func (c *Catalog) EngineOf(ctx context.Context, model string) (inference.Engine,
 	return r.Engine(ctx)
 }
 
-// noteLookup informs tests that a model is looked up by its name.
-func (c *Catalog) noteLookup() {
-	if c.looked != nil {
-		c.looked()
+// recordLookup informs tests that a model is looked up by its name.
+func (c *Catalog) recordLookup() {
+	if c.onLookup != nil {
+		c.onLookup()
 	}
 }

@@ -150,14 +150,14 @@ func allFrontends(t *testing.T, core *serving.Service) http.Handler {
 // TestOneLookup checks that no surface looks up the model of a request more than once.
 func TestOneLookup(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("word"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("chat", inferencetest.StreamText("word"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("vectors", inferencetest.Embed(1, 2), map[string]string{"trident.task": "embed"})
 	config := &kserve.ModelConfig{Input: []*kserve.ModelInput{{Name: "IN", DataType: kserve.DataType_TYPE_INT32, Dims: []int64{1}}}}
 	engine.AddOther("tensors", config, func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		send(&inference.Response{Version: "1", Final: true, Outputs: []inference.Output{{Name: "OUT", Type: "INT32", Shape: []int64{1}, Raw: []byte{2, 0, 0, 0}}}})
 		return nil
 	})
-	engine.AddOther("decoupled", config, inferencetest.Say("word"))
+	engine.AddOther("decoupled", config, inferencetest.StreamText("word"))
 	engine.Configure("decoupled", func(c *kserve.ModelConfig) {
 		c.ModelTransactionPolicy = &kserve.ModelTransactionPolicy{Decoupled: true}
 	})
@@ -209,7 +209,7 @@ func reload(t *testing.T, s surface, waits bool) {
 			first = false
 			<-proceed
 		}
-		return inferencetest.Say("word", "")(ctx, req, send)
+		return inferencetest.StreamText("word", "")(ctx, req, send)
 	}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	load(11)
 	core := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 1, Queued: 1}}}, engine)

@@ -20,10 +20,10 @@ import (
 func TestWarningsAtLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
-		engine.AddModel("whole", inferencetest.Say("x"), map[string]string{"trident.context_length": "100"})
+		engine.AddModel("whole", inferencetest.StreamText("x"), map[string]string{"trident.context_length": "100"})
 		engine.Configure("whole", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
-		engine.AddModel("unbounded", inferencetest.Say("x"), nil)
-		engine.AddModel("good", inferencetest.Say("x"), map[string]string{"trident.context_length": "100"})
+		engine.AddModel("unbounded", inferencetest.StreamText("x"), nil)
+		engine.AddModel("good", inferencetest.StreamText("x"), map[string]string{"trident.context_length": "100"})
 		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
 		var log strings.Builder
@@ -50,7 +50,7 @@ func TestWarningsAtLoad(t *testing.T) {
 // TestFingerprint checks that the fingerprint is the same for the same configuration only.
 func TestFingerprint(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.Say("x"), nil)
+	engine.AddModel("m", inferencetest.StreamText("x"), nil)
 	first := fingerprintOf(t, engine)
 	if !strings.HasPrefix(first, "fp_") || len(first) != len("fp_")+10 {
 		t.Errorf("fingerprint %q", first)

@@ -15,10 +15,10 @@ import (
 type Watch struct {
 	catalog *Catalog
 	client  *inference.Client
-	news    chan struct{} // has one element while an item waits
+	updates chan struct{} // has one element while an item waits
 
 	mu      sync.Mutex
-	waiting []*knowledge
+	waiting []*snapshot
 }
 
 // watchDepth is the maximum number of changes that wait for a watcher. A watcher that falls further
@@ -27,7 +27,7 @@ const watchDepth = 16
 
 // Watch follows the models that the client under the context may use.
 func (c *Catalog) Watch(ctx context.Context) *Watch {
-	w := &Watch{catalog: c, client: inference.ClientOf(ctx), news: make(chan struct{}, 1)}
+	w := &Watch{catalog: c, client: inference.ClientOf(ctx), updates: make(chan struct{}, 1)}
 	ws := &c.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -35,15 +35,15 @@ func (c *Catalog) Watch(ctx context.Context) *Watch {
 		ws.all = map[*Watch]struct{}{}
 	}
 	ws.all[w] = struct{}{}
-	w.tell(c.known.Load())
+	w.notify(c.known.Load())
 	return w
 }
 
-// News returns a channel that has an element when [Watch.Next] has an item.
-func (w *Watch) News() <-chan struct{} { return w.news }
+// Updates returns a channel that has an element when [Watch.Next] has an item.
+func (w *Watch) Updates() <-chan struct{} { return w.updates }
 
 // Next returns the oldest change that the watcher hasn't received. It must be called once after
-// each receipt from News.
+// each receipt from Updates.
 func (w *Watch) Next() *Known {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *Watch) Close() {
 	delete(ws.all, w)
 }
 
-func (w *Watch) tell(k *knowledge) {
+func (w *Watch) notify(k *snapshot) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.waiting) == watchDepth {
@@ -75,7 +75,7 @@ func (w *Watch) tell(k *knowledge) {
 
 func (w *Watch) signal() {
 	select {
-	case w.news <- struct{}{}:
+	case w.updates <- struct{}{}:
 	default:
 	}
 }
@@ -86,17 +86,17 @@ type watches struct {
 	all map[*Watch]struct{}
 }
 
-func (ws *watches) tell(k *knowledge) {
+func (ws *watches) notify(k *snapshot) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for w := range ws.all {
-		w.tell(k)
+		w.notify(k)
 	}
 }
 
-// learn publishes fresh unless it equals the current state: requests in the queue look up their
+// publish publishes fresh unless it equals the current state: requests in the queue look up their
 // models again only after a change. The caller holds refreshing.
-func (c *Catalog) learn(fresh *knowledge) {
+func (c *Catalog) publish(fresh *snapshot) {
 	old := c.known.Load()
 	same := maps.Equal(old.cards, fresh.cards)
 	if same && old.err == nil && fresh.err == nil {
@@ -107,8 +107,8 @@ func (c *Catalog) learn(fresh *knowledge) {
 	if same {
 		return
 	}
-	c.watches.tell(fresh)
-	if fresh.moving() {
+	c.watches.notify(fresh)
+	if fresh.hasPendingState() {
 		select {
 		case c.moved <- struct{}{}:
 		default:
@@ -116,8 +116,8 @@ func (c *Catalog) learn(fresh *knowledge) {
 	}
 }
 
-// moving reports whether the state of some model is about to change.
-func (k *knowledge) moving() bool {
+// hasPendingState reports whether the state of some model is about to change.
+func (k *snapshot) hasPendingState() bool {
 	for _, card := range k.cards {
 		if card.State == inference.ModelLoading || card.State == inference.ModelUnloading || card.Recovering {
 			return true
@@ -133,9 +133,9 @@ type changes struct {
 	states map[string]inference.ModelState
 }
 
-// hold returns a model in the state that applies during its change. A model that is served stays
+// override returns a model in the state that applies during its change. A model that is served stays
 // ready while it is reloaded.
-func (cs *changes) hold(m inference.Model) inference.Model {
+func (cs *changes) override(m inference.Model) inference.Model {
 	cs.mu.Lock()
 	state := cs.states[m.Name]
 	cs.mu.Unlock()
@@ -185,24 +185,24 @@ func (c *Catalog) showChange(ctx context.Context, e inference.Engine, model stri
 	if card == nil || card.Engine != e {
 		return
 	}
-	shown := c.changes.hold(inference.Model{
+	shown := c.changes.override(inference.Model{
 		Name: card.Name, Version: card.Version, Versions: card.Versions, State: card.State, Reason: card.Reason, Recovering: card.Recovering, Config: card.Config,
 	})
 	if card.same(shown) {
 		return
 	}
-	fresh := &knowledge{cards: maps.Clone(old.cards), err: old.err}
+	fresh := &snapshot{cards: maps.Clone(old.cards), err: old.err}
 	fresh.cards[model] = c.card(card, e, shown, nil)
-	c.learn(fresh)
+	c.publish(fresh)
 }
 
-// movingInterval is the first pause before the engines are asked again while some model is being
+// pendingInterval is the first pause before the engines are asked again while some model is being
 // loaded, unloaded or recovered. A change by another client may end soon. The pauses double,
 // because the load of a large model takes minutes.
-const movingInterval = 500 * time.Millisecond
+const pendingInterval = 500 * time.Millisecond
 
-// hear refreshes the models when an engine reports a change, until ctx ends.
-func (c *Catalog) hear(ctx context.Context, n inference.Notifier) {
+// refreshOnChange refreshes the models when an engine reports a change, until ctx ends.
+func (c *Catalog) refreshOnChange(ctx context.Context, n inference.Notifier) {
 	for {
 		select {
 		case <-n.Changed():
@@ -222,11 +222,11 @@ func (c *Catalog) follow(ctx context.Context) {
 		case <-wake.C:
 			c.refresh(ctx, 0)
 			pause = min(2*pause, refreshInterval)
-			if !c.known.Load().moving() {
+			if !c.known.Load().hasPendingState() {
 				pause = refreshInterval
 			}
 		case <-c.moved:
-			pause = movingInterval
+			pause = pendingInterval
 		case <-ctx.Done():
 			return
 		}

@@ -23,10 +23,10 @@ func states(t *testing.T, w *catalog.Watch, model string) string {
 	var all []string
 	for {
 		select {
-		case <-w.News():
+		case <-w.Updates():
 			for _, card := range w.Next().Cards {
-				if said := strings.TrimSpace(fmt.Sprint(card.State, " ", card.Reason)); card.Name == model && (len(all) == 0 || all[len(all)-1] != said) {
-					all = append(all, said)
+				if state := strings.TrimSpace(fmt.Sprint(card.State, " ", card.Reason)); card.Name == model && (len(all) == 0 || all[len(all)-1] != state) {
+					all = append(all, state)
 				}
 			}
 		default:
@@ -80,9 +80,9 @@ func TestWatchControl(t *testing.T) {
 	}
 }
 
-// TestWatchHolds checks that while a model is being loaded, its earlier state doesn't reappear,
+// TestWatchHidesStaleStates checks that while a model is being loaded, its earlier state doesn't reappear,
 // although the engine is asked meanwhile.
-func TestWatchHolds(t *testing.T) {
+func TestWatchHidesStaleStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, loaded := controlled(), make(chan struct{})
 		engine.Control(func(string) error { <-loaded; return nil })
@@ -106,22 +106,22 @@ func TestWatchHolds(t *testing.T) {
 	})
 }
 
-// TestWatchMoving checks that the end of a change by another client is seen soon, and that the
+// TestWatchPendingChange checks that the end of a change by another client is seen soon, and that the
 // engine is asked less often otherwise.
-func TestWatchMoving(t *testing.T) {
+func TestWatchPendingChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := &counted{Engine: inferencetest.New()}
-		engine.AddModel("m", inferencetest.Say("x"), nil)
+		engine.AddModel("m", inferencetest.StreamText("x"), nil)
 		s := inferencetest.Service(t, serving.Config{}, engine)
 		synctest.Wait()
 		watch := s.Catalog().Watch(t.Context())
 		defer watch.Close()
-		<-watch.News()
+		<-watch.Updates()
 		watch.Next()
 		wait := func(state inference.ModelState) time.Duration {
 			engine.SetState("m", state, "")
 			began := time.Now()
-			<-watch.News()
+			<-watch.Updates()
 			if got := watch.Next().Cards[0].State; got != state {
 				t.Errorf("a watcher receives %s, want %s", got, state)
 			}
@@ -134,15 +134,15 @@ func TestWatchMoving(t *testing.T) {
 			t.Errorf("its end shows after %s", took)
 		}
 		wait(inference.ModelLoading)
-		before := engine.asked.Load()
+		before := engine.calls.Load()
 		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
 		select {
-		case <-watch.News():
+		case <-watch.Updates():
 			t.Error("news of nothing")
 		default:
 		}
-		if asked := engine.asked.Load() - before; asked < 12 || asked > 18 {
-			t.Errorf("in a minute of a load the engine is asked %d times", asked)
+		if calls := engine.calls.Load() - before; calls < 12 || calls > 18 {
+			t.Errorf("in a minute of a load the engine is asked %d times", calls)
 		}
 	})
 }
@@ -151,11 +151,11 @@ func TestWatchMoving(t *testing.T) {
 type counted struct {
 	*inferencetest.Engine
 
-	asked atomic.Int64
+	calls atomic.Int64
 }
 
 func (c *counted) Models(ctx context.Context) ([]inference.Model, error) {
-	c.asked.Add(1)
+	c.calls.Add(1)
 	return c.Engine.Models(ctx)
 }
 

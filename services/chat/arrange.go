@@ -23,11 +23,11 @@ import (
 //     Prefix caches need this.
 type arranged struct {
 	template inference.Template
-	shown    shown
+	shown    capabilities
 }
 
-// shown describes the messages that a template shows in their order. Probes measure it.
-type shown struct {
+// capabilities describes the messages that a template shows in their order. Probes measure it.
+type capabilities struct {
 	system  bool // one system message at the start
 	leading bool // several system messages at the start
 	middle  bool // system messages after the start
@@ -44,9 +44,9 @@ func arrange(t inference.Template) *arranged {
 	call := inference.Message{Role: "assistant", NoContent: true, ToolCalls: []inference.ToolCall{{ID: "call00001", Name: "probe", Arguments: json.RawMessage("{}")}}}
 	result := inference.Message{Role: "tool", ToolCallID: "call00001", Text: "probe-tool"}
 	if !shows(t, user) {
-		return &arranged{template: t, shown: shown{system: true, leading: true, middle: true, tools: true}}
+		return &arranged{template: t, shown: capabilities{system: true, leading: true, middle: true, tools: true}}
 	}
-	return &arranged{template: t, shown: shown{
+	return &arranged{template: t, shown: capabilities{
 		system:  shows(t, first, user),
 		leading: shows(t, first, second, user),
 		middle:  shows(t, user, answer, first, user),

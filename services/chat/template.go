@@ -83,7 +83,7 @@ func (c compiler) parse(model, source string, of inference.TemplateSource) (*tem
 		// A template without OpenAI's newer names gets the older names.
 		developer: strings.Contains(source, "developer"),
 		efforts:   effortsOf(source),
-		none:      asksForNone.MatchString(source),
+		none:      comparesWithNone.MatchString(source),
 	}
 	t.parts = t.takesParts()
 	t.images.shown = t.parts && t.showsImages()
@@ -91,10 +91,10 @@ func (c compiler) parse(model, source string, of inference.TemplateSource) (*tem
 	return t, nil
 }
 
-// asksForNone matches templates that compare a value with none. They expect none as the
+// comparesWithNone matches templates that compare a value with none. They expect none as the
 // content of messages without content. Other templates print "None", or fail on none or a
 // missing content, and so get the empty string.
-var asksForNone = regexp.MustCompile(`(?i)(\bis|[!=]=)\s+(not\s+)?none\b`)
+var comparesWithNone = regexp.MustCompile(`(?i)(\bis|[!=]=)\s+(not\s+)?none\b`)
 
 // template renders one model's chats.
 type template struct {

@@ -111,7 +111,7 @@ func TestRenderErrors(t *testing.T) {
 	}
 }
 
-func TestCompileTellsTheLine(t *testing.T) {
+func TestCompileErrorHasLine(t *testing.T) {
 	_, err := Compile("m", inference.TemplateSource{Source: "a\n{% for %}"})
 	if err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("got %v", err)

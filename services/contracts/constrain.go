@@ -70,10 +70,10 @@ func refused(target *inference.Target, c *inference.Structured, r *structured.Re
 		return inference.Invalid(param, "%s: %s", where, r.Wrong)
 	}
 	const format = "%s: %s is not supported: "
-	if r.Takers == 0 {
+	if r.SupportedBy == 0 {
 		return inference.Unsupported(param, format+"no structured outputs backend enforces it", where, r.Construct)
 	}
-	setting := strings.ReplaceAll(r.Takers.String(), ", ", " or ")
+	setting := strings.ReplaceAll(r.SupportedBy.String(), ", ", " or ")
 	if target.StructuredOutputs == structured.SettingAuto {
 		return inference.Unsupported(param, format+"the engine of the model `%s` may run a structured outputs backend that doesn't support it; if the engine always runs %s, set the model's parameter %s to that backend",
 			where, r.Construct, target.Name, setting, settingName)

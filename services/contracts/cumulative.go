@@ -11,23 +11,23 @@ import (
 // API returns them. The texts are valid UTF-8. An incomplete character appears as replacement
 // characters at the end.
 type cumulative struct {
-	stops []string // stop sequences
-	told  []byte   // the emitted part of the latest text
-	held  []byte   // the rest of the latest text, which may still change
+	stops   []string // stop sequences
+	emitted []byte   // the emitted part of the latest text
+	held    []byte   // the rest of the latest text, which may still change
 }
 
 // add returns the part that a text adds to the previous ones. The result is a view of text and
 // valid as long as text. With final, nothing is held back.
 func (c *cumulative) add(text []byte, final bool) []byte {
-	tail := text[min(len(c.told), len(text)):]
-	if !bytes.HasPrefix(text, c.told) {
+	tail := text[min(len(c.emitted), len(text)):]
+	if !bytes.HasPrefix(text, c.emitted) {
 		tail = c.changed(text)
 	}
 	whole := tail
 	if !final {
 		whole = bytes.TrimRight(tail, string(utf8.RuneError))
 	}
-	c.told = append(c.told, whole...)
+	c.emitted = append(c.emitted, whole...)
 	c.held = append(c.held[:0], tail[len(whole):]...)
 	return whole
 }
@@ -37,19 +37,19 @@ func (c *cumulative) add(text []byte, final bool) []byte {
 // sequence that is now complete. The rest of that stop sequence is returned, so that the caller,
 // which has received the prefix, can recognize the stop sequence.
 func (c *cumulative) changed(text []byte) []byte {
-	if bytes.HasPrefix(c.told, text) {
-		lost := c.told[len(text):]
-		c.told = c.told[:len(text)]
+	if bytes.HasPrefix(c.emitted, text) {
+		lost := c.emitted[len(text):]
+		c.emitted = c.emitted[:len(text)]
 		i := slices.IndexFunc(c.stops, func(stop string) bool { return strings.HasPrefix(stop, string(lost)) })
 		if i < 0 {
 			return nil
 		}
 		return []byte(c.stops[i][len(lost):])
 	}
-	from := min(len(c.told), len(text))
+	from := min(len(c.emitted), len(text))
 	for from < len(text) && !utf8.RuneStart(text[from]) {
 		from++
 	}
-	c.told = append(c.told[:0], text[:from]...)
+	c.emitted = append(c.emitted[:0], text[:from]...)
 	return text[from:]
 }

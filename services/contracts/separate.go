@@ -249,9 +249,9 @@ type contract struct {
 	keepsStop bool
 	// cumulative: each text contains all previous ones.
 	cumulative bool
-	// alone: each token of a stream is decoded separately, which breaks characters of several
+	// perToken: each token of a stream is decoded separately, which breaks characters of several
 	// tokens.
-	alone bool
+	perToken bool
 }
 
 // encode returns the request of one job.
@@ -347,7 +347,7 @@ func (e *separate) decoupled() bool {
 func (c contract) outputs(e *separate, req *inference.Request) {
 	s := &req.Sampling
 	early := len(s.Stop) > 0 || req.SingleCall && len(req.Tools) > 0
-	pieces := req.Stream || early && !c.alone || s.Logprobs != nil || c.echoes && !e.has(inExclude)
+	pieces := req.Stream || early && !c.perToken || s.Logprobs != nil || c.echoes && !e.has(inExclude)
 	e.flag(inStream, pieces && e.decoupled())
 	e.flag(inExclude, true)
 	e.flag(inReturnInput, true)

@@ -124,8 +124,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// shown returns a request's inputs: name, datatype, shape, elements.
-func shown(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
+// inputsOf returns a request's inputs: name, datatype, shape, elements.
+func inputsOf(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
 	t.Helper()
 	inputs := map[string]string{}
 	for i, in := range req.GetInputs() {
@@ -278,7 +278,7 @@ func TestSeparateEncode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inputs := shown(t, got)
+			inputs := inputsOf(t, got)
 			for name, value := range tt.want {
 				if inputs[name] != value {
 					t.Errorf("%s: got %s, want %s", name, inputs[name], value)
@@ -422,7 +422,7 @@ func TestLogitBias(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if inputs := shown(t, got); inputs["embedding_bias_words"] != tt.words || inputs["embedding_bias_weights"] != tt.weights {
+			if inputs := inputsOf(t, got); inputs["embedding_bias_words"] != tt.words || inputs["embedding_bias_weights"] != tt.weights {
 				t.Errorf("got %s and %s", inputs["embedding_bias_words"], inputs["embedding_bias_weights"])
 			}
 		})

@@ -53,7 +53,7 @@ func (TensorRTLLM) Decoder(target *inference.Target, req *inference.Request) inf
 
 func trtContract(target *inference.Target) contract {
 	whole := accumulates(target.Config)
-	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: whole, alone: !whole}
+	return contract{greedy: true, echoes: true, keepsStop: true, cumulative: whole, perToken: !whole}
 }
 
 // accumulates reads tensorrt_llm_bls's parameter accumulate_tokens, with its spellings of true.

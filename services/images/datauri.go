@@ -16,7 +16,7 @@ func isDataURI(url string) bool { return hasFold(url, scheme) }
 // refers to a part of the URI.
 //
 // Source: RFC 2397. The other form, percent-encoding, is rejected.
-func readDataURI(url string, most int64, left *room) (inference.Image, error) {
+func readDataURI(url string, most int64, left *byteBudget) (inference.Image, error) {
 	header, data, found := strings.Cut(url[len(scheme):], ",")
 	kind, isBase64 := cutBase64(header)
 	switch {

@@ -91,7 +91,7 @@ func checkURL(u *url.URL) error {
 }
 
 // fetch fetches an image.
-func (r *Reader) fetch(ctx context.Context, address string, left *room) (inference.Image, error) {
+func (r *Reader) fetch(ctx context.Context, address string, left *byteBudget) (inference.Image, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.FetchTimeout, slowError{r.cfg.FetchTimeout, r.cfg.Names.Of("images.FetchTimeout")})
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
@@ -143,7 +143,7 @@ func failure(ctx context.Context, err error) error {
 
 // encode reads an image of at most `most` bytes directly into base64. length is the
 // server's Content-Length, or -1 if it is unknown.
-func encode(body io.Reader, length, most int64, left *room) (inference.Image, error) {
+func encode(body io.Reader, length, most int64, left *byteBudget) (inference.Image, error) {
 	reader := bufio.NewReaderSize(&limited{from: body, most: most, left: left}, 16<<10)
 	head, err := reader.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -172,7 +172,7 @@ func encode(body io.Reader, length, most int64, left *room) (inference.Image, er
 type limited struct {
 	from io.Reader
 	most int64
-	left *room
+	left *byteBudget
 }
 
 func (l *limited) Read(p []byte) (int, error) {

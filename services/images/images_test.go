@@ -438,7 +438,7 @@ func FuzzDataURI(f *testing.F) {
 		if !isDataURI(url) {
 			return
 		}
-		var left room
+		var left byteBudget
 		left.Store(1 << 20)
 		image, err := readDataURI(url, 1<<20, &left)
 		if err != nil {

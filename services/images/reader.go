@@ -100,7 +100,7 @@ func (r *Reader) Check(refs []inference.ImageRef) error {
 // returns its error. No goroutine runs on after Read returns.
 func (r *Reader) Read(ctx context.Context, refs []inference.ImageRef) ([]inference.Image, error) {
 	images := make([]inference.Image, len(refs))
-	var left room
+	var left byteBudget
 	left.Store(r.cfg.MaxTotalBytes)
 	var addresses []int
 	for i, ref := range refs {
@@ -132,10 +132,10 @@ func (r *Reader) Read(ctx context.Context, refs []inference.ImageRef) ([]inferen
 	return images, nil
 }
 
-// room is the number of bytes that the images of a request may still use.
-type room struct{ atomic.Int64 }
+// byteBudget is the number of bytes that the images of a request may still use.
+type byteBudget struct{ atomic.Int64 }
 
-func (r *room) take(n int64) error {
+func (r *byteBudget) take(n int64) error {
 	if r.Add(-n) < 0 {
 		return errTotal
 	}

@@ -14,8 +14,8 @@ import (
 // clients.
 //
 // An engine implements further interfaces for optional features. Callers detect them by type
-// assertion: [Forwarder], [Caller], [Starter], [Describer], [Statistician], [Repository],
-// [SharedMemory], [Settings], [Sorter], [Metrics], [Notifier].
+// assertion: [Forwarder], [Caller], [Starter], [Describer], [StatisticsReporter], [Repository],
+// [SharedMemory], [Settings], [MixedCounter], [Metrics], [Notifier].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order. It ends after the final
 	// response or the first error. A model that isn't decoupled yields one response. Nothing is
@@ -69,10 +69,10 @@ func Sent(ctx context.Context) {
 // a request that has them apart implements Ends itself: they cost less than its Done, which
 // must join the two.
 func Ends(ctx context.Context) (client, service <-chan struct{}) {
-	if apart, ok := ctx.(interface {
+	if joined, ok := ctx.(interface {
 		Ends() (client, service <-chan struct{})
 	}); ok {
-		return apart.Ends()
+		return joined.Ends()
 	}
 	return ctx.Done(), nil
 }
@@ -192,8 +192,8 @@ type Describer interface {
 	ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error)
 }
 
-// Statistician returns statistics of each model.
-type Statistician interface {
+// StatisticsReporter returns statistics of each model.
+type StatisticsReporter interface {
 	ModelStatistics(context.Context, *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error)
 }
 
@@ -235,8 +235,8 @@ type Notifier interface {
 	Changed() <-chan struct{}
 }
 
-// Sorter counts responses that arrived at another request than their own.
-type Sorter interface {
+// MixedCounter counts responses that arrived at another request than their own.
+type MixedCounter interface {
 	// Mixed returns the number of responses that arrived at another request than their own. Each
 	// ended the request that received it. No client received such a response.
 	Mixed() uint64

@@ -17,14 +17,14 @@ import (
 // forwarded without re-encoding. The fields that Trident needs are decoded; the tensors aren't.
 // Only one goroutine may use it at a time.
 type InferRequest struct {
-	head    *kserve.ModelInferRequest
-	encoded mem.BufferSlice
-	tensors []Content                 // raw tensors of a split request
-	split   bool                      // the head has the descriptions of the tensors too
-	wrong   error                     // the error of the split
-	request *kserve.ModelInferRequest // nil until Request is called
-	joined  mem.BufferSlice           // copies of tensors that lay in several buffers
-	decoded kserve.ModelInferRequest  // the head of a request that was encoded
+	head     *kserve.ModelInferRequest
+	encoded  mem.BufferSlice
+	tensors  []Content                 // raw tensors of a split request
+	split    bool                      // the head has the descriptions of the tensors too
+	splitErr error                     // the error of the split
+	request  *kserve.ModelInferRequest // nil until Request is called
+	joined   mem.BufferSlice           // copies of tensors that lay in several buffers
+	decoded  kserve.ModelInferRequest  // the head of a request that was encoded
 }
 
 // NewInferRequest takes ownership of the buffers of an encoded request. [InferRequest.Free] frees
@@ -133,14 +133,14 @@ func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
 	case m.request != nil:
 		return m.request, Contents(m.request.GetRawInputContents()), nil
 	case m.split:
-		return m.head, m.tensors, m.wrong
+		return m.head, m.tensors, m.splitErr
 	}
 	m.split = true
 	contents, err := m.readTensors()
 	if err != nil {
 		m.head.Inputs, m.head.Outputs = nil, nil
-		m.wrong = errDecode(err)
-		return m.head, nil, m.wrong
+		m.splitErr = errDecode(err)
+		return m.head, nil, m.splitErr
 	}
 	if len(contents) > 0 {
 		m.head.RawInputContents = make([][]byte, len(contents))

@@ -90,7 +90,7 @@ func TestAddParameters(t *testing.T) {
 	for _, own := range []map[string]*kserve.InferParameter{nil, sampleRequest().GetParameters()} {
 		sample, want := sampleRequest(), sampleRequest()
 		sample.Parameters = own
-		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": inferencetest.Text("a"), "b": inferencetest.Text("")}
+		want.Parameters = map[string]*kserve.InferParameter{"sequence_id": inferencetest.String("a"), "b": inferencetest.String("")}
 		req := inferencetest.EncodedRequest(t, sample)
 		for _, m := range []*inference.InferRequest{req, inference.InferRequestOf(sample)} {
 			if _, err := m.Request(); err != nil { // so that AddParameters must drop the decoded request

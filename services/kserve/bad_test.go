@@ -23,7 +23,7 @@ func TestBadMessages(t *testing.T) {
 	}
 	whole := func(message ...byte) []byte { return framed(uint32(len(message)), message...) }
 	const most = 32 << 20 // bytes that a message may make the server allocate
-	for port, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.Shouting()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())} {
+	for port, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.StreamEngine()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())} {
 		for _, method := range []string{"ModelInfer", "ModelStreamInfer", "ModelMetadata"} {
 			for _, test := range []struct {
 				name string

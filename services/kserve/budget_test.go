@@ -22,7 +22,7 @@ import (
 func manyParameters(n int) inferencetest.Params {
 	all := make(inferencetest.Params, n)
 	for i := range n {
-		all[fmt.Sprintf("p%d", i)] = inferencetest.Text("")
+		all[fmt.Sprintf("p%d", i)] = inferencetest.String("")
 	}
 	return all
 }
@@ -47,7 +47,7 @@ func hostile() map[string]*api.ModelInferRequest {
 // TestBudgets tests the budgets of requests with each protocol. A request beyond a
 // budget is refused as a client error, and one at the limit is served.
 func TestBudgets(t *testing.T) {
-	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()))), kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
+	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()))), kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	clients := map[string]kserveconnect.GRPCInferenceServiceClient{}
@@ -102,8 +102,8 @@ func TestControlBudgets(t *testing.T) {
 	}
 	req := &api.TraceSettingRequest{Settings: settings}
 	const want = "settings holds more than 4096 keys: send fewer"
-	_, err := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()))).TraceSetting(t.Context(), req)
+	_, err := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()))).TraceSetting(t.Context(), req)
 	wantRefused(t, "gRPC's port", err, want)
-	_, err = kserveconnect.NewGRPCInferenceServiceClient(http.DefaultClient, "http://"+kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce()), connect.WithProtoJSON()).TraceSetting(t.Context(), req)
+	_, err = kserveconnect.NewGRPCInferenceServiceClient(http.DefaultClient, "http://"+kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine()), connect.WithProtoJSON()).TraceSetting(t.Context(), req)
 	wantRefused(t, "Connect", err, want)
 }

@@ -83,7 +83,7 @@ func kinds() budget.Kinds {
 type decoding struct {
 	message any
 	arrival *admission.Arrival // of the call; decoding waits for its slot
-	wrong   error
+	err     error
 }
 
 // grpcCodec is grpc-go's protobuf codec, except that it doesn't decode requests and
@@ -113,14 +113,14 @@ func (c grpcCodec) Unmarshal(data mem.BufferSlice, v any) error {
 		return c.unmarshal(data, v)
 	}
 	if _, runs := d.message.(*request); runs {
-		if d.wrong = d.arrival.Decode(); d.wrong != nil {
+		if d.err = d.arrival.Decode(); d.err != nil {
 			return nil
 		}
 		defer d.arrival.Decoded()
 	}
 	err := c.unmarshal(data, d.message)
 	if over, is := errors.AsType[*budget.Error](err); is {
-		d.wrong = over
+		d.err = over
 		return nil
 	}
 	return err

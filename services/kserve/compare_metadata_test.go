@@ -15,29 +15,29 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// noted has the metadata of a trial's calls, once for each method. apart has headers and
+// recordedMetadata has the metadata of a trial's calls, once for each method. apart has headers and
 // trailers separately, and together has both without the metadata that the shared port's
 // HTTP adds. Calls to the shared port are only in together.
-type noted struct {
+type recordedMetadata struct {
 	mu              sync.Mutex
 	apart, together []string
 }
 
-type notedKey struct{}
+type metadataKey struct{}
 
-func withNoted(ctx context.Context) (context.Context, *noted) {
-	n := &noted{}
-	return context.WithValue(ctx, notedKey{}, n), n
+func withRecordedMetadata(ctx context.Context) (context.Context, *recordedMetadata) {
+	n := &recordedMetadata{}
+	return context.WithValue(ctx, metadataKey{}, n), n
 }
 
-// withoutNoted returns a context whose calls aren't recorded.
-func withoutNoted(ctx context.Context) context.Context {
-	return context.WithValue(ctx, notedKey{}, nil)
+// withoutRecordedMetadata returns a context whose calls aren't recorded.
+func withoutRecordedMetadata(ctx context.Context) context.Context {
+	return context.WithValue(ctx, metadataKey{}, nil)
 }
 
 // all returns the sorted metadata without duplicates, since the number of calls of a
 // trial may vary.
-func (n *noted) all() (apart, together []string) {
+func (n *recordedMetadata) all() (apart, together []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	slices.Sort(n.apart)
@@ -45,11 +45,11 @@ func (n *noted) all() (apart, together []string) {
 	return slices.Compact(n.apart), slices.Compact(n.together)
 }
 
-// noter records the metadata of a connection's calls.
-type noter struct{ shared bool }
+// metadataRecorder records the metadata of a connection's calls.
+type metadataRecorder struct{ shared bool }
 
-func (by noter) note(ctx context.Context, method string, header, trailer metadata.MD) {
-	n, ok := ctx.Value(notedKey{}).(*noted)
+func (by metadataRecorder) record(ctx context.Context, method string, header, trailer metadata.MD) {
+	n, ok := ctx.Value(metadataKey{}).(*recordedMetadata)
 	if !ok {
 		return
 	}
@@ -65,7 +65,7 @@ func (by noter) note(ctx context.Context, method string, header, trailer metadat
 // TestRequestID tests that a caller's id is returned. Without one the server's id is
 // returned where a log line exists.
 func TestRequestID(t *testing.T) {
-	conn := dial(t, serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()))
+	conn := dial(t, serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()))
 	client := api.NewGRPCInferenceServiceClient(conn)
 	const key = "x-request-id"
 	for name, c := range map[string]struct {
@@ -121,34 +121,34 @@ func fields(values metadata.MD, without ...string) string {
 }
 
 // options returns the options of the connection.
-func (by noter) options() []grpc.DialOption {
+func (by metadataRecorder) options() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 			var header, trailer metadata.MD
 			err := invoke(ctx, method, req, reply, conn, append(options, grpc.Header(&header), grpc.Trailer(&trailer))...)
-			by.note(ctx, method, header, trailer)
+			by.record(ctx, method, header, trailer)
 			return err
 		}),
 		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 			s, err := stream(ctx, desc, conn, method, options...)
-			return notingStream{s, by, method}, err
+			return recordingStream{s, by, method}, err
 		}),
 	}
 }
 
-// notingStream records the metadata of a stream when it ends.
-type notingStream struct {
+// recordingStream records the metadata of a stream when it ends.
+type recordingStream struct {
 	grpc.ClientStream
 
-	by     noter
+	by     metadataRecorder
 	method string
 }
 
-func (s notingStream) RecvMsg(m any) error {
+func (s recordingStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
 		header, _ := s.Header() // nil for a call that failed before its header
-		s.by.note(s.Context(), s.method, header, s.Trailer())
+		s.by.record(s.Context(), s.method, header, s.Trailer())
 	}
 	return err
 }

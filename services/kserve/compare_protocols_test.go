@@ -31,7 +31,7 @@ func protocols(t *testing.T, address string) map[string]grpc.ClientConnInterface
 	t.Helper()
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
-	all := map[string]grpc.ClientConnInterface{"gRPC": dial(t, address, noter{shared: true}.options()...)}
+	all := map[string]grpc.ClientConnInterface{"gRPC": dial(t, address, metadataRecorder{shared: true}.options()...)}
 	for name, options := range map[string][]connect.ClientOption{
 		"Connect": nil, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()},
 	} {
@@ -149,7 +149,7 @@ func statusOfConnect(err error) error {
 // --grpc-restricted-protocol, and compares which calls are refused and with which
 // message. The other responses aren't compared, since the engines differ.
 func TestRestrictedCallsLikeTritonserver(t *testing.T) {
-	kservetest.Beside(t)
+	kservetest.RunBesideOthers(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
 	args := []string{"--model-control-mode=explicit"} // no model
 	for _, r := range restrictions {
@@ -159,10 +159,10 @@ func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, _ := kservetest.NewService(t, kservetest.Open(), kservetest.ShoutingOnce())
+	service, _ := kservetest.NewService(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	triton := dial(t, tritontest.StartServer(t, tritonserver.Options{Args: args}).GRPC())
 	ports := map[string]*grpc.ClientConn{
-		"native": dial(t, serveNativeService(t, nil, kservetest.NewGate(t, access), kservetest.Open(), service)), "shared": dial(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.ShoutingOnce())),
+		"native": dial(t, serveNativeService(t, nil, kservetest.NewGate(t, access), kservetest.Open(), service)), "shared": dial(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.SingleResponseEngine())),
 	}
 	trials := []trial{
 		calling("live", client.ServerLive, &api.ServerLiveRequest{}), calling("ready", client.ServerReady, &api.ServerReadyRequest{}),

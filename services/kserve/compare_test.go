@@ -36,15 +36,15 @@ import (
 // port. Under TRIDENT_TEST_LOCAL=1 the engine is in-process Triton. The table has the differences with
 // their reasons, as docs/kserve.md does. The shared port loads and unloads only in the slow tier.
 func TestLikeTritonserver(t *testing.T) {
-	kservetest.Beside(t)
+	kservetest.RunBesideOthers(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	asked := slices.Concat(
-		describing(), inferring(), datatypes(), contents(), wrong(), parametrised(), streams(), sequences(), shared(t), controlling(), settings(),
+		describing(), inferring(), datatypes(), contents(), invalidTrials(), parametrised(), streams(), sequences(), shared(t), controlling(), settings(),
 	)
-	o := &oracle{triton: triton, conn: dial(t, triton.GRPC(), noter{}.options()...), known: map[string]outcome{}}
+	o := &oracle{triton: triton, conn: dial(t, triton.GRPC(), metadataRecorder{}.options()...), known: map[string]outcome{}}
 	t.Run("remote", func(t *testing.T) {
-		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), tritontest.Connect(t, triton)), noter{}.options()...))
+		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), tritontest.Connect(t, triton)), metadataRecorder{}.options()...))
 	})
 	t.Run("shared port", func(t *testing.T) {
 		again := slices.Clone(asked)
@@ -59,7 +59,7 @@ func TestLikeTritonserver(t *testing.T) {
 		if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 			t.Skip("starts in-process Triton: make test-local")
 		}
-		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), kservetest.LocalEngine(t, repositories)), noter{}.options()...))
+		compare(t, asked, o, dial(t, serveNative(t, kservetest.Open(), kservetest.LocalEngine(t, repositories)), metadataRecorder{}.options()...))
 	})
 }
 
@@ -170,13 +170,13 @@ func compare(t *testing.T, trials []trial, want *oracle, got grpc.ClientConnInte
 			if x.slow {
 				tier.OnlySlow(t)
 			}
-			expected, answered := want.ask(t, x), x.askOf(t, got)
+			expected, answered := want.ask(t, x), x.askOver(t, got)
 			for range 2 { // a third crash has another cause
 				if !want.crashed(expected, answered) {
 					break
 				}
 				want.restart(t, got)
-				expected, answered = want.ask(t, x), x.askOf(t, got)
+				expected, answered = want.ask(t, x), x.askOver(t, got)
 			}
 			switch alike := answered.equal(expected); {
 			case !alike && x.differs == "":
@@ -190,11 +190,11 @@ func compare(t *testing.T, trials []trial, want *oracle, got grpc.ClientConnInte
 	t.Logf("%d trials", len(names))
 }
 
-func (x trial) askOf(t *testing.T, conn grpc.ClientConnInterface) outcome {
+func (x trial) askOver(t *testing.T, conn grpc.ClientConnInterface) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), kservetest.TrialTime)
 	defer cancel()
-	ctx, calls := withNoted(ctx)
+	ctx, calls := withRecordedMetadata(ctx)
 	o := x.ask(ctx, api.NewGRPCInferenceServiceClient(conn))
 	o.apart, o.together = calls.all()
 	return o
@@ -212,7 +212,7 @@ func (o *oracle) ask(t *testing.T, x trial) outcome {
 	if answer, ok := o.known[x.name]; ok {
 		return answer
 	}
-	return x.askOf(t, o.conn)
+	return x.askOver(t, o.conn)
 }
 
 // crashed reports whether tritonserver crashed during a trial. tritonserver 2.51 occasionally aborts

@@ -25,7 +25,7 @@ import (
 // TestEmptyMessages sends requests of zero bytes in gRPC's framing, for which Connect
 // calls no codec.
 func TestEmptyMessages(t *testing.T) {
-	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
+	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	unknown := func(err error) {
@@ -78,10 +78,10 @@ func rawGRPC(t *testing.T, by *http.Client, address, path string, m proto.Messag
 	return answer
 }
 
-// TestUnaskedCompression tests that gRPC's responses on the shared port are compressed
+// TestCompressionOnRequest tests that gRPC's responses on the shared port are compressed
 // exactly if the requests are.
-func TestUnaskedCompression(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
+func TestCompressionOnRequest(t *testing.T) {
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	for _, encoding := range []string{"", "identity", "gzip", "deflate"} {
@@ -107,7 +107,7 @@ func TestStreamMemory(t *testing.T) {
 	}
 	const size, count = 256 << 10, 200
 	tensor := make([]byte, size)
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		for i := range count {
 			send(&inference.Response{Version: "1", Final: i == count-1, Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}})
 		}

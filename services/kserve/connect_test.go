@@ -44,12 +44,12 @@ func h2c() *http.Client {
 
 // TestProtocols tests each protocol of the shared port, with and without TLS.
 func TestProtocols(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	plain := h2c()
 	t.Cleanup(plain.CloseIdleConnections)
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	secureAddress := kservetest.ServeSharedBy(t, certificates, kservetest.Open(), kservetest.Shouting())
+	secureAddress := kservetest.ServeSharedBy(t, certificates, kservetest.Open(), kservetest.StreamEngine())
 	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: known, ForceAttemptHTTP2: true}}
 	t.Cleanup(secure.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{
@@ -85,7 +85,7 @@ func mutual(t *testing.T, authority *servertest.Authority) (*server.Certificates
 func TestNativeTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	certificates, known := mutual(t, authority)
-	address := serveNativeBy(t, certificates, kservetest.Open(), kservetest.Shouting())
+	address := serveNativeBy(t, certificates, kservetest.Open(), kservetest.StreamEngine())
 	ask := func(config *tls.Config) error {
 		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
 		if err != nil {
@@ -240,7 +240,7 @@ func post(t *testing.T, url, body string, headers ...string) (status int, answer
 
 // TestReflection lists the services as grpcurl does, on both ports.
 func TestReflection(t *testing.T) {
-	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.Shouting()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())} {
+	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.StreamEngine()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())} {
 		t.Run(name, func(t *testing.T) {
 			stream, err := grpc_reflection_v1.NewServerReflectionClient(dial(t, address)).ServerReflectionInfo(t.Context())
 			if err != nil {
@@ -309,7 +309,7 @@ func healthOf(t *testing.T, address, service string) (check, watch string) {
 // TestHealth tests that KServe's own port answers health checks as tritonserver does,
 // whatever service they name. The shared port must implement gRPC's protocol.
 func TestHealth(t *testing.T) {
-	engine := kservetest.Shouting()
+	engine := kservetest.StreamEngine()
 	native, shared := serveNative(t, kservetest.Open(), engine), kservetest.ServeShared(t, kservetest.Open(), engine)
 	for _, test := range []struct {
 		name, address, service string
@@ -350,7 +350,7 @@ func TestHealthLikeTritonserver(t *testing.T) {
 
 // TestHealthWatch watches a server that becomes unready, becomes ready again and stops.
 func TestHealthWatch(t *testing.T) {
-	engine := kservetest.Shouting()
+	engine := kservetest.StreamEngine()
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)
 	address := kservetest.ServeSharedOf(t, server.Common{Config: server.Default()}, service, core)
 	stream, err := grpc_health_v1.NewHealthClient(dial(t, address)).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
@@ -423,7 +423,7 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 			}
 		})
 	}
-	_, err = grpc_health_v1.NewHealthClient(dial(t, kservetest.ServeRestricted(t, restricted, kservetest.Open(), kservetest.Shouting()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	_, err = grpc_health_v1.NewHealthClient(dial(t, kservetest.ServeRestricted(t, restricted, kservetest.Open(), kservetest.StreamEngine()))).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("restricted probe: %v", err)
 	}
@@ -473,9 +473,9 @@ func testCompression(t *testing.T, engine inference.Engine) {
 // and a name in several engines is that of the first engine in which the model is ready.
 func testSeveralEngines(t *testing.T, triton inference.Engine) {
 	t.Helper()
-	first, second := kservetest.Shouting(), inferencetest.New()
-	second.AddModel("other", inferencetest.Say("x"), nil)
-	second.AddModel("m", inferencetest.Say("not this one"), nil)
+	first, second := kservetest.StreamEngine(), inferencetest.New()
+	second.AddModel("other", inferencetest.StreamText("x"), nil)
+	second.AddModel("m", inferencetest.StreamText("not this one"), nil)
 	client := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), triton, first, second)))
 	for model, output := range map[string]string{"m": "IN", "other": "text_output"} {
 		got := conversation("", false, tensor(model, "IN", "UINT8", []int64{1}, []byte{1})).ask(t.Context(), client)

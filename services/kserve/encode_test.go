@@ -25,14 +25,14 @@ func TestEncode(t *testing.T) {
 		{Name: "shared", Type: "INT8", Shape: []int64{300}, Shared: &inference.SharedRegion{Name: "r"}},
 	}
 	want := &api.ModelInferResponse{
-		ModelName: "m", ModelVersion: "3", Id: "i", Parameters: inferencetest.Params{"p": inferencetest.Text("x")},
+		ModelName: "m", ModelVersion: "3", Id: "i", Parameters: inferencetest.Params{"p": inferencetest.String("x")},
 		Outputs: []*api.ModelInferResponse_InferOutputTensor{
 			{Name: "a", Datatype: "FP32", Shape: []int64{2, 1}}, {Name: "scalar", Datatype: "BOOL"}, {Name: "shared", Datatype: "INT8", Shape: []int64{300}},
 		},
 		RawOutputContents: [][]byte{kservetest.Floats(1, 2), {1}, {}},
 	}
 	req := &api.ModelInferRequest{ModelName: "m", ModelVersion: "2", Id: "i"}
-	response := &inference.Response{Version: "3", Parameters: inferencetest.Params{"p": inferencetest.Text("x")}, Outputs: outputs}
+	response := &inference.Response{Version: "3", Parameters: inferencetest.Params{"p": inferencetest.String("x")}, Outputs: outputs}
 	encoded, err := kserve.EncodeInfer(req, response)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestEncode(t *testing.T) {
 	}
 	end := &api.ModelStreamInferResponse{}
 	last := &api.ModelStreamInferResponse{InferResponse: &api.ModelInferResponse{
-		ModelName: "m", ModelVersion: "2", Id: "i", Parameters: inferencetest.Params{"triton_final_response": inferencetest.Truth(true)},
+		ModelName: "m", ModelVersion: "2", Id: "i", Parameters: inferencetest.Params{"triton_final_response": inferencetest.Bool(true)},
 	}}
 	if err := proto.Unmarshal(encoded.Materialize(), end); err != nil || !proto.Equal(end, last) {
 		t.Errorf("got %v, %v\nwant %v", end, err, last)
@@ -95,7 +95,7 @@ func TestEncodeTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := &api.ModelStreamInferResponse{}
-		want.Parameters = inferencetest.Params{"triton_final_response": inferencetest.Truth(true)}
+		want.Parameters = inferencetest.Params{"triton_final_response": inferencetest.Bool(true)}
 		if err := proto.Unmarshal(stream.Materialize(), answer); err != nil || !proto.Equal(answer.GetInferResponse(), want) {
 			t.Errorf("%d outputs in a stream: %v", last, err)
 		}
@@ -130,7 +130,7 @@ func (o *owner) Put(*[]byte) { o.freed++ }
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d KiB", size>>10), func(b *testing.B) {
-			engine := kservetest.Shouting()
+			engine := kservetest.StreamEngine()
 			client := api.NewGRPCInferenceServiceClient(dial(b, serveNative(b, kservetest.Open(), engine)))
 			stream, err := client.ModelStreamInfer(b.Context())
 			if err != nil {

@@ -31,7 +31,7 @@ func forwardPatterns() []string { return []string{".*", "(?-i)x-(a|b)|Tenant$|pr
 // TestForwardsLikeTritonserver starts a tritonserver and Trident with the same patterns
 // for headers, and compares the parameters that a model receives.
 func TestForwardsLikeTritonserver(t *testing.T) {
-	kservetest.Beside(t)
+	kservetest.RunBesideOthers(t)
 	repositories := []string{tritontest.ExtensionRepository(t)}
 	behind := kservetest.CommonTriton(t)
 	for _, pattern := range forwardPatterns() {
@@ -62,7 +62,7 @@ func TestForwards(t *testing.T) {
 	} {
 		var names string
 		engine := inferencetest.New()
-		engine.AddOther("m", &api.ModelConfig{Name: "m"}, func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
+		engine.AddOther("m", &api.ModelConfig{Name: "m"}, func(_ context.Context, req *api.ModelInferRequest, send kservetest.SendFunc) error {
 			names = strings.Join(slices.Sorted(maps.Keys(req.GetParameters())), " ")
 			send(&inference.Response{Version: "1", Final: true})
 			return nil
@@ -131,8 +131,8 @@ func forwardTrials() []forwardTrial {
 		{name: "none"},
 		{name: "several", headers: []string{"X-Abc", "1", "X-Bcd", "2", "My-X-Abc", "3", "My-Tenant", "t", "Tenantry", "u"}},
 		{name: "twice", headers: []string{"X-Abc", "1", "X-Abc", "2"}},
-		{name: "a parameter's name", headers: []string{"X-Abc", "1", "Foo", "header"}, own: inferencetest.Params{"x-abc": inferencetest.Text("p"), "X-Abc": inferencetest.Text("q"), "foo": inferencetest.Whole(1), "Foo": inferencetest.Truth(true)}},
-		{name: "beside parameters", headers: []string{"X-Abc", "1"}, own: inferencetest.Params{"other": inferencetest.Double(1.5)}},
+		{name: "a parameter's name", headers: []string{"X-Abc", "1", "Foo", "header"}, own: inferencetest.Params{"x-abc": inferencetest.String("p"), "X-Abc": inferencetest.String("q"), "foo": inferencetest.Int64(1), "Foo": inferencetest.Bool(true)}},
+		{name: "beside parameters", headers: []string{"X-Abc", "1"}, own: inferencetest.Params{"other": inferencetest.Float64(1.5)}},
 		{name: "empty", headers: []string{"X-Abc", ""}},
 		{name: "UTF-8", headers: []string{"X-Abc", "naïve"}},
 		{name: "credentials", headers: []string{"Authorization", "Bearer t", "X-Api-Key", "k", "Cookie", "a=b"}},

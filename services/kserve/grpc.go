@@ -38,7 +38,7 @@ type Server struct {
 	service     *Service
 	listener    *Listener
 	gate        *auth.Gate
-	door        server.Door
+	hostCheck   server.HostCheck
 	shared      server.Config
 	secure      bool
 	grpc        *grpc.Server
@@ -104,7 +104,7 @@ func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOp
 // NewServer returns a server that doesn't serve yet, with TLS if there are certificates.
 func NewServer(service *Service, listener *Listener, c server.Common) (*Server, error) {
 	s := &Server{
-		service: service, listener: listener, gate: c.Gate, door: server.NewDoor(c.Config, listener.grpc, c.Certificates, c.Gate),
+		service: service, listener: listener, gate: c.Gate, hostCheck: server.NewHostCheck(c.Config, listener.grpc, c.Certificates, c.Gate),
 		shared: c.Config, secure: c.Certificates != nil, telemetry: c.Telemetry, abort: c.Abort, log: c.Log, codec: newGRPCCodec(),
 		most: int(min(cmp.Or(service.cfg.MaxMessage, math.MaxInt32), math.MaxInt32)),
 	}
@@ -168,7 +168,7 @@ func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context
 		s.telemetry.RefusedHeader()
 		return ctx, err
 	}
-	if err := s.door.Check(incoming(ctx)(":authority")); err != nil {
+	if err := s.hostCheck.Check(incoming(ctx)(":authority")); err != nil {
 		return ctx, err
 	}
 	ctx, err := s.gate.Admit(ctx, route, valuesOf(ctx))
@@ -282,7 +282,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.service.core.Admission().Drain(grace)
 	stopped := make(chan struct{})
 	go func() { s.grpc.GracefulStop(); close(stopped) }()
-	if !s.partedFrom(stopped) {
+	if !s.clientsClosed(stopped) {
 		if s.connections != nil {
 			s.connections.CloseAll()
 		}
@@ -295,28 +295,28 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 const (
-	// lastWords is how long sending the responses of ended calls may take.
-	lastWords = time.Second
-	// farewell is how long clients have to close a connection without calls.
-	farewell = 100 * time.Millisecond
+	// responseGrace is how long sending the responses of ended calls may take.
+	responseGrace = time.Second
+	// closeGrace is how long clients have to close a connection without calls.
+	closeGrace = 100 * time.Millisecond
 )
 
-// partedFrom reports whether all clients have closed their connections. Clients close theirs
+// clientsClosed reports whether all clients have closed their connections. Clients close theirs
 // when their last call has ended.
-func (s *Server) partedFrom(stopped <-chan struct{}) bool {
-	late := time.NewTimer(lastWords)
+func (s *Server) clientsClosed(stopped <-chan struct{}) bool {
+	late := time.NewTimer(responseGrace)
 	defer late.Stop()
 	for {
 		calls := s.calls.Load()
-		leave := time.NewTimer(farewell)
+		closed := time.NewTimer(closeGrace)
 		select {
 		case <-stopped:
-			leave.Stop()
+			closed.Stop()
 			return true
 		case <-late.C:
-			leave.Stop()
+			closed.Stop()
 			return false
-		case <-leave.C:
+		case <-closed.C:
 			if calls == 0 {
 				return false
 			}
@@ -333,7 +333,7 @@ func (x nativeExchange) receive() (*request, error) {
 	if err := x.RecvMsg(&d); err != nil {
 		return nil, err
 	}
-	return req, d.wrong
+	return req, d.err
 }
 
 func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }

@@ -20,7 +20,7 @@ import (
 // has ended. The refusal has a time to retry.
 func TestBodiesInFlight(t *testing.T) {
 	began, end := make(chan struct{}, 2), make(chan struct{})
-	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.SendFunc) error {
 		began <- struct{}{}
 		select {
 		case <-end:
@@ -71,7 +71,7 @@ func TestBodiesInFlight(t *testing.T) {
 // first one when the call starts. A request beyond the rate is refused in its stream, and
 // another stream is refused as a call.
 func TestStreamSpendsOnce(t *testing.T) {
-	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		send(&inference.Response{Final: true})
 		return nil
 	})

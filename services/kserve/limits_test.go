@@ -43,7 +43,7 @@ func serveSmall(t *testing.T) string {
 	t.Helper()
 	shared := server.Default()
 	shared.MaxBody = smallLimit
-	return kservetest.ServeSharedAs(t, shared, nil, kservetest.Open(), kservetest.ShoutingOnce())
+	return kservetest.ServeSharedAs(t, shared, nil, kservetest.Open(), kservetest.SingleResponseEngine())
 }
 
 // sized returns a request whose encoding has n bytes.
@@ -128,7 +128,7 @@ func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceCli
 // TestNativeMessageLimit tests gRPC's own port. It accepts larger messages than the shared
 // port, up to 2 GiB minus one byte. Only the head of a frame announces that size here.
 func TestNativeMessageLimit(t *testing.T) {
-	address := serveNative(t, kservetest.Open(), kservetest.ShoutingOnce())
+	address := serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
 	req := sized(t, 65<<20)
 	if answer, err := client.ModelInfer(t.Context(), req); err != nil || !bytes.Equal(answer.GetRawOutputContents()[0], req.GetRawInputContents()[0]) {
@@ -156,7 +156,7 @@ func TestNativeMessageLimit(t *testing.T) {
 func TestNativeMessageLimitOfMemory(t *testing.T) {
 	cfg := kservetest.Open()
 	cfg.MaxMessage = 1 << 20
-	address := serveNative(t, cfg, kservetest.ShoutingOnce())
+	address := serveNative(t, cfg, kservetest.SingleResponseEngine())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
 	if _, err := client.ModelInfer(t.Context(), sized(t, 1<<20)); err != nil {
 		t.Errorf("1 MiB: %v", err)
@@ -169,7 +169,7 @@ func TestNativeMessageLimitOfMemory(t *testing.T) {
 // TestCompressionRatio sends data that decompresses to less than the maximum message but to
 // much more than was sent.
 func TestCompressionRatio(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	by := h2c()
 	t.Cleanup(by.CloseIdleConnections)
 	for name, options := range map[string][]connect.ClientOption{"Connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()}, "JSON": {connect.WithProtoJSON()}} {
@@ -245,7 +245,7 @@ func zeros(by func(io.Writer) (packer, error)) []byte {
 // TestBombs sends small bodies that decompress to half a gigabyte. Each surface must refuse
 // them within its memory limit.
 func TestBombs(t *testing.T) {
-	native, shared := serveNative(t, kservetest.Open(), kservetest.ShoutingOnce()), serveSmall(t)
+	native, shared := serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()), serveSmall(t)
 	for encoding, bomb := range bombs {
 		frame := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(bomb()))), bomb()...)
 		for _, test := range []struct {
@@ -330,7 +330,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 // TestDeepJSON tests that deeply nested JSON in Connect's calls returns an error instead of
 // growing the stack.
 func TestDeepJSON(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	const depth = 1 << 20
 	for _, method := range []string{"ModelInfer", "ServerMetadata", "RepositoryModelLoad", "TraceSetting"} {
 		for name, body := range map[string]string{

@@ -75,8 +75,8 @@ func unary[Req, Res any](name string, call func(context.Context, *Req) (*Res, er
 			if err := decode(&d); err != nil {
 				return nil, err
 			}
-			if d.wrong != nil {
-				return nil, d.wrong
+			if d.err != nil {
+				return nil, d.err
 			}
 			return intercept(ctx, req, info, handle)
 		}},

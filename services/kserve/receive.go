@@ -35,9 +35,9 @@ func sourceOf(ctx context.Context) (s source, ok bool) {
 // length.
 const messageHead = 5
 
-// unread is the maximum length of a message that is read before it is counted: grpc-go
+// maxUncounted is the maximum length of a message that is read before it is counted: grpc-go
 // buffers as many bytes of each call in any case. A longer message is counted first.
-const unread = streamWindow
+const maxUncounted = streamWindow
 
 // receiver reads the messages of a call.
 type receiver struct {
@@ -92,7 +92,7 @@ func (r *receiver) read() (mem.BufferSlice, error) {
 		return nil, status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", length, r.most)
 	}
 	counted := int64(0)
-	if !r.open && (r.single || length > unread) {
+	if !r.open && (r.single || length > maxUncounted) {
 		if err := r.arrival.Take(int64(length)); err != nil {
 			return nil, err
 		}

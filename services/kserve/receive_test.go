@@ -51,7 +51,7 @@ func announce(t *testing.T, address, method string, length uint32) string {
 func TestAnnouncedMessages(t *testing.T) {
 	config := kservetest.Open()
 	began, end := make(chan struct{}), make(chan struct{})
-	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.SendFunc) error {
 		close(began)
 		select {
 		case <-end:
@@ -98,12 +98,12 @@ func TestAnnouncedMessages(t *testing.T) {
 	<-held
 }
 
-// TestStreamsReturnWhatTheyRead tests the accounting of a message that was counted before it
+// TestStreamsReleaseWhatTheyRead tests the accounting of a message that was counted before it
 // was read. Its request counts it from then on, and releases it at its end.
-func TestStreamsReturnWhatTheyRead(t *testing.T) {
+func TestStreamsReleaseWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
 	var core *serving.Service
-	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		_, all := core.Admission().Holdings()
 		holds <- all.Bytes
 		send(&inference.Response{Final: true})

@@ -56,17 +56,17 @@ func (s *Service) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest)
 
 // ModelReady queries the model's engine.
 func (s *Service) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
-	return askOf(ctx, s, req.GetName(), inference.Describer.ModelReady, req)
+	return callModel(ctx, s, req.GetName(), inference.Describer.ModelReady, req)
 }
 
 // ModelMetadata queries the model's engine.
 func (s *Service) ModelMetadata(ctx context.Context, req *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error) {
-	return askOf(ctx, s, req.GetName(), inference.Describer.ModelMetadata, req)
+	return callModel(ctx, s, req.GetName(), inference.Describer.ModelMetadata, req)
 }
 
 // ModelConfig queries the model's engine.
 func (s *Service) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
-	return askOf(ctx, s, req.GetName(), inference.Describer.ModelConfig, req)
+	return callModel(ctx, s, req.GetName(), inference.Describer.ModelConfig, req)
 }
 
 // RepositoryModelLoad loads a model in the repository that has it. A request with a
@@ -75,7 +75,7 @@ func (s *Service) RepositoryModelLoad(ctx context.Context, req *kserve.Repositor
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	if err := mayParametrise(ctx, req.GetParameters()); err != nil {
+	if err := checkControlParameters(ctx, req.GetParameters()); err != nil {
 		return nil, err
 	}
 	if len(req.GetParameters()) > 0 && !s.cfg.AllowModelUpload {
@@ -98,7 +98,7 @@ func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.Reposit
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	if err := mayParametrise(ctx, req.GetParameters()); err != nil {
+	if err := checkControlParameters(ctx, req.GetParameters()); err != nil {
 		return nil, err
 	}
 	return &kserve.RepositoryModelUnloadResponse{}, s.core.Control(ctx, req.GetModelName(), inference.ModelUnloading, func(ctx context.Context, repository inference.Repository) error {
@@ -107,9 +107,9 @@ func (s *Service) RepositoryModelUnload(ctx context.Context, req *kserve.Reposit
 	})
 }
 
-// mayParametrise refuses parameters that affect other models: a configuration can refer to
+// checkControlParameters refuses parameters that affect other models: a configuration can refer to
 // other models, and an unload can include dependent models.
-func mayParametrise(ctx context.Context, parameters map[string]*kserve.ModelRepositoryParameter) error {
+func checkControlParameters(ctx context.Context, parameters map[string]*kserve.ModelRepositoryParameter) error {
 	if len(parameters) == 0 {
 		return nil
 	}
@@ -142,8 +142,8 @@ func Unsupported(message string) error {
 	return &inference.Error{Code: inference.CodeUnsupported, Reason: inference.ReasonNotImplemented, Message: message}
 }
 
-// askOf calls a method of a model's engine.
-func askOf[Interface, Req, Res any](ctx context.Context, s *Service, model string, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
+// callModel calls a method of a model's engine.
+func callModel[Interface, Req, Res any](ctx context.Context, s *Service, model string, method func(Interface, context.Context, *Req) (*Res, error), req *Req) (*Res, error) {
 	engine, err := s.core.Catalog().EngineOf(ctx, model)
 	if err != nil {
 		return nil, err

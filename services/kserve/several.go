@@ -16,7 +16,7 @@ import (
 // ServerMetadata returns the first engine's metadata, with the extensions that all
 // engines have.
 func (s *Service) ServerMetadata(ctx context.Context, req *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error) {
-	answers, err := askAll(ctx, s.core.Catalog().Engines(), inference.Describer.ServerMetadata, req)
+	answers, err := callAll(ctx, s.core.Catalog().Engines(), inference.Describer.ServerMetadata, req)
 	if err != nil {
 		return nil, err
 	}
@@ -33,11 +33,11 @@ func (s *Service) ServerMetadata(ctx context.Context, req *kserve.ServerMetadata
 // models, each from its own engine.
 func (s *Service) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
 	if req.GetName() != "" {
-		return askOf(ctx, s, req.GetName(), inference.Statistician.ModelStatistics, req)
+		return callModel(ctx, s, req.GetName(), inference.StatisticsReporter.ModelStatistics, req)
 	}
 	answer := &kserve.ModelStatisticsResponse{}
 	return answer, eachEngine(s, func(engine inference.Engine) error {
-		one, err := ask(ctx, engine, inference.Statistician.ModelStatistics, req)
+		one, err := ask(ctx, engine, inference.StatisticsReporter.ModelStatistics, req)
 		for _, row := range one.GetModelStats() {
 			if s.serves(ctx, engine, row.GetName()) {
 				answer.ModelStats = append(answer.ModelStats, row)
@@ -78,12 +78,12 @@ func (s *Service) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequ
 		return nil, err
 	}
 	if req.GetModelName() != "" {
-		return askOf(ctx, s, req.GetModelName(), inference.Settings.TraceSetting, req)
+		return callModel(ctx, s, req.GetModelName(), inference.Settings.TraceSetting, req)
 	}
 	if err := inference.MayAll(ctx); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.Settings.TraceSetting, req))
+	return firstOf(callAll(ctx, s.core.Catalog().Engines(), inference.Settings.TraceSetting, req))
 }
 
 // LogSettings changes the settings of all engines and returns the first engine's.
@@ -91,7 +91,7 @@ func (s *Service) LogSettings(ctx context.Context, req *kserve.LogSettingsReques
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.Settings.LogSettings, req))
+	return firstOf(callAll(ctx, s.core.Catalog().Engines(), inference.Settings.LogSettings, req))
 }
 
 // SystemSharedMemoryStatus returns the regions of all engines.
@@ -99,7 +99,7 @@ func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.Syst
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	answers, err := askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryStatus, req)
+	answers, err := callAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryStatus, req)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.Sy
 	if err := s.mayRegister(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryRegister, req))
+	return firstOf(callAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryRegister, req))
 }
 
 // SystemSharedMemoryUnregister unregisters a region from all engines.
@@ -123,7 +123,7 @@ func (s *Service) SystemSharedMemoryUnregister(ctx context.Context, req *kserve.
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryUnregister, req))
+	return firstOf(callAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.SystemSharedMemoryUnregister, req))
 }
 
 // CudaSharedMemoryStatus returns the regions of all engines.
@@ -131,7 +131,7 @@ func (s *Service) CudaSharedMemoryStatus(ctx context.Context, req *kserve.CudaSh
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	answers, err := askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryStatus, req)
+	answers, err := callAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryStatus, req)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Service) CudaSharedMemoryRegister(ctx context.Context, req *kserve.Cuda
 	if err := s.mayRegister(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryRegister, req))
+	return firstOf(callAny(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryRegister, req))
 }
 
 // CudaSharedMemoryUnregister unregisters a region from all engines.
@@ -154,11 +154,11 @@ func (s *Service) CudaSharedMemoryUnregister(ctx context.Context, req *kserve.Cu
 	if err := s.needsFrontends(); err != nil {
 		return nil, err
 	}
-	return firstOf(askAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
+	return firstOf(callAll(ctx, s.core.Catalog().Engines(), inference.SharedMemory.CudaSharedMemoryUnregister, req))
 }
 
-// askAll calls a method of every engine. It fails if one of them fails.
-func askAll[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
+// callAll calls a method of every engine. It fails if one of them fails.
+func callAll[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
 	answers := make([]*Res, len(engines))
 	for i, engine := range engines {
 		answer, err := ask(ctx, engine, method, req)
@@ -170,9 +170,9 @@ func askAll[Interface, Req, Res any](ctx context.Context, engines []inference.En
 	return answers, nil
 }
 
-// askAny calls a method of every engine and returns the successful answers. If
+// callAny calls a method of every engine and returns the successful answers. If
 // there are none, it returns the first error.
-func askAny[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
+func callAny[Interface, Req, Res any](ctx context.Context, engines []inference.Engine, method func(Interface, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
 	var answers []*Res
 	var first error
 	for _, engine := range engines {

@@ -208,7 +208,7 @@ func (st *streamCall) read(ctx context.Context) {
 			req.Free()
 			return
 		}
-		r := st.arrive(ctx, req)
+		r := st.accept(ctx, req)
 		if !st.dispatch(ctx, r, weight) {
 			r.leave()
 			return
@@ -219,9 +219,9 @@ func (st *streamCall) read(ctx context.Context) {
 	}
 }
 
-// arrive returns the run of a request that has been read. The first request was admitted with
+// accept returns the run of a request that has been read. The first request was admitted with
 // the call.
-func (st *streamCall) arrive(ctx context.Context, req *request) *streamRequest {
+func (st *streamCall) accept(ctx context.Context, req *request) *streamRequest {
 	r := &streamRequest{call: st, req: req, head: req.Head()}
 	ctx, r.refused = inference.Renew(ctx)
 	if r.refused != nil {

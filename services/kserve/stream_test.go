@@ -64,7 +64,7 @@ func testSlowReader(t *testing.T, serve servers) {
 	t.Helper()
 	const size = 64 << 10
 	var made atomic.Int64
-	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		tensor := make([]byte, size)
 		for ctx.Err() == nil {
 			if !send(&inference.Response{Version: "1", Outputs: []inference.Output{{Name: "o", Type: "UINT8", Shape: []int64{size}, Raw: tensor}}}) {
@@ -96,7 +96,7 @@ func testSlowReader(t *testing.T, serve servers) {
 // Trident must read a limited number of requests.
 func TestReadsNoFurther(t *testing.T) {
 	release := make(chan struct{})
-	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		select {
 		case <-release:
 			send(&inference.Response{Version: "1", Final: true})
@@ -108,7 +108,7 @@ func TestReadsNoFurther(t *testing.T) {
 	const sent = 2000
 	go func() {
 		for i := range sent {
-			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: inferencetest.Params{"a": inferencetest.Text(string(make([]byte, 4096)))}}) != nil {
+			if s.Send(&api.ModelInferRequest{ModelName: "m", Id: fmt.Sprint(i), Parameters: inferencetest.Params{"a": inferencetest.String(string(make([]byte, 4096)))}}) != nil {
 				return
 			}
 		}
@@ -139,7 +139,7 @@ func goroutines() int { return runtime.NumGoroutine() }
 
 // TestClientLeaves tests a client that cancels a stream with many requests in flight.
 func TestClientLeaves(t *testing.T) {
-	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.SendFunc) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
@@ -160,7 +160,7 @@ func TestIdleStreamAtStop(t *testing.T) {
 
 func testIdleStreamAtStop(t *testing.T, serve servers) {
 	t.Helper()
-	engine := kservetest.Decoupled(inferencetest.Say("x"))
+	engine := kservetest.Decoupled(inferencetest.StreamText("x"))
 	var s grpc.BidiStreamingClient[api.ModelInferRequest, api.ModelStreamInferResponse]
 	var idle time.Time
 	t.Run("serve", func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestSequenceOrder(t *testing.T) {
 	const requests = 40
 	var mu sync.Mutex
 	active, order := map[int64]int{}, map[int64][]string{}
-	engine := kservetest.Decoupled(func(_ context.Context, req *api.ModelInferRequest, _ kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(_ context.Context, req *api.ModelInferRequest, _ kservetest.SendFunc) error {
 		id := req.GetParameters()["sequence_id"].GetInt64Param()
 		change := func(by int) {
 			mu.Lock()
@@ -209,7 +209,7 @@ func TestSequenceOrder(t *testing.T) {
 	for i := range requests {
 		want = append(want, strconv.Itoa(i))
 		for sequence := range int64(2) {
-			p := inferencetest.Params{"sequence_id": inferencetest.Whole(sequence + 1), "sequence_start": inferencetest.Truth(i == 0), "sequence_end": inferencetest.Truth(i == requests-1)}
+			p := inferencetest.Params{"sequence_id": inferencetest.Int64(sequence + 1), "sequence_start": inferencetest.Bool(i == 0), "sequence_end": inferencetest.Bool(i == requests-1)}
 			if err := s.Send(&api.ModelInferRequest{ModelName: "m", Id: want[i], Parameters: p}); err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +234,7 @@ func TestErrorsInStream(t *testing.T) {
 	failed := &inference.Error{Code: inference.CodeNotFound, Triton: inference.TritonInvalidArg, Message: "bad", Text: "[request id: 1] bad"}
 	lost := &inference.Error{Code: inference.CodeUnavailable, Message: "the engine is gone", Err: errors.New("at 10.0.0.1")}
 	play := func(responses ...any) *inferencetest.Engine {
-		return kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+		return kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 			for _, r := range responses {
 				switch r := r.(type) {
 				case *inference.Response:
@@ -262,7 +262,7 @@ func TestErrorsInStream(t *testing.T) {
 		{"engine is lost", play(response, lost), false, []string{"", "the engine is gone"}, true, codes.OK},
 		{"engine is away", play(lost), false, []string{"the engine is gone"}, true, codes.OK},
 		{"engine is lost, errors as status", play(response, lost), true, []string{""}, false, codes.Unavailable},
-		{"panic", kservetest.Decoupled(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error { panic("at the model") }), false, nil, false, codes.Internal},
+		{"panic", kservetest.Decoupled(func(context.Context, *api.ModelInferRequest, kservetest.SendFunc) error { panic("at the model") }), false, nil, false, codes.Internal},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -39,13 +39,13 @@ func stressTime(t *testing.T) time.Duration {
 	return d
 }
 
-// hung is longer than any stream of the stress test takes.
-const hung = time.Minute
+// hangTimeout is longer than any stream of the stress test takes.
+const hangTimeout = time.Minute
 
 // counting responds to a request with as many responses of 4 KiB as its input
 // specifies, and ends when it is cancelled.
 func counting() *inferencetest.Engine {
-	engine := kservetest.Decoupled(func(ctx context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, req *api.ModelInferRequest, send kservetest.SendFunc) error {
 		n := binary.LittleEndian.Uint32(req.GetRawInputContents()[0])
 		tensor := make([]byte, 4<<10)
 		for i := range n {
@@ -109,7 +109,7 @@ func TestStress(t *testing.T) {
 
 // stressStream runs one stream, and reports whether it ran to its end.
 func stressStream(ctx context.Context, client kserveconnect.GRPCInferenceServiceClient, random *rand.Rand) (stayed bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, hung)
+	ctx, cancel := context.WithTimeout(ctx, hangTimeout)
 	defer cancel()
 	leaves := random.IntN(2) == 0
 	late := time.Duration(random.IntN(100)) * time.Millisecond

@@ -185,8 +185,8 @@ func contents() []trial {
 	)
 }
 
-// wrong returns requests that are refused.
-func wrong() []trial {
+// invalidTrials returns requests that are refused.
+func invalidTrials() []trial {
 	change := func(do func(*api.ModelInferRequest)) *api.ModelInferRequest { return copied(echo("x"), do) }
 	in := func(r *api.ModelInferRequest) *input { return r.GetInputs()[0] }
 	all := map[string]*api.ModelInferRequest{
@@ -243,23 +243,23 @@ func parametrised() []trial {
 	})
 	var all []trial
 	for name, p := range map[string]inferencetest.Params{
-		"text":                       {"a": inferencetest.Text("ä")},
-		"numbers":                    {"a": inferencetest.Whole(-7), "b": inferencetest.Double(2.5), "c": inferencetest.Truth(true)},
-		"unsigned number":            {"a": inferencetest.Unsigned(7)},
+		"text":                       {"a": inferencetest.String("ä")},
+		"numbers":                    {"a": inferencetest.Int64(-7), "b": inferencetest.Float64(2.5), "c": inferencetest.Bool(true)},
+		"unsigned number":            {"a": inferencetest.Uint64(7)},
 		"without a value":            {"a": {}},
-		"priority":                   {"priority": inferencetest.Whole(1)},
-		"priority unsigned":          {"priority": inferencetest.Unsigned(1)},
-		"priority negative":          {"priority": inferencetest.Whole(-1)},
-		"priority as text":           {"priority": inferencetest.Text("1")},
-		"timeout":                    {"timeout": inferencetest.Whole(10_000_000)},
-		"timeout as text":            {"timeout": inferencetest.Text("1")},
-		"reserved":                   {"triton_other": inferencetest.Truth(true)},
-		"empty final":                {"triton_enable_empty_final_response": inferencetest.Truth(true)},
-		"empty final as text":        {"triton_enable_empty_final_response": inferencetest.Text("true")},
-		"sequence id wrong":          {"sequence_id": inferencetest.Truth(true)},
-		"sequence start wrong":       {"sequence_start": inferencetest.Text("true")},
-		"sequence end wrong":         {"sequence_end": inferencetest.Whole(1)},
-		"sequence of a model's none": {"sequence_id": inferencetest.Whole(3), "sequence_start": inferencetest.Truth(true), "sequence_end": inferencetest.Truth(true)},
+		"priority":                   {"priority": inferencetest.Int64(1)},
+		"priority unsigned":          {"priority": inferencetest.Uint64(1)},
+		"priority negative":          {"priority": inferencetest.Int64(-1)},
+		"priority as text":           {"priority": inferencetest.String("1")},
+		"timeout":                    {"timeout": inferencetest.Int64(10_000_000)},
+		"timeout as text":            {"timeout": inferencetest.String("1")},
+		"reserved":                   {"triton_other": inferencetest.Bool(true)},
+		"empty final":                {"triton_enable_empty_final_response": inferencetest.Bool(true)},
+		"empty final as text":        {"triton_enable_empty_final_response": inferencetest.String("true")},
+		"sequence id wrong":          {"sequence_id": inferencetest.Bool(true)},
+		"sequence start wrong":       {"sequence_start": inferencetest.String("true")},
+		"sequence end wrong":         {"sequence_end": inferencetest.Int64(1)},
+		"sequence of a model's none": {"sequence_id": inferencetest.Int64(3), "sequence_start": inferencetest.Bool(true), "sequence_end": inferencetest.Bool(true)},
 	} {
 		all = append(all, both("parameter "+name, with(shows, p))...)
 	}
@@ -270,11 +270,11 @@ func parametrised() []trial {
 		}))
 	}
 	return append(all,
-		classes("2", inferencetest.Params{"classification": inferencetest.Whole(2)}, "FP32"), classes("9", inferencetest.Params{"classification": inferencetest.Whole(9)}, "FP32"),
-		classes("of INT64", inferencetest.Params{"classification": inferencetest.Whole(1)}, "INT64"), classes("of BOOL", inferencetest.Params{"classification": inferencetest.Whole(1)}, "BOOL"),
-		classes("0", inferencetest.Params{"classification": inferencetest.Whole(0)}, "FP32"), classes("as text", inferencetest.Params{"classification": inferencetest.Text("2")}, "FP32"),
+		classes("2", inferencetest.Params{"classification": inferencetest.Int64(2)}, "FP32"), classes("9", inferencetest.Params{"classification": inferencetest.Int64(9)}, "FP32"),
+		classes("of INT64", inferencetest.Params{"classification": inferencetest.Int64(1)}, "INT64"), classes("of BOOL", inferencetest.Params{"classification": inferencetest.Int64(1)}, "BOOL"),
+		classes("0", inferencetest.Params{"classification": inferencetest.Int64(0)}, "FP32"), classes("as text", inferencetest.Params{"classification": inferencetest.String("2")}, "FP32"),
 		conversation("classification in a stream", false, copied(tensor("rows", "FP32", "FP32", []int64{2, 2}, kservetest.Floats(4, 3, 2, 1)), func(r *api.ModelInferRequest) {
-			r.Outputs = []*output{{Name: "FP32", Parameters: inferencetest.Params{"classification": inferencetest.Whole(1)}}}
+			r.Outputs = []*output{{Name: "FP32", Parameters: inferencetest.Params{"classification": inferencetest.Int64(1)}}}
 		})),
 	)
 }
@@ -282,7 +282,7 @@ func parametrised() []trial {
 // streams returns trials of streams. They don't request errors as status, since
 // tritonserver 2.51 crashes on those; TestErrorsInStream tests them.
 func streams() []trial {
-	empty := inferencetest.Params{"triton_enable_empty_final_response": inferencetest.Truth(true)}
+	empty := inferencetest.Params{"triton_enable_empty_final_response": inferencetest.Bool(true)}
 	numbered := func(id string) *api.ModelInferRequest {
 		return copied(echo(id), func(r *api.ModelInferRequest) { r.Id = id })
 	}
@@ -316,27 +316,27 @@ func sequences() []trial {
 	step := func(id string, value byte, sequence *api.InferParameter, start, end bool) *api.ModelInferRequest {
 		req := tensor("sequence", "VALUE", "INT32", []int64{1, 1}, []byte{value, 0, 0, 0})
 		req.Id = id
-		p := inferencetest.Params{"sequence_start": inferencetest.Truth(start), "sequence_end": inferencetest.Truth(end)}
+		p := inferencetest.Params{"sequence_start": inferencetest.Bool(start), "sequence_end": inferencetest.Bool(end)}
 		if sequence != nil {
 			p["sequence_id"] = sequence
 		}
 		return with(req, p)
 	}
-	long := []*api.ModelInferRequest{step("0", 1, inferencetest.Whole(7), true, false)}
+	long := []*api.ModelInferRequest{step("0", 1, inferencetest.Int64(7), true, false)}
 	for i := range 8 {
-		long = append(long, step(fmt.Sprint(i+1), 2, inferencetest.Whole(7), false, i == 7))
+		long = append(long, step(fmt.Sprint(i+1), 2, inferencetest.Int64(7), false, i == 7))
 	}
 	return []trial{
 		conversation("a sequence in one stream", false, long...),
 		conversation("two sequences in one stream", false,
-			step("a", 1, inferencetest.Whole(1), true, false), step("b", 10, inferencetest.Whole(2), true, false), step("a", 2, inferencetest.Whole(1), false, false),
-			step("b", 20, inferencetest.Whole(2), false, true), step("a", 3, inferencetest.Whole(1), false, true)),
-		steps("a sequence by calls", infer("1", step("1", 1, inferencetest.Whole(9), true, false)), infer("2", step("2", 2, inferencetest.Whole(9), false, false)), infer("3", step("3", 3, inferencetest.Whole(9), false, true))),
-		steps("a sequence with a name", infer("1", step("1", 1, inferencetest.Text("nine"), true, false)), infer("2", step("2", 2, inferencetest.Text("nine"), false, true))),
-		steps("the same name again", infer("1", step("1", 5, inferencetest.Whole(9), true, true)), infer("2", step("2", 6, inferencetest.Whole(9), true, true))),
-		infer("a sequence that wasn't begun", step("1", 1, inferencetest.Whole(77), false, false)),
+			step("a", 1, inferencetest.Int64(1), true, false), step("b", 10, inferencetest.Int64(2), true, false), step("a", 2, inferencetest.Int64(1), false, false),
+			step("b", 20, inferencetest.Int64(2), false, true), step("a", 3, inferencetest.Int64(1), false, true)),
+		steps("a sequence by calls", infer("1", step("1", 1, inferencetest.Int64(9), true, false)), infer("2", step("2", 2, inferencetest.Int64(9), false, false)), infer("3", step("3", 3, inferencetest.Int64(9), false, true))),
+		steps("a sequence with a name", infer("1", step("1", 1, inferencetest.String("nine"), true, false)), infer("2", step("2", 2, inferencetest.String("nine"), false, true))),
+		steps("the same name again", infer("1", step("1", 5, inferencetest.Int64(9), true, true)), infer("2", step("2", 6, inferencetest.Int64(9), true, true))),
+		infer("a sequence that wasn't begun", step("1", 1, inferencetest.Int64(77), false, false)),
 		infer("no sequence", step("1", 1, nil, false, false)),
-		infer("sequence 0", step("1", 1, inferencetest.Whole(0), true, true)),
+		infer("sequence 0", step("1", 1, inferencetest.Int64(0), true, true)),
 	}
 }
 
@@ -355,7 +355,7 @@ func shared(t *testing.T) []trial {
 		return calling("unregister "+name, client.SystemSharedMemoryUnregister, &api.SystemSharedMemoryUnregisterRequest{Name: name})
 	}
 	in := func(region string, offset, size int64) inferencetest.Params {
-		return inferencetest.Params{"shared_memory_region": inferencetest.Text(region), "shared_memory_offset": inferencetest.Whole(offset), "shared_memory_byte_size": inferencetest.Whole(size)}
+		return inferencetest.Params{"shared_memory_region": inferencetest.String(region), "shared_memory_offset": inferencetest.Int64(offset), "shared_memory_byte_size": inferencetest.Int64(size)}
 	}
 	uses := func(input, out inferencetest.Params) trial {
 		return infer("infer", copied(tensor("types", "FP32", "FP32", []int64{4}, kservetest.Floats(1, 2, 3, 4)), func(r *api.ModelInferRequest) {
@@ -385,7 +385,7 @@ func shared(t *testing.T) []trial {
 // varies. The metadata of these calls thus isn't compared.
 func awaitUnregistered(name string) trial {
 	return trial{name: "unregister " + name, ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
-		ctx = withoutNoted(ctx)
+		ctx = withoutRecordedMetadata(ctx)
 		for ; ; kservetest.Pause(ctx) {
 			m, err := c.SystemSharedMemoryUnregister(ctx, &api.SystemSharedMemoryUnregisterRequest{Name: name})
 			if err == nil || status.Code(err) == codes.Canceled || !strings.Contains(err.Error(), "in use") {

@@ -39,7 +39,7 @@ func words(texts ...string) *api.ModelInferRequest {
 // TestTypedStream tests that one request returns all responses of a decoupled
 // model.
 func TestTypedStream(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.Shouting())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	for name, options := range typedProtocols {
 		t.Run(name, func(t *testing.T) {
 			client := typedClient(t, address, options...)
@@ -84,7 +84,7 @@ func TestTypedStream(t *testing.T) {
 // disconnects.
 func TestTypedStreamLeaves(t *testing.T) {
 	stopped := make(chan struct{})
-	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		send(&inference.Response{Version: "1", Outputs: []inference.Output{{Name: "a", Type: "UINT8", Shape: []int64{1}, Raw: []byte{1}}}})
 		<-ctx.Done()
 		stopped <- struct{}{}
@@ -110,7 +110,7 @@ func TestTypedStreamLeaves(t *testing.T) {
 // applies.
 func TestTypedRestricted(t *testing.T) {
 	access := auth.Config{GRPCRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}}}
-	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.Shouting()))
+	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.StreamEngine()))
 	if _, err := client.Infer(t.Context(), words("one")); connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), "restricted") {
 		t.Errorf("%v", err)
 	}

@@ -55,7 +55,7 @@ func (c Config) Bodies() int64 {
 const (
 	fromCgroup  = "cgroup"
 	fromMachine = "machine"
-	fromNothing = "none"
+	noSource    = "none"
 )
 
 // limit returns the limit and its source. An unknown limit is math.MaxInt64.
@@ -69,7 +69,7 @@ func (c Config) limit() (bytes int64, source string) {
 // find returns the smaller of the cgroup's limit and the machine's memory: a cgroup may
 // allow more than there is.
 func find(cgroup, machine memlimit.Provider) (bytes int64, source string) {
-	bytes, source = math.MaxInt64, fromNothing
+	bytes, source = math.MaxInt64, noSource
 	if n, err := machine(); err == nil && n < math.MaxInt64 {
 		bytes, source = int64(n), fromMachine
 	}

@@ -81,7 +81,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestPressure(t *testing.T) {
-	for part, want := range map[float64]float64{0: 0, Low: 0, (Low + High) / 2: 0.5, High: 1, 1: exhausted} {
+	for part, want := range map[float64]float64{0: 0, Low: 0, (Low + High) / 2: 0.5, High: 1, 1: softLimitPressure} {
 		if got := pressure(int64(part*(1<<40)), 1<<40); math.Abs(got-want) > 1e-6 {
 			t.Errorf("at %v of the soft limit: %v, want %v", part, got, want)
 		}
@@ -184,14 +184,14 @@ func TestWatermark(t *testing.T) {
 	}
 	ballast := make([]byte, 320<<20)
 	runtime.GC()
-	m.tend()
+	m.update()
 	if p := m.Pressure(); p < 1 {
 		t.Errorf("pressure %v at %+v", p, m.Figures())
 	}
 	runtime.KeepAlive(ballast)
 	ballast = nil
 	for range 2 { // the first call only records that there was no collection since the previous one
-		m.tend()
+		m.update()
 	}
 	if p := m.Pressure(); p != 0 {
 		t.Errorf("pressure %v at %+v, with nothing in use", p, m.Figures())
@@ -205,8 +205,8 @@ func TestReturn(t *testing.T) {
 	m, _ := newMonitor(t, Config{})
 	held := make([]byte, 200<<20)
 	quietly := func() int64 {
-		for range int(2*quiet/tick) + 1 {
-			m.tend()
+		for range int(2*idlePeriod/tick) + 1 {
+			m.update()
 		}
 		return m.sample().resident >> 20
 	}
@@ -232,14 +232,14 @@ func TestSheds(t *testing.T) {
 		{Party: party("a"), Bytes: 50 * mib},
 		{Party: party("b"), Bytes: 30 * mib},
 		{Party: party("c"), Bytes: 15 * mib},
-		{Party: party("d"), Bytes: 5*mib - Light},
-		{Party: party("e"), Bytes: Light},
+		{Party: party("d"), Bytes: 5*mib - LightHolding},
+		{Party: party("e"), Bytes: LightHolding},
 	}
 	holdings := func() ([]admission.Holding, admission.Holding) { return each, admission.Holding{Bytes: 100 * mib} }
 	for _, test := range []struct {
 		pressure float64
 		refused  string
-	}{{0.01, "a"}, {0.5, "a"}, {0.51, "ab"}, {0.8, "ab"}, {0.81, "abc"}, {0.95, "abc"}, {0.96, "abcd"}, {1, "abcd"}, {exhausted, "abcdef"}} {
+	}{{0.01, "a"}, {0.5, "a"}, {0.51, "ab"}, {0.8, "ab"}, {0.81, "abc"}, {0.95, "abc"}, {0.96, "abcd"}, {1, "abcd"}, {softLimitPressure, "abcdef"}} {
 		refused := ""
 		for _, held := range append(slices.Clip(each), admission.Holding{Party: party("f")}) {
 			if sheds(test.pressure, held, holdings) {
@@ -289,8 +289,8 @@ func TestGuard(t *testing.T) {
 	}
 	runtime.KeepAlive(ballast)
 	ballast = nil
-	for range int(calmed/tick) + 2 {
-		m.tend()
+	for range int(recoveryTime/tick) + 2 {
+		m.update()
 	}
 	if text := log.String(); strings.Count(text, "memory is low: requests of the clients that use most memory are refused") != 1 ||
 		strings.Count(text, "memory is sufficient again") != 1 {

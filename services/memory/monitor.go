@@ -16,7 +16,7 @@ import (
 
 // Low and High are the watermarks of Go's memory, as fractions of its soft limit. Above Low,
 // requests of the heaviest clients are refused. Above High, requests of all clients with more than
-// [Light] are refused. The memory above High is for admitted requests.
+// [LightHolding] are refused. The memory above High is for admitted requests.
 const (
 	Low  = 0.65
 	High = 0.85
@@ -28,12 +28,12 @@ const sampleInterval = 5 * time.Millisecond
 // The intervals of the maintenance.
 const (
 	tick = time.Second
-	// quiet is the time with few allocations after which idle memory is returned to the system. The
+	// idlePeriod is the time with few allocations after which idle memory is returned to the system. The
 	// memory is returned again after pauses that double up to longest, which is the interval of
 	// Go's own forced collections: memory of requests in flight becomes garbage later.
-	quiet, longest = 5 * time.Second, 2 * time.Minute
-	// little is the maximum number of bytes allocated in a quiet period.
-	little = 32 << 20
+	idlePeriod, maxReturnPause = 5 * time.Second, 2 * time.Minute
+	// idleAllocation is the maximum number of bytes allocated in an idle period.
+	idleAllocation = 32 << 20
 )
 
 // Figures are the memory figures at one moment, in bytes.
@@ -76,8 +76,8 @@ type Monitor struct {
 
 	// Used only by the maintenance goroutine.
 	collections uint64        // collections at the previous tick
-	allocated   uint64        // bytes allocated at the start of the quiet period
-	calm        time.Duration // duration of the quiet period, or time since memory was last returned
+	allocated   uint64        // bytes allocated at the start of the idle period
+	idleFor     time.Duration // duration of the idle period, or time since memory was last returned
 	pause       time.Duration // value of calm at which memory is returned
 	reported    uint64        // requests refused up to the previous tick
 	refusing    time.Duration // time since the last refused request while refusals are logged as ongoing; -1 otherwise
@@ -91,7 +91,7 @@ func New(cfg Config, log *slog.Logger) (*Monitor, error) {
 	m := &Monitor{cfg: cfg, log: log, began: time.Now(), samples: newSamples(), limitBodies: func(int64) {}}
 	m.limit, m.source = cfg.limit()
 	m.goal.Store(math.MaxInt64)
-	m.refusing, m.pause = -1, quiet
+	m.refusing, m.pause = -1, idlePeriod
 	m.sampled.Store(-int64(sampleInterval))
 	return m, nil
 }
@@ -164,20 +164,20 @@ func (m *Monitor) follow(ctx context.Context, models *catalog.Watch) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-models.News():
+		case <-models.Updates():
 			models.Next()
 			if m.cfg.InProcess && m.apply() {
 				m.log.Info("memory limit", m.attributes()...)
 			}
 		case <-every.C:
-			m.tend()
+			m.update()
 		}
 	}
 }
 
-// tend updates the measurement, and reduces Go's memory while few bytes are allocated. Go itself
+// update updates the measurement, and reduces Go's memory while few bytes are allocated. Go itself
 // collects only when its heap has grown, which doesn't happen while all requests are refused.
-func (m *Monitor) tend() {
+func (m *Monitor) update() {
 	m.report()
 	now := m.sample()
 	if m.Pressure() > 0 && now.collections == m.collections {
@@ -185,22 +185,22 @@ func (m *Monitor) tend() {
 		now = m.sample()
 	}
 	m.collections = now.collections
-	if now.allocated-m.allocated > little {
-		m.allocated, m.calm, m.pause = now.allocated, 0, quiet
+	if now.allocated-m.allocated > idleAllocation {
+		m.allocated, m.idleFor, m.pause = now.allocated, 0, idlePeriod
 		return
 	}
-	if m.calm += tick; m.calm < m.pause {
+	if m.idleFor += tick; m.idleFor < m.pause {
 		return
 	}
-	m.calm, m.pause = 0, min(2*m.pause, longest)
+	m.idleFor, m.pause = 0, min(2*m.pause, maxReturnPause)
 	runtime.GC() // pools keep their contents through one collection
 	debug.FreeOSMemory()
 	now = m.sample()
 	m.collections, m.allocated = now.collections, now.allocated
 }
 
-// calmed is the time without a refused request after which the log reports that memory suffices.
-const calmed = 30 * time.Second
+// recoveryTime is the time without a refused request after which the log reports that memory suffices.
+const recoveryTime = 30 * time.Second
 
 // report logs when the refusal of requests starts and when it ends.
 func (m *Monitor) report() {
@@ -213,7 +213,7 @@ func (m *Monitor) report() {
 	case more > 0:
 		m.refusing = 0
 	case m.refusing >= 0:
-		if m.refusing += tick; m.refusing >= calmed {
+		if m.refusing += tick; m.refusing >= recoveryTime {
 			m.log.Info("memory is sufficient again: no requests are refused because of it", "in_use", text(m.used.Load()), "refused_in_all", refused)
 			m.refusing = -1
 		}

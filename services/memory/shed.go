@@ -8,12 +8,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Light is the number of bytes of bodies that a client may hold while memory is short. Clients
+// LightHolding is the number of bytes of bodies that a client may hold while memory is short. Clients
 // below it are served while Go's memory is within its soft limit.
-const Light = 64 << 10
+const LightHolding = 64 << 10
 
-// exhausted is the pressure at which Go's memory has reached its soft limit.
-const exhausted = (1 - Low) / (High - Low)
+// softLimitPressure is the pressure at which Go's memory has reached its soft limit.
+const softLimitPressure = (1 - Low) / (High - Low)
 
 // Holdings returns the holding of each client, sorted by bytes in descending order, and the sum.
 type Holdings = func() (each []admission.Holding, all admission.Holding)
@@ -21,7 +21,7 @@ type Holdings = func() (each []admission.Holding, all admission.Holding)
 // Guard returns the guard that refuses the requests of the heaviest clients while memory is short.
 // Between the watermarks, it refuses the clients with the largest holdings. Together these hold the
 // same share of all bytes as the share of the distance from the low to the high watermark that the
-// memory has covered. Above the high watermark, it refuses all clients with more than [Light].
+// memory has covered. Above the high watermark, it refuses all clients with more than [LightHolding].
 // Beyond the soft limit, it refuses all clients.
 func (m *Monitor) Guard(holdings Holdings) admission.Guard {
 	return func(held admission.Holding) error {
@@ -31,7 +31,7 @@ func (m *Monitor) Guard(holdings Holdings) admission.Guard {
 		}
 		m.shed.Add(1)
 		message := "this server is low on memory: try again later"
-		if pressure < exhausted {
+		if pressure < softLimitPressure {
 			message = fmt.Sprintf("this server is low on memory, and the requests of this client use %s: try again later", text(held.Bytes))
 		}
 		return &inference.Error{Code: inference.CodeOverloaded, Reason: inference.ReasonOverloaded, RetryAfter: pause(pressure), Message: message}
@@ -40,9 +40,9 @@ func (m *Monitor) Guard(holdings Holdings) admission.Guard {
 
 func sheds(pressure float64, held admission.Holding, holdings Holdings) bool {
 	switch {
-	case pressure >= exhausted:
+	case pressure >= softLimitPressure:
 		return true
-	case held.Bytes <= Light:
+	case held.Bytes <= LightHolding:
 		return false
 	case pressure >= 1:
 		return true

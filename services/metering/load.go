@@ -84,7 +84,7 @@ func (s *sum) load() Load {
 func (ms *Meters) load(now time.Time) (Load, []ModelLoad) {
 	total, models := &sum{}, map[string]*sum{}
 	ms.mu.RLock()
-	total.Load = ms.gone
+	total.Load = ms.retired
 	for key, m := range ms.all {
 		total.add(m, now)
 		if key.Model == "" {

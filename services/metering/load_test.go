@@ -99,7 +99,7 @@ func TestLoadOfLeaving(t *testing.T) {
 
 // TestLoadWithoutStream checks that non-streaming responses have no token times.
 func TestLoadWithoutStream(t *testing.T) {
-	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("a", "b"), inferencetest.WithTemplate())
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("a", "b"), inferencetest.WithTemplate())
 	req := inferencetest.ChatRequest(1)
 	req.Stream = false
 	if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
@@ -112,7 +112,7 @@ func TestLoadWithoutStream(t *testing.T) {
 
 // TestLoadOfClients checks that a client sees only the load of its models.
 func TestLoadOfClients(t *testing.T) {
-	s := inferencetest.Service(t, serving.Config{}, inferencetest.Named())
+	s := inferencetest.Service(t, serving.Config{}, inferencetest.EngineWithManyNames())
 	for _, model := range []string{"plain", "other"} {
 		if a := inferencetest.Collect(t.Context(), s, inferencetest.PlainRequest(model)); a.Err != nil {
 			t.Fatal(a.Err)

@@ -105,9 +105,9 @@ func (m *meter) rate(now time.Time) float64 {
 // Meters measure all requests. A client can't create further series, because their models must be
 // known. Methods may be called concurrently.
 type Meters struct {
-	mu   sync.RWMutex
-	all  map[Series]*meter
-	gone Load // totals of models that no longer exist
+	mu      sync.RWMutex
+	all     map[Series]*meter
+	retired Load // totals of models that no longer exist
 
 	known    func(model string) bool
 	adapters adapters
@@ -129,7 +129,7 @@ func (ms *Meters) enter(series Series) *meter {
 	ms.mu.RLock()
 	m := ms.all[series]
 	if m != nil {
-		m.enter() // before putOut can remove the meter
+		m.enter() // before retire can remove the meter
 	}
 	ms.mu.RUnlock()
 	if m != nil {
@@ -138,7 +138,7 @@ func (ms *Meters) enter(series Series) *meter {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m = ms.all[series]; m == nil {
-		ms.putOut()
+		ms.retire()
 		m = newMeter()
 		ms.all[series] = m
 	}
@@ -151,14 +151,14 @@ func (m *meter) enter() {
 	m.queued.Add(1)
 }
 
-func (ms *Meters) putOut() {
+func (ms *Meters) retire() {
 	for series, m := range ms.all {
 		if series.Model == "" || m.inFlight.Load() != 0 || ms.known(series.Model) {
 			continue
 		}
-		left := &sum{Load: ms.gone}
+		left := &sum{Load: ms.retired}
 		left.add(m, time.Time{})
-		ms.gone = Load{Requests: left.Requests, Failures: left.Failures, PromptTokens: left.PromptTokens, CompletionTokens: left.CompletionTokens}
+		ms.retired = Load{Requests: left.Requests, Failures: left.Failures, PromptTokens: left.PromptTokens, CompletionTokens: left.CompletionTokens}
 		delete(ms.all, series)
 	}
 }

@@ -166,7 +166,7 @@ func limit(bytes int64) float64 {
 // mixedResponses returns the number of mixed responses of all engines.
 func (c *collector) mixedResponses() (all uint64) {
 	for _, e := range c.Service.Catalog().Engines() {
-		if able, ok := e.(inference.Sorter); ok {
+		if able, ok := e.(inference.MixedCounter); ok {
 			all += able.Mixed()
 		}
 	}

@@ -55,7 +55,7 @@ type engine struct {
 	err  error
 }
 
-// Mixed implements [inference.Sorter].
+// Mixed implements [inference.MixedCounter].
 func (*engine) Mixed() uint64 { return 5 }
 
 func (e *engine) Metrics(context.Context) ([]byte, error) { return []byte(e.text), e.err }
@@ -120,7 +120,7 @@ func generateUnder(ctx context.Context, s *serving.Service, name string) {
 }
 
 func TestPage(t *testing.T) {
-	page, service, _ := newPage(t, Default(), inferencetest.Say("a", "b", "c"), tritons)
+	page, service, _ := newPage(t, Default(), inferencetest.StreamText("a", "b", "c"), tritons)
 	generate(t, service, "chat")
 	for range 3 {
 		generate(t, service, "no model "+time.Now().String())
@@ -172,7 +172,7 @@ func TestPage(t *testing.T) {
 // TestExemplars tests that in OpenMetrics the histograms of a traced request have
 // exemplars, with the trace and the observed value.
 func TestExemplars(t *testing.T) {
-	page, service, _ := newPage(t, Default(), inferencetest.Say("a", "b", "c"), tritons)
+	page, service, _ := newPage(t, Default(), inferencetest.StreamText("a", "b", "c"), tritons)
 	generate(t, service, "chat")
 	accept := "application/openmetrics-text; version=1.0.0"
 	if text := scrape(t, page, accept); strings.Contains(text, "trace_id") {
@@ -300,7 +300,7 @@ func TestTritonAway(t *testing.T) {
 	for path, up := range map[string]string{"/metrics": "1", "/nonsense": "0", "/endless": "0", "/slow": "0", "/none": "0"} {
 		cfg := Default()
 		cfg.TritonURLs = []string{remote.URL + path}
-		page, _, local := newPage(t, cfg, inferencetest.Say("a"), "")
+		page, _, local := newPage(t, cfg, inferencetest.StreamText("a"), "")
 		local.err = errors.New("stopped")
 		began := time.Now()
 		text := scrape(t, page, "")
@@ -311,8 +311,8 @@ func TestTritonAway(t *testing.T) {
 			!strings.Contains(text, "trident_ready 1\n") {
 			t.Errorf("%s: %.1000s", path, text)
 		}
-		if told := strings.Contains(text, `nv_inference_request_success{model="chat",triton="`+host+`",version="1"} 4`+"\n"); told != (up == "1") {
-			t.Errorf("%s: series of the remote Triton: %v", path, told)
+		if present := strings.Contains(text, `nv_inference_request_success{model="chat",triton="`+host+`",version="1"} 4`+"\n"); present != (up == "1") {
+			t.Errorf("%s: series of the remote Triton: %v", path, present)
 		}
 	}
 }

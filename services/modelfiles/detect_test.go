@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// lay writes files into a new folder.
-func lay(t *testing.T, files map[string]string) string {
+// writeFiles writes files into a new folder.
+func writeFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
@@ -53,9 +53,9 @@ func ensemble(steps ...string) *kserve.ModelConfig {
 }
 
 func TestDetect(t *testing.T) {
-	engine := lay(t, map[string]string{"config.json": `{"build_config": {"max_seq_len": 4096, "max_input_len": 2048}}`})
-	old := lay(t, map[string]string{"config.json": `{"builder_config": {"max_input_len": 1000, "max_output_len": 24}}`})
-	broken := lay(t, map[string]string{"config.json": `{`})
+	engine := writeFiles(t, map[string]string{"config.json": `{"build_config": {"max_seq_len": 4096, "max_input_len": 2048}}`})
+	old := writeFiles(t, map[string]string{"config.json": `{"builder_config": {"max_input_len": 1000, "max_output_len": 24}}`})
+	broken := writeFiles(t, map[string]string{"config.json": `{`})
 	local := t.TempDir()
 	parts := map[string]*kserve.ModelConfig{
 		"preprocessing": config("preprocessing", "tokenizer_dir", "/weights", "multimodal_model_path", "${multimodal_model_path}"),
@@ -167,7 +167,7 @@ func TestDetect(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := New(Config{Repositories: []string{"s3://bucket/models", lay(t, tt.files)}}, slog.New(slog.DiscardHandler))
+			l := New(Config{Repositories: []string{"s3://bucket/models", writeFiles(t, tt.files)}}, slog.New(slog.DiscardHandler))
 			got, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: tt.config}, func(name string) *kserve.ModelConfig { return parts[name] })
 			// TestDetectLoRAs covers the adapters.
 			got = slices.DeleteFunc(got, func(s inference.Setting) bool { return s.Name == inference.SettingLoRAs })
@@ -205,7 +205,7 @@ func TestDetectLoRAs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := New(Config{Repositories: []string{lay(t, tt.files)}}, slog.New(slog.DiscardHandler))
+			l := New(Config{Repositories: []string{writeFiles(t, tt.files)}}, slog.New(slog.DiscardHandler))
 			got, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: &kserve.ModelConfig{Name: "m", Backend: tt.backend}}, func(string) *kserve.ModelConfig { return nil })
 			if show(got) != tt.want {
 				t.Errorf("got %s, want %s", show(got), tt.want)
@@ -219,7 +219,7 @@ func TestDetectLoRAs(t *testing.T) {
 
 // TestDetectStaysInTheRepository: a model's name isn't used as a path.
 func TestDetectStaysInTheRepository(t *testing.T) {
-	root := lay(t, map[string]string{"up/1/model.json": `{"model": "org/a"}`, "repository/m/config.pbtxt": ""})
+	root := writeFiles(t, map[string]string{"up/1/model.json": `{"model": "org/a"}`, "repository/m/config.pbtxt": ""})
 	l := New(Config{Repositories: []string{filepath.Join(root, "repository")}}, slog.New(slog.DiscardHandler))
 	got, err := l.Detect(inference.Model{Name: "../up", Version: "1"}, func(string) *kserve.ModelConfig { return nil })
 	if len(got) > 0 || err != nil {
@@ -228,7 +228,7 @@ func TestDetectStaysInTheRepository(t *testing.T) {
 }
 
 func TestDisk(t *testing.T) {
-	repository := lay(t, map[string]string{
+	repository := writeFiles(t, map[string]string{
 		"a/config.pbtxt": `backend: "vllm" unheard_of: 1`, "a/1/model.json": "{}", "a/12/model.json": "{}", "a/notes/x": "",
 		"b/3/model.py":   "",
 		"c/config.pbtxt": `backend: `,

@@ -50,7 +50,7 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readFolder(lay(t, tt.files))
+			got, err := readFolder(writeFiles(t, tt.files))
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Fatalf("got error %v, want %q", err, tt.err)
 			}
@@ -73,7 +73,7 @@ func TestSpecialTokens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readFolder(lay(t, tt.files))
+			got, err := readFolder(writeFiles(t, tt.files))
 			if err != nil || !maps.Equal(got.Template.Tokens, tt.want) {
 				t.Errorf("got %v, %v", got.Template.Tokens, err)
 			}
@@ -100,7 +100,7 @@ func TestContextLength(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readFolder(lay(t, map[string]string{"config.json": tt.config, "tokenizer_config.json": tt.tokenizer}))
+			got, err := readFolder(writeFiles(t, map[string]string{"config.json": tt.config, "tokenizer_config.json": tt.tokenizer}))
 			if err != nil || got.ContextLength.Value != tt.value || got.ContextLength.Origin != tt.origin {
 				t.Errorf("got %+v, %v", got.ContextLength, err)
 			}
@@ -119,7 +119,7 @@ func TestImageToken(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readFolder(lay(t, map[string]string{"config.json": tt.config}))
+			got, err := readFolder(writeFiles(t, map[string]string{"config.json": tt.config}))
 			if err != nil || got.ImageToken.Value != tt.value || got.ImageToken.Origin != tt.origin {
 				t.Errorf("got %+v, %v", got.ImageToken, err)
 			}
@@ -128,7 +128,7 @@ func TestImageToken(t *testing.T) {
 }
 
 func TestLoadTemplate(t *testing.T) {
-	folder := lay(t, map[string]string{
+	folder := writeFiles(t, map[string]string{
 		"a.jinja": "jinja", "a.liquid": "liquid", "empty/config.json": "{}",
 		"hf/tokenizer_config.json": `{"chat_template": [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}], "bos_token": "<s>"}`,
 		"none.json":                `{}`,
@@ -164,7 +164,7 @@ func TestLoadTemplate(t *testing.T) {
 // TestLocate: a model's folder may hold its tokenizer. Any other reference is a folder of
 // this machine or an id of the hub.
 func TestLocate(t *testing.T) {
-	first, second := lay(t, map[string]string{"a/1/model.py": "", "a/tokenizer/tokenizer.json": "", "a/file": ""}), lay(t, map[string]string{"a/other/x": "", "b/x": ""})
+	first, second := writeFiles(t, map[string]string{"a/1/model.py": "", "a/tokenizer/tokenizer.json": "", "a/file": ""}), writeFiles(t, map[string]string{"a/other/x": "", "b/x": ""})
 	library := New(Config{Repositories: []string{"s3://bucket/models", first, second}}, slog.New(slog.DiscardHandler))
 	tests := []struct{ name, model, reference, want string }{
 		{"a folder", "a", "tokenizer", filepath.Join(first, "a", "tokenizer")},

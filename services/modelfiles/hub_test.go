@@ -289,7 +289,7 @@ func withLength(next http.Handler) http.Handler {
 func TestPartOfASnapshot(t *testing.T) {
 	hub := newFakeHub(t)
 	config := hub.config(t)
-	lay := func() {
+	writeSnapshot := func() {
 		folder := filepath.Join(config.Cache, "models--org--model", "snapshots", commit)
 		write := func(path, text string) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -299,7 +299,7 @@ func TestPartOfASnapshot(t *testing.T) {
 		write(filepath.Join(folder, "tokenizer_config.json"), `{"chat_template": "part"}`)
 		write(filepath.Join(config.Cache, "models--org--model", "refs", "main"), commit)
 	}
-	lay()
+	writeSnapshot()
 	config.Offline = true
 	if got, err := newLibrary(t, config).Open("org/model"); err != nil || got.Template.Source != "part" {
 		t.Errorf("offline: %+v, %v", got, err)

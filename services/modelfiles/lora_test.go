@@ -134,9 +134,9 @@ func TestLoRAWeights(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{"m/1/multi_lora.json": `{"doll": "m/loras/doll"}`}
 			adapter(files, "m/loras/doll", tt.weights, tt.config)
-			l := New(Config{Repositories: []string{"s3://bucket", lay(t, files)}}, slog.New(slog.DiscardHandler))
+			l := New(Config{Repositories: []string{"s3://bucket", writeFiles(t, files)}}, slog.New(slog.DiscardHandler))
 			got, err := l.LoRAWeights("m", "1", "doll")
-			settings, detectErr := l.Detect(inference.Model{Name: "m", Version: "1", Config: takesLoRA("lora_task_id")}, nothing)
+			settings, detectErr := l.Detect(inference.Model{Name: "m", Version: "1", Config: takesLoRA("lora_task_id")}, noConfig)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) || detectErr == nil || !strings.Contains(detectErr.Error(), `"doll": `+err.Error()) || show(settings) != "loras=none (1/multi_lora.json)" {
 					t.Errorf("got %v; at load %v, %s", err, detectErr, show(settings))
@@ -153,7 +153,7 @@ func TestLoRAWeights(t *testing.T) {
 	}
 }
 
-func nothing(string) *kserve.ModelConfig { return nil }
+func noConfig(string) *kserve.ModelConfig { return nil }
 
 // TestLoRAsStayInTheRepository: an adapter whose path leads out of the model
 // repository isn't read, listed or sent to the model.
@@ -166,7 +166,7 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 	adapter(files, "away", weights, settings)
 	files["repository/m/1/half/"+fileLoRAWeights] = weights
 	files["repository/m/1/file"] = "x"
-	root := lay(t, files)
+	root := writeFiles(t, files)
 	repository := filepath.Join(root, "repository")
 	link := func(target, name string) {
 		t.Helper()
@@ -221,7 +221,7 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 				if tt.want != "" && (err != nil || path != filepath.Join(repository, tt.want)) || err != nil && path != "" {
 					t.Errorf("path: %s, %v", path, err)
 				}
-				detected, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: takesLoRA("lora_task_id")}, nothing)
+				detected, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: takesLoRA("lora_task_id")}, noConfig)
 				if listed := show(detected) == "loras=a (1/multi_lora.json)"; listed != (tt.err == "") || (err == nil) != listed {
 					t.Errorf("at load: %s, %v", show(detected), err)
 				}
@@ -234,7 +234,7 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 // nil and no error.
 func TestLoRAsElsewhere(t *testing.T) {
 	files := map[string]string{"m/1/multi_lora.json": `{"doll": "m/loras/doll"}`, "n/1/model.py": "", "bad/1/multi_lora.json": "{"}
-	l := New(Config{Repositories: []string{"gs://bucket", lay(t, files)}}, slog.New(slog.DiscardHandler))
+	l := New(Config{Repositories: []string{"gs://bucket", writeFiles(t, files)}}, slog.New(slog.DiscardHandler))
 	for _, tt := range []struct{ model, version, adapter string }{{"m", "1", "sheep"}, {"m", "2", "doll"}, {"m", "", "doll"}, {"n", "1", "doll"}, {"other", "1", "doll"}, {"../m", "1", "doll"}} {
 		weights, err := l.LoRAWeights(tt.model, tt.version, tt.adapter)
 		path, pathErr := l.LoRAPath(tt.model, tt.version, tt.adapter)
@@ -245,7 +245,7 @@ func TestLoRAsElsewhere(t *testing.T) {
 	if _, err := l.LoRAWeights("bad", "1", "doll"); err == nil || !strings.HasPrefix(err.Error(), "multi_lora.json: ") {
 		t.Errorf("got %v", err)
 	}
-	detected, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: takesLoRA("lora_path")}, nothing)
+	detected, err := l.Detect(inference.Model{Name: "m", Version: "1", Config: takesLoRA("lora_path")}, noConfig)
 	if err == nil || !strings.Contains(err.Error(), `1/multi_lora.json: "doll": `) || show(detected) != "loras=none (1/multi_lora.json)" {
 		t.Errorf("the LLM API's: %s, %v", show(detected), err)
 	}

@@ -22,7 +22,7 @@ func TestRecordedBodies(t *testing.T) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	engine := inferencetest.New()
-	engine.AddModel("chat", sayWithLogprobs, map[string]string{"trident.chat_template": fieldTemplate, "trident.tool_call_parser": "hermes"})
+	engine.AddModel("chat", streamWithLogprobs, map[string]string{"trident.chat_template": fieldTemplate, "trident.tool_call_parser": "hermes"})
 	engine.AddModel("embedding", inferencetest.Embed(slices.Repeat([]float32{1}, 32)...), map[string]string{"trident.task": "embed"})
 	server := fieldServer(t, engine)
 	for _, file := range files {

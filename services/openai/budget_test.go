@@ -134,9 +134,9 @@ func TestMostKeys(t *testing.T) {
 	}
 }
 
-// TestTokenIDsAreNoValues tests that token ids don't count as values: a batch
+// TestTokenIDsAreNotCounted tests that token ids don't count as values: a batch
 // of long inputs has more ids than the budget of values.
-func TestTokenIDsAreNoValues(t *testing.T) {
+func TestTokenIDsAreNotCounted(t *testing.T) {
 	tier.Computes(t)
 	ids := "[" + strings.Repeat("1,", budget.TokenIDs-1) + "1]"
 	if _, err := newValidator(t).Validate(embeddingPattern, []byte(`{"model": "m", "input": [`+ids+`]}`)); err != nil {

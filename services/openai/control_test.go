@@ -36,7 +36,7 @@ func TestModelControl(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, engine := serve(t, Config{}, inferencetest.Say("x"))
+			server, engine := serve(t, Config{}, inferencetest.StreamText("x"))
 			engine.AddModel("broken", nil, nil)
 			for _, name := range []string{"chat", "org/name", "broken"} {
 				engine.SetState(name, inference.ModelUnavailable, "unloaded")
@@ -60,9 +60,9 @@ func TestModelControl(t *testing.T) {
 	}
 }
 
-// TestModelControlIsSeen tests that the next request sees a load or an unload.
-func TestModelControlIsSeen(t *testing.T) {
-	server, engine := serve(t, Config{}, inferencetest.Say("x"))
+// TestModelControlTakesEffect tests that the next request sees a load or an unload.
+func TestModelControlTakesEffect(t *testing.T) {
+	server, engine := serve(t, Config{}, inferencetest.StreamText("x"))
 	engine.Control(nil)
 	for range 3 {
 		for _, step := range []struct {

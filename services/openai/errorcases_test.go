@@ -69,15 +69,15 @@ func badBodies() []errorCase {
 		{name: "an unknown constraint", method: "POST", path: chatPath, body: ask(`"structured_outputs":{"poem":"x"}`)},
 		{name: "more than the context", method: "POST", path: chatPath, body: ask(`"max_tokens":101`)},
 		{name: "an image", method: "POST", path: chatPath, body: `{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}]}]}`},
-		seeing("an image of nothing", "data:image/png;base64,"),
-		seeing("an image that is a text", "data:image/png;base64,aGVsbG8K"),
-		seeing("an image that isn't base64", "data:image/png,hello"),
-		seeing("an image in a bad base64", "data:image/png;base64,iVBORw0KGg_="),
-		seeing("an image without padding", "data:image/png;base64,iVBORw0KGgo"),
-		seeing("an image of another type", "data:text/html;base64,iVBORw0KGgo="),
-		seeing("an image at an address", "https://example.com/a.png"),
-		seeing("an image in a file", "file:///a.png"),
-		seeing("too many images", slices.Repeat([]string{"data:image/png;base64,iVBORw0KGgo="}, 17)...),
+		imageCase("an image of nothing", "data:image/png;base64,"),
+		imageCase("an image that is a text", "data:image/png;base64,aGVsbG8K"),
+		imageCase("an image that isn't base64", "data:image/png,hello"),
+		imageCase("an image in a bad base64", "data:image/png;base64,iVBORw0KGg_="),
+		imageCase("an image without padding", "data:image/png;base64,iVBORw0KGgo"),
+		imageCase("an image of another type", "data:text/html;base64,iVBORw0KGgo="),
+		imageCase("an image at an address", "https://example.com/a.png"),
+		imageCase("an image in a file", "file:///a.png"),
+		imageCase("too many images", slices.Repeat([]string{"data:image/png;base64,iVBORw0KGgo="}, 17)...),
 		{name: "no such path", method: "GET", path: "/v1/nothing", body: ""},
 		{name: "wrong method", method: "GET", path: chatPath, body: ""},
 		{name: "wrong method on an alias", method: "DELETE", path: "/models/chat", body: ""},
@@ -89,8 +89,8 @@ func badBodies() []errorCase {
 	}
 }
 
-// seeing is a chat with images for a model that reads images.
-func seeing(name string, urls ...string) errorCase {
+// imageCase is a chat with images for a model that reads images.
+func imageCase(name string, urls ...string) errorCase {
 	var parts []string
 	for _, url := range urls {
 		parts = append(parts, fmt.Sprintf(`{"type":"image_url","image_url":{"url":%q}}`, url))

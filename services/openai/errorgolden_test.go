@@ -128,7 +128,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	}
 	given := map[string]bool{
 		"403 invalid_request_error origin_not_allowed":          true, // TestBadRequests of the end-to-end tests
-		"421 invalid_request_error host_not_allowed":            true, // TestDoors of the end-to-end tests
+		"421 invalid_request_error host_not_allowed":            true, // TestHostCheck of the end-to-end tests
 		"429 rate_limit_error too_many_authentication_failures": true, // TestAuthenticationFailures of the program
 		"431 invalid_request_error too_many_headers":            true, // TestHeaderLines of the program
 	}
@@ -217,7 +217,7 @@ func (c *errorCase) sendTo(t *testing.T, handler *Handler) goldenError {
 func (c *errorCase) handler(t *testing.T) *Handler {
 	t.Helper()
 	s := &errorServer{engine: inferencetest.New(), service: serving.Config{Names: goldenNames()}}
-	script := inferencetest.Say("x")
+	script := inferencetest.StreamText("x")
 	if c.fails != nil {
 		script = func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error { return c.fails }
 	}
@@ -229,7 +229,7 @@ func (c *errorCase) handler(t *testing.T) *Handler {
 	if c.prepare != nil {
 		c.prepare(t, s)
 	}
-	service := inferencetest.Separated(t, s.separator, s.service, s.engine)
+	service := inferencetest.ServiceWithSeparator(t, s.separator, s.service, s.engine)
 	if s.started != nil {
 		s.started(service)
 	}

@@ -25,7 +25,7 @@ import (
 // TestNeutralValuesAreNotRefused tests that values without an effect aren't
 // refused.
 func TestNeutralValuesAreNotRefused(t *testing.T) {
-	server, _ := serve(t, Config{}, inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.StreamText("x"))
 	for _, fields := range []string{
 		`"n":1`, `"logit_bias":{}`, `"logit_bias":null`, `"tools":[]`, `"tools":null,"tool_choice":null`, `"stop":null`, `"stop":[]`,
 		`"modalities":["text"]`, `"modalities":null`, `"response_format":{"type":"text"}`, `"response_format":null`, `"user":"u"`, `"store":false`,
@@ -46,7 +46,7 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 // TestRefusalsAreShort tests that errors truncate strings of the client.
 func TestRefusalsAreShort(t *testing.T) {
 	tier.Computes(t)
-	server, _ := serve(t, Config{Strict: true}, inferencetest.Say("x"))
+	server, _ := serve(t, Config{Strict: true}, inferencetest.StreamText("x"))
 	long := strings.Repeat("é", 1<<19)
 	for _, fields := range []string{
 		`"` + long + `":1`, `"logit_bias":{"` + long + `":1}`, `"metadata":{"` + long + `":1}`, `"metadata":{"` + long + `":"","` + long + `":""}`,
@@ -64,9 +64,9 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// TestLimitHasTheClientsName tests that errors about the core's max_tokens name
+// TestLimitErrorNamesTheClientsField tests that errors about the core's max_tokens name
 // the field that the client used, also in streams.
-func TestLimitHasTheClientsName(t *testing.T) {
+func TestLimitErrorNamesTheClientsField(t *testing.T) {
 	failing := func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error {
 		return inference.Invalid("max_tokens", "max_tokens is too many")
 	}
@@ -83,12 +83,12 @@ func TestLimitHasTheClientsName(t *testing.T) {
 }
 
 func TestUnknownFields(t *testing.T) {
-	server, _ := serve(t, Config{}, inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.StreamText("x"))
 	resp, _ := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1,"apple":{"a":[1]}`))
 	if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != "apple, zebra" {
 		t.Errorf("%d %q", resp.StatusCode, got)
 	}
-	server, _ = serve(t, Config{Strict: true}, inferencetest.Say("x"))
+	server, _ = serve(t, Config{Strict: true}, inferencetest.StreamText("x"))
 	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"zebra":1`))
 	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"zebra"`) {
 		t.Errorf("strict: %d %s", resp.StatusCode, body)
@@ -98,7 +98,7 @@ func TestUnknownFields(t *testing.T) {
 // TestIncompleteBody tests that a client that disconnects within its body causes
 // no server error.
 func TestIncompleteBody(t *testing.T) {
-	server, engine := serve(t, Config{}, inferencetest.Say("x"))
+	server, engine := serve(t, Config{}, inferencetest.StreamText("x"))
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func explainUnion(param string, verdict *openapi3.SchemaError) error {
 		}
 	}
 	var inner *openapi3.SchemaError
-	if len(fitting) == 1 && errors.As(fitting[0].VisitJSON(verdict.Value, terse), &inner) {
+	if len(fitting) == 1 && errors.As(fitting[0].VisitJSON(verdict.Value, omitValues), &inner) {
 		return explainAt(param, verdict.Value, inner)
 	}
 	return inference.Invalid(param, "%s must be %s, got %s", param, describeSchema(verdict.Schema), strictjson.Show(verdict.Value))

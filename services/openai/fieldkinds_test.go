@@ -23,18 +23,18 @@ var fieldKinds = map[string]func(t *testing.T, engine *inferencetest.Engine){
 	"vLLM": func(_ *testing.T, engine *inferencetest.Engine) { addVLLM(engine) },
 	"ensemble, bls": func(t *testing.T, engine *inferencetest.Engine) {
 		t.Helper()
-		addContract(t, engine, "bls", sayAsEnsemble)
+		addContract(t, engine, "bls", streamAsEnsemble)
 	},
 	"llmapi": func(t *testing.T, engine *inferencetest.Engine) {
 		t.Helper()
-		addContract(t, engine, "llmapi", sayAsLLMAPI)
+		addContract(t, engine, "llmapi", streamAsLLMAPI)
 	},
 }
 
 func addVLLM(engine *inferencetest.Engine) {
 	model := map[string]string{"trident.chat_template": fieldTemplate, "trident.context_length": "100", "trident.tool_call_parser": "hermes", "trident.image_token": "<image>"}
 	for _, name := range []string{"chat", "other"} {
-		engine.AddModel(name, sayWithLogprobs, model)
+		engine.AddModel(name, streamWithLogprobs, model)
 		engine.Configure(name, withPriorities)
 	}
 	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
@@ -75,17 +75,17 @@ const fieldTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if
 	`{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.x }}){% endfor %}{% endfor %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}` +
 	`{% if color %}({{ color }}){% endif %}{% if reasoning_effort %}effort {{ reasoning_effort }}{% endif %}[assistant]`
 
-// asks reports whether the request has an input.
-func asks(req *kserve.ModelInferRequest, input string) bool {
+// hasInput reports whether the request has an input.
+func hasInput(req *kserve.ModelInferRequest, input string) bool {
 	return slices.ContainsFunc(req.GetInputs(), func(in *kserve.ModelInferRequest_InferInputTensor) bool { return in.GetName() == input })
 }
 
-// sayWithLogprobs generates Hello in the form of vLLM's backend, with log
+// streamWithLogprobs generates Hello in the form of vLLM's backend, with log
 // probabilities if requested.
-func sayWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+func streamWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	for i, text := range []string{"Hel", "lo"} {
 		resp := inferencetest.Token(text, []string{"", "stop"}[i])
-		if asks(req, "return_logprobs") {
+		if hasInput(req, "return_logprobs") {
 			resp.Outputs = append(resp.Outputs, inferencetest.Bytes("logprobs", fmt.Sprintf(`[{"5":{"logprob":-0.5,"rank":1,"decoded_token":%q}}]`, text)))
 		}
 		send(resp)
@@ -93,14 +93,14 @@ func sayWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send func
 	return nil
 }
 
-// sayAsEnsemble generates Hello in the form of TensorRT-LLM's ensemble.
-func sayAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+// streamAsEnsemble generates Hello in the form of TensorRT-LLM's ensemble.
+func streamAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	number := func(name string, value uint32) inference.Output {
 		return inference.Output{Name: name, Type: "INT32", Shape: []int64{1, 1}, Raw: binary.LittleEndian.AppendUint32(nil, value)}
 	}
 	for i, text := range []string{"Hel", "lo"} {
 		resp := &inference.Response{Final: i == 1, Outputs: []inference.Output{inferencetest.Bytes("text_output", text), number("num_input_tokens", 7), number("num_output_tokens", 1)}}
-		if asks(req, "return_log_probs") {
+		if hasInput(req, "return_log_probs") {
 			resp.Outputs = append(resp.Outputs, inference.Output{
 				Name: "output_log_probs", Type: "FP32", Shape: []int64{1, 1, 1}, Raw: binary.LittleEndian.AppendUint32(nil, math.Float32bits(-0.5)),
 			})
@@ -110,9 +110,9 @@ func sayAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*
 	return nil
 }
 
-// sayAsLLMAPI generates Hello in the form of TensorRT-LLM's LLM API, which repeats
+// streamAsLLMAPI generates Hello in the form of TensorRT-LLM's LLM API, which repeats
 // the whole text each time. It calls a tool twice if the prompt contains "twice".
-func sayAsLLMAPI(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+func streamAsLLMAPI(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	texts := []string{"Hel", "Hello"}
 	if strings.Contains(inferencetest.Input(req, "text_input"), "twice") {
 		const call = `<tool_call>{"name":"f","arguments":{}}</tool_call>`
@@ -191,7 +191,7 @@ func ensembleProbes(operation string) map[string][]probe {
 		"logprobs":            {{fields: `"logprobs":true`, sent: "return_log_probs=true ", got: `"logprobs":{"content":[{"bytes":[72,101,108]`}},
 		"top_logprobs":        {{fields: `"top_logprobs":2`, with: `"logprobs":true`}},
 
-		"messages[].content[].image_url": {{fields: onePicture, sent: "image_url_input=data:image/jpeg;base64,iVBORw0KGgo= "}},
+		"messages[].content[].image_url": {{fields: oneImage, sent: "image_url_input=data:image/jpeg;base64,iVBORw0KGgo= "}},
 	})
 	if operation == "POST "+completionPath {
 		probes["logprobs"] = []probe{{fields: `"logprobs":0`, sent: "return_log_probs=true ", got: `"token_logprobs":[-0.5,-0.5]`}}
@@ -223,7 +223,7 @@ func llmapiProbes(operation string) map[string][]probe {
 		}},
 		"best_of": {{fields: `"best_of":2`}},
 
-		"messages[].content[].image_url": {{fields: onePicture, sent: "image_url=data:image/png;base64,iVBORw0KGgo= "}},
+		"messages[].content[].image_url": {{fields: oneImage, sent: "image_url=data:image/png;base64,iVBORw0KGgo= "}},
 		"stream_options.include_usage": {{
 			fields: `"stream_options":{"include_usage":true}`, with: `"stream":true`, got: `"choices":[],"usage":{"prompt_tokens":`,
 		}},

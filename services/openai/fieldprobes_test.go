@@ -106,8 +106,8 @@ func chatProbes() map[string][]probe {
 	}
 }
 
-// onePicture is a message with one image.
-const onePicture = `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]`
+// oneImage is a message with one image.
+const oneImage = `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}]`
 
 // nestedProbes are the probes of nested fields of a chat.
 func nestedProbes() map[string][]probe {
@@ -121,8 +121,8 @@ func nestedProbes() map[string][]probe {
 		"messages[].tool_call_id":               {{fields: `"messages":[{"role":"tool","tool_call_id":"c","content":"T"}]`, sent: "T=c"}},
 		"messages[].refusal":                    {{fields: `"messages":[{"role":"assistant","refusal":"No."}]`, sent: "[assistant]No."}},
 		"messages[].audio":                      {{fields: `"messages":[{"role":"assistant","audio":{"id":"a"}}]`, param: "messages[0].audio"}},
-		"messages[].content[].image_url":        {{fields: onePicture, sent: "text_input=[user]<image>[assistant] image=iVBORw0KGgo= "}},
-		"messages[].content[].image_url.detail": {{with: onePicture, fields: user(detailed)}},
+		"messages[].content[].image_url":        {{fields: oneImage, sent: "text_input=[user]<image>[assistant] image=iVBORw0KGgo= "}},
+		"messages[].content[].image_url.detail": {{with: oneImage, fields: user(detailed)}},
 		"messages[].content[].input_audio":      {{fields: user(`{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}`), param: "messages[0].content[0]"}},
 		"messages[].content[].file":             {{fields: user(`{"type":"file","file":{"file_id":"f"}}`), param: "messages[0].content[0]"}},
 		"messages[].content[].prompt_cache_breakpoint": {{

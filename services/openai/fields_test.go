@@ -62,9 +62,9 @@ func fieldTables(t *testing.T) map[string]map[string]map[string]string {
 	return tables
 }
 
-// TestFieldTablesAreWhole tests that the tables list exactly the fields of each
+// TestFieldTablesAreComplete tests that the tables list exactly the fields of each
 // request.
-func TestFieldTablesAreWhole(t *testing.T) {
+func TestFieldTablesAreComplete(t *testing.T) {
 	tables := fieldTables(t)
 	for operation, fields := range requestFields(t) {
 		listed := slices.Sorted(maps.Keys(tables[operation]))

@@ -25,7 +25,7 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 		"trident.tokenizer": byteTokenizer, "trident.context_length": "4096", "trident.aliases": "org/m", "trident.tool_call_parser": "hermes", "trident.image_token": "<{n}>",
 		"trident.chat_template": `{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}{{ tools | tojson if tools }}[assistant]`,
 	})
-	service := inferencetest.Separated(tb, ":", serving.Config{}, engine)
+	service := inferencetest.ServiceWithSeparator(tb, ":", serving.Config{}, engine)
 	handler, err := New(Config{}, service)
 	if err != nil {
 		tb.Fatal(err)
@@ -36,9 +36,9 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 	return handler
 }
 
-// parrot repeats the end of the prompt, in pieces if it streams, or returns a
+// echoPrompt repeats the end of the prompt, in pieces if it streams, or returns a
 // vector.
-func parrot(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+func echoPrompt(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	if inferencetest.Input(req, "embedding_request") != "" {
 		send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "[3,4]"), inferencetest.Uint32("num_input_tokens", 1)}})
 		return nil
@@ -74,7 +74,7 @@ func post(tb testing.TB, h *Handler, path, body string) *httptest.ResponseRecord
 // FuzzOperations checks that any body is served or refused in the form that the
 // document describes.
 func FuzzOperations(f *testing.F) {
-	handler := fuzzed(f, parrot)
+	handler := fuzzed(f, echoPrompt)
 	doc, err := loadDocument()
 	if err != nil {
 		f.Fatal(err)
@@ -132,9 +132,9 @@ func checkForm(t *testing.T, operation *openapi3.Operation, answer *httptest.Res
 	}
 }
 
-// FuzzStreamIsTheWhole checks that a streamed response equals the non-streaming
+// FuzzStreamEqualsResponse checks that a streamed response equals the non-streaming
 // one, wherever the model's responses are split, also within characters.
-func FuzzStreamIsTheWhole(f *testing.F) {
+func FuzzStreamEqualsResponse(f *testing.F) {
 	var text string
 	var cuts []byte
 	handler := fuzzed(f, func(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -170,8 +170,8 @@ func FuzzStreamIsTheWhole(f *testing.F) {
 	})
 }
 
-// said is the content of a response, streamed or not.
-type said struct{ content, calls, finish string }
+// streamedContent is the content of a response, streamed or not.
+type streamedContent struct{ content, calls, finish string }
 
 // calls are the calls of a message, or the fragments of calls in a chunk.
 type calls []struct {
@@ -179,13 +179,13 @@ type calls []struct {
 	Function struct{ Name, Arguments string }
 }
 
-func (s *said) add(c calls) {
+func (s *streamedContent) add(c calls) {
 	for _, call := range c {
 		s.calls += call.Function.Name + call.Function.Arguments
 	}
 }
 
-func collectWhole(t *testing.T, answer *httptest.ResponseRecorder) (s said) {
+func collectWhole(t *testing.T, answer *httptest.ResponseRecorder) (s streamedContent) {
 	t.Helper()
 	var body struct {
 		Choices []struct {
@@ -205,7 +205,7 @@ func collectWhole(t *testing.T, answer *httptest.ResponseRecorder) (s said) {
 	return s
 }
 
-func collectStream(t *testing.T, answer *httptest.ResponseRecorder) (s said) {
+func collectStream(t *testing.T, answer *httptest.ResponseRecorder) (s streamedContent) {
 	t.Helper()
 	checkStream(t, answer.Body.String())
 	for event := range strings.SplitSeq(strings.TrimSuffix(answer.Body.String(), "data: [DONE]\n\n"), "\n\n") {

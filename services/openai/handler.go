@@ -109,15 +109,15 @@ func newHandler(cfg Config, service *serving.Service, validator *Validator) *Han
 		Middlewares:      []api.MiddlewareFunc{h.checkBody},
 	})
 	h.mux.HandleFunc("GET /openapi.json", serveDocument())
-	for _, pattern := range refusing {
+	for _, pattern := range unmatchedPatterns {
 		h.mux.Refuse(pattern, h.refuse)
 	}
 	return h
 }
 
-// refusing are the patterns of requests that match no operation. Without them, the path that
+// unmatchedPatterns are the patterns of requests that match no operation. Without them, the path that
 // counts tokens would match the operations of a single response.
-var refusing = []string{"/", "GET /v1/responses/input_tokens", "DELETE /v1/responses/input_tokens"} //nolint:gochecknoglobals // a constant list
+var unmatchedPatterns = []string{"/", "GET /v1/responses/input_tokens", "DELETE /v1/responses/input_tokens"} //nolint:gochecknoglobals // a constant list
 
 // ServeHTTP routes a request. Requests that match no route get an error in OpenAI's form, too.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

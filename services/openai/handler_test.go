@@ -52,7 +52,7 @@ func ask(fields string) string {
 }
 
 func TestChat(t *testing.T) {
-	server, engine := serve(t, Config{}, inferencetest.Say("Hel", "lo\n", ""))
+	server, engine := serve(t, Config{}, inferencetest.StreamText("Hel", "lo\n", ""))
 	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"temperature":0.7`))
 	var answer map[string]any
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || resp.StatusCode != http.StatusOK {
@@ -133,7 +133,7 @@ func TestChatStream(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serve(t, Config{}, inferencetest.Say("Hel", "lo", ""))
+			server, _ := serve(t, Config{}, inferencetest.StreamText("Hel", "lo", ""))
 			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
 			if got := resp.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" || resp.ContentLength >= 0 {
 				t.Errorf("Content-Type %q, Content-Length %d", got, resp.ContentLength)
@@ -165,7 +165,7 @@ func TestStreamLogprobs(t *testing.T) {
 }
 
 func TestStreamInterleavesChoices(t *testing.T) {
-	server, _ := serve(t, Config{}, inferencetest.Say("a", "b"))
+	server, _ := serve(t, Config{}, inferencetest.StreamText("a", "b"))
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"n":3`))
 	for i := range 3 {
 		own := fmt.Sprintf(`"choices":[{"index":%d,`, i)
@@ -223,8 +223,8 @@ func TestIdleStreamSendsComments(t *testing.T) {
 // model is still running.
 func TestStreamFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
-	server, engine := serve(t, Config{}, openaitest.Stepwise(3, next))
-	resp := openaitest.Begin(t, server.URL+chatPath, ask(`"stream":true`))
+	server, engine := serve(t, Config{}, openaitest.StepScript(3, next))
+	resp := openaitest.StartRequest(t, server.URL+chatPath, ask(`"stream":true`))
 	lines := bufio.NewScanner(resp.Body)
 	for i := range 3 {
 		want := fmt.Sprintf(`"content":"t%d"`, i)
@@ -251,7 +251,7 @@ func TestClientLeavingStopsTheModel(t *testing.T) {
 		server, _ := serve(t, Config{}, script)
 		return server.URL
 	}
-	openaitest.StopsWithItsClient(t, open, chatPath, func(stream string) string { return ask(`"stream":` + stream) })
+	openaitest.CheckClientDisconnect(t, open, chatPath, func(stream string) string { return ask(`"stream":` + stream) })
 }
 
 func TestEmbeddings(t *testing.T) {
@@ -364,7 +364,7 @@ func TestNormalise(t *testing.T) {
 
 // TestAliases tests that the alternative paths have the same responses.
 func TestAliases(t *testing.T) {
-	server, _ := serve(t, Config{}, inferencetest.Say("x"))
+	server, _ := serve(t, Config{}, inferencetest.StreamText("x"))
 	const embed = `{"model":"embedding","input":"a"}`
 	for _, tt := range []struct{ method, path, body, want string }{
 		{"POST", "/chat/completions", ask(""), `"object":"chat.completion"`},

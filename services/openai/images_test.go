@@ -25,14 +25,14 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// gallery serves images on this machine, and a handler that may fetch them.
-type gallery struct {
+// imageServer serves images on this machine, and a handler that may fetch them.
+type imageServer struct {
 	*httptest.Server
 
-	engine   *inferencetest.Engine
-	pictures string // the URL of the images' server
-	fetched  atomic.Int32
-	left     chan struct{} // receives when a client of a hanging image disconnects
+	engine  *inferencetest.Engine
+	url     string // the URL of the images' server
+	fetched atomic.Int32
+	left    chan struct{} // receives when a client of a hanging image disconnects
 }
 
 const (
@@ -44,10 +44,10 @@ const responsesPath = "/v1/responses"
 
 func inBase64(image string) string { return base64.StdEncoding.EncodeToString([]byte(image)) }
 
-func newGallery(t *testing.T, cfg serving.Config) *gallery {
+func newImageServer(t *testing.T, cfg serving.Config) *imageServer {
 	t.Helper()
-	g := &gallery{engine: inferencetest.New(), left: make(chan struct{})}
-	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g := &imageServer{engine: inferencetest.New(), left: make(chan struct{})}
+	imageHost := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.fetched.Add(1)
 		switch r.URL.Path {
 		case "/a.gif":
@@ -59,23 +59,23 @@ func newGallery(t *testing.T, cfg serving.Config) *gallery {
 			_, _ = io.WriteString(w, "secret")
 		}
 	}))
-	t.Cleanup(pictures.Close)
-	g.pictures = pictures.URL
+	t.Cleanup(imageHost.Close)
+	g.url = imageHost.URL
 	const template = `{% for m in messages %}[{{ m.role }}]{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'image' %}<image>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}`
 	settings := map[string]string{"trident.chat_template": template, "trident.context_length": "100", "trident.tokenizer": byteTokenizer}
-	g.engine.AddModel("chat", inferencetest.Say("Hello"), settings)
-	g.engine.AddModel("one", inferencetest.Say("Hello"), settings)
+	g.engine.AddModel("chat", inferencetest.StreamText("Hello"), settings)
+	g.engine.AddModel("one", inferencetest.StreamText("Hello"), settings)
 	g.engine.Configure("one", func(c *kserve.ModelConfig) { c.Input[len(c.GetInput())-1].Dims = []int64{1} })
-	g.engine.AddModel("blind", inferencetest.Say("Hello"), map[string]string{"trident.chat_template": template, "trident.vision": "false", "trident.tokenizer": byteTokenizer})
+	g.engine.AddModel("blind", inferencetest.StreamText("Hello"), map[string]string{"trident.chat_template": template, "trident.vision": "false", "trident.tokenizer": byteTokenizer})
 	rules := images.Default()
 	rules.AllowURLs, rules.Permit = true, netip.Addr.IsLoopback
-	g.Server = httptest.NewServer(newHandler(Default(), inferencetest.Seeing(t, cfg, rules, g.engine), newValidator(t)))
+	g.Server = httptest.NewServer(newHandler(Default(), inferencetest.ServiceWithImages(t, cfg, rules, g.engine), newValidator(t)))
 	t.Cleanup(g.Close)
 	return g
 }
 
 // ask sends a request and returns the response and the inputs that the engine received.
-func (g *gallery) ask(t *testing.T, path, body string) (status int, answer string, sent []string) {
+func (g *imageServer) ask(t *testing.T, path, body string) (status int, answer string, sent []string) {
 	t.Helper()
 	before := len(g.engine.Requests())
 	resp, answer := openaitest.Do(t, http.MethodPost, g.URL+path, body)
@@ -87,8 +87,8 @@ func (g *gallery) ask(t *testing.T, path, body string) (status int, answer strin
 }
 
 func TestImages(t *testing.T) {
-	g := newGallery(t, serving.Config{})
-	png, gif := "data:image/png;base64,"+inBase64(smallPNG), g.pictures+"/a.gif"
+	g := newImageServer(t, serving.Config{})
+	png, gif := "data:image/png;base64,"+inBase64(smallPNG), g.url+"/a.gif"
 	const prompt = "text_input=[user]a<image>b<image> image="
 	both := inBase64(smallPNG) + "," + inBase64(smallGIF)
 	chat := fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":%q}},`+
@@ -123,8 +123,8 @@ func TestImages(t *testing.T) {
 // TestImagesAreKept tests that a response that continues another one has its images.
 // Images with a URL are fetched again.
 func TestImagesAreKept(t *testing.T) {
-	g := newGallery(t, serving.Config{})
-	_, first, _ := g.ask(t, responsesPath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.pictures+"/a.gif"))
+	g := newImageServer(t, serving.Config{})
+	_, first, _ := g.ask(t, responsesPath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.url+"/a.gif"))
 	var response struct{ ID string }
 	if err := json.Unmarshal([]byte(first), &response); err != nil {
 		t.Fatal(err)
@@ -136,20 +136,20 @@ func TestImagesAreKept(t *testing.T) {
 }
 
 func TestImagesOfFunctions(t *testing.T) {
-	g := newGallery(t, serving.Config{})
+	g := newImageServer(t, serving.Config{})
 	body := `{"model":"chat","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":%q}]}]}`
 	_, _, sent := g.ask(t, responsesPath, fmt.Sprintf(body, "data:image/png;base64,"+inBase64(smallPNG)))
 	if len(sent) != 1 || !strings.HasSuffix(sent[0], "[tool]<image> image="+inBase64(smallPNG)) {
 		t.Errorf("sent %s", sent)
 	}
-	status, answer, _ := g.ask(t, responsesPath, fmt.Sprintf(body, g.pictures+"/none"))
+	status, answer, _ := g.ask(t, responsesPath, fmt.Sprintf(body, g.url+"/none"))
 	if status != http.StatusBadRequest || !strings.Contains(answer, `"param":"input[1].output[0].image_url"`) {
 		t.Errorf("%d %s", status, answer)
 	}
 }
 
 func TestImagesThatAreRefused(t *testing.T) {
-	g := newGallery(t, serving.Config{})
+	g := newImageServer(t, serving.Config{})
 	png := "data:image/png;base64," + inBase64(smallPNG)
 	chat := func(model, more string, urls ...string) string {
 		var parts []string
@@ -166,13 +166,13 @@ func TestImagesThatAreRefused(t *testing.T) {
 		param, code, message string
 		fetched              int32
 	}{
-		{"what is fetched is no image", chatPath, chat("chat", "", png, g.pictures+"/none"), "messages[1].content[1].image_url.url", "invalid_value", "messages[1].content[1].image_url.url is not a PNG", 1},
-		{"of an item", responsesPath, item(g.pictures + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
-		{"a model that doesn't see", chatPath, chat("blind", "", g.pictures+"/a.gif"), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
-		{"more than the model takes", chatPath, chat("one", "", g.pictures+"/a.gif", g.pictures+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "at most 1 images", 0},
-		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.pictures+"/a.gif"), "messages", "context_length_exceeded", "100 tokens", 0},
+		{"what is fetched is no image", chatPath, chat("chat", "", png, g.url+"/none"), "messages[1].content[1].image_url.url", "invalid_value", "messages[1].content[1].image_url.url is not a PNG", 1},
+		{"of an item", responsesPath, item(g.url + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
+		{"a model that doesn't see", chatPath, chat("blind", "", g.url+"/a.gif"), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
+		{"more than the model takes", chatPath, chat("one", "", g.url+"/a.gif", g.url+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "at most 1 images", 0},
+		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.url+"/a.gif"), "messages", "context_length_exceeded", "100 tokens", 0},
 		{"tokens of images", responsesPath + "/input_tokens", item(png), "input[0].content[1].image_url", "unsupported_parameter", "can't be counted", 0},
-		{"a stream", chatPath, chat("chat", `,"stream":true`, g.pictures+"/none"), "messages[1].content[0].image_url.url", "invalid_value", "is not a PNG", 1},
+		{"a stream", chatPath, chat("chat", `,"stream":true`, g.url+"/none"), "messages[1].content[0].image_url.url", "invalid_value", "is not a PNG", 1},
 		{"a bad one to tokenize", "/v1/tokenize", chat("blind", "", png), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
 		{"an address of no kind", chatPath, chat("chat", "", "gopher://x"), "messages[1].content[0].image_url.url", "invalid_value", "http: or https:", 0},
 	} {
@@ -197,13 +197,13 @@ func TestImagesThatAreRefused(t *testing.T) {
 // TestImagesTakeTheRequestsTime tests that a fetch ends with its request, at the deadline
 // or when the client disconnects.
 func TestImagesTakeTheRequestsTime(t *testing.T) {
-	body := func(g *gallery) string {
-		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.pictures+"/never")
+	body := func(g *imageServer) string {
+		return fmt.Sprintf(`{"model":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}}]}]}`, g.url+"/never")
 	}
 	t.Run("its time is over", func(t *testing.T) {
 		// On a busy machine a short time is over before the fetch begins.
 		for timeout := 50 * time.Millisecond; ; timeout *= 10 {
-			g := newGallery(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: timeout}})
+			g := newImageServer(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: timeout}})
 			status, answer, _ := g.ask(t, chatPath, body(g))
 			if status != http.StatusGatewayTimeout || !strings.Contains(answer, `"code":"timeout"`) {
 				t.Fatalf("%d %s", status, answer)
@@ -218,8 +218,8 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 		}
 	})
 	t.Run("the client leaves", func(t *testing.T) {
-		g := newGallery(t, serving.Config{})
-		ctx, leave := context.WithCancel(t.Context())
+		g := newImageServer(t, serving.Config{})
+		ctx, disconnect := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+chatPath, strings.NewReader(body(g)))
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +228,7 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 			for g.fetched.Load() == 0 {
 				runtime.Gosched()
 			}
-			leave()
+			disconnect()
 		}()
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			t.Errorf("answered %d", resp.StatusCode)
@@ -238,15 +238,15 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 	})
 }
 
-// TestImagesOfSilentModels tests that a model that would silently ignore images gets
+// TestImagesOfModelsThatIgnoreThem tests that a model that would silently ignore images gets
 // none, unless it is configured to read images.
-func TestImagesOfSilentModels(t *testing.T) {
+func TestImagesOfModelsThatIgnoreThem(t *testing.T) {
 	for _, contract := range []string{"llmapi", "bls"} {
 		engine := inferencetest.New()
-		addContract(t, engine, contract, sayAsEnsemble)
+		addContract(t, engine, contract, streamAsEnsemble)
 		engine.Configure("chat", func(c *kserve.ModelConfig) { delete(c.GetParameters(), "trident.vision") })
 		server := fieldServer(t, engine)
-		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+onePicture+`}`)
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+oneImage+`}`)
 		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"messages[0].content[0]"`) || !strings.Contains(body, "set its parameter trident.vision to true") || len(engine.Requests()) > 0 {
 			t.Errorf("%s: %d %s", contract, resp.StatusCode, body)
 		}
@@ -256,8 +256,8 @@ func TestImagesOfSilentModels(t *testing.T) {
 // TestImagesTokenized tests that the tokens are those that the model receives, with a
 // placeholder for each image.
 func TestImagesTokenized(t *testing.T) {
-	g := newGallery(t, serving.Config{})
-	_, answer, _ := g.ask(t, "/v1/tokenize", `{"model":"chat",`+onePicture+`}`)
+	g := newImageServer(t, serving.Config{})
+	_, answer, _ := g.ask(t, "/v1/tokenize", `{"model":"chat",`+oneImage+`}`)
 	if want := fmt.Sprintf(`"count":%d`, len("[user]<image>")); !strings.Contains(answer, want) {
 		t.Errorf("got %s, want %s", answer, want)
 	}

@@ -222,14 +222,14 @@ func TestDecodersAgreeWithTheDocument(t *testing.T) {
 		"input":    {anyInput, func(raw json.RawMessage) error { _, err := DecodeInput(raw); return err }},
 		"prompt":   {anyInput, func(raw json.RawMessage) error { _, err := DecodePrompt(raw); return err }},
 	} {
-		t.Run(field, func(t *testing.T) { openaitest.Agree(t, fieldSchema(t, field), tt.values, tt.decode) })
+		t.Run(field, func(t *testing.T) { openaitest.CheckAgreement(t, fieldSchema(t, field), tt.values, tt.decode) })
 	}
 }
 
 func anyMessages(t *rapid.T) any {
 	messages := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "messages") {
-		messages = append(messages, openaitest.Spoil(t, anyMessage(t)))
+		messages = append(messages, openaitest.Mutate(t, anyMessage(t)))
 	}
 	return messages
 }
@@ -245,11 +245,11 @@ func anyMessage(t *rapid.T) map[string]any {
 	case "assistant":
 		switch rapid.IntRange(0, 3).Draw(t, "extra") {
 		case 0:
-			m["tool_calls"] = []any{openaitest.Spoil(t, anyCall(t))}
+			m["tool_calls"] = []any{openaitest.Mutate(t, anyCall(t))}
 		case 1:
-			m["function_call"] = openaitest.Spoil(t, map[string]any{"name": "f", "arguments": "{}"})
+			m["function_call"] = openaitest.Mutate(t, map[string]any{"name": "f", "arguments": "{}"})
 		case 2:
-			m["audio"] = openaitest.Spoil(t, map[string]any{"id": "a"})
+			m["audio"] = openaitest.Mutate(t, map[string]any{"id": "a"})
 		}
 	}
 	return m
@@ -265,31 +265,31 @@ func anyContent(t *rapid.T, role string) any {
 	}
 	parts := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "parts") {
-		parts = append(parts, openaitest.Spoil(t, anyPart(t, rapid.SampledFrom(kinds).Draw(t, "kind"))))
+		parts = append(parts, openaitest.Mutate(t, anyPart(t, rapid.SampledFrom(kinds).Draw(t, "kind"))))
 	}
 	return parts
 }
 
 func anyPart(t *rapid.T, kind string) map[string]any {
-	part := map[string]any{"type": kind, "prompt_cache_breakpoint": openaitest.Spoil(t, map[string]any{"mode": "explicit"})}
+	part := map[string]any{"type": kind, "prompt_cache_breakpoint": openaitest.Mutate(t, map[string]any{"mode": "explicit"})}
 	switch kind {
 	case "text", "refusal":
 		part[kind] = "x"
 	case "image_url":
-		part[kind] = openaitest.Spoil(t, map[string]any{"url": "x", "detail": "auto"})
+		part[kind] = openaitest.Mutate(t, map[string]any{"url": "x", "detail": "auto"})
 	case "input_audio":
-		part[kind] = openaitest.Spoil(t, map[string]any{"data": "x", "format": "mp3"})
+		part[kind] = openaitest.Mutate(t, map[string]any{"data": "x", "format": "mp3"})
 	case "file":
-		part[kind] = openaitest.Spoil(t, map[string]any{"filename": "x", "file_data": "x", "file_id": nil})
+		part[kind] = openaitest.Mutate(t, map[string]any{"filename": "x", "file_data": "x", "file_id": nil})
 	}
 	return part
 }
 
 func anyCall(t *rapid.T) map[string]any {
 	if rapid.Bool().Draw(t, "custom") {
-		return map[string]any{"id": "c", "type": "custom", "custom": openaitest.Spoil(t, map[string]any{"name": "f", "input": "x"})}
+		return map[string]any{"id": "c", "type": "custom", "custom": openaitest.Mutate(t, map[string]any{"name": "f", "input": "x"})}
 	}
-	return map[string]any{"id": "c", "type": "function", "function": openaitest.Spoil(t, map[string]any{"name": "f", "arguments": "{}"})}
+	return map[string]any{"id": "c", "type": "function", "function": openaitest.Mutate(t, map[string]any{"name": "f", "arguments": "{}"})}
 }
 
 func anyInput(t *rapid.T) any {
@@ -297,7 +297,7 @@ func anyInput(t *rapid.T) any {
 		func() any { return "x" },
 		func() any { return 7 },
 		func() any { return []any{1, 2} },
-		func() any { return openaitest.Junk(t) },
+		func() any { return openaitest.AnyValue(t) },
 	}).Draw(t, "item")
 	if rapid.IntRange(0, 3).Draw(t, "single") == 0 {
 		return item()

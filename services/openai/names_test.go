@@ -11,10 +11,10 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-func TestModelsUnderFurtherNames(t *testing.T) {
+func TestModelAliases(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("org/chat", inferencetest.Say("hello"), map[string]string{"trident.aliases": "team/gpt 4", "trident.loras": "org/doll"})
-	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.Separated(t, ":", serving.Config{}, engine))
+	engine.AddModel("org/chat", inferencetest.StreamText("hello"), map[string]string{"trident.aliases": "team/gpt 4", "trident.loras": "org/doll"})
+	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.ServiceWithSeparator(t, ":", serving.Config{}, engine))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // headers if there is a limit. A refused request also gets the time to wait.
 func TestRateHeaders(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("chat", inferencetest.StreamText("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 2}}}, engine)
 	handler, err := New(Default(), service)
 	if err != nil {

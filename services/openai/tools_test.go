@@ -75,7 +75,7 @@ func TestToolCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serveTools(t, inferencetest.Say(tt.say...))
+			server, _ := serveTools(t, inferencetest.StreamText(tt.say...))
 			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields))
 			var answer struct {
 				Choices []struct {
@@ -131,7 +131,7 @@ func TestStreamedToolCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serveTools(t, inferencetest.Say(tt.say...))
+			server, _ := serveTools(t, inferencetest.StreamText(tt.say...))
 			_, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(tt.fields+`,"stream":true`))
 			list := events(body)
 			for i := range list {

@@ -32,12 +32,12 @@ func TestUnknownKeysBelow(t *testing.T) {
 		{"below an unknown key", ask(`"zeta":{"messages":[{"zeta":1}]}`), "zeta"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serve(t, Config{}, inferencetest.Say("x"))
+			server, _ := serve(t, Config{}, inferencetest.StreamText("x"))
 			resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, tt.body)
 			if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != strings.ReplaceAll(tt.want, " ", ", ") {
 				t.Errorf("%d %q %s", resp.StatusCode, got, body)
 			}
-			strict, _ := serve(t, Config{Strict: true}, inferencetest.Say("x"))
+			strict, _ := serve(t, Config{Strict: true}, inferencetest.StreamText("x"))
 			resp, body = openaitest.Do(t, http.MethodPost, strict.URL+chatPath, tt.body)
 			first, _, _ := strings.Cut(tt.want, " ")
 			if first == "" && resp.StatusCode != http.StatusOK ||

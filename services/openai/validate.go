@@ -261,7 +261,7 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	if err != nil {
 		return nil, strictjson.BodyError(err)
 	}
-	if err := schema.schema.VisitJSON(checked, terse); err != nil {
+	if err := schema.schema.VisitJSON(checked, omitValues); err != nil {
 		return nil, explain(checked, err)
 	}
 	slices.Sort(unknown.names)
@@ -271,9 +271,9 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 
 var errNotObject = errors.New("not a JSON object")
 
-// terse prevents the library from writing the value and the schema into errors that aren't
+// omitValues prevents the library from writing the value and the schema into errors that aren't
 // shown.
-var terse = openapi3.SetSchemaErrorMessageCustomizer(func(err *openapi3.SchemaError) string { return err.Reason }) //nolint:gochecknoglobals // a constant
+var omitValues = openapi3.SetSchemaErrorMessageCustomizer(func(err *openapi3.SchemaError) string { return err.Reason }) //nolint:gochecknoglobals // a constant
 
 // read reads one field into result, for the handler, and into checked, for the schema.
 func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, checked map[string]any, unknown *unknownKeys) error {

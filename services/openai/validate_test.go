@@ -152,9 +152,9 @@ func TestValidateRefusesADepthBombAtOnce(t *testing.T) {
 	}
 }
 
-// TestOpenFieldsAreNotBuilt tests that fields that only the template or the engine
+// TestOpenFieldsAreNotDecoded tests that fields that only the template or the engine
 // reads aren't decoded.
-func TestOpenFieldsAreNotBuilt(t *testing.T) {
+func TestOpenFieldsAreNotDecoded(t *testing.T) {
 	object := `{"x": [` + strings.Repeat("[],", 50_000) + `[]]}`
 	for _, field := range []string{"chat_template_kwargs", "guided_json"} {
 		body := []byte(chatBody(fmt.Sprintf(`, %q: %s`, field, object)))
@@ -174,7 +174,7 @@ func TestOpenFieldsAreNotBuilt(t *testing.T) {
 	}
 }
 
-func TestValidateAcceptsWhatSaysNothing(t *testing.T) {
+func TestValidateAcceptsEmptyValues(t *testing.T) {
 	v := newValidator(t)
 	for pattern, body := range map[string]string{chatPattern: chatBody(`, %q: %s`), embeddingPattern: `{"model": "m", "input": "x", %q: %s}`} {
 		for name, f := range v.bodies[pattern].fields {
@@ -200,9 +200,9 @@ func TestValidateAcceptsWhatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestEmptyValuesThatSayNothing lists the fields for which an empty object or list is
+// TestEmptyValuesWithoutEffect lists the fields for which an empty object or list is
 // the same as an absent field.
-func TestEmptyValuesThatSayNothing(t *testing.T) {
+func TestEmptyValuesWithoutEffect(t *testing.T) {
 	var objects, lists []string
 	for name, f := range newValidator(t).bodies[chatPattern].fields {
 		if f.objectIsAbsent {

@@ -37,7 +37,7 @@ func (s *Schemas) Check(ctx context.Context, c *inference.Structured) error {
 	case errors.Is(err, strictjson.ErrTooManyKeys):
 		return inference.Invalid(c.Param, "%s holds an object of more than %d keys: send a smaller schema", c.Param, budget.ObjectKeys)
 	case err != nil:
-		return inference.Invalid(c.Param, "%s is not valid JSON: %s", c.Param, strictjson.Why(err))
+		return inference.Invalid(c.Param, "%s is not valid JSON: %s", c.Param, strictjson.Describe(err))
 	}
 	root, isObject := doc.(map[string]any)
 	if !isObject {

@@ -49,7 +49,7 @@ func limitBody(cfg Config, pause time.Duration, next http.Handler) http.Handler 
 				ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, pause: pause,
 				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), rec: RecordOf(r.Context()), setting: cfg.Names.Of("server.MaxBody"),
 			}
-			body.patience(pause) // for handlers that never read
+			body.setReadTimeout(pause) // for handlers that never read
 			r.Body = body
 		}
 		next.ServeHTTP(w, r)
@@ -123,8 +123,8 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 		err = &http.MaxBytesError{Limit: b.limit}
 	} else if err = b.take(); err == nil {
 		began := time.Now()
-		b.patience(min(b.pause, b.pause+time.Duration(b.read)*(time.Second/leastRate)-b.waited))
-		n, err = b.rec.receive(b.ReadCloser, p[:min(len(p), b.room())])
+		b.setReadTimeout(min(b.pause, b.pause+time.Duration(b.read)*(time.Second/leastRate)-b.waited))
+		n, err = b.rec.receive(b.ReadCloser, p[:min(len(p), b.readable())])
 		b.read += int64(n)
 		b.waited += time.Since(began)
 	}
@@ -147,16 +147,16 @@ func (b *limitedBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// room returns how many bytes may be read of those that were taken. It returns no limit for
+// readable returns how many bytes may be read of those that were taken. It returns no limit for
 // a body of known length, since net/http doesn't read beyond the length.
-func (b *limitedBody) room() int {
+func (b *limitedBody) readable() int {
 	if b.announced >= 0 {
 		return math.MaxInt
 	}
 	return int(b.taken - b.read)
 }
 
-func (b *limitedBody) patience(d time.Duration) {
+func (b *limitedBody) setReadTimeout(d time.Duration) {
 	_ = b.control.SetReadDeadline(time.Now().Add(d)) // recorders of tests have no deadlines
 }
 
@@ -164,7 +164,7 @@ func (b *limitedBody) drain() {
 	if b.rest == nil || b.expecting {
 		return
 	}
-	b.patience(drainTime)
+	b.setReadTimeout(drainTime)
 	_, _ = io.CopyN(io.Discard, b.rest, drainLimit) // the error to return is the size
 	b.rest = nil
 }

@@ -21,7 +21,7 @@ type LimitedListener struct {
 
 	cfg       Config
 	telemetry *Telemetry
-	log       *seldom
+	log       *throttledLog
 
 	mu   sync.Mutex
 	open map[*countedConn]struct{}
@@ -34,7 +34,7 @@ type LimitedListener struct {
 func LimitConnections(l net.Listener, cfg Config, telemetry *Telemetry, log *slog.Logger) *LimitedListener {
 	return &LimitedListener{
 		Listener: l, cfg: cfg, telemetry: telemetry,
-		log: newSeldom(log.With("port", l.Addr().String())), open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
+		log: newThrottledLog(log.With("port", l.Addr().String())), open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
 	}
 }
 
@@ -131,28 +131,28 @@ func TCPOf(conn net.Conn) *net.TCPConn {
 	return nil
 }
 
-// seldomPause is the minimum interval between log lines of a [seldom].
-const seldomPause = 10 * time.Second
+// throttledLogInterval is the minimum interval between log lines of a [throttledLog].
+const throttledLogInterval = 10 * time.Second
 
-// seldom logs events that clients can cause at any rate. It logs the first event at once,
-// and then at most one line every [seldomPause] with the number of events since.
-type seldom struct {
+// throttledLog logs events that clients can cause at any rate. It logs the first event at once,
+// and then at most one line every [throttledLogInterval] with the number of events since.
+type throttledLog struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	last time.Time
-	more int
+	mu         sync.Mutex
+	last       time.Time
+	suppressed int
 }
 
-func newSeldom(log *slog.Logger) *seldom { return &seldom{log: log} }
+func newThrottledLog(log *slog.Logger) *throttledLog { return &throttledLog{log: log} }
 
-func (s *seldom) warn(text string, attrs ...any) {
+func (s *throttledLog) warn(text string, attrs ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) >= seldomPause {
-		s.log.Warn(text, append(attrs, "since_the_last_line", s.more)...) //nolint:sloglint // the callers' messages are constants
-		s.last, s.more = now, 0
+	if now := time.Now(); s.last.IsZero() || now.Sub(s.last) >= throttledLogInterval {
+		s.log.Warn(text, append(attrs, "since_the_last_line", s.suppressed)...) //nolint:sloglint // the callers' messages are constants
+		s.last, s.suppressed = now, 0
 		return
 	}
-	s.more++
+	s.suppressed++
 }

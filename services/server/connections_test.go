@@ -78,7 +78,7 @@ func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, telemetry := &logbuffer.Buffer{}, NewTelemetry(nil)
 		l := &LimitedListener{
-			cfg: Config{MaxConnections: 7, MaxConnectionsPerAddress: 2}, telemetry: telemetry, log: newSeldom(slog.New(slog.NewTextHandler(log, nil))),
+			cfg: Config{MaxConnections: 7, MaxConnectionsPerAddress: 2}, telemetry: telemetry, log: newThrottledLog(slog.New(slog.NewTextHandler(log, nil))),
 			open: map[*countedConn]struct{}{}, by: map[netip.Addr]int{},
 		}
 		enter := func(address netip.Addr) bool { return l.enter(&countedConn{of: l, address: address}) }
@@ -101,7 +101,7 @@ func TestConnectionsOfAddresses(t *testing.T) {
 		if !enter(one) || enter(one) {
 			t.Error("a connection that ended made no room, or too much")
 		}
-		<-time.After(seldomPause)
+		<-time.After(throttledLogInterval)
 		if enter(one) {
 			t.Error("beyond both limits")
 		}

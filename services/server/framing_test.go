@@ -15,14 +15,14 @@ import (
 
 // framing is a row of the table in docs/security.md as requests on the wire.
 type framing struct {
-	row     string   // the first cell of the row
-	head    string   // additional header lines, with their line ends
-	bodies  []string // alternatives after the header; each has the same result
-	whole   string   // the whole request, if its header has unusual line ends or another version
-	status  int      // of the response
-	read    string   // the body that the handler reads, for status 200
-	goesOn  bool     // the next request on the connection is served
-	garbled bool     // the rest is read as the next request and refused
+	row      string   // the first cell of the row
+	head     string   // additional header lines, with their line ends
+	bodies   []string // alternatives after the header; each has the same result
+	whole    string   // the whole request, if its header has unusual line ends or another version
+	status   int      // of the response
+	read     string   // the body that the handler reads, for status 200
+	reused   bool     // the next request on the connection is served
+	desynced bool     // the rest is read as the next request and refused
 }
 
 const chunkedABC = "3\r\nabc\r\n0\r\n\r\n"
@@ -33,7 +33,7 @@ const chunkedHead = "Transfer-Encoding: chunked\r\n"
 func framings() []framing {
 	abc := []string{"abc"}
 	taken := func(row, head string, bodies ...string) framing {
-		return framing{row: row, head: head, bodies: bodies, status: http.StatusOK, read: "abc", goesOn: true}
+		return framing{row: row, head: head, bodies: bodies, status: http.StatusOK, read: "abc", reused: true}
 	}
 	refused := func(row, head string, bodies ...string) framing {
 		return framing{row: row, head: head, bodies: bodies, status: http.StatusBadRequest}
@@ -69,17 +69,17 @@ func framings() []framing {
 		taken("`chunked` in other letters", "Transfer-Encoding: Chunked\r\n", chunkedABC),
 		{
 			row: "`Transfer-Encoding` in HTTP/1.0", whole: "POST / HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n" + chunkedHead + "\r\n" + chunkedABC,
-			status: http.StatusOK, garbled: true,
+			status: http.StatusOK, desynced: true,
 		},
 		{
 			row: "`Transfer-Encoding` in HTTP/1.0", whole: "POST / HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n" + chunkedHead + "Content-Length: 3\r\n\r\nabc",
-			status: http.StatusOK, read: "abc", goesOn: true,
+			status: http.StatusOK, read: "abc", reused: true,
 		},
 		taken(fold, "X: a\r\n b\r\nContent-Length: 3\r\n", abc...),
 		taken(fold, "X: a\r\n\tContent-Length: 9\r\nContent-Length: 3\r\n", abc...),
 		taken(fold, "Transfer-Encoding:\r\n chunked\r\n", chunkedABC),
 		taken(lf, "X: a\nContent-Length: 3\r\n", abc...),
-		{row: lf, whole: "POST / HTTP/1.1\nHost: localhost\nContent-Length: 3\n\nabc", status: http.StatusOK, read: "abc", goesOn: true},
+		{row: lf, whole: "POST / HTTP/1.1\nHost: localhost\nContent-Length: 3\n\nabc", status: http.StatusOK, read: "abc", reused: true},
 		refused(character, "Content-Length : 3\r\n", abc...),
 		refused(character, "Transfer-Encoding : chunked\r\n", chunkedABC),
 		refused(character, "X: a\rb\r\nContent-Length: 3\r\n", abc...),
@@ -89,7 +89,7 @@ func framings() []framing {
 		refused(chunk, chunkedHead, "3\nabc\r\n0\r\n\r\n", "3\r\nabc\n0\r\n\r\n", "3;a\nb\r\nabc\r\n0\r\n\r\n", "3\r\nabc\r\n0\n\n", "+3\r\nabc\r\n0\r\n\r\n", " 3\r\nabc\r\n0\r\n\r\n",
 			"0x3\r\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "2\r\nabc\r\n0\r\n\r\n", "10000000000000003\r\nabc\r\n0\r\n\r\n"),
 		taken("a trailer, with framing in it too", chunkedHead, "3\r\nabc\r\n0\r\nX: t\r\nContent-Length: 7\r\n\r\n"),
-		{row: "a body that goes on after its `Content-Length`", head: "Content-Length: 3\r\n", bodies: []string{"abcd\r\n\r\n"}, status: http.StatusOK, read: "abc", garbled: true},
+		{row: "a body that goes on after its `Content-Length`", head: "Content-Length: 3\r\n", bodies: []string{"abcd\r\n\r\n"}, status: http.StatusOK, read: "abc", desynced: true},
 		refused("no `Host`, or several", "Host: localhost\r\nContent-Length: 3\r\n", abc...),
 		{row: "no `Host`, or several", whole: "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", status: http.StatusBadRequest},
 	}
@@ -144,7 +144,7 @@ func (f framing) ending() string {
 	switch {
 	case f.status != http.StatusOK:
 		return fmt.Sprintf("%d, and the connection is closed", f.status)
-	case f.goesOn && f.row != "`Transfer-Encoding` in HTTP/1.0":
+	case f.reused && f.row != "`Transfer-Encoding` in HTTP/1.0":
 		return "the connection goes on"
 	default:
 		return "what follows is read as the next request"
@@ -170,7 +170,7 @@ func (f framing) check(t *testing.T, address, request string) {
 	}
 	status, body, err = nextAnswer(answers)
 	switch {
-	case f.goesOn && (status != http.StatusOK || body != `GET read ""`), f.garbled && status != http.StatusBadRequest, !f.goesOn && !f.garbled && err == nil:
+	case f.reused && (status != http.StatusOK || body != `GET read ""`), f.desynced && status != http.StatusBadRequest, !f.reused && !f.desynced && err == nil:
 		t.Errorf("%q: then %d %s, %v", request, status, body, err)
 	}
 }

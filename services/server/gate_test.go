@@ -27,9 +27,9 @@ func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *logbuffer.Buffer) {
 	return gate, log
 }
 
-// through returns a mux of all recorded routes that responds with the client's name, and
+// recordedMux returns a mux of all recorded routes that responds with the client's name, and
 // with 404 on other paths.
-func through(tb testing.TB, gate *auth.Gate) *Mux {
+func recordedMux(tb testing.TB, gate *auth.Gate) *Mux {
 	tb.Helper()
 	name := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if client := inference.ClientOf(r.Context()); client != nil {
@@ -64,7 +64,7 @@ func ask(h http.Handler, method, target string, header ...string) (status int, b
 // spelled.
 func TestOpenPaths(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := through(t, gate)
+	h := recordedMux(t, gate)
 	for _, target := range []string{
 		"GET /health/live", "HEAD /health/ready", "GET /v2/health/live", "GET /v2/health/ready", "GET /", "GET /client.tgz", "GET /openapi.json",
 		"GET /v2/openapi.json", "GET /assets/index-1.js", "GET /health/%6Cive", "POST /grpc.health.v1.Health/Check", "POST /inference.GRPCInferenceService/ServerReady",
@@ -91,7 +91,7 @@ func TestOpenPaths(t *testing.T) {
 // the key.
 func TestDenials(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := through(t, gate)
+	h := recordedMux(t, gate)
 	for _, test := range []struct {
 		path, content string
 		status        int
@@ -163,7 +163,7 @@ func TestOpenServerWarns(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := &logbuffer.Buffer{}
-		s, err := New(Common{Config: cfg, Certificates: test.certificates, Gate: test.gate, Core: noWork{}, Abort: func(error) {}, Log: slog.New(slog.NewTextHandler(log, nil))}, listener, rest(http.NotFoundHandler()))
+		s, err := New(Common{Config: cfg, Certificates: test.certificates, Gate: test.gate, Core: noWork{}, Abort: func(error) {}, Log: slog.New(slog.NewTextHandler(log, nil))}, listener, catchAllRoutes(http.NotFoundHandler()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestOpenServerWarns(t *testing.T) {
 // TestPreflightsNeedNoKey tests that preflights need no key, since browsers send none.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
-	h := crossOrigin(Config{CORSOrigins: []string{"https://a.example"}}, through(t, gate))
+	h := crossOrigin(Config{CORSOrigins: []string{"https://a.example"}}, recordedMux(t, gate))
 	status, body, header := ask(h, http.MethodOptions, "/v1/chat/completions", "Origin", "https://a.example",
 		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
 	if status != http.StatusNoContent || header.Get("Access-Control-Allow-Headers") != "authorization" {

@@ -146,12 +146,12 @@ func TestStreamsOfAConnection(t *testing.T) {
 	if _, err := io.ReadFull(conn, settings); err != nil {
 		t.Fatal(err)
 	}
-	told := map[uint16]uint32{}
+	announced := map[uint16]uint32{}
 	for ; len(settings) >= 6; settings = settings[6:] {
-		told[binary.BigEndian.Uint16(settings)] = binary.BigEndian.Uint32(settings[2:])
+		announced[binary.BigEndian.Uint16(settings)] = binary.BigEndian.Uint32(settings[2:])
 	}
-	if streams, header := told[3], told[6]; streams != maxStreams || header > 2*maxHeaderBytes || header == 0 {
-		t.Errorf("the settings are %v", told)
+	if streams, header := announced[3], announced[6]; streams != maxStreams || header > 2*maxHeaderBytes || header == 0 {
+		t.Errorf("the settings are %v", announced)
 	}
 }
 

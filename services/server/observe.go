@@ -219,13 +219,13 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
 	case rec.probing(), tooManyFailures(rec.Error): // readiness and the gate log their failures themselves, in fewer lines
 		return slog.LevelDebug
-	case status == http.StatusServiceUnavailable && rec.Error != nil && !ours(rec.Error): // overload caused by clients
+	case status == http.StatusServiceUnavailable && rec.Error != nil && !isServerError(rec.Error): // overload caused by clients
 		return slog.LevelInfo
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case status >= http.StatusBadRequest:
 		return slog.LevelInfo
-	case rec.Error != nil && ours(rec.Error):
+	case rec.Error != nil && isServerError(rec.Error):
 		return slog.LevelError
 	case r.Method == http.MethodGet:
 		return slog.LevelDebug
@@ -240,9 +240,9 @@ func tooManyFailures(err error) bool {
 	return ok && e.Reason == auth.ReasonFailures
 }
 
-// ours reports whether an error is one of this server or of Triton, not one of a
+// isServerError reports whether an error is one of this server or of Triton, not one of a
 // client. Such an error may occur after the status was sent.
-func ours(err error) bool {
+func isServerError(err error) bool {
 	switch inference.AsError(err).Code {
 	case inference.CodeInternal, inference.CodeUnavailable, inference.CodeDeadlineExceeded:
 		return true

@@ -101,7 +101,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("ETag", tag)
-	if known(r.Header.Get("If-None-Match"), tag) {
+	if hasTag(r.Header.Get("If-None-Match"), tag) {
 		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -133,9 +133,9 @@ func takesGzip(accepted string) bool {
 	return false
 }
 
-// known reports whether an If-None-Match header has the tag. Proxies may have made
+// hasTag reports whether an If-None-Match header has the tag. Proxies may have made
 // the tag weak.
-func known(tags, tag string) bool {
+func hasTag(tags, tag string) bool {
 	for part := range strings.SplitSeq(tags, ",") {
 		if part = strings.TrimPrefix(strings.TrimSpace(part), "W/"); part == tag || part == "*" {
 			return true

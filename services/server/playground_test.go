@@ -25,7 +25,7 @@ func served(t *testing.T) http.Handler {
 		t.Fatal(err)
 	}
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	s, err := New(Common{Config: Default(), Core: noWork{}, Log: slog.New(slog.DiscardHandler)}, NewListener(Default()), append(routes, rest(teapot)...))
+	s, err := New(Common{Config: Default(), Core: noWork{}, Log: slog.New(slog.DiscardHandler)}, NewListener(Default()), append(routes, catchAllRoutes(teapot)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,9 @@ func NewProfiler(cfg Config, log *slog.Logger) *Profiler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	// The command line isn't served, since it may contain secrets.
 	host, _, _ := net.SplitHostPort(cfg.ProfileAddress) // Validate has checked the address
-	door := NewDoor(cfg, NewPort(host, 0, "server.ProfileAddress", false), nil, nil)
+	hostCheck := NewHostCheck(cfg, NewPort(host, 0, "server.ProfileAddress", false), nil, nil)
 	return &Profiler{address: cfg.ProfileAddress, log: log, http: &http.Server{
-		Handler:           door.handler(mux),
+		Handler:           hostCheck.handler(mux),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

@@ -65,9 +65,9 @@ func TestProfileCPU(t *testing.T) {
 	}
 }
 
-// TestProfilesOnlyThere tests that the port for clients never serves profiles,
+// TestProfilesOnlyOnTheirPort tests that the port for clients never serves profiles,
 // and that no port does without an address.
-func TestProfilesOnlyThere(t *testing.T) {
+func TestProfilesOnlyOnTheirPort(t *testing.T) {
 	cfg := Default()
 	cfg.ProfileAddress = "127.0.0.1:0"
 	url, _, _ := start(t, cfg, noWork{}, http.NotFound)

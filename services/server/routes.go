@@ -125,15 +125,15 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	rec.decodes = rec.decodes || runs
 	if runs {
 		if err := rec.arrival.Admit(); err != nil {
-			found.turnAway(w, r, err)
+			found.writeRefusal(w, r, err)
 			return
 		}
 	}
 	found.handler.ServeHTTP(w, r)
 }
 
-// turnAway responds to a request that the core has refused.
-func (m match) turnAway(w http.ResponseWriter, r *http.Request, err error) {
+// writeRefusal responds to a request that the core has refused.
+func (m match) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	if m.refuse == nil {
 		deny(w, r, m.record, err)
 		return

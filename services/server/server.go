@@ -154,10 +154,10 @@ func New(c Common, listener *Listener, routes []Route) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	door := NewDoor(cfg, listener, c.Certificates, c.Gate)
+	hostCheck := NewHostCheck(cfg, listener, c.Certificates, c.Gate)
 	s := &Server{cfg: cfg, listener: listener, certificates: c.Certificates, gate: c.Gate, core: c.Core, telemetry: telemetry, log: log, abort: c.Abort}
 	s.http = &http.Server{
-		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, door.handler(crossOrigin(cfg, limitTime(limitBody(cfg, bodyPause, mux.matched())))))))),
+		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, hostCheck.handler(crossOrigin(cfg, limitTime(limitBody(cfg, bodyPause, mux.matched())))))))),
 		ConnState:         s.connections.changed,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: readHeaderTimeout,

@@ -41,9 +41,9 @@ func (w *wallClock) now() time.Time { return time.Now().Add(time.Duration(w.ahea
 // set sets the clock to the real time plus ahead; a negative value sets it back.
 func (w *wallClock) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
-// rest returns routes that serve probes and all paths without a route by the
+// catchAllRoutes returns routes that serve probes and all paths without a route by the
 // handler.
-func rest(handler http.Handler) []Route {
+func catchAllRoutes(handler http.Handler) []Route {
 	return []Route{
 		{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "GET /health/live", Handler: handler}, {Pattern: "GET /health/ready", Handler: handler},
 	}
@@ -58,7 +58,7 @@ func start(t *testing.T, cfg Config, core Core, handler http.HandlerFunc) (url s
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Common{Config: cfg, Core: core, Abort: func(err error) { t.Error(err) }, Log: slog.New(slog.NewTextHandler(log, nil))}, l, rest(handler))
+	s, err := New(Common{Config: cfg, Core: core, Abort: func(err error) { t.Error(err) }, Log: slog.New(slog.NewTextHandler(log, nil))}, l, catchAllRoutes(handler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,9 +212,9 @@ func TestPanicInAnAnswerClosesTheConnection(t *testing.T) {
 	}
 }
 
-// TestQuietAnswersLive tests that the write timeout doesn't limit how long a
+// TestIdleResponsesStayOpen tests that the write timeout doesn't limit how long a
 // model may be idle, on both protocols.
-func TestQuietAnswersLive(t *testing.T) {
+func TestIdleResponsesStayOpen(t *testing.T) {
 	t.Parallel()
 	cfg := Default()
 	cfg.WriteTimeout = 500 * time.Millisecond
@@ -362,7 +362,7 @@ type blocking struct {
 
 func (b blocking) Drain(ctx context.Context) { <-ctx.Done(); close(b.release) }
 
-func TestStopGivesRequestsTheirGrace(t *testing.T) {
+func TestStopGracePeriod(t *testing.T) {
 	cfg := Default()
 	cfg.ShutdownTimeout = 50 * time.Millisecond
 	work := blocking{release: make(chan struct{})}

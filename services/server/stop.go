@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// lastWords is the time that canceled requests have to write their error.
-	lastWords = time.Second
-	// farewell is the time that idle clients have to read that their connection ends.
-	farewell = 100 * time.Millisecond
+	// errorGrace is the time that canceled requests have to write their error.
+	errorGrace = time.Second
+	// closeGrace is the time that idle clients have to read that their connection ends.
+	closeGrace = 100 * time.Millisecond
 )
 
 // Stop closes the listener, waits for requests in flight until the shutdown timeout,
@@ -31,8 +31,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	defer end()
 	down := make(chan error, 1)
 	go func() { down <- s.http.Shutdown(shutdown) }()
-	leave := time.NewTimer(farewell)
-	defer leave.Stop()
+	closed := time.NewTimer(closeGrace)
+	defer closed.Stop()
 	grace, cancel := context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
 	defer cancel()
 	drained := make(chan struct{})
@@ -43,12 +43,12 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.closeAfter(drained)
 	}
 	s.uploads.end()
-	answers, enough := context.WithTimeout(context.WithoutCancel(grace), s.rest(grace))
+	answers, enough := context.WithTimeout(context.WithoutCancel(grace), s.remainingGrace(grace))
 	defer enough()
 	var err error
 	select {
 	case err = <-down:
-	case <-leave.C:
+	case <-closed.C:
 		s.connections.await(answers)
 		_ = s.http.Close() // the listener is closed already
 		end()
@@ -58,16 +58,16 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// rest returns the time that responses being written may still take.
-func (*Server) rest(grace context.Context) time.Duration {
+// remainingGrace returns the time that responses being written may still take.
+func (*Server) remainingGrace(grace context.Context) time.Duration {
 	until, _ := grace.Deadline()
-	return max(time.Until(until), 0) + lastWords
+	return max(time.Until(until), 0) + errorGrace
 }
 
-// closeAfter waits for canceled requests. After lastWords it closes all connections: a
+// closeAfter waits for canceled requests. After errorGrace it closes all connections: a
 // request that hasn't ended by then waits for a client that reads nothing.
 func (s *Server) closeAfter(drained <-chan struct{}) {
-	late := time.NewTimer(lastWords)
+	late := time.NewTimer(errorGrace)
 	defer late.Stop()
 	select {
 	case <-drained:

@@ -112,7 +112,7 @@ func TestStopWaitsForAnswers(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		close(writing)
 		<-stopping
-		<-time.After(3 * farewell) // longer than idle connections stay open
+		<-time.After(3 * closeGrace) // longer than idle connections stay open
 		_, _ = io.WriteString(w, "2]")
 	})
 	resp := open(t, url)

@@ -177,7 +177,7 @@ func (t *Telemetry) end(span trace.Span, rec *Record, r *http.Request, status in
 	case rec.Error != nil:
 		code := inference.AsError(rec.Error).Code.String()
 		span.SetAttributes(attribute.String("error.type", code))
-		if status >= http.StatusInternalServerError || ours(rec.Error) {
+		if status >= http.StatusInternalServerError || isServerError(rec.Error) {
 			span.SetStatus(codes.Error, code)
 		}
 	case status >= http.StatusInternalServerError:

@@ -47,11 +47,11 @@ func (t TLS) keyFile() string { return cmp.Or(t.KeyFile, t.CertFile) }
 type Certificates struct {
 	files  TLS
 	log    *slog.Logger
-	wall   func() time.Time // the clock by which certificates expire
+	now    func() time.Time // the clock by which certificates expire
 	loaded atomic.Pointer[material]
 
-	looking sync.Mutex
-	seen    auth.FileStates // of the latest attempt
+	reloading sync.Mutex
+	seen      auth.FileStates // of the latest attempt
 }
 
 // material is the content of the files.
@@ -69,7 +69,7 @@ func NewCertificates(cfg Config, log *slog.Logger) (*Certificates, error) {
 }
 
 func newCertificates(files TLS, wall func() time.Time, log *slog.Logger) (*Certificates, error) {
-	c := &Certificates{files: files, log: log, wall: wall, seen: files.state()}
+	c := &Certificates{files: files, log: log, now: wall, seen: files.state()}
 	if err := c.load(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (c *Certificates) Config(protocols ...string) *tls.Config {
 		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			m := c.latest()
-			answer := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{m.certificate}, Time: c.wall}
+			answer := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{m.certificate}, Time: c.now}
 			if m.clientCAs != nil {
 				answer.ClientAuth, answer.ClientCAs = tls.RequireAndVerifyClientCert, m.clientCAs
 			}
@@ -113,8 +113,8 @@ func (c *Certificates) WantsClients() bool { return c != nil && c.files.ClientCA
 // latest returns the current content of the files, or the last valid content. While
 // one handshake checks the files, concurrent handshakes use the loaded content.
 func (c *Certificates) latest() *material {
-	if c.looking.TryLock() {
-		defer c.looking.Unlock()
+	if c.reloading.TryLock() {
+		defer c.reloading.Unlock()
 		if state := c.files.state(); !state.Equal(c.seen) {
 			c.seen = state
 			if err := c.load(); err != nil {
@@ -133,7 +133,7 @@ func (c *Certificates) load() error {
 	c.loaded.Store(m)
 	leaf := m.certificate.Leaf
 	attrs := []any{"names", leaf.DNSNames, "addresses", leaf.IPAddresses, "expires", leaf.NotAfter, "clients_need_one", m.clientCAs != nil}
-	if c.wall().After(leaf.NotAfter) {
+	if c.now().After(leaf.NotAfter) {
 		c.log.Error("the TLS certificate has expired: replace it", attrs...)
 		return nil
 	}

@@ -45,7 +45,7 @@ func startSecured(t *testing.T, own servertest.Pair, clients *servertest.Authori
 		t.Fatal(err)
 	}
 	s.url = l.URL()
-	server, err := New(Common{Config: cfg, Certificates: certificates, Core: noWork{}, Abort: func(err error) { t.Error(err) }, Log: log}, l, rest(handler))
+	server, err := New(Common{Config: cfg, Certificates: certificates, Core: noWork{}, Abort: func(err error) { t.Error(err) }, Log: log}, l, catchAllRoutes(handler))
 	if err != nil {
 		t.Fatal(err)
 	}

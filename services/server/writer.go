@@ -79,13 +79,13 @@ func (w *writer) FlushError() error {
 func (w *writer) wait() {
 	w.since.Store(int64(time.Since(w.began)) + 1)
 	if w.timer == nil {
-		w.timer = time.AfterFunc(w.timeout, w.look)
+		w.timer = time.AfterFunc(w.timeout, w.checkBlocked)
 		w.timer.Reset(w.timeout) // so that look sees the field
 	}
 }
 
-// look aborts a write that has been blocked for the timeout.
-func (w *writer) look() {
+// checkBlocked aborts a write that has been blocked for the timeout.
+func (w *writer) checkBlocked() {
 	next := w.timeout
 	switch since := w.since.Load(); since {
 	case hasEnded:

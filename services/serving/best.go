@@ -54,7 +54,7 @@ func (r *textRun) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[infer
 		all := make([]candidate, len(r.jobs))
 		for d, err := range deltas {
 			if err != nil || d.Idle {
-				if !yield(d, r.aboutBestOf(err)) || err != nil {
+				if !yield(d, r.bestOfError(err)) || err != nil {
 					return
 				}
 				continue
@@ -85,9 +85,9 @@ func (r *textRun) yieldBest(all []candidate, yield func(inference.Delta, error) 
 	}
 }
 
-// aboutBestOf changes an error about log probabilities that the client didn't request: the error
+// bestOfError changes an error about log probabilities that the client didn't request: the error
 // names the field best_of instead.
-func (r *textRun) aboutBestOf(err error) error {
+func (r *textRun) bestOfError(err error) error {
 	e, ok := err.(*inference.Error) //nolint:errorlint // a model's own refusal, not what it wraps
 	if !ok || !r.hidden || e.Param != "logprobs" {
 		return err

@@ -14,14 +14,14 @@ import (
 // TestClientsModels checks that a client of some models can't find the other models, by any
 // operation.
 func TestClientsModels(t *testing.T) {
-	engine := inferencetest.Named()
+	engine := inferencetest.EngineWithManyNames()
 	engine.Control(nil)
-	s := inferencetest.Separated(t, "_lora_", serving.Config{}, engine)
+	s := inferencetest.ServiceWithSeparator(t, "_lora_", serving.Config{}, engine)
 	ctx := inference.WithClient(t.Context(), &inference.Client{Name: "team", Models: []string{"plain", "gpt-4o_lora_doll", "org/small", "secret", "nobody's"}})
 	if _, err := s.Catalog().Model(ctx, "plain"); err != nil { // waits for the first refresh
 		t.Fatal(err)
 	}
-	ways := map[string]func(model string) error{
+	operations := map[string]func(model string) error{
 		"find": func(model string) error { _, err := s.Catalog().Model(ctx, model); return err },
 		"generate": func(model string) error {
 			return inferencetest.Collect(ctx, s, inferencetest.PlainRequest(model)).Failure()
@@ -48,14 +48,14 @@ func TestClientsModels(t *testing.T) {
 			return s.Control(ctx, model, inference.ModelUnloading, func(context.Context, inference.Repository) error { return nil })
 		},
 	}
-	for name, way := range ways {
+	for name, operation := range operations {
 		for _, model := range []string{"org/chat", "other", "gpt-4o", "vectors", "org/chat_lora_doll", "missing", ""} {
-			e := inference.AsError(way(model))
+			e := inference.AsError(operation(model))
 			if e.Code != inference.CodeNotFound || e.Reason != inference.ReasonModelNotFound || e.Message != "the model `"+model+"` does not exist or this API key may not use it" {
 				t.Errorf("%s of %q: %v", name, model, e)
 			}
 		}
-		if err := way("plain"); err != nil && strings.Contains(err.Error(), "this API key") {
+		if err := operation("plain"); err != nil && strings.Contains(err.Error(), "this API key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -70,11 +70,11 @@ func TestClientsModels(t *testing.T) {
 		t.Errorf("listed are %s", got)
 	}
 	known := s.Catalog().Known(ctx)
-	var told []string
+	var listing []string
 	for _, card := range known.Cards {
-		told = append(told, known.Name(card)+"="+strings.Join(known.Names(card), ","))
+		listing = append(listing, known.Name(card)+"="+strings.Join(known.Names(card), ","))
 	}
-	if got := strings.Join(told, " "); !strings.Contains(got, "gpt-4o_lora_doll=gpt-4o_lora_doll,org/small") || strings.Contains(got, "other") || strings.Contains(got, "vectors") || !strings.Contains(got, "secret=") {
+	if got := strings.Join(listing, " "); !strings.Contains(got, "gpt-4o_lora_doll=gpt-4o_lora_doll,org/small") || strings.Contains(got, "other") || strings.Contains(got, "vectors") || !strings.Contains(got, "secret=") {
 		t.Errorf("the client receives %s", got)
 	}
 }

@@ -83,11 +83,11 @@ func (f *forwarding) stream(ctx context.Context) (iter.Seq2[*inference.Response,
 
 // priorityOf returns the priority of a request of tensors.
 func priorityOf(m *inference.InferRequest) int64 {
-	return wholeOf(m.Head().GetParameters()["priority"])
+	return int64Of(m.Head().GetParameters()["priority"])
 }
 
-// wholeOf returns the value of an integer parameter, or 0 for other types.
-func wholeOf(p *kserve.InferParameter) int64 {
+// int64Of returns the value of an integer parameter, or 0 for other types.
+func int64Of(p *kserve.InferParameter) int64 {
 	return p.GetInt64Param() + int64(min(p.GetUint64Param(), math.MaxInt64))
 }
 
@@ -96,10 +96,10 @@ func wholeOf(p *kserve.InferParameter) int64 {
 // the caller must discard the result of use. Infer isn't an iterator, because each variable that a
 // loop changes is an allocation, which is significant for small requests.
 func (s *Service) Infer(ctx context.Context, model catalog.Resolution, m *inference.InferRequest, use func(*inference.Response) error) error {
-	one := &single{model: model, message: m, use: use}
+	one := &single{model: model, message: m, handle: use}
 	err := s.serve(ctx, &one.model, inference.OperationInfer, priorityOf(m), one)
-	if one.unused != nil { // takes precedence over an error of the context
-		return one.unused
+	if one.handleErr != nil { // takes precedence over an error of the context
+		return one.handleErr
 	}
 	return err
 }
@@ -108,20 +108,20 @@ func (s *Service) Infer(ctx context.Context, model catalog.Resolution, m *infere
 type single struct {
 	model   catalog.Resolution
 	message *inference.InferRequest
-	use     func(*inference.Response) error
+	handle  func(*inference.Response) error
 
-	ticket *admission.Ticket
-	head   *kserve.ModelInferRequest // set if responses may be empty
-	count  int
-	unused error // the error of use
-	err    error
+	ticket    *admission.Ticket
+	head      *kserve.ModelInferRequest // set if responses may be empty
+	count     int
+	handleErr error // the error of handle
+	err       error
 }
 
 func (one *single) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	one.ticket = t
 	err := one.infer(t)
-	if one.unused != nil {
-		return metering.OutcomeOf(one.unused), nil, nil //nolint:nilerr // the caller returns one.unused
+	if one.handleErr != nil {
+		return metering.OutcomeOf(one.handleErr), nil, nil //nolint:nilerr // the caller returns one.handleErr
 	}
 	return metering.OutcomeOK, nil, err
 }
@@ -182,8 +182,8 @@ func (one *single) take(resp *inference.Response, err error) bool {
 		one.count++
 		if one.count == 1 {
 			one.ticket.Measure.Answer()
-			one.unused = one.use(resp)
-			one.err = one.unused
+			one.handleErr = one.handle(resp)
+			one.err = one.handleErr
 		}
 	}
 	return one.err == nil

@@ -109,23 +109,23 @@ func (r *textRun) newParse(job *inference.Job) (*parse, error) {
 	return &parse{parser: parser}, err
 }
 
-// handParsed emits a Delta for each piece of the text, in order, without a flush between them. A
+// emitParsed emits a Delta for each piece of the text, in order, without a flush between them. A
 // parser that has the requested call, or more bytes than allowed, ends the choice.
-func (s *jobStream) handParsed(delta *inference.Delta, emit func(inference.Delta) bool) bool {
+func (s *jobStream) emitParsed(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	pieces, state := s.parse.parser.Parse(delta.Text)
 	delta.Text = nil
 	switch state {
 	case inference.ParseOpen:
 	case inference.ParseComplete:
-		s.leave(delta, inference.FinishToolCalls)
+		s.finishEarly(delta, inference.FinishToolCalls)
 	case inference.ParseTooLong:
-		s.leave(delta, inference.FinishLength)
+		s.finishEarly(delta, inference.FinishLength)
 	}
 	if delta.Finish == inference.FinishNone {
-		return s.handPieces(pieces, delta, emit)
+		return s.emitPieces(pieces, delta, emit)
 	}
 	part := &inference.Delta{Index: delta.Index, More: true}
-	if !s.handPieces(pieces, part, emit) || state == inference.ParseOpen && !s.handPieces(s.parse.parser.Finish(), part, emit) {
+	if !s.emitPieces(pieces, part, emit) || state == inference.ParseOpen && !s.emitPieces(s.parse.parser.Finish(), part, emit) {
 		return false
 	}
 	if s.parse.called && delta.Finish == inference.FinishStop {
@@ -134,15 +134,15 @@ func (s *jobStream) handParsed(delta *inference.Delta, emit func(inference.Delta
 	return s.show(delta, emit)
 }
 
-// leave ends the choice before the model ends it.
-func (s *jobStream) leave(delta *inference.Delta, finish inference.FinishReason) {
+// finishEarly ends the choice before the model ends it.
+func (s *jobStream) finishEarly(delta *inference.Delta, finish inference.FinishReason) {
 	s.stopped = true
 	s.countRest()
-	delta.Finish, delta.More = finish, s.only()
+	delta.Finish, delta.More = finish, s.isOnlyChoice()
 }
 
-// handPieces emits a Delta for each piece. The last piece uses the Delta last.
-func (s *jobStream) handPieces(pieces []inference.Piece, last *inference.Delta, emit func(inference.Delta) bool) bool {
+// emitPieces emits a Delta for each piece. The last piece uses the Delta last.
+func (s *jobStream) emitPieces(pieces []inference.Piece, last *inference.Delta, emit func(inference.Delta) bool) bool {
 	if len(pieces) == 0 {
 		return s.show(last, emit)
 	}

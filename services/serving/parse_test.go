@@ -14,9 +14,9 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// teaching is a chat template that shows calls and reasoning as Qwen 3's does. It also prints the
+// toolTemplate is a chat template that shows calls and reasoning as Qwen 3's does. It also prints the
 // number of tools.
-const teaching = inferencetest.ChatTemplate + `{% if tools %}({{ tools|length }} tools){% endif %}` +
+const toolTemplate = inferencetest.ChatTemplate + `{% if tools %}({{ tools|length }} tools){% endif %}` +
 	`{# <tool_call>{"name": f, "arguments": {}}</tool_call> </think> #}`
 
 // TestParsersOfModels checks that the model's parameters take precedence over its template.
@@ -28,17 +28,17 @@ func TestParsersOfModels(t *testing.T) {
 		want     string
 	}{
 		{"a plain template", inferencetest.ChatTemplate, nil, "none"},
-		{"detected", teaching, nil, "hermes, qwen3"},
-		{"named", teaching, map[string]string{"trident.tool_call_parser": "llama3", "trident.reasoning_parser": "deepseek_r1"}, "llama3, deepseek_r1"},
-		{"one switched off", teaching, map[string]string{"trident.tool_call_parser": "none"}, "none, qwen3"},
-		{"both switched off", teaching, map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}, "none"},
-		{"unknown", teaching, map[string]string{"trident.tool_call_parser": "klingon", "trident.reasoning_parser": "hermes"}, "none"},
+		{"detected", toolTemplate, nil, "hermes, qwen3"},
+		{"named", toolTemplate, map[string]string{"trident.tool_call_parser": "llama3", "trident.reasoning_parser": "deepseek_r1"}, "llama3, deepseek_r1"},
+		{"one switched off", toolTemplate, map[string]string{"trident.tool_call_parser": "none"}, "none, qwen3"},
+		{"both switched off", toolTemplate, map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}, "none"},
+		{"unknown", toolTemplate, map[string]string{"trident.tool_call_parser": "klingon", "trident.reasoning_parser": "hermes"}, "none"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			params := map[string]string{"trident.chat_template": tt.template}
 			maps.Copy(params, tt.params)
-			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), params)
+			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), params)
 			named, err := s.Catalog().Model(t.Context(), "m")
 			if err != nil {
 				t.Fatal(err)
@@ -62,7 +62,7 @@ type parsed struct {
 	finish                 inference.FinishReason
 	usage                  *inference.Usage
 	err                    *inference.Error
-	waits                  int // number of Deltas with More set
+	deltasWithMore         int // number of Deltas with More set
 }
 
 func parse(ctx context.Context, s *serving.Service, req *inference.Request) parsed {
@@ -73,7 +73,7 @@ func parse(ctx context.Context, s *serving.Service, req *inference.Request) pars
 			return p
 		}
 		if d.More {
-			p.waits++
+			p.deltasWithMore++
 		}
 		p.text += string(d.Text)
 		p.reasoning += string(d.Reasoning)
@@ -91,7 +91,7 @@ func parse(ctx context.Context, s *serving.Service, req *inference.Request) pars
 	return p
 }
 
-func TestAnswersAreTakenApart(t *testing.T) {
+func TestAnswersAreParsed(t *testing.T) {
 	const get, now = `<tool_call>{"name": "get", "arguments": {"city": "Paris"}}</tool_call>`, `<tool_call>{"name": "now", "arguments": {}}</tool_call>`
 	off := map[string]string{"trident.tool_call_parser": "none", "trident.reasoning_parser": "none"}
 	tests := []struct {
@@ -131,9 +131,9 @@ func TestAnswersAreTakenApart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			params := map[string]string{"trident.chat_template": teaching}
+			params := map[string]string{"trident.chat_template": toolTemplate}
 			maps.Copy(params, tt.params)
-			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say(tt.say...), params)
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText(tt.say...), params)
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			if tt.steer != nil {
@@ -149,7 +149,7 @@ func TestAnswersAreTakenApart(t *testing.T) {
 			if tt.want.finish == inference.FinishLength {
 				got.calls = "" // the calls up to the limit
 			}
-			if got.usage, got.waits = nil, 0; got != tt.want {
+			if got.usage, got.deltasWithMore = nil, 0; got != tt.want {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -159,7 +159,7 @@ func TestAnswersAreTakenApart(t *testing.T) {
 // TestBoundOfCalls checks that the configured limit applies and that the model is stopped at the
 // limit.
 func TestBoundOfCalls(t *testing.T) {
-	s, engine := inferencetest.Serve(t, serving.Config{MaxCallBytes: 100}, inferencetest.Say(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": teaching})
+	s, engine := inferencetest.Serve(t, serving.Config{MaxCallBytes: 100}, inferencetest.StreamText(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": toolTemplate})
 	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	got := parse(t.Context(), s, req)
@@ -168,10 +168,10 @@ func TestBoundOfCalls(t *testing.T) {
 	}
 }
 
-// TestChoicesAreTakenApartByThemselves checks that each choice has its own parser.
-func TestChoicesAreTakenApartByThemselves(t *testing.T) {
-	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
-		map[string]string{"trident.chat_template": teaching})
+// TestChoicesHaveOwnParsers checks that each choice has its own parser.
+func TestChoicesHaveOwnParsers(t *testing.T) {
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
+		map[string]string{"trident.chat_template": toolTemplate})
 	req := inferencetest.ChatRequest(5)
 	req.Tools = tools
 	reasoning, calls, finish := map[int]string{}, map[int]string{}, map[int]inference.FinishReason{}
@@ -199,9 +199,9 @@ func TestChoicesAreTakenApartByThemselves(t *testing.T) {
 	}
 }
 
-// TestPiecesLeaveTogether checks that all pieces of a response except the last have More set. The
+// TestPiecesAreFlushedTogether checks that all pieces of a response except the last have More set. The
 // last one has More set only if the model has more.
-func TestPiecesLeaveTogether(t *testing.T) {
+func TestPiecesAreFlushedTogether(t *testing.T) {
 	more := make(chan struct{})
 	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		send(inferencetest.Token(`<think>a</think>b<tool_call>{"name": "now", "arguments": {"x": 1`, ""))
@@ -213,7 +213,7 @@ func TestPiecesLeaveTogether(t *testing.T) {
 		send(inferencetest.Token(`}}</tool_call>`, "stop"))
 		return nil
 	}
-	s, _ := inferencetest.Serve(t, serving.Config{}, script, map[string]string{"trident.chat_template": teaching})
+	s, _ := inferencetest.Serve(t, serving.Config{}, script, map[string]string{"trident.chat_template": toolTemplate})
 	req := inferencetest.ChatRequest(1)
 	req.Tools = tools
 	var waits []bool
@@ -279,9 +279,9 @@ func TestWhatTheModelIsSent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			params := map[string]string{"trident.chat_template": teaching}
+			params := map[string]string{"trident.chat_template": toolTemplate}
 			maps.Copy(params, tt.params)
-			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), params)
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), params)
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			if tt.steer != nil {
@@ -321,7 +321,7 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), inferencetest.WithTemplate())
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), inferencetest.WithTemplate())
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			tt.steer(req)
@@ -336,14 +336,14 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnswersAreTakenApartAnywhere checks that the split of the text between responses doesn't
+// TestAnswersAreParsedAtAnySplit checks that the split of the text between responses doesn't
 // matter, also with a stop sequence.
-func TestAnswersAreTakenApartAnywhere(t *testing.T) {
+func TestAnswersAreParsedAtAnySplit(t *testing.T) {
 	const text = `<think>Hm é</think>Wait €.<tool_call>{"name": "get", "arguments": {"city": "Zürich"}}</tool_call>`
 	want := parsed{reasoning: "Hm é", text: "Wait €.", calls: `0:get{"city": "Zürich"}`, finish: inference.FinishToolCalls}
 	engine := inferencetest.New()
 	cut := func(i int) {
-		engine.AddModel("m", inferencetest.Say(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": teaching})
+		engine.AddModel("m", inferencetest.StreamText(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": toolTemplate})
 	}
 	cut(0) // before the service asks for the models
 	s := inferencetest.Service(t, serving.Config{}, engine)
@@ -352,7 +352,7 @@ func TestAnswersAreTakenApartAnywhere(t *testing.T) {
 		req := inferencetest.ChatRequest(1)
 		req.Tools, req.Sampling.Stop = tools, []string{"STOP"}
 		got := parse(t.Context(), s, req)
-		if got.usage, got.waits = nil, 0; got != want {
+		if got.usage, got.deltasWithMore = nil, 0; got != want {
 			t.Fatalf("split at %d: got %+v, %v", i, got, got.err)
 		}
 	}

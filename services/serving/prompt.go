@@ -26,9 +26,9 @@ func textBudget(c *catalog.Card, n int) *inference.TextBudget {
 	return left
 }
 
-// begins returns the prefix that engines add to every text, such as <s>, as an id and as text. Both
+// startPrefix returns the prefix that engines add to every text, such as <s>, as an id and as text. Both
 // are empty if there is no prefix. They are also empty if the tokenizer adds a suffix too.
-func begins(t inference.Tokenizer) (id []int, text string) {
+func startPrefix(t inference.Tokenizer) (id []int, text string) {
 	ids, err := t.Encode(context.Background(), "", true, nil)
 	if err != nil || len(ids) != 1 {
 		return nil, ""
@@ -36,13 +36,13 @@ func begins(t inference.Tokenizer) (id []int, text string) {
 	return ids, t.Decode(ids, false)
 }
 
-// withoutBegin removes the prefix that the engine adds from a rendered prompt. A repeated prefix
+// trimStartPrefix removes the prefix that the engine adds from a rendered prompt. A repeated prefix
 // degrades the answers of some models.
-func withoutBegin(c *catalog.Card, prompt string) string {
+func trimStartPrefix(c *catalog.Card, prompt string) string {
 	if c.Tokenizer == nil {
 		return prompt
 	}
-	_, text := begins(c.Tokenizer)
+	_, text := startPrefix(c.Tokenizer)
 	return strings.TrimPrefix(prompt, text)
 }
 
@@ -56,7 +56,7 @@ func textOf(ctx context.Context, c *catalog.Card, ids []int, left *inference.Tex
 	if id := slices.Max(ids); id >= c.Tokenizer.Size() {
 		return "", inference.Invalid(param, "prompt contains the token id %d, but the token ids of the model `%s` are below %d", id, c.Name, c.Tokenizer.Size())
 	}
-	if id, _ := begins(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // the call encodes an empty string
+	if id, _ := startPrefix(c.Tokenizer); len(id) > 0 && ids[0] == id[0] { //nolint:contextcheck // the call encodes an empty string
 		ids = ids[1:]
 	}
 	text, err := decodeIDs(c, param, ids)

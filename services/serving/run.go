@@ -97,20 +97,20 @@ type jobTotal struct{ prompt, tokens int }
 
 // jobStream turns the steps of one choice into Deltas.
 type jobStream struct {
-	run     *textRun
-	job     *inference.Job
-	index   int  // index of the choice
-	among   bool // the job has several texts
-	text    wholeUTF8
-	stop    stopTexts
-	stopped bool // by a stop sequence
-	finish  inference.FinishReason
-	total   jobTotal
-	tally   tally
-	held    bool // the last Delta had More set
-	echoed  bool
-	parse   *parse // nil if there is no parser
-	pace    metering.Pace
+	run          *textRun
+	job          *inference.Job
+	index        int  // index of the choice
+	severalTexts bool // the job has several texts
+	text         wholeUTF8
+	stop         stopSequences
+	stopped      bool // by a stop sequence
+	finish       inference.FinishReason
+	total        jobTotal
+	tally        tally
+	held         bool // the last Delta had More set
+	echoed       bool
+	parse        *parse // nil if there is no parser
+	pace         metering.Pace
 }
 
 // job runs one job and passes its Deltas to emit until emit returns false. If the engine lacks the
@@ -134,7 +134,7 @@ func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inferen
 }
 
 // infer runs a job in the engine, with or without an adapter.
-func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.Loan, emit func(inference.Delta) bool) (jobTotal, error) {
+func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.LoRAUse, emit func(inference.Delta) bool) (jobTotal, error) {
 	if used != nil {
 		defer used.Settle()
 	}
@@ -175,20 +175,20 @@ func (r *textRun) newStream(job *inference.Job, index int) (*jobStream, error) {
 	parse, err := r.newParse(job)
 	return &jobStream{
 		run: r, job: job, index: index, parse: parse, tally: tally{tokenizer: r.card.Tokenizer},
-		stop: stopTexts{texts: sampling.Stop, include: sampling.IncludeStop != nil && *sampling.IncludeStop},
+		stop: stopSequences{texts: sampling.Stop, include: sampling.IncludeStop != nil && *sampling.IncludeStop},
 	}, err
 }
 
-// only reports whether this is the only choice of the answer. The usage then follows the choice.
-func (s *jobStream) only() bool { return len(s.run.jobs) == 1 && !s.among }
+// isOnlyChoice reports whether this is the only choice of the answer. The usage then follows the choice.
+func (s *jobStream) isOnlyChoice() bool { return len(s.run.jobs) == 1 && !s.severalTexts }
 
-// hand emits a Delta, or the Deltas that the parser derives from it. It returns false if the consumer
+// emitDelta emits a Delta, or the Deltas that the parser derives from it. It returns false if the consumer
 // has stopped.
-func (s *jobStream) hand(delta *inference.Delta, emit func(inference.Delta) bool) bool {
+func (s *jobStream) emitDelta(delta *inference.Delta, emit func(inference.Delta) bool) bool {
 	if s.parse == nil {
 		return s.show(delta, emit)
 	}
-	return s.handParsed(delta, emit)
+	return s.emitParsed(delta, emit)
 }
 
 // show emits a Delta if it has content, or if it must flush the previous Delta.
@@ -214,7 +214,7 @@ func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inferen
 		return true, nil
 	}
 	delta, err := s.delta(step, end, more)
-	return err == nil && s.hand(&delta, emit), err
+	return err == nil && s.emitDelta(&delta, emit), err
 }
 
 // delta returns the Delta of one step. The last Delta of a choice has the finish reason.
@@ -231,7 +231,7 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 	delta.Text, delta.Logprobs = s.answer(step, end), step.Logprobs
 	if s.stopped {
 		s.finish = inference.FinishStop
-		delta.More = s.only()
+		delta.More = s.isOnlyChoice()
 	}
 	if s.run.req.Echo && !s.echoed {
 		s.echoed = true
@@ -348,7 +348,7 @@ func (r *textRun) fanOut(ctx context.Context, yield func(inference.Delta, error)
 		}
 	}()
 	for p := range f.parts {
-		if !f.hand(p, yield) {
+		if !f.deliver(p, yield) {
 			return
 		}
 	}
@@ -360,7 +360,7 @@ func (r *textRun) fanOut(ctx context.Context, yield func(inference.Delta, error)
 	}
 }
 
-func (f *fan) hand(p part, yield func(inference.Delta, error) bool) bool {
+func (f *fan) deliver(p part, yield func(inference.Delta, error) bool) bool {
 	defer func() { p.taken <- struct{}{} }()
 	p.delta.More = p.delta.More || len(f.parts) > 0
 	return yield(p.delta, nil)

@@ -44,7 +44,7 @@ func (s *sequences) stream(sequence int) (*jobStream, error) {
 		s.streams = append(s.streams, stream)
 	}
 	for _, stream := range s.streams {
-		stream.among = len(s.streams) > 1
+		stream.severalTexts = len(s.streams) > 1
 	}
 	return s.streams[sequence], nil
 }
@@ -60,7 +60,7 @@ func (s *sequences) read(resp *inference.Response, emit func(inference.Delta) bo
 		return false, err
 	}
 	if s.step.Sequence == 0 && len(s.step.Others) == 0 && len(s.streams) == 1 {
-		wanted, err := first.read(&s.step, resp.Final, resp.More || resp.Final && first.only(), emit)
+		wanted, err := first.read(&s.step, resp.Final, resp.More || resp.Final && first.isOnlyChoice(), emit)
 		return wanted && !first.stopped, err
 	}
 	if wanted, err := s.readAll(resp, emit); !wanted || err != nil || !resp.Final {

@@ -31,10 +31,10 @@ func plainModel(params map[string]string) *kserve.ModelConfig {
 	return config
 }
 
-// gives returns a script of responses. Each response is a list of texts; an element "2=x" is the text
+// respondWith returns a script of responses. Each response is a list of texts; an element "2=x" is the text
 // x with the index 2. No response has token counts. The last response is final, or an empty response
 // follows it.
-func gives(empty bool, responses ...[]string) inferencetest.Script {
+func respondWith(empty bool, responses ...[]string) inferencetest.Script {
 	return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i, texts := range responses {
 			resp := &inference.Response{Final: i == len(responses)-1 && !empty}
@@ -69,15 +69,15 @@ func TestSeveralTexts(t *testing.T) {
 		want   string // the texts by choice
 		err    string // the field at fault
 	}{
-		{"in one piece", gives(false, []string{"a", "b", "c"}), nil, "a(stop)|b(stop)|c(stop)", ""},
-		{"in a stream", gives(true, []string{"a", "b"}, []string{"c", "d"}), nil, "ac(stop)|bd(stop)", ""},
-		{"by their index", gives(true, []string{"1=x"}, []string{"0=a"}, []string{"1=y"}), nil, "a(stop)|xy(stop)", ""},
-		{"two were asked for", gives(false, []string{"a", "b"}), func(r *inference.Request) { r.N = 2 }, "a(stop)|a(stop)|b(stop)|b(stop)", ""},
-		{"one stops early", gives(true, []string{"ax", "b"}, []string{"y", "c"}), func(r *inference.Request) { r.Sampling.Stop = []string{"x"} }, "a(stop)|bc(stop)", ""},
-		{"all stop early", gives(true, []string{"ax", "bx"}, []string{"y", "c"}), func(r *inference.Request) { r.Sampling.Stop = []string{"x"} }, "a(stop)|b(stop)", ""},
-		{"with the prompt", gives(false, []string{"a", "b"}), func(r *inference.Request) { r.Echo = true }, "pa(stop)|pb(stop)", ""},
-		{"characters in pieces", gives(true, []string{"\xc3", "b"}, []string{"\xa9", "\xc3"}), nil, "é(stop)|b\xc3(stop)", ""},
-		{"the likeliest", gives(false, []string{"a", "b"}), func(r *inference.Request) { r.BestOf, r.Stream = 2, false }, "", "best_of"},
+		{"in one piece", respondWith(false, []string{"a", "b", "c"}), nil, "a(stop)|b(stop)|c(stop)", ""},
+		{"in a stream", respondWith(true, []string{"a", "b"}, []string{"c", "d"}), nil, "ac(stop)|bd(stop)", ""},
+		{"by their index", respondWith(true, []string{"1=x"}, []string{"0=a"}, []string{"1=y"}), nil, "a(stop)|xy(stop)", ""},
+		{"two were asked for", respondWith(false, []string{"a", "b"}), func(r *inference.Request) { r.N = 2 }, "a(stop)|a(stop)|b(stop)|b(stop)", ""},
+		{"one stops early", respondWith(true, []string{"ax", "b"}, []string{"y", "c"}), func(r *inference.Request) { r.Sampling.Stop = []string{"x"} }, "a(stop)|bc(stop)", ""},
+		{"all stop early", respondWith(true, []string{"ax", "bx"}, []string{"y", "c"}), func(r *inference.Request) { r.Sampling.Stop = []string{"x"} }, "a(stop)|b(stop)", ""},
+		{"with the prompt", respondWith(false, []string{"a", "b"}), func(r *inference.Request) { r.Echo = true }, "pa(stop)|pb(stop)", ""},
+		{"characters in pieces", respondWith(true, []string{"\xc3", "b"}, []string{"\xa9", "\xc3"}), nil, "é(stop)|b\xc3(stop)", ""},
+		{"the likeliest", respondWith(false, []string{"a", "b"}), func(r *inference.Request) { r.BestOf, r.Stream = 2, false }, "", "best_of"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,10 +122,10 @@ func TestTokenizerCounts(t *testing.T) {
 		script inferencetest.Script
 		want   string
 	}{
-		{"one text", withTokenizer(t, ""), gives(true, []string{"a"}, []string{"b"}), "4+1 stop"}, // <s> ab b a, ab
-		{"at the limit", withTokenizer(t, ""), gives(false, []string{"abab"}), "4+2 length"},
-		{"several texts", withTokenizer(t, ""), gives(false, []string{"b", "ab"}), "4+2 stop"},
-		{"no tokenizer", nil, gives(false, []string{"abab"}), "0+0 stop"},
+		{"one text", withTokenizer(t, ""), respondWith(true, []string{"a"}, []string{"b"}), "4+1 stop"}, // <s> ab b a, ab
+		{"at the limit", withTokenizer(t, ""), respondWith(false, []string{"abab"}), "4+2 length"},
+		{"several texts", withTokenizer(t, ""), respondWith(false, []string{"b", "ab"}), "4+2 stop"},
+		{"no tokenizer", nil, respondWith(false, []string{"abab"}), "0+0 stop"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestBackendOfAModel(t *testing.T) {
 	} {
 		t.Run(tt.named, func(t *testing.T) {
 			engine := inferencetest.New()
-			engine.AddOther("m", plainModel(map[string]string{"trident.backend": tt.named}), gives(false, []string{"a"}))
+			engine.AddOther("m", plainModel(map[string]string{"trident.backend": tt.named}), respondWith(false, []string{"a"}))
 			s := inferencetest.Service(t, serving.Config{}, engine)
 			_ = inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)) // the models are known afterwards
 			card, err := s.Catalog().Model(t.Context(), "m")

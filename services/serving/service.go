@@ -77,12 +77,12 @@ type Service struct {
 
 // New returns a service over the catalog's engines. The argument pictures reads the images of
 // requests. New starts nothing.
-func New(cfg Config, models *catalog.Catalog, pictures *images.Reader) (*Service, error) {
+func New(cfg Config, models *catalog.Catalog, reader *images.Reader) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	meters := metering.New(models.Knows)
-	return &Service{cfg: cfg, catalog: models, images: pictures, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
+	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
 }
 
 // Catalog returns the catalog of the models.
@@ -283,7 +283,7 @@ func (s *Service) prompts(ctx context.Context, card *catalog.Card, req *inferenc
 	if err != nil {
 		return nil, err
 	}
-	return []string{withoutBegin(card, prompt)}, nil //nolint:contextcheck // the call encodes an empty string
+	return []string{trimStartPrefix(card, prompt)}, nil //nolint:contextcheck // the call encodes an empty string
 }
 
 // render returns the prompt of a chat.

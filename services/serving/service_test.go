@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestGenerateJoinsTheStream(t *testing.T) {
-	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("Hel", "lo", ""), inferencetest.WithTemplate())
+	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("Hel", "lo", ""), inferencetest.WithTemplate())
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))
 	if a.Err != nil || a.Texts[0] != "Hello" || a.Finish[0] != inference.FinishStop {
 		t.Fatalf("got %+v", a)
@@ -39,7 +39,7 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 	const text = "aé€😀\x00z"
 	for i := range len(text) + 1 {
 		for j := i; j <= len(text); j++ {
-			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say(text[:i], text[i:j], text[j:]), inferencetest.WithTemplate())
+			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText(text[:i], text[i:j], text[j:]), inferencetest.WithTemplate())
 			var got strings.Builder
 			for d, err := range inferencetest.Generate(t.Context(), s, inferencetest.ChatRequest(1)) {
 				if err != nil {
@@ -58,15 +58,15 @@ func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 }
 
 func TestGeneratePassesInvalidUTF8AtTheEnd(t *testing.T) {
-	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("ok\xe2\x82"), inferencetest.WithTemplate())
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("ok\xe2\x82"), inferencetest.WithTemplate())
 	if a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1)); a.Texts[0] != "ok\xe2\x82" {
 		t.Fatalf("got %q", a.Texts[0])
 	}
 }
 
-// TestStopTextStopsTheModel checks that the model is stopped when its backend doesn't apply stop
+// TestStopSequenceStopsTheModel checks that the model is stopped when its backend doesn't apply stop
 // sequences.
-func TestStopTextStopsTheModel(t *testing.T) {
+func TestStopSequenceStopsTheModel(t *testing.T) {
 	script := func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for _, text := range []string{"one", " S", "TOP two", " three"} {
 			if !send(inferencetest.Token(text, "")) {
@@ -217,7 +217,7 @@ func TestFanOutFailsWithTheFirstError(t *testing.T) {
 	}
 }
 
-func TestPanicInAJobIsThatRequestsError(t *testing.T) {
+func TestPanicInAJobFailsItsRequest(t *testing.T) {
 	script := func(context.Context, *kserve.ModelInferRequest, func(*inference.Response) bool) error {
 		panic("odd model")
 	}
@@ -374,7 +374,7 @@ func TestMaxTokens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, tt.cfg, inferencetest.Say("x"), tt.params)
+			s, engine := inferencetest.Serve(t, tt.cfg, inferencetest.StreamText("x"), tt.params)
 			req := inferencetest.ChatRequest(1)
 			req.Sampling.MaxTokens = tt.asked
 			a := inferencetest.Collect(t.Context(), s, req)
@@ -392,7 +392,7 @@ func TestMaxTokens(t *testing.T) {
 }
 
 func TestNoTemplate(t *testing.T) {
-	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), nil)
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), nil)
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))
 	if a.Err == nil || a.Err.Param != "messages" || !strings.Contains(a.Err.Message, "trident.chat_template") {
 		t.Fatalf("got %v", a.Err)
@@ -400,7 +400,7 @@ func TestNoTemplate(t *testing.T) {
 }
 
 func TestForward(t *testing.T) {
-	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("a", "b"), nil)
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("a", "b"), nil)
 	var n int
 	for resp, err := range inferencetest.Forward(t.Context(), s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: "m"})) {
 		if err != nil {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// stopTexts ends an answer at its first stop sequence, even if a sequence is split between responses.
+// stopSequences ends an answer at its first stop sequence, even if a sequence is split between responses.
 // Not every backend searches for stop sequences. The output of the backends that do contains none.
 // The first sequence to be complete applies, so that the result doesn't depend on the split of the
 // text.
-type stopTexts struct {
+type stopSequences struct {
 	texts   []string
 	include bool   // keep the stop sequence in the answer
 	held    []byte // the longest suffix so far that is a prefix of a stop sequence
@@ -19,7 +19,7 @@ type stopTexts struct {
 // add returns the part of the text that can be emitted, which is all of it at the end. It also
 // reports whether a stop sequence was found; the text after the sequence is dropped. The result is
 // valid until the next call.
-func (s *stopTexts) add(text []byte, end bool) (out []byte, stopped bool) {
+func (s *stopSequences) add(text []byte, end bool) (out []byte, stopped bool) {
 	if len(s.texts) == 0 {
 		return text, false
 	}
@@ -40,7 +40,7 @@ func (s *stopTexts) add(text []byte, end bool) (out []byte, stopped bool) {
 }
 
 // find returns the start and end of the stop sequence that is complete first, or 0, 0.
-func (s *stopTexts) find() (first, last int) {
+func (s *stopSequences) find() (first, last int) {
 	for _, text := range s.texts {
 		i := bytes.Index(s.joined, []byte(text))
 		if j := i + len(text); i >= 0 && (last == 0 || j < last || j == last && i < first) {
@@ -51,7 +51,7 @@ func (s *stopTexts) find() (first, last int) {
 }
 
 // begun returns the length of the longest suffix that is a prefix of a stop sequence.
-func (s *stopTexts) begun() int {
+func (s *stopSequences) begun() int {
 	longest := 0
 	for _, text := range s.texts {
 		for n := min(len(text)-1, len(s.joined)); n > longest; n-- {

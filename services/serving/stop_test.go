@@ -7,7 +7,7 @@ import (
 
 // stopped passes pieces of a text through stop sequences.
 func stopped(pieces []string, include bool, texts ...string) (out string, hit bool) {
-	s := &stopTexts{texts: texts, include: include}
+	s := &stopSequences{texts: texts, include: include}
 	for i, piece := range pieces {
 		var part []byte
 		part, hit = s.add([]byte(piece), i == len(pieces)-1)
@@ -19,7 +19,7 @@ func stopped(pieces []string, include bool, texts ...string) (out string, hit bo
 	return out, hit
 }
 
-func TestStopTexts(t *testing.T) {
+func TestStopSequences(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		stops      []string
@@ -57,9 +57,9 @@ func TestStopTexts(t *testing.T) {
 	}
 }
 
-// FuzzStopTexts checks that no text is lost, that no stop sequence is emitted, and that the split of
+// FuzzStopSequences checks that no text is lost, that no stop sequence is emitted, and that the split of
 // the text doesn't matter.
-func FuzzStopTexts(f *testing.F) {
+func FuzzStopSequences(f *testing.F) {
 	f.Add("aaab", "aab", "b", uint8(2), uint8(3))
 	f.Add("one, two", ", ", "x", uint8(4), uint8(5))
 	f.Fuzz(func(t *testing.T, text, a, b string, i, j uint8) {

@@ -16,15 +16,15 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// keeping is an engine that records its requests, decoded from the wire.
-type keeping struct {
+// recordingEngine is an engine that records its requests, decoded from the wire.
+type recordingEngine struct {
 	*inferencetest.Engine
 
 	got *kserve.ModelInferRequest
 }
 
 // Forward implements [inference.Forwarder].
-func (k *keeping) Forward(_ context.Context, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+func (k *recordingEngine) Forward(_ context.Context, m *inference.InferRequest) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		k.got = &kserve.ModelInferRequest{}
 		if err := proto.Unmarshal(m.Encoded().Materialize(), k.got); err != nil {
@@ -61,8 +61,8 @@ func TestTimeoutForTriton(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				engine := &keeping{Engine: inferencetest.New()}
-				engine.AddModel("m", inferencetest.Say("x"), nil)
+				engine := &recordingEngine{Engine: inferencetest.New()}
+				engine.AddModel("m", inferencetest.StreamText("x"), nil)
 				engine.Configure("m", tt.config)
 				s := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{RequestTimeout: time.Minute}}, engine)
 				synctest.Wait()

@@ -57,7 +57,7 @@ func TestPromptsAreCounted(t *testing.T) {
 		{"no token", inference.Input{TokenIDs: []int{0, 4}}, 1, "", "", "prompt contains the token id 4, but the token ids of the model `m` are below 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, ""))
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), withTokenizer(t, ""))
 			req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Prompts: []inference.Input{tt.prompt}}
 			if tt.asked > 0 {
 				req.Sampling.MaxTokens = &tt.asked
@@ -83,9 +83,9 @@ func TestPromptsAreCounted(t *testing.T) {
 	}
 }
 
-// TestBeginningOnce checks that the prefix that the engine adds isn't sent twice.
-func TestBeginningOnce(t *testing.T) {
-	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
+// TestStartPrefixIsSentOnce checks that the prefix that the engine adds isn't sent twice.
+func TestStartPrefixIsSentOnce(t *testing.T) {
+	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
 	req := inferencetest.ChatRequest(1)
 	req.Messages[0].Text = "ab"
 	if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
@@ -139,7 +139,7 @@ func TestCountPrompt(t *testing.T) {
 		}, 0, "tools"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), withTokenizer(t, "{{ messages[0].content }}"))
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), withTokenizer(t, "{{ messages[0].content }}"))
 			req := inferencetest.ChatRequest(1)
 			req.Messages[0].Text = "abba"
 			tt.spoil(req)
@@ -152,7 +152,7 @@ func TestCountPrompt(t *testing.T) {
 			}
 		})
 	}
-	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Say("x"), map[string]string{"trident.chat_template": "x"})
+	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), map[string]string{"trident.chat_template": "x"})
 	if _, err := inferencetest.CountPrompt(t.Context(), s, inferencetest.ChatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
 		t.Errorf("without a tokenizer: %v", err)
 	}

@@ -27,7 +27,7 @@ func (r *Reader) misplaced() error {
 		if r.at(at) != ':' {
 			return r.fail(at, "a colon is expected")
 		}
-	case r.leadsByZero(at):
+	case r.hasLeadingZero(at):
 		return r.fail(r.digits(at), "a number without leading zeros is expected")
 	case r.at(at) != ',':
 		return r.fail(at, "a comma or %q is expected", closing)
@@ -37,9 +37,9 @@ func (r *Reader) misplaced() error {
 	return r.fail(r.Offset(), "%s", expected)
 }
 
-// leadsByZero reports whether a digit follows a number at an offset. The decoder reads 01
+// hasLeadingZero reports whether a digit follows a number at an offset. The decoder reads 01
 // as two numbers.
-func (r *Reader) leadsByZero(at int) bool {
+func (r *Reader) hasLeadingZero(at int) bool {
 	return at > 0 && at == r.end() && IsDigit(r.at(at)) && IsDigit(r.at(at-1))
 }
 

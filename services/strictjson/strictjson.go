@@ -106,7 +106,7 @@ func (r *Reader) whole(read func(*Reader) error) error {
 	switch at := r.space(r.end()); {
 	case at == len(r.data):
 		return nil
-	case r.leadsByZero(at):
+	case r.hasLeadingZero(at):
 		return r.fail(r.digits(at), "a number without leading zeros is expected")
 	default:
 		return r.fail(at, "unexpected data follows the value")
@@ -128,8 +128,8 @@ func invalidUTF8(data []byte) int {
 	return len(data)
 }
 
-// BeyondText reports whether an error is that of a budget of the whole text.
-func BeyondText(err error) bool {
+// IsTextBudget reports whether an error is that of a budget of the whole text.
+func IsTextBudget(err error) bool {
 	return errors.Is(err, errTooManyValues) || errors.Is(err, ErrTooManyKeys)
 }
 
@@ -190,8 +190,8 @@ func jsonPath(err error) string {
 	return ""
 }
 
-// Why describes in one line the error of a JSON text inside the body.
-func Why(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.Error()) }
+// Describe describes in one line the error of a JSON text inside the body.
+func Describe(err error) string { return strings.TrimSpace(jsonPath(err) + " " + err.Error()) }
 
 // Index returns the path step of a list's item.
 func Index(i int) string { return "[" + strconv.Itoa(i) + "]" }
@@ -293,10 +293,10 @@ func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
 		})
 	})
 	switch {
-	case BeyondText(err):
+	case IsTextBudget(err):
 		return nil, err
 	case err != nil:
-		return nil, &Error{Message: "must be a string that contains a JSON object: " + Why(err), Named: true}
+		return nil, &Error{Message: "must be a string that contains a JSON object: " + Describe(err), Named: true}
 	}
 	return json.RawMessage(text), nil
 }
@@ -309,7 +309,7 @@ func (r *Reader) ObjectText(text string) (json.RawMessage, error) {
 func (r *Reader) Arguments(text string) (raw json.RawMessage, malformed bool, err error) {
 	raw, err = r.ObjectText(text)
 	switch {
-	case BeyondText(err):
+	case IsTextBudget(err):
 		return nil, false, err
 	case err != nil:
 		return json.RawMessage(text), true, nil //nolint:nilerr // malformed reports it

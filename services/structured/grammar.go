@@ -32,7 +32,7 @@ func (b Backends) grammarSized(value json.RawMessage) (json.RawMessage, *sizer, 
 		return value, &sizer{}, nil
 	}
 	if lark.MatchString(text) && !strings.Contains(text, "::=") {
-		return nil, nil, &RefusalError{Construct: "a grammar in Lark's form", Takers: Guidance}
+		return nil, nil, &RefusalError{Construct: "a grammar in Lark's form", SupportedBy: Guidance}
 	}
 	g := &grammarParser{backends: b, rest: text, rules: map[string]*rule{}}
 	if err := g.parse(); err != nil {
@@ -145,8 +145,8 @@ func (g *grammarParser) wrong(format string, args ...any) error {
 	return wrongf(path, format, args...)
 }
 
-func (g *grammarParser) refuse(takers Backends, construct string) error {
-	return &RefusalError{Path: g.now.name, Construct: construct, Takers: takers}
+func (g *grammarParser) refuse(supporting Backends, construct string) error {
+	return &RefusalError{Path: g.now.name, Construct: construct, SupportedBy: supporting}
 }
 
 func (g *grammarParser) rule() error {

@@ -102,7 +102,7 @@ func bounds(n *node, path string) (lo, hi *int64, err error) {
 		if !ok || v > exact || v < -exact {
 			f, err := strconv.ParseFloat(number.String(), 64)
 			if err != nil || f > exact || f < -exact {
-				return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "a limit of integers beyond 53 bits", Takers: Guidance}
+				return nil, nil, &RefusalError{Path: join(path, limit.name), Construct: "a limit of integers beyond 53 bits", SupportedBy: Guidance}
 			}
 			v = int64(limit.round(f))
 		}

@@ -79,14 +79,14 @@ type regexParser struct {
 
 func (p *regexParser) wrong(what string) error { return wrongf(p.path, "%s", what) }
 
-func (p *regexParser) need(takers Backends, construct string) error {
-	return p.backends.need(takers, p.path, construct)
+func (p *regexParser) need(supporting Backends, construct string) error {
+	return p.backends.need(supporting, p.path, construct)
 }
 
 // refuse returns the error about a construct that can't be rewritten, even if all backends support
 // it.
-func (p *regexParser) refuse(takers Backends, construct string) error {
-	return &RefusalError{Path: p.path, Construct: construct, Takers: takers}
+func (p *regexParser) refuse(supporting Backends, construct string) error {
+	return &RefusalError{Path: p.path, Construct: construct, SupportedBy: supporting}
 }
 
 func (p *regexParser) take(prefix string) bool {

@@ -31,9 +31,9 @@ var typesOf = []struct { //nolint:gochecknoglobals // a constant table
 	{"number", []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}},
 }
 
-// keywordTakers are the backends that enforce keywords which xgrammar ignores or refuses, in any
+// keywordBackends are the backends that enforce keywords which xgrammar ignores or refuses, in any
 // schema.
-var keywordTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant table
+var keywordBackends = map[string]Backends{ //nolint:gochecknoglobals // a constant table
 	"patternProperties": Guidance, "multipleOf": Guidance,
 	"propertyNames": 0, "minProperties": 0, "maxProperties": 0, "dependentRequired": 0, "dependentSchemas": 0, "dependencies": 0,
 	"unevaluatedProperties": 0, "unevaluatedItems": 0, "uniqueItems": 0, "contains": 0, "minContains": 0, "maxContains": 0, "additionalItems": 0,
@@ -80,8 +80,8 @@ type schemaWalk struct {
 	values   map[*node]int64 // the sizes of lists of values
 }
 
-func (w *schemaWalk) need(takers Backends, path, construct string) error {
-	return w.backends.need(takers, path, construct)
+func (w *schemaWalk) need(supporting Backends, path, construct string) error {
+	return w.backends.need(supporting, path, construct)
 }
 
 // schema checks a schema and its subschemas.
@@ -143,8 +143,8 @@ func (w *schemaWalk) items(n *node, path string) (*node, error) {
 // are checked first: xgrammar reads one of them and ignores the rest.
 func (w *schemaWalk) form(n *node, path string) (*node, error) {
 	for _, m := range n.members {
-		if takers, known := keywordTakers[m.name]; known && !w.harmless(&m) {
-			if err := w.need(takers, join(path, m.name), "the keyword "+m.name); err != nil {
+		if backends, known := keywordBackends[m.name]; known && !w.hasNoEffect(&m) {
+			if err := w.need(backends, join(path, m.name), "the keyword "+m.name); err != nil {
 				return nil, err
 			}
 		}
@@ -160,8 +160,8 @@ func (w *schemaWalk) form(n *node, path string) (*node, error) {
 	return w.typed(n, path)
 }
 
-// harmless reports whether a keyword has no effect with its value.
-func (*schemaWalk) harmless(m *member) bool {
+// hasNoEffect reports whether a keyword has no effect with its value.
+func (*schemaWalk) hasNoEffect(m *member) bool {
 	switch m.name {
 	case "uniqueItems":
 		return m.value.isBool(false)
@@ -173,10 +173,10 @@ func (*schemaWalk) harmless(m *member) bool {
 	return false
 }
 
-// alone refuses constraints beside a keyword that replaces them in an engine.
-func (w *schemaWalk) alone(n *node, path, keyword string, allowed ...string) error {
+// refuseSiblings refuses constraints beside a keyword that replaces them in an engine.
+func (w *schemaWalk) refuseSiblings(n *node, path, keyword string, allowed ...string) error {
 	for _, m := range n.members {
-		if m.name == keyword || annotations[m.name] || slices.Contains(allowed, m.name) || w.harmless(&m) || !constrains(m.name) {
+		if m.name == keyword || annotations[m.name] || slices.Contains(allowed, m.name) || w.hasNoEffect(&m) || !constrains(m.name) {
 			continue
 		}
 		if err := w.need(Guidance, join(path, m.name), fmt.Sprintf("the keyword %s beside %s", m.name, keyword)); err != nil {
@@ -191,7 +191,7 @@ func constrains(keyword string) bool {
 	if slices.Contains([]string{"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"}, keyword) {
 		return true
 	}
-	if _, known := keywordTakers[keyword]; known {
+	if _, known := keywordBackends[keyword]; known {
 		return true
 	}
 	return typeOf(keyword) != ""
@@ -211,7 +211,7 @@ func typeOf(keyword string) string {
 // of all steps that a reference may use.
 func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 	text, _ := value.text()
-	if err := w.alone(n, path, "$ref"); err != nil {
+	if err := w.refuseSiblings(n, path, "$ref"); err != nil {
 		return nil, err
 	}
 	if w.target(text) == nil {
@@ -222,8 +222,8 @@ func (w *schemaWalk) reference(n, value *node, path string) (*node, error) {
 
 // refuse returns the error about a construct that can't be rewritten, even if all backends support
 // it.
-func (w *schemaWalk) refuse(takers Backends, path, construct string) error {
-	return &RefusalError{Path: path, Construct: construct, Takers: takers}
+func (w *schemaWalk) refuse(supporting Backends, path, construct string) error {
+	return &RefusalError{Path: path, Construct: construct, SupportedBy: supporting}
 }
 
 // target returns the schema that a reference leads to, or nil if the reference isn't supported.
@@ -351,7 +351,7 @@ func (w *schemaWalk) recursion(n *node, path string) error {
 
 // constant checks a const.
 func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
-	if err := w.alone(n, path, "const", "type"); err != nil {
+	if err := w.refuseSiblings(n, path, "const", "type"); err != nil {
 		return nil, err
 	}
 	if !hasType(n.get("type"), value) {
@@ -365,7 +365,7 @@ func (w *schemaWalk) constant(n, value *node, path string) (*node, error) {
 
 // enum checks a list of values and keeps those of the schema's type.
 func (w *schemaWalk) enum(n, value *node, path string) (*node, error) {
-	if err := w.alone(n, path, "enum", "type"); err != nil {
+	if err := w.refuseSiblings(n, path, "enum", "type"); err != nil {
 		return nil, err
 	}
 	out := array()
@@ -442,7 +442,7 @@ func typeNames(types *node) []string {
 }
 
 func (w *schemaWalk) anyOf(n, value *node, path string) (*node, error) {
-	if err := w.alone(n, path, "anyOf"); err != nil {
+	if err := w.refuseSiblings(n, path, "anyOf"); err != nil {
 		return nil, err
 	}
 	list, err := w.items(value, join(path, "anyOf"))
@@ -454,7 +454,7 @@ func (w *schemaWalk) anyOf(n, value *node, path string) (*node, error) {
 
 // oneOf becomes an anyOf if no value can satisfy two of its schemas.
 func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
-	if err := w.alone(n, path, "oneOf"); err != nil {
+	if err := w.refuseSiblings(n, path, "oneOf"); err != nil {
 		return nil, err
 	}
 	if len(value.items) > maxCompared {
@@ -476,7 +476,7 @@ func (w *schemaWalk) oneOf(n, value *node, path string) (*node, error) {
 
 // allOf with one schema becomes that schema.
 func (w *schemaWalk) allOf(n, value *node, path string) (*node, error) {
-	if err := w.alone(n, path, "allOf"); err != nil {
+	if err := w.refuseSiblings(n, path, "allOf"); err != nil {
 		return nil, err
 	}
 	if len(value.items) != 1 {

@@ -39,14 +39,14 @@ const (
 )
 
 // Factors of the size of states from which xgrammar can match a token in many ways: by short
-// ambiguous repetitions of a class, by a long one, and by several long ones. vagueFactor is added
-// for each ambiguous repetition to the right, up to mostVague.
+// ambiguous repetitions of a class, by a long one, and by several long ones. ambiguityFactor is added
+// for each ambiguous repetition to the right, up to maxAmbiguity.
 const (
-	shortFactor   = 8
-	longFactor    = 4
-	severalFactor = 50
-	vagueFactor   = 1
-	mostVague     = 8
+	shortFactor     = 8
+	longFactor      = 4
+	severalFactor   = 50
+	ambiguityFactor = 1
+	maxAmbiguity    = 8
 )
 
 // maxSteps limits the number of elements that the search for exponentially growing automata
@@ -55,13 +55,13 @@ const maxSteps = 1 << 17
 
 // sizer adds up the size of a constraint.
 type sizer struct {
-	size  int64
-	slow  int // long ambiguous repetitions of a class to the right
-	vague int // ambiguous repetitions to the right
-	steps int
-	rules map[string]*rule
-	// tangled is the construct that can be read in too many ways; empty for none.
-	tangled string
+	size      int64
+	slow      int // long ambiguous repetitions of a class to the right
+	ambiguous int // ambiguous repetitions to the right
+	steps     int
+	rules     map[string]*rule
+	// ambiguousConstruct is the construct that can be read in too many ways; empty for none.
+	ambiguousConstruct string
 	// largest is the repetition that adds most.
 	largest     *expr
 	largestSize int64
@@ -78,7 +78,7 @@ func (s *sizer) full() bool { return s.size > maxSize }
 // refusal is the error about a constraint whose size is above the bound.
 func (s *sizer) refusal(b Backends, path, what string) error {
 	if !s.full() {
-		return s.tangle(b, path)
+		return s.checkAmbiguity(b, path)
 	}
 	construct := fmt.Sprintf("%s whose size is above %d", what, maxSize)
 	if s.largest != nil && s.largestSize > maxSize/2 {
@@ -107,7 +107,7 @@ func (x *expr) quantifier() string {
 // whole adds an expression after which only the bytes of follow may come.
 func (s *sizer) whole(x *expr, follow byteSet) {
 	s.mark(x, follow)
-	s.untangledWhole(x)
+	s.checkWhole(x)
 	s.part(x, 1, false)
 	if !s.full() {
 		s.chains(x)
@@ -171,7 +171,7 @@ func (s *sizer) mark(x *expr, follow byteSet) {
 			x.loops++
 		}
 		x.loops = min(x.loops, maxLoops+1)
-		s.untangled(x)
+		s.checkRepetition(x)
 		x.slow = sub.slow || x.ambiguous && x.long() && sub.single()
 	case opLiteral, opClass:
 	}
@@ -189,12 +189,12 @@ func classSize(x *expr) int64 { return byteSize * int64(min(x.first.len(), mostB
 
 // factor is for states from which tokens reach long ambiguous repetitions.
 func (s *sizer) factor() int64 {
-	vague := int64(vagueFactor * min(s.vague, mostVague))
+	ambiguity := int64(ambiguityFactor * min(s.ambiguous, maxAmbiguity))
 	switch s.slow {
 	case 0:
-		return 1 + vague
+		return 1 + ambiguity
 	case 1:
-		return longFactor + vague
+		return longFactor + ambiguity
 	}
 	return severalFactor
 }
@@ -214,7 +214,7 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 		if x.slow {
 			s.slow++
 		}
-		s.vague += min(x.depth, 1)
+		s.ambiguous += min(x.depth, 1)
 	case opSequence:
 		run := int64(0)
 		for _, sub := range slices.Backward(x.subs) {
@@ -228,15 +228,15 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 		}
 	case opChoice:
 		s.add(ruleSize, times)
-		slow, vague := s.slow, s.vague
-		mostSlow, mostVague := slow, vague
+		slow, vague := s.slow, s.ambiguous
+		mostSlow, mostAmbiguous := slow, vague
 		for _, sub := range x.subs {
-			s.slow, s.vague = slow, vague
+			s.slow, s.ambiguous = slow, vague
 			s.lead(sub, times)
 			s.part(sub, times, copied)
-			mostSlow, mostVague = max(mostSlow, s.slow), max(mostVague, s.vague)
+			mostSlow, mostAmbiguous = max(mostSlow, s.slow), max(mostAmbiguous, s.ambiguous)
 		}
-		s.slow, s.vague = mostSlow, mostVague
+		s.slow, s.ambiguous = mostSlow, mostAmbiguous
 	case opRepeat:
 		before := s.size
 		s.repetition(x, times, copied)
@@ -296,10 +296,10 @@ func (s *sizer) repeatedGroup(x *expr, times int64, copied bool) {
 		s.slow += 2
 	}
 	if x.most != 1 && sub.depth > 0 {
-		s.vague += 2
+		s.ambiguous += 2
 	}
 	if x.ambiguous {
-		s.vague++
+		s.ambiguous++
 	}
 	if x.varies() {
 		s.add(ruleSize, times)
@@ -326,9 +326,9 @@ func (s *sizer) repeatedClass(x *expr, times int64, copied bool) {
 	case !x.ambiguous:
 	case !x.long():
 		factor = max(factor, shortFactor+s.factor()-1)
-		s.vague++
+		s.ambiguous++
 	default:
-		s.vague++
+		s.ambiguous++
 		s.slow++
 		if copied || times > 1 {
 			s.slow++
@@ -502,8 +502,8 @@ func (g *grammarParser) size() *sizer {
 		return changed
 	})
 	passes(func(last bool) bool { return s.markRules(order, last) })
-	s.tangledRules(order)
-	s.untangledWhole(g.rules["root"].body)
+	s.checkRecursiveRules(order)
+	s.checkWhole(g.rules["root"].body)
 	for _, r := range order {
 		if r.body.plain() {
 			r.inline = clamped(inlineSize * r.body.elements())
@@ -511,7 +511,7 @@ func (g *grammarParser) size() *sizer {
 	}
 	slow := slices.ContainsFunc(order, func(r *rule) bool { return r.body.slow })
 	for _, r := range order {
-		s.slow, s.vague = 0, 0
+		s.slow, s.ambiguous = 0, 0
 		if slow { // it may come after the rule
 			s.slow = 1
 		}

@@ -116,7 +116,7 @@ func TestSizes(t *testing.T) {
 			continue
 		}
 		refusal, ok := errors.AsType[*RefusalError](err)
-		if !ok || !strings.Contains(err.Error(), c.want) || refusal.Takers&Guidance == 0 {
+		if !ok || !strings.Contains(err.Error(), c.want) || refusal.SupportedBy&Guidance == 0 {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 		if _, _, err := Guidance.Judge(c.kind, value); err != nil && c.kind != "structural_tag" {

@@ -108,9 +108,9 @@ type RefusalError struct {
 	Path string
 	// Construct is the name of the construct for the client.
 	Construct string
-	// Takers are the backends that support the construct. The set is empty if the construct is
+	// SupportedBy are the backends that support the construct. The set is empty if the construct is
 	// invalid, or if no backend supports it.
-	Takers Backends
+	SupportedBy Backends
 	// Wrong is the fault of a constraint that can't be parsed or fulfilled.
 	Wrong string
 }
@@ -127,11 +127,11 @@ func (r *RefusalError) Error() string {
 }
 
 // need returns an error unless all backends are among the takers of a construct.
-func (b Backends) need(takers Backends, path, construct string) error {
-	if b&^takers == 0 {
+func (b Backends) need(supporting Backends, path, construct string) error {
+	if b&^supporting == 0 {
 		return nil
 	}
-	return &RefusalError{Path: path, Construct: construct, Takers: takers}
+	return &RefusalError{Path: path, Construct: construct, SupportedBy: supporting}
 }
 
 func wrongf(path, format string, args ...any) error {
@@ -187,7 +187,7 @@ func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error)
 			case r == '\n' || r == '\r' || r == '\t':
 				escaped = true
 			case (r < ' ' || r == 0x7f) && b == Auto: // llguidance can't parse the character in the grammar that vLLM builds for xgrammar
-				return "", nil, &RefusalError{Path: path, Construct: "a control character", Takers: XGrammar | Guidance | Outlines}
+				return "", nil, &RefusalError{Path: path, Construct: "a control character", SupportedBy: XGrammar | Guidance | Outlines}
 			case r > 0x7e:
 				if err := b.need(XGrammar|Guidance, path, "a character beyond ASCII"); err != nil {
 					return "", nil, err

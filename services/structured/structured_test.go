@@ -15,10 +15,10 @@ import (
 
 // construct is a line of testdata/constructs.jsonl.
 type construct struct {
-	ID     string          `json:"id"`
-	Kind   string          `json:"kind"`
-	Value  json.RawMessage `json:"value"`
-	Killer bool            `json:"killer"`
+	ID      string          `json:"id"`
+	Kind    string          `json:"kind"`
+	Value   json.RawMessage `json:"value"`
+	Crashes bool            `json:"killer"`
 }
 
 // measured is a line of testdata/vllm.jsonl, which test/vllm writes.
@@ -70,7 +70,7 @@ func TestMeasured(t *testing.T) {
 			if refusal, ok := errors.AsType[*RefusalError](err); ok {
 				for _, n := range names {
 					word := table[key{c.ID, "given"}].Backends[n.name]
-					if form != "outlines" && c.Kind != "structural_tag" && refusal.Takers&n.backend != 0 && !holds(word) && word != "refused" {
+					if form != "outlines" && c.Kind != "structural_tag" && refusal.SupportedBy&n.backend != 0 && !holds(word) && word != "refused" {
 						t.Errorf("%s for %s: it is said that %s takes it (%v), measured was: %s", c.ID, form, n.name, refusal, word)
 					}
 				}
@@ -107,12 +107,12 @@ func sameJSON(t *testing.T, a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// TestKillers checks that constructs which terminate a vLLM that selects its own backend are never
+// TestCrashingConstructs checks that constructs which terminate a vLLM that selects its own backend are never
 // sent.
-func TestKillers(t *testing.T) {
+func TestCrashingConstructs(t *testing.T) {
 	var killers []string
 	for _, c := range lines[construct](t, "testdata/constructs.jsonl", 0) {
-		if !c.Killer {
+		if !c.Crashes {
 			continue
 		}
 		killers = append(killers, c.ID)
@@ -120,7 +120,7 @@ func TestKillers(t *testing.T) {
 		if err == nil && kind == c.Kind && bytes.Equal(value, c.Value) {
 			t.Errorf("%s is sent as it came", c.ID)
 		}
-		if refusal, ok := errors.AsType[*RefusalError](err); ok && refusal.Takers == 0 {
+		if refusal, ok := errors.AsType[*RefusalError](err); ok && refusal.SupportedBy == 0 {
 			t.Errorf("%s: no setting allows it: %v", c.ID, refusal)
 		}
 	}

@@ -14,9 +14,9 @@ const (
 	outlinesItems  = 8
 )
 
-// formatTakers are the backends that enforce the syntax of a format. No backend checks the days of
+// formatBackends are the backends that enforce the syntax of a format. No backend checks the days of
 // months.
-var formatTakers = map[string]Backends{ //nolint:gochecknoglobals // a constant table
+var formatBackends = map[string]Backends{ //nolint:gochecknoglobals // a constant table
 	"date": XGrammar | Guidance | Outlines, "uuid": XGrammar | Guidance | Outlines,
 	"time": XGrammar | Guidance, "date-time": XGrammar | Guidance, "duration": XGrammar | Guidance, "email": XGrammar | Guidance, "ipv6": XGrammar | Guidance,
 	"hostname": Guidance, "ipv4": Guidance, // for both, xgrammar accepts leading zeros and long labels
@@ -31,7 +31,7 @@ func (w *schemaWalk) typed(n *node, path string) (*node, error) {
 		names = typeNames(given)
 	} else {
 		for _, m := range n.members {
-			if t := typeOf(m.name); t != "" && !w.harmless(&m) && !slices.Contains(names, t) {
+			if t := typeOf(m.name); t != "" && !w.hasNoEffect(&m) && !slices.Contains(names, t) {
 				names = append(names, t)
 			}
 		}
@@ -317,7 +317,7 @@ func (w *schemaWalk) length(least, most *int64) []member {
 }
 
 func (w *schemaWalk) format(format, path string) error {
-	if err := w.need(formatTakers[format], path, "the format "+strconv.Quote(format)); err != nil {
+	if err := w.need(formatBackends[format], path, "the format "+strconv.Quote(format)); err != nil {
 		return err
 	}
 	return w.growOnce(formatSize, "format "+format, path)

@@ -142,7 +142,7 @@ func (b *bpe) encode(word string, scratch *wordScratch, ids []int32) []int32 {
 	}
 	for word != "" {
 		end := b.wordEnd(word)
-		if !scratch.watch.goOn(end) {
+		if !scratch.watch.proceed(end) {
 			return ids
 		}
 		ids = b.encodeWord(word[:end], scratch, ids)
@@ -199,14 +199,14 @@ func (b *bpe) merge(word string, s *wordScratch) *wordScratch {
 // begin pushes the token of each character of the scratch's text.
 func (b *bpe) begin(s *wordScratch) {
 	unknown := false // an unknown token was pushed and may be fused
-	for at, look := 0, lookEvery; at < len(s.text); {
+	for at, look := 0, checkEvery; at < len(s.text); {
 		if at >= look {
-			if look += lookEvery; !s.watch.goOn(lookEvery) {
+			if look += checkEvery; !s.watch.proceed(checkEvery) {
 				return
 			}
 		}
 		_, size := utf8.DecodeRune(s.text[at:])
-		char := b.dress(s, at, at+size)
+		char := b.withAffixes(s, at, at+size)
 		at += size
 		id := b.char(char)
 		switch {
@@ -229,9 +229,9 @@ func (b *bpe) begin(s *wordScratch) {
 	}
 }
 
-// dress returns the character from start to end as tokens spell it: with the prefix
+// withAffixes returns the character from start to end as tokens spell it: with the prefix
 // inside of the word and the suffix at its end.
-func (b *bpe) dress(s *wordScratch, start, end int) []byte {
+func (b *bpe) withAffixes(s *wordScratch, start, end int) []byte {
 	char := s.text[start:end]
 	if b.prefix == "" && b.suffix == "" {
 		return char

@@ -26,11 +26,11 @@ func corpus(tb testing.TB) []text {
 		all.WriteString(body)
 	}
 	texts = append(texts, text{"everything", all.String()})
-	return append(texts, odd()...)
+	return append(texts, oddTexts()...)
 }
 
-// odd returns texts of invisible characters, and long texts.
-func odd() []text {
+// oddTexts returns texts of invisible characters, and long texts.
+func oddTexts() []text {
 	return []text{
 		{"nothing", ""},
 		{"a space", " "},

@@ -12,9 +12,9 @@ import (
 
 var forms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
-// unseen are code points that the comparison omits: surrogates, and ranges with
+// skippedRunes are code points that the comparison omits: surrogates, and ranges with
 // private use characters only.
-var unseen = []span32{{0, 0}, {0xd800, 0xdfff}, {0x33000, 0xdffff}, {0xe1000, unicode.MaxRune}}
+var skippedRunes = []span32{{0, 0}, {0xd800, 0xdfff}, {0x33000, 0xdffff}, {0xe1000, unicode.MaxRune}}
 
 // Properties returns the names of \p{...} whose tables are checked.
 func Properties() []string {
@@ -35,7 +35,7 @@ func Tables(sets map[string][][2]rune, changed map[string]map[rune]string) strin
 			want = without(want, []span32{{0, 0x7f}})
 			base = without(base, []span32{{0, 0x7f}})
 		}
-		found[name] = difference{without(without(want, base), unseen), without(without(base, want), unseen)}
+		found[name] = difference{without(without(want, base), skippedRunes), without(without(base, want), skippedRunes)}
 	}
 	for name, newer := range changedForms(changed) {
 		found[name] = difference{less: union(newer)}

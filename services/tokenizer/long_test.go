@@ -60,14 +60,14 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// looks is a context that ends after `left` calls of Err.
-type looks struct {
+// countingContext is a context that ends after `left` calls of Err.
+type countingContext struct {
 	context.Context //nolint:containedctx // the type is itself a context
 
 	left, n int
 }
 
-func (l *looks) Err() error {
+func (l *countingContext) Err() error {
 	l.n++
 	if l.n > l.left {
 		return context.Canceled
@@ -103,11 +103,11 @@ func longKinds(t *testing.T) map[string]*tokenizer.Tokenizer {
 func TestEncodeEndsWithItsContext(t *testing.T) {
 	for kind, tok := range longKinds(t) {
 		for name, text := range longTexts {
-			all := &looks{Context: t.Context(), left: 1 << 30}
+			all := &countingContext{Context: t.Context(), left: 1 << 30}
 			if _, err := tok.Count(all, text, false, nil); err != nil || all.n < len(text)/(64<<10)-1 {
 				t.Errorf("%s, %s: %d looks, %v", kind, name, all.n, err)
 			}
-			ended := &looks{Context: t.Context(), left: 2}
+			ended := &countingContext{Context: t.Context(), left: 2}
 			if _, err := tok.Encode(ended, text, false, nil); !errors.Is(err, context.Canceled) || ended.n > 3 {
 				t.Errorf("%s, %s: %d looks, %v", kind, name, ended.n, err)
 			}

@@ -100,7 +100,7 @@ func newRegex(expr string) (pattern, error) {
 	if s, ok := newScanner(expr); ok {
 		return s, nil
 	}
-	if strange := foreign.FindString(expr); strange != "" {
+	if strange := dialectSyntax.FindString(expr); strange != "" {
 		return nil, fmt.Errorf("%q in the pattern %q is not supported", strange, expr)
 	}
 	return newGeneral(expr)
@@ -121,8 +121,8 @@ const (
 	textLimit    = 5 * time.Second
 )
 
-// foreign matches syntax that the two dialects interpret differently.
-var foreign = regexp.MustCompile(`\\[hHRXOKNyYGkgMCWBZ]|&&|\[:|\(\?[a-z]*[imx]|[*+?}]\+|\(\?~`)
+// dialectSyntax matches syntax that the two dialects interpret differently.
+var dialectSyntax = regexp.MustCompile(`\\[hHRXOKNyYGkgMCWBZ]|&&|\[:|\(\?[a-z]*[imx]|[*+?}]\+|\(\?~`)
 
 // translate replaces Oniguruma's \w and \b by expressions for regexp2, whose \w and \b
 // exclude enclosed letters and others.

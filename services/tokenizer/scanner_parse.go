@@ -14,10 +14,10 @@ func newScanner(expr string) (*scanner, bool) {
 	s := &scanner{}
 	for {
 		steps := p.sequence()
-		if p.beyond || !certain(steps) {
+		if p.beyond || !matchesSomething(steps) {
 			return nil, false
 		}
-		s.alternatives = append(s.alternatives, alternative{steps, firsts(steps)})
+		s.alternatives = append(s.alternatives, alternative{steps, firstBytes(steps)})
 		if p.text == "" {
 			return s, true
 		}
@@ -35,8 +35,8 @@ type parser struct {
 	beyond bool
 }
 
-// certain reports whether a sequence matches at least one character.
-func certain(steps []step) bool {
+// matchesSomething reports whether a sequence matches at least one character.
+func matchesSomething(steps []step) bool {
 	for _, s := range steps {
 		if (s.words != nil && !s.optional) || (s.set != nil && s.look == 0 && s.min > 0) {
 			return true
@@ -45,8 +45,8 @@ func certain(steps []step) bool {
 	return false
 }
 
-// firsts returns the ASCII characters that a sequence may start with.
-func firsts(steps []step) (first [utf8.RuneSelf]bool) {
+// firstBytes returns the ASCII characters that a sequence may start with.
+func firstBytes(steps []step) (first [utf8.RuneSelf]bool) {
 	for _, s := range steps {
 		for c := range rune(utf8.RuneSelf) {
 			switch {
@@ -58,7 +58,7 @@ func firsts(steps []step) (first [utf8.RuneSelf]bool) {
 				first[c] = first[c] || s.set.has(c)
 			}
 		}
-		if certain([]step{s}) {
+		if matchesSomething([]step{s}) {
 			break
 		}
 	}
@@ -263,14 +263,14 @@ func (p *parser) member() []span32 {
 	}
 	p.text = p.text[1:]
 	high := p.single()
-	if !one(low) || !one(high) || low[0].lo > high[0].lo {
+	if !isSingle(low) || !isSingle(high) || low[0].lo > high[0].lo {
 		p.fail()
 		return nil
 	}
 	return p.cases([]span32{{low[0].lo, high[0].lo}})
 }
 
-func one(ranges []span32) bool { return len(ranges) == 1 && ranges[0].lo == ranges[0].hi }
+func isSingle(ranges []span32) bool { return len(ranges) == 1 && ranges[0].lo == ranges[0].hi }
 
 func (p *parser) single() []span32 {
 	if p.text != "" && p.text[0] == '\\' {

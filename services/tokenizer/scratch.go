@@ -18,8 +18,8 @@ type wordScratch struct {
 // symbol is a token in the word. next and prev are indices, and -1 at the ends.
 type symbol struct{ id, prev, next int32 }
 
-// gone is the id of a symbol that was joined to the previous one.
-const gone = -1
+// joinedID is the id of a symbol that was joined to the previous one.
+const joinedID = -1
 
 func (s *wordScratch) push(id int32) {
 	n := int32(len(s.symbols))
@@ -33,7 +33,7 @@ func (s *wordScratch) push(id int32) {
 func (s *wordScratch) append(ids []int32) []int32 {
 	ids = slices.Grow(ids, s.count())
 	for i := range s.symbols {
-		if id := s.symbols[i].id; id != gone {
+		if id := s.symbols[i].id; id != joinedID {
 			ids = append(ids, id)
 		}
 	}
@@ -44,7 +44,7 @@ func (s *wordScratch) append(ids []int32) []int32 {
 func (s *wordScratch) count() int {
 	n := 0
 	for i := range s.symbols {
-		if s.symbols[i].id != gone {
+		if s.symbols[i].id != joinedID {
 			n++
 		}
 	}
@@ -61,7 +61,7 @@ const mergeWork = 4
 func (s *wordScratch) join(merges map[pair]merge) {
 	s.heap = slices.Grow(s.heap[:0], len(s.symbols))
 	for i := range len(s.symbols) - 1 {
-		if i%lookEvery == lookEvery-1 && !s.watch.goOn(lookEvery) {
+		if i%checkEvery == checkEvery-1 && !s.watch.proceed(checkEvery) {
 			return
 		}
 		if m, ok := merges[pair{s.symbols[i].id, s.symbols[i+1].id}]; ok {
@@ -71,11 +71,11 @@ func (s *wordScratch) join(merges map[pair]merge) {
 	for i := len(s.heap)/2 - 1; i >= 0; i-- {
 		s.sink(i)
 	}
-	for len(s.heap) > 0 && s.watch.goOn(mergeWork) {
+	for len(s.heap) > 0 && s.watch.proceed(mergeWork) {
 		top := s.pop()
 		at := int32(top & 0xffffffff)
 		left := &s.symbols[at]
-		if left.id == gone || left.next < 0 {
+		if left.id == joinedID || left.next < 0 {
 			continue
 		}
 		right := &s.symbols[left.next]
@@ -83,7 +83,7 @@ func (s *wordScratch) join(merges map[pair]merge) {
 		if !ok || uint64(m.rank) != top>>32 {
 			continue
 		}
-		left.id, left.next, right.id = m.id, right.next, gone
+		left.id, left.next, right.id = m.id, right.next, joinedID
 		if left.next >= 0 {
 			s.symbols[left.next].prev = at
 			s.offer(at, merges)

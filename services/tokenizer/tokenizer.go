@@ -224,14 +224,14 @@ type watch struct {
 	err   error
 }
 
-// lookEvery is the amount of work between two checks of the context, in approximate bytes of
+// checkEvery is the amount of work between two checks of the context, in approximate bytes of
 // text. It takes about a millisecond.
-const lookEvery = 64 << 10
+const checkEvery = 64 << 10
 
-// goOn records work that is about to be done, and reports whether to do it.
-func (w *watch) goOn(work int) bool {
+// proceed records work that is about to be done, and reports whether to do it.
+func (w *watch) proceed(work int) bool {
 	w.since += work
-	if w.since >= lookEvery && w.err == nil {
+	if w.since >= checkEvery && w.err == nil {
 		w.since = 0
 		if err := w.ctx.Err(); err != nil {
 			w.fail(err)
@@ -296,7 +296,7 @@ const addedWork = 16
 
 // push appends an added token.
 func (e *encoder) push(id int32) {
-	if e.word.watch.goOn(addedWork) {
+	if e.word.watch.proceed(addedWork) {
 		e.ids = append(e.ids, id)
 		e.count()
 	}
@@ -311,7 +311,7 @@ func (e *encoder) count() {
 }
 
 func (e *encoder) normalize(t *Tokenizer, p piece) {
-	if !e.word.watch.goOn(len(p.text)) {
+	if !e.word.watch.proceed(len(p.text)) {
 		return
 	}
 	text, err := t.normalizer.apply(p.text)
@@ -337,7 +337,7 @@ func (e *encoder) split(t *Tokenizer, i int, p piece) {
 	switch {
 	case e.word.watch.err != nil || p.text == "":
 	case i == len(t.splitters):
-		if e.word.watch.goOn(len(p.text)) {
+		if e.word.watch.proceed(len(p.text)) {
 			e.ids = t.model.encode(p.text, &e.word, e.ids)
 			e.count()
 		}

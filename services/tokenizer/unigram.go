@@ -164,9 +164,9 @@ func (p *path) offer(end int, sum float64, start int, id int32) bool {
 func (u *unigram) divide(word string, scratch *wordScratch, ids []int32) []int32 {
 	p := &scratch.path
 	p.reset(len(word), u.most)
-	for at, look := 0, lookEvery; at < len(word); {
+	for at, look := 0, checkEvery; at < len(word); {
 		if at >= look {
-			if look += lookEvery; !scratch.watch.goOn(lookEvery) {
+			if look += checkEvery; !scratch.watch.proceed(checkEvery) {
 				return ids
 			}
 		}

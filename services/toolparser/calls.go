@@ -59,12 +59,12 @@ type jsonCalls struct {
 	markers *markers // those of open, then those of a bare call
 	ends    *markers
 
-	at    callState
-	bare  bool // the call has no marker
-	doubt bool // the marker also occurs in other text
-	list  bool // the objects stand in an array
-	comma bool // a separator between two objects was read
-	call  jsonCall
+	at        callState
+	bare      bool // the call has no marker
+	ambiguous bool // the marker also occurs in other text
+	list      bool // the objects stand in an array
+	comma     bool // a separator between two objects was read
+	call      jsonCall
 }
 
 // jsonCall is the state of the object being read.
@@ -128,7 +128,7 @@ func (c *jsonCalls) step() bool {
 	case inValue:
 		return c.inValue()
 	case inBroken:
-		return c.broken()
+		return c.passInvalid()
 	default:
 	}
 	if !c.spaces() {
@@ -155,11 +155,11 @@ func (c *jsonCalls) step() bool {
 // argumentsOf starts the arguments of a call whose name was read before them.
 func (c *jsonCalls) argumentsOf(name, id string) {
 	if c.in[0] != '{' || !isName(name) {
-		c.nothing()
+		c.emitAsText()
 		return
 	}
 	c.call = jsonCall{pending: c.call.pending[:0], name: name, id: id, named: true, begun: true, alone: true, value: valueArguments}
-	c.certain()
+	c.openIfComplete()
 	c.at = inValue
 }
 
@@ -185,7 +185,7 @@ func (c *jsonCalls) search() bool {
 		return c.drop(c.format.drop[which-announced])
 	}
 	c.list, c.bare, c.at = false, which >= announced, atStart
-	c.doubt = c.bare && (c.shown || c.calls > 0)
+	c.ambiguous = c.bare && (c.shown || c.calls > 0)
 	if !c.bare {
 		c.take(len(c.markers.texts[which]))
 	}
@@ -217,14 +217,14 @@ func (c *jsonCalls) start() bool {
 	case c.in[0] == '{':
 		c.object()
 	default:
-		c.nothing()
+		c.emitAsText()
 	}
 	return true
 }
 
 func (c *jsonCalls) element() bool {
 	if c.in[0] != '{' {
-		c.nothing()
+		c.emitAsText()
 		return true
 	}
 	c.object()
@@ -237,17 +237,17 @@ func (c *jsonCalls) object() {
 	c.take(1)
 }
 
-// nothing emits the bytes read so far as text, because they aren't a call.
-func (c *jsonCalls) nothing() {
+// emitAsText emits the bytes read so far as text, because they aren't a call.
+func (c *jsonCalls) emitAsText() {
 	c.reject()
 	c.at = atText
 }
 
-// wrong handles a byte that is invalid at this position. It closes a call that is
+// rejectByte handles a byte that is invalid at this position. It closes a call that is
 // certain.
-func (c *jsonCalls) wrong() bool {
+func (c *jsonCalls) rejectByte() bool {
 	if !c.inCall {
-		c.nothing()
+		c.emitAsText()
 		return true
 	}
 	c.close()
@@ -264,7 +264,7 @@ func (c *jsonCalls) key() bool {
 	case more:
 		return false
 	case no:
-		return c.wrong()
+		return c.rejectByte()
 	case yes:
 	}
 	c.call.value = c.format.keyOf(key, c.call.named)
@@ -272,7 +272,7 @@ func (c *jsonCalls) key() bool {
 		c.call.name, c.call.named = key, key != ""
 	}
 	if c.format.nameFirst && !c.inCall && c.call.value != c.nextHeader() {
-		return c.wrong()
+		return c.rejectByte()
 	}
 	c.at = atColon
 	return true
@@ -310,7 +310,7 @@ func (r *reader) quoted() (string, verdict) {
 
 func (c *jsonCalls) colon() bool {
 	if c.in[0] != ':' {
-		return c.wrong()
+		return c.rejectByte()
 	}
 	c.take(1)
 	c.at = atValue
@@ -331,10 +331,10 @@ func (c *jsonCalls) beginValue() bool {
 	case c.in[0] == '"':
 		call.value, call.pending = valueQuoted, call.pending[:0]
 	case c.in[0] != '{':
-		return c.wrong()
+		return c.rejectByte()
 	default:
 		call.begun = true
-		c.certain()
+		c.openIfComplete()
 	}
 	return true
 }
@@ -345,11 +345,11 @@ func (c *jsonCalls) nameValue() bool {
 	case v == more:
 		c.at = atValue
 		return false
-	case v == no, name == "", (c.doubt || c.format.nameFirst) && !c.tools.knows(name):
-		return c.wrong()
+	case v == no, name == "", (c.ambiguous || c.format.nameFirst) && !c.tools.knows(name):
+		return c.rejectByte()
 	}
 	c.call.name, c.call.named, c.at = name, true, atComma
-	c.certain()
+	c.openIfComplete()
 	return true
 }
 
@@ -370,8 +370,8 @@ func (c *jsonCalls) idValue() bool {
 	return true
 }
 
-// certain opens the call once its name and its arguments are known.
-func (c *jsonCalls) certain() {
+// openIfComplete opens the call once its name and its arguments are known.
+func (c *jsonCalls) openIfComplete() {
 	call := &c.call
 	if call.named && call.begun && !c.inCall {
 		c.openAs(call.name, call.id)
@@ -395,7 +395,7 @@ func (c *jsonCalls) inValue() bool {
 		c.at = inBroken
 		return true
 	}
-	return c.wrong()
+	return c.rejectByte()
 }
 
 // consume reads a part of a value.
@@ -441,7 +441,7 @@ func (c *jsonCalls) valueEnd() bool {
 	}
 	var text string
 	if json.Unmarshal(c.call.pending, &text) != nil {
-		return c.wrong()
+		return c.rejectByte()
 	}
 	c.call.pending = append(c.call.pending[:0], text...)
 	trimmed := bytes.TrimSpace(c.call.pending)
@@ -449,10 +449,10 @@ func (c *jsonCalls) valueEnd() bool {
 	case len(trimmed) == 0:
 		c.call.pending = c.call.pending[:0]
 	case trimmed[0] != '{' || !json.Valid(trimmed):
-		return c.wrong()
+		return c.rejectByte()
 	default:
 		c.call.begun = true
-		c.certain()
+		c.openIfComplete()
 	}
 	return true
 }
@@ -466,7 +466,7 @@ func (c *jsonCalls) afterValue() bool {
 	case '}':
 		return c.objectEnd()
 	}
-	return c.wrong()
+	return c.rejectByte()
 }
 
 // objectEnd ends a call. A call without arguments is valid, but a call without a
@@ -474,14 +474,14 @@ func (c *jsonCalls) afterValue() bool {
 func (c *jsonCalls) objectEnd() bool {
 	call := &c.call
 	if !c.inCall && (!call.named || call.begun || c.bare && !c.tools.knows(call.name) || c.format.nameFirst) {
-		c.nothing()
+		c.emitAsText()
 		return true
 	}
 	if !c.inCall {
 		c.openAs(call.name, call.id)
 	}
 	c.take(1)
-	return c.wrong()
+	return c.rejectByte()
 }
 
 // between reads what follows an object: the next object, the end, or text.
@@ -507,7 +507,7 @@ func (c *jsonCalls) between() bool {
 		c.comma = true
 		c.take(1)
 	default:
-		c.nothing()
+		c.emitAsText()
 	}
 	return true
 }
@@ -522,13 +522,13 @@ func (c *jsonCalls) inList() bool {
 		c.take(1)
 		c.forget()
 	default:
-		c.nothing()
+		c.emitAsText()
 	}
 	return true
 }
 
-// broken passes on arguments that aren't JSON, up to the end of the call.
-func (c *jsonCalls) broken() bool {
+// passInvalid passes on arguments that aren't JSON, up to the end of the call.
+func (c *jsonCalls) passInvalid() bool {
 	if c.ends == nil {
 		c.argue(len(c.in))
 		return false

@@ -23,8 +23,8 @@ func cohere4Wrappers() wrappers {
 	return append(around("<|START_TEXT|>", "<|END_TEXT|>"), cohere3Wrappers()...)
 }
 
-func teachesCohere3(template string) string { return signs(template, "<|START_ACTION|>") }
+func recognizeCohere3(template string) string { return matchAll(template, "<|START_ACTION|>") }
 
-func teachesCohere4(template string) string {
-	return signs(template, "<|START_ACTION|>", "<|START_TEXT|>")
+func recognizeCohere4(template string) string {
+	return matchAll(template, "<|START_ACTION|>", "<|START_TEXT|>")
 }

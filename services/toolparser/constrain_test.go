@@ -119,15 +119,15 @@ func checkAnswers(t *testing.T, source json.RawMessage, valid, wrong []string) {
 	}
 }
 
-// TestDemandedHarmony: the constraint holds from the first byte, or for the message
+// TestForcedHarmonyCalls: the constraint holds from the first byte, or for the message
 // that follows the reasoning, by engine.
-func TestDemandedHarmony(t *testing.T) {
-	demanded := func() *inference.ParserOptions {
+func TestForcedHarmonyCalls(t *testing.T) {
+	forced := func() *inference.ParserOptions {
 		o := options("openai", "openai_gptoss")
 		o.Choice = inference.ToolChoice{Mode: inference.ToolRequired}
 		return o
 	}
-	check(t, demanded, []example{
+	check(t, forced, []example{
 		{name: "at once", in: `[{"name": "now", "arguments": {}}]`, calls: []call{{"now", "{}"}}},
 		{name: "after reasoning", in: `<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>[{"name": "now", "arguments": {}}]<|return|>`, reasoning: "a", calls: []call{{"now", "{}"}}},
 		{name: "in its own way", in: `<|channel|>commentary to=functions.now<|message|>{}<|call|>`, calls: []call{{"now", "{}"}}},

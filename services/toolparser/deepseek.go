@@ -22,12 +22,12 @@ func newDeepseekV31(r *reader) dialect {
 	return newHeadedCalls(r, &headedFormat{all: deepseekCalls, allEnd: deepseekCallsEnd, call: deepseekCall, callEnd: deepseekCallEnd, sep: deepseekSep})
 }
 
-func teachesDeepseekV3(template string) string {
-	return signs(template, deepseekCall, jsonFence)
+func recognizeDeepseekV3(template string) string {
+	return matchAll(template, deepseekCall, jsonFence)
 }
 
-func teachesDeepseekV31(template string) string {
-	return signs(template, deepseekCall, deepseekSep)
+func recognizeDeepseekV31(template string) string {
+	return matchAll(template, deepseekCall, deepseekSep)
 }
 
 // dsml returns the format of DeepSeek V3.2 and later: <｜DSML｜invoke name="f"> with
@@ -66,12 +66,12 @@ func dsmlKey(head string) (key string, as valueType) {
 	return key, typeJSON
 }
 
-func teachesDeepseekV32(template string) string {
-	return signs(template, "｜DSML｜", "function_calls")
+func recognizeDeepseekV32(template string) string {
+	return matchAll(template, "｜DSML｜", "function_calls")
 }
 
-func teachesDeepseekV4(template string) string {
-	return signs(template, "｜DSML｜", "tool_calls>")
+func recognizeDeepseekV4(template string) string {
+	return matchAll(template, "｜DSML｜", "tool_calls>")
 }
 
-func teachesDeepseekV41(template string) string { return signs(template, "｜DSML｜", " calls>") }
+func recognizeDeepseekV41(template string) string { return matchAll(template, "｜DSML｜", " calls>") }

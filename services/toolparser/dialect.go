@@ -25,9 +25,9 @@ type toolDialect struct {
 	// first.
 	names []string
 	read  func(r *reader) dialect
-	// teaches returns the string by which a chat template is recognized to show its model
+	// recognize returns the string by which a chat template is recognized to show its model
 	// this format, or "".
-	teaches func(template string) string
+	recognize func(template string) string
 	// text is set if the format has no special tokens.
 	text bool
 	// id builds a call's id from random letters and digits. If nil, ids have OpenAI's form.
@@ -40,56 +40,56 @@ type toolDialect struct {
 // built once, because each request searches it.
 var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
 	return []toolDialect{
-		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, teaches: teachesHarmony},
-		{names: []string{"deepseek_v3"}, read: newDeepseekV3, teaches: teachesDeepseekV3},
-		{names: []string{"deepseek_v31"}, read: newDeepseekV31, teaches: teachesDeepseekV31},
-		{names: []string{"deepseek_v41"}, read: newDeepseekV41, teaches: teachesDeepseekV41},
-		{names: []string{"deepseek_v4"}, read: newDeepseekV4, teaches: teachesDeepseekV4},
-		{names: []string{"deepseek_v32"}, read: newDeepseekV32, teaches: teachesDeepseekV32},
-		{names: []string{"kimi_k3"}, read: newKimiK3, teaches: teachesKimiK3, drop: kimiK3Wrappers},
-		{names: []string{"kimi_k2"}, read: newKimiK2, teaches: teachesKimiK2},
-		{names: []string{"minimax_m3"}, read: newMiniMaxM3, teaches: teachesMiniMaxM3},
-		{names: []string{"minimax_m2"}, read: newMiniMaxM2, teaches: teachesMiniMaxM2},
-		{names: []string{"dots"}, read: newDots, teaches: teachesDots},
-		{names: []string{"hy_v3"}, read: newHYV3, teaches: teachesHYV3},
-		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, teaches: teachesGLM45},
-		{names: []string{"gemma4"}, read: newGemma4, teaches: teachesGemma4},
-		{names: []string{"functiongemma"}, read: newFunctionGemma, teaches: teachesFunctionGemma},
-		{names: []string{"cohere_command4"}, read: newCohere4, teaches: teachesCohere4, drop: cohere4Wrappers},
-		{names: []string{"cohere_command3"}, read: newCohere3, teaches: teachesCohere3, drop: cohere3Wrappers},
-		{names: []string{"step3"}, read: newStep3, teaches: teachesStep3},
-		{names: []string{"seed_oss"}, read: newSeedOSS, teaches: teachesSeedOSS},
-		{names: []string{"longcat"}, read: newLongCat, teaches: teachesLongCat},
-		{names: []string{"apertus"}, read: newApertus, teaches: teachesApertus},
-		{names: []string{"internlm"}, read: newInternLM, teaches: teachesInternLM},
-		{names: []string{"gigachat3"}, read: newGigaChat3, teaches: teachesGigaChat3, drop: gigaChatWrappers},
-		{names: []string{"lfm2"}, read: newLFM2, teaches: teachesLFM2},
-		{names: []string{"olmo3"}, read: newOlmo3, teaches: teachesOlmo3},
-		{names: []string{"minicpm5"}, read: newMiniCPM5, teaches: teachesMiniCPM5},
-		{names: []string{"mistral"}, read: newMistral, teaches: teachesMistral, id: mistralID},
-		{names: []string{"llama4_pythonic"}, read: newLlama4, teaches: teachesLlama4},
-		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, teaches: teachesLlama3},
-		{names: []string{"mimo"}, read: newMiMo, teaches: teachesMiMo},
-		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, teaches: teachesQwen3Coder},
-		{names: []string{"granite"}, read: newGranite, teaches: teachesGranite},
-		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, teaches: teachesGranite20bFC},
-		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, teaches: teachesHunyuanA13B, drop: hunyuanWrappers},
-		{names: []string{"jamba"}, read: newJamba, teaches: teachesJamba},
-		{names: []string{"ernie45"}, read: newErnie45, teaches: teachesErnie45, drop: ernieWrappers},
-		{names: []string{"xlam"}, read: newXLAM, teaches: teachesXLAM},
-		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, teaches: teachesHermes},
-		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, teaches: teachesFunctools},
-		{names: []string{"pythonic"}, read: newPythonic, teaches: neverTaught, text: true},
-		{names: []string{"json"}, read: newJSON, teaches: neverTaught, text: true},
+		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, recognize: recognizeHarmony},
+		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3},
+		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31},
+		{names: []string{"deepseek_v41"}, read: newDeepseekV41, recognize: recognizeDeepseekV41},
+		{names: []string{"deepseek_v4"}, read: newDeepseekV4, recognize: recognizeDeepseekV4},
+		{names: []string{"deepseek_v32"}, read: newDeepseekV32, recognize: recognizeDeepseekV32},
+		{names: []string{"kimi_k3"}, read: newKimiK3, recognize: recognizeKimiK3, drop: kimiK3Wrappers},
+		{names: []string{"kimi_k2"}, read: newKimiK2, recognize: recognizeKimiK2},
+		{names: []string{"minimax_m3"}, read: newMiniMaxM3, recognize: recognizeMiniMaxM3},
+		{names: []string{"minimax_m2"}, read: newMiniMaxM2, recognize: recognizeMiniMaxM2},
+		{names: []string{"dots"}, read: newDots, recognize: recognizeDots},
+		{names: []string{"hy_v3"}, read: newHYV3, recognize: recognizeHYV3},
+		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, recognize: recognizeGLM45},
+		{names: []string{"gemma4"}, read: newGemma4, recognize: recognizeGemma4},
+		{names: []string{"functiongemma"}, read: newFunctionGemma, recognize: recognizeFunctionGemma},
+		{names: []string{"cohere_command4"}, read: newCohere4, recognize: recognizeCohere4, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, read: newCohere3, recognize: recognizeCohere3, drop: cohere3Wrappers},
+		{names: []string{"step3"}, read: newStep3, recognize: recognizeStep3},
+		{names: []string{"seed_oss"}, read: newSeedOSS, recognize: recognizeSeedOSS},
+		{names: []string{"longcat"}, read: newLongCat, recognize: recognizeLongCat},
+		{names: []string{"apertus"}, read: newApertus, recognize: recognizeApertus},
+		{names: []string{"internlm"}, read: newInternLM, recognize: recognizeInternLM},
+		{names: []string{"gigachat3"}, read: newGigaChat3, recognize: recognizeGigaChat3, drop: gigaChatWrappers},
+		{names: []string{"lfm2"}, read: newLFM2, recognize: recognizeLFM2},
+		{names: []string{"olmo3"}, read: newOlmo3, recognize: recognizeOlmo3},
+		{names: []string{"minicpm5"}, read: newMiniCPM5, recognize: recognizeMiniCPM5},
+		{names: []string{"mistral"}, read: newMistral, recognize: recognizeMistral, id: mistralID},
+		{names: []string{"llama4_pythonic"}, read: newLlama4, recognize: recognizeLlama4},
+		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, recognize: recognizeLlama3},
+		{names: []string{"mimo"}, read: newMiMo, recognize: recognizeMiMo},
+		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, recognize: recognizeQwen3Coder},
+		{names: []string{"granite"}, read: newGranite, recognize: recognizeGranite},
+		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, recognize: recognizeGranite20bFC},
+		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, recognize: recognizeHunyuanA13B, drop: hunyuanWrappers},
+		{names: []string{"jamba"}, read: newJamba, recognize: recognizeJamba},
+		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers},
+		{names: []string{"xlam"}, read: newXLAM, recognize: recognizeXLAM},
+		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, recognize: recognizeHermes},
+		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, recognize: recognizeFunctools},
+		{names: []string{"pythonic"}, read: newPythonic, recognize: recognizeNone, text: true},
+		{names: []string{"json"}, read: newJSON, recognize: recognizeNone, text: true},
 	}
 })
 
 // reasoningDialect is one format of reasoning.
 type reasoningDialect struct {
-	names   []string // as in vLLM's --reasoning-parser
-	tags    func(prompt string) *tags
-	teaches func(template string) string
-	special bool // the format has special tokens
+	names     []string // as in vLLM's --reasoning-parser
+	tags      func(prompt string) *tags
+	recognize func(template string) string
+	special   bool // the format has special tokens
 	// drop returns wrappers of the text after the reasoning.
 	drop func() wrappers
 	// lead is emitted before an answer that is text only.
@@ -101,39 +101,39 @@ func fixed(t func() *tags) func(string) *tags { return func(string) *tags { retu
 
 var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
 	return []reasoningDialect{
-		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, teaches: teachesHarmony, special: true},
-		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), teaches: teachesKimiK3, special: true, drop: kimiK3Wrappers},
-		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), teaches: func(t string) string { return signs(t, "<|channel>", "<channel|>") }, special: true},
-		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), teaches: func(t string) string { return signs(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
-		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), teaches: func(t string) string { return signs(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
-		{names: []string{"mistral"}, tags: fixed(mistralTags), teaches: func(t string) string { return signs(t, "[THINK]") }, special: true},
-		{names: []string{"granite"}, tags: fixed(graniteTags), teaches: func(t string) string { return signs(t, "Here is my thought process:") }},
-		{names: []string{"seed_oss"}, tags: fixed(seedTags), teaches: func(t string) string { return signs(t, "<seed:think>") }},
-		{names: []string{"minimax_m3"}, tags: fixed(miniMaxM3Tags), teaches: func(t string) string { return signs(t, "<mm:think>") }},
-		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), teaches: func(t string) string { return signs(t, "<minimax:tool_call>", "<think>") }},
-		{names: []string{"minimax_m2_append_think"}, lead: "<think>", teaches: neverTaught},
-		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), teaches: func(t string) string { return signs(t, "｜DSML｜", "</think>") }},
-		{names: []string{"hy_v3"}, tags: hyV3Tags, teaches: teachesHYV3},
-		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, tags: fixed(glm45Tags), teaches: func(t string) string { return signs(t, argKey, "</think>") }},
-		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), teaches: func(t string) string { return signs(t, "<|tool_calls_section_begin|>", "</think>") }},
-		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), teaches: teachesHunyuanThoughts, drop: hunyuanWrappers},
-		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), teaches: func(t string) string { return signs(t, "</think>", "<response>", "<tool_call>") }, drop: ernieWrappers},
-		{names: []string{"deepseek_r1", "step3"}, tags: fixed(deepseekR1Tags), teaches: teachesDeepseekR1},
-		{names: []string{"step3p5", "step5"}, tags: fixed(step3p5Tags), teaches: neverTaught},
-		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), teaches: func(t string) string { return signs(t, "</think>") }},
+		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, recognize: recognizeHarmony, special: true},
+		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), recognize: recognizeKimiK3, special: true, drop: kimiK3Wrappers},
+		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), recognize: func(t string) string { return matchAll(t, "<|channel>", "<channel|>") }, special: true},
+		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
+		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
+		{names: []string{"mistral"}, tags: fixed(mistralTags), recognize: func(t string) string { return matchAll(t, "[THINK]") }, special: true},
+		{names: []string{"granite"}, tags: fixed(graniteTags), recognize: func(t string) string { return matchAll(t, "Here is my thought process:") }},
+		{names: []string{"seed_oss"}, tags: fixed(seedTags), recognize: func(t string) string { return matchAll(t, "<seed:think>") }},
+		{names: []string{"minimax_m3"}, tags: fixed(miniMaxM3Tags), recognize: func(t string) string { return matchAll(t, "<mm:think>") }},
+		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), recognize: func(t string) string { return matchAll(t, "<minimax:tool_call>", "<think>") }},
+		{names: []string{"minimax_m2_append_think"}, lead: "<think>", recognize: recognizeNone},
+		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), recognize: func(t string) string { return matchAll(t, "｜DSML｜", "</think>") }},
+		{names: []string{"hy_v3"}, tags: hyV3Tags, recognize: recognizeHYV3},
+		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, tags: fixed(glm45Tags), recognize: func(t string) string { return matchAll(t, argKey, "</think>") }},
+		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), recognize: func(t string) string { return matchAll(t, "<|tool_calls_section_begin|>", "</think>") }},
+		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), recognize: recognizeHunyuanThoughts, drop: hunyuanWrappers},
+		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), recognize: func(t string) string { return matchAll(t, "</think>", "<response>", "<tool_call>") }, drop: ernieWrappers},
+		{names: []string{"deepseek_r1", "step3"}, tags: fixed(deepseekR1Tags), recognize: recognizeDeepseekR1},
+		{names: []string{"step3p5", "step5"}, tags: fixed(step3p5Tags), recognize: recognizeNone},
+		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), recognize: func(t string) string { return matchAll(t, "</think>") }},
 	}
 })
 
-// teachesDeepseekR1 distinguishes R1 from V3.1, whose template can switch reasoning off.
-func teachesDeepseekR1(template string) string {
+// recognizeDeepseekR1 distinguishes R1 from V3.1, whose template can switch reasoning off.
+func recognizeDeepseekR1(template string) string {
 	if strings.Contains(template, "thinking") {
 		return ""
 	}
-	return signs(template, "<｜Assistant｜>", "</think>")
+	return matchAll(template, "<｜Assistant｜>", "</think>")
 }
 
-// signs returns the parts joined by spaces if a template has all of them, otherwise "".
-func signs(template string, parts ...string) string {
+// matchAll returns the parts joined by spaces if a template has all of them, otherwise "".
+func matchAll(template string, parts ...string) string {
 	for _, p := range parts {
 		if !strings.Contains(template, p) {
 			return ""
@@ -146,13 +146,13 @@ func signs(template string, parts ...string) string {
 // template shows no dialect.
 func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
 	for _, d := range toolDialects() {
-		if sign := d.teaches(template); sign != "" {
+		if sign := d.recognize(template); sign != "" {
 			tools = inference.Detected{Name: d.names[0], Sign: sign}
 			break
 		}
 	}
 	for _, d := range reasoningDialects() {
-		if sign := d.teaches(template); sign != "" {
+		if sign := d.recognize(template); sign != "" {
 			return tools, inference.Detected{Name: d.names[0], Sign: sign}
 		}
 	}
@@ -241,7 +241,7 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 		id = func(random string) string { return "call_" + random }
 	}
 	r := &reader{
-		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, one: options.Single, limit: options.MaxBytes,
+		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, singleCall: options.Single, limit: options.MaxBytes,
 		ids: func() string { return id(options.ID()) },
 	}
 	if r.limit == 0 {
@@ -252,15 +252,15 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 
 // answer returns the dialect that reads what follows the reasoning.
 func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool, drop func() wrappers) dialect {
-	demanded := demandedCalls(r, options.Choice)
+	forced := forcedCalls(r, options.Choice)
 	if options.Either {
-		demanded = newEither(r)
+		forced = newEither(r)
 	}
 	switch none := options.Choice.Mode == inference.ToolNone || tools.read == nil; {
 	case speaksHarmony:
-		return newHarmony(r, !none, demanded)
-	case demanded != nil:
-		return demanded
+		return newHarmony(r, !none, forced)
+	case forced != nil:
+		return forced
 	case none && drop != nil:
 		return newPlain(r, drop())
 	case none:
@@ -269,9 +269,9 @@ func answer(r *reader, options *inference.ParserOptions, tools toolDialect, spea
 	return tools.read(r)
 }
 
-// demandedCalls returns a dialect for an answer that was constrained to calls. It returns nil
+// forcedCalls returns a dialect for an answer that was constrained to calls. It returns nil
 // if the choice doesn't force a call.
-func demandedCalls(r *reader, choice inference.ToolChoice) dialect {
+func forcedCalls(r *reader, choice inference.ToolChoice) dialect {
 	switch choice.Mode {
 	case inference.ToolRequired:
 		return newRequired(r)

@@ -10,4 +10,4 @@ func ernieWrappers() wrappers {
 	return around("<response>\n", "<response>", "\n</response>\n", "\n</response>", "</response>")
 }
 
-func teachesErnie45(template string) string { return signs(template, "<response>", "<tool_call>") }
+func recognizeErnie45(template string) string { return matchAll(template, "<response>", "<tool_call>") }

@@ -46,15 +46,15 @@ func newGemma(r *reader, open, end, quote string) dialect {
 // newGemma4 reads <|tool_call>call:name{key:<|"|>text<|"|>,n:1}<tool_call|>.
 func newGemma4(r *reader) dialect { return newGemma(r, "<|tool_call>", "<tool_call|>", `<|"|>`) }
 
-func teachesGemma4(template string) string { return signs(template, "<|tool_call>", `<|"|>`) }
+func recognizeGemma4(template string) string { return matchAll(template, "<|tool_call>", `<|"|>`) }
 
 // newFunctionGemma reads <start_function_call>call:name{key:<escape>text<escape>}<end_function_call>.
 func newFunctionGemma(r *reader) dialect {
 	return newGemma(r, "<start_function_call>", "<end_function_call>", "<escape>")
 }
 
-func teachesFunctionGemma(template string) string {
-	return signs(template, "<start_function_call>")
+func recognizeFunctionGemma(template string) string {
+	return matchAll(template, "<start_function_call>")
 }
 
 func (g *gemma) step() bool {
@@ -96,13 +96,13 @@ func (g *gemma) head() bool {
 	case i < 0 && len(window) < maxHeader && !g.final:
 		return false
 	case i < 0 || window[i] == '<':
-		g.nothing()
+		g.emitAsText()
 		return true
 	}
 	_, name, found := strings.Cut(string(window[:i]), ":")
 	name = strings.Trim(name, blanks)
 	if !found || !isName(name) {
-		g.nothing()
+		g.emitAsText()
 		return true
 	}
 	end := byte('}')
@@ -117,7 +117,7 @@ func (g *gemma) head() bool {
 	return true
 }
 
-func (g *gemma) nothing() {
+func (g *gemma) emitAsText() {
 	g.reject()
 	g.at = gemmaText
 }
@@ -140,7 +140,7 @@ func (g *gemma) item() bool {
 	case more:
 		return false
 	case yes:
-		g.broken()
+		g.closeAll()
 		return true
 	case no:
 	}
@@ -284,8 +284,8 @@ func (g *gemma) pop() {
 	}
 }
 
-// broken closes all open containers, because the call has ended.
-func (g *gemma) broken() {
+// closeAll closes all open containers, because the call has ended.
+func (g *gemma) closeAll() {
 	for len(g.stack) > 0 {
 		g.pop()
 	}
@@ -299,6 +299,6 @@ func (g *gemma) callEnd() bool {
 		g.forget()
 	case no:
 	}
-	g.nothing()
+	g.emitAsText()
 	return true
 }

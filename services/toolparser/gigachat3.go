@@ -10,6 +10,6 @@ func newGigaChat3(r *reader) dialect {
 
 func gigaChatWrappers() wrappers { return around("<|message_sep|>", "</s>") }
 
-func teachesGigaChat3(template string) string {
-	return cmp.Or(signs(template, "<|role_sep|>", "function call"), signs(template, "<|function_call|>", "<|message_sep|>"))
+func recognizeGigaChat3(template string) string {
+	return cmp.Or(matchAll(template, "<|role_sep|>", "function call"), matchAll(template, "<|function_call|>", "<|message_sep|>"))
 }

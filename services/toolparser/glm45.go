@@ -17,6 +17,6 @@ func newGLM45(r *reader) dialect {
 	})
 }
 
-func teachesGLM45(template string) string {
-	return signs(template, qwenCall, argKey, argValue)
+func recognizeGLM45(template string) string {
+	return matchAll(template, qwenCall, argKey, argValue)
 }

@@ -7,8 +7,8 @@ func newGranite(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|tool_call|>", "<tool_call>"}, bare: bareStart, array: true})
 }
 
-func teachesGranite(template string) string {
-	return signs(template, "<|tool_call|>", "JSON list")
+func recognizeGranite(template string) string {
+	return matchAll(template, "<|tool_call|>", "JSON list")
 }
 
 // newGranite20bFC reads <function_call> {"name": …, "arguments": {…}}, the
@@ -17,6 +17,6 @@ func newGranite20bFC(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<function_call>"}})
 }
 
-func teachesGranite20bFC(template string) string {
-	return signs(template, "<function_call>", "granite")
+func recognizeGranite20bFC(template string) string {
+	return matchAll(template, "<function_call>", "granite")
 }

@@ -23,7 +23,7 @@ const (
 type harmony struct {
 	reader
 	callTools bool
-	demanded  dialect // reads the text of a forced call, otherwise nil
+	forced    dialect // reads the text of a forced call, otherwise nil
 	outside   *markers
 	ends      *markers
 	at        harmonyState
@@ -42,16 +42,16 @@ const (
 	harmonyArguments
 )
 
-func newHarmony(r *reader, callTools bool, demanded dialect) dialect {
+func newHarmony(r *reader, callTools bool, forced dialect) dialect {
 	return &harmony{
-		reader: *r, callTools: callTools, demanded: demanded,
+		reader: *r, callTools: callTools, forced: forced,
 		outside: newMarkers(harmonyStart, harmonyChannel, harmonyMessage, "<|end|>", "<|return|>", "<|call|>"),
 		ends:    newMarkers(harmonyStart, harmonyChannel, "<|end|>", "<|return|>", "<|call|>"),
 	}
 }
 
-func teachesHarmony(template string) string {
-	return signs(template, harmonyStart, harmonyChannel, harmonyMessage)
+func recognizeHarmony(template string) string {
+	return matchAll(template, harmonyStart, harmonyChannel, harmonyMessage)
 }
 
 func (h *harmony) step() bool {
@@ -163,13 +163,13 @@ func (h *harmony) body() bool {
 // say emits n bytes of text, or reads them as forced calls. Both readers share
 // one count of calls.
 func (h *harmony) say(n int) {
-	if h.demanded == nil {
+	if h.forced == nil {
 		h.text(n)
 		return
 	}
-	r := h.demanded.base()
+	r := h.forced.base()
 	r.calls = h.calls
-	feed(h.demanded, h.in[:n], h.final && n == len(h.in))
+	feed(h.forced, h.in[:n], h.final && n == len(h.in))
 	h.calls, h.state, h.in = r.calls, r.state, h.in[n:]
 }
 

@@ -8,15 +8,15 @@ func newHermes(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<tool_call>"}, end: []string{"</tool_call>"}, array: true})
 }
 
-// teachesHermes distinguishes JSON calls from other calls with the same tag. The
+// recognizeHermes distinguishes JSON calls from other calls with the same tag. The
 // JSON may stand in a string of the template.
-func teachesHermes(template string) string {
+func recognizeHermes(template string) string {
 	_, after, found := strings.Cut(template, "<tool_call>")
 	if !found || strings.Contains(template, "<function=") || strings.Contains(template, "<function name=") {
 		return ""
 	}
 	for _, name := range []string{`{"name"`, `{\"name\"`, `{'name'`} {
-		if signs(after, name, "arguments") != "" {
+		if matchAll(after, name, "arguments") != "" {
 			return "<tool_call> " + name
 		}
 	}

@@ -12,13 +12,13 @@ func hunyuanWrappers() wrappers {
 	return around("<answer>\n", "<answer>", "\n</answer>", "</answer>", "助手：")
 }
 
-func teachesHunyuanA13B(template string) string {
-	return cmp.Or(signs(template, "<tool_calls>", "<answer>"), signs(template, "<tool_calls>", "助手："))
+func recognizeHunyuanA13B(template string) string {
+	return cmp.Or(matchAll(template, "<tool_calls>", "<answer>"), matchAll(template, "<tool_calls>", "助手："))
 }
 
-func teachesHunyuanThoughts(template string) string {
-	if teachesHunyuanA13B(template) == "" {
+func recognizeHunyuanThoughts(template string) string {
+	if recognizeHunyuanA13B(template) == "" {
 		return ""
 	}
-	return signs(template, "</think>")
+	return matchAll(template, "</think>")
 }

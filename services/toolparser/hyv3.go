@@ -27,8 +27,8 @@ func hyV3Format(suffix string) *xmlFormat {
 	}
 }
 
-func teachesHYV3(template string) string {
-	return signs(template, hyV3Calls, "<tool_sep", "<arg_key")
+func recognizeHYV3(template string) string {
+	return matchAll(template, hyV3Calls, "<tool_sep", "<arg_key")
 }
 
 func (h *hyV3) step() bool {

@@ -21,8 +21,8 @@ func kimiHead(head string) (name, id string) {
 	return name, head
 }
 
-func teachesKimiK2(template string) string {
-	return signs(template, "<|tool_calls_section_begin|>", "<|tool_call_argument_begin|>")
+func recognizeKimiK2(template string) string {
+	return matchAll(template, "<|tool_calls_section_begin|>", "<|tool_call_argument_begin|>")
 }
 
 // newKimiK3 reads Kimi K3's calls: elements of <|open|>tag attributes<|sep|> and
@@ -55,6 +55,6 @@ func kimiK3Key(head string) (key string, as valueType) {
 	return kimiK3Escapes.Replace(attribute(head, "key")), as
 }
 
-func teachesKimiK3(template string) string {
-	return signs(template, "<|open|>", "<|close|>", "<|sep|>")
+func recognizeKimiK3(template string) string {
+	return matchAll(template, "<|open|>", "<|close|>", "<|sep|>")
 }

@@ -7,6 +7,6 @@ func newLlama3(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|python_tag|>"}, bare: bareLines})
 }
 
-func teachesLlama3(template string) string {
-	return signs(template, `{"name": function name, "parameters": dictionary of argument name and its value}`)
+func recognizeLlama3(template string) string {
+	return matchAll(template, `{"name": function name, "parameters": dictionary of argument name and its value}`)
 }

@@ -25,7 +25,7 @@ func newLongCat(r *reader) dialect {
 	}
 }
 
-func teachesLongCat(template string) string { return signs(template, "longcat_tool_call") }
+func recognizeLongCat(template string) string { return matchAll(template, "longcat_tool_call") }
 
 // step reads with one of the two readers. The readers hand the state of the text to each other.
 func (l *longCat) step() bool {

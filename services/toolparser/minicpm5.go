@@ -14,8 +14,8 @@ func newMiniCPM5(r *reader) dialect {
 	})
 }
 
-func teachesMiniCPM5(template string) string {
-	return signs(template, "<function name=", "<param name=")
+func recognizeMiniCPM5(template string) string {
+	return matchAll(template, "<function name=", "<param name=")
 }
 
 // xmlValueText decodes the text of an XML element.

@@ -26,9 +26,9 @@ func newDots(r *reader) dialect {
 	return newXMLCalls(r, invokeFormat("<dots_function_call>", "</dots_function_call>"))
 }
 
-func teachesDots(template string) string { return signs(template, "<dots_function_call>") }
+func recognizeDots(template string) string { return matchAll(template, "<dots_function_call>") }
 
-func teachesMiniMaxM2(template string) string { return signs(template, "<minimax:tool_call>") }
+func recognizeMiniMaxM2(template string) string { return matchAll(template, "<minimax:tool_call>") }
 
 // Markers of MiniMax M3. Every tag has a prefix.
 const (
@@ -69,7 +69,7 @@ func newMiniMaxM3(r *reader) dialect {
 	return &miniMaxM3{reader: *r, opens: newMarkers(m3Outer, m3Call), ends: newMarkers(m3CallEnd, m3OuterEnd)}
 }
 
-func teachesMiniMaxM3(template string) string { return signs(template, m3Prefix) }
+func recognizeMiniMaxM3(template string) string { return matchAll(template, m3Prefix) }
 
 func (m *miniMaxM3) step() bool {
 	switch m.at {
@@ -105,12 +105,12 @@ func (m *miniMaxM3) step() bool {
 		}
 		m.at = then
 	case no:
-		m.nothing()
+		m.emitAsText()
 	}
 	return true
 }
 
-func (m *miniMaxM3) nothing() {
+func (m *miniMaxM3) emitAsText() {
 	m.reject()
 	m.at = m3Text
 }
@@ -122,7 +122,7 @@ func (m *miniMaxM3) function() bool {
 	case v == more:
 		return false
 	case v == no || !isName(name):
-		m.nothing()
+		m.emitAsText()
 		return true
 	}
 	m.open(name)
@@ -211,7 +211,7 @@ type m3Schema struct {
 	Type       any               `json:"type"`
 	AnyOf      []json.RawMessage `json:"anyOf"`
 	OneOf      []json.RawMessage `json:"oneOf"`
-	types      may
+	types      typeSet
 	list       bool
 	object     bool
 }

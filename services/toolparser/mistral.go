@@ -19,7 +19,7 @@ func newMistral(r *reader) dialect {
 	}
 }
 
-func teachesMistral(template string) string { return signs(template, "[TOOL_CALLS]") }
+func recognizeMistral(template string) string { return matchAll(template, "[TOOL_CALLS]") }
 
 func (m *mistral) step() bool {
 	switch {
@@ -47,12 +47,12 @@ func (m *mistral) head() bool {
 	case which < 0 && len(window) < maxHeader && !m.final:
 		return false
 	case which < 0:
-		m.nothing()
+		m.emitAsText()
 		return true
 	}
 	name, _, _ := strings.Cut(string(window[:at]), "[CALL_ID]")
 	if !isName(name) {
-		m.nothing()
+		m.emitAsText()
 		return true
 	}
 	m.name = name

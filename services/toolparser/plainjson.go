@@ -14,27 +14,27 @@ func newFunctools(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"functools"}, array: true})
 }
 
-func teachesFunctools(template string) string { return signs(template, "functools[") }
+func recognizeFunctools(template string) string { return matchAll(template, "functools[") }
 
 // newJamba reads <tool_calls>[{"name": …, "arguments": {…}}]</tool_calls>.
 func newJamba(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<tool_calls>"}, end: []string{"</tool_calls>"}, array: true})
 }
 
-func teachesJamba(template string) string {
-	return signs(template, "<tool_calls>", "</tool_calls>", "arguments")
+func recognizeJamba(template string) string {
+	return matchAll(template, "<tool_calls>", "</tool_calls>", "arguments")
 }
 
-// neverTaught is for dialects that no chat template shows.
-func neverTaught(string) string { return "" }
+// recognizeNone is for dialects that no chat template shows.
+func recognizeNone(string) string { return "" }
 
 // newInternLM reads <|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>.
 func newInternLM(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"}, end: []string{"<|action_end|>"}})
 }
 
-func teachesInternLM(template string) string {
-	return signs(template, "<|action_start|>", "<|plugin|>")
+func recognizeInternLM(template string) string {
+	return matchAll(template, "<|action_start|>", "<|plugin|>")
 }
 
 // newApertus reads <|tools_prefix|>[{"name": {…}}]<|tools_suffix|>. The key is the
@@ -43,7 +43,7 @@ func newApertus(r *reader) dialect {
 	return newJSONCalls(r, &format{open: []string{"<|tools_prefix|>"}, end: []string{"<|tools_suffix|>"}, array: true, keyed: true})
 }
 
-func teachesApertus(template string) string { return signs(template, "<|tools_prefix|>") }
+func recognizeApertus(template string) string { return matchAll(template, "<|tools_prefix|>") }
 
 // newXLAM reads xLAM's calls: an array of objects at the start of the answer, in a fence,
 // after [TOOL_CALLS] or in <tool_call>.
@@ -53,6 +53,6 @@ func newXLAM(r *reader) dialect {
 	})
 }
 
-func teachesXLAM(template string) string {
-	return cmp.Or(signs(template, "xLAM", "JSON array"), signs(template, "single JSON array", `"tool_call_name"`))
+func recognizeXLAM(template string) string {
+	return cmp.Or(matchAll(template, "xLAM", "JSON array"), matchAll(template, "single JSON array", `"tool_call_name"`))
 }

@@ -49,7 +49,7 @@ func newLFM2(r *reader) dialect {
 	return &pythonic{reader: *r, markers: newMarkers("<|tool_call_start|>"), end: "<|tool_call_end|>"}
 }
 
-func teachesLFM2(template string) string { return signs(template, "<|tool_call_start|>") }
+func recognizeLFM2(template string) string { return matchAll(template, "<|tool_call_start|>") }
 
 // newOlmo3 reads <function_calls> with one call name(key=value) on each line, the
 // format of Olmo 3.
@@ -57,12 +57,12 @@ func newOlmo3(r *reader) dialect {
 	return &pythonic{reader: *r, markers: newMarkers("<function_calls>"), lines: true, end: "</function_calls>"}
 }
 
-func teachesOlmo3(template string) string {
-	return signs(template, "<function_calls>", "</function_calls>")
+func recognizeOlmo3(template string) string {
+	return matchAll(template, "<function_calls>", "</function_calls>")
 }
 
-func teachesLlama4(template string) string {
-	return cmp.Or(signs(template, "<|python_start|>"), signs(template, "[func_name1(params_name1=params_value1"))
+func recognizeLlama4(template string) string {
+	return cmp.Or(matchAll(template, "<|python_start|>"), matchAll(template, "[func_name1(params_name1=params_value1"))
 }
 
 func (p *pythonic) step() bool {
@@ -106,8 +106,8 @@ func (p *pythonic) search() bool {
 	return true
 }
 
-// nothing emits the bytes read so far as text, because they aren't a call.
-func (p *pythonic) nothing() bool {
+// emitAsText emits the bytes read so far as text, because they aren't a call.
+func (p *pythonic) emitAsText() bool {
 	p.reject()
 	p.at = pythonText
 	return true
@@ -115,7 +115,7 @@ func (p *pythonic) nothing() bool {
 
 func (p *pythonic) list() bool {
 	if p.in[0] != '[' {
-		return p.nothing()
+		return p.emitAsText()
 	}
 	p.take(1)
 	p.at = pythonName
@@ -151,7 +151,7 @@ func (p *pythonic) function() bool {
 	case more:
 		return false
 	case no:
-		return p.nothing()
+		return p.emitAsText()
 	case yes:
 	}
 	p.name, p.keys, p.at = name, 0, pythonKey
@@ -167,7 +167,7 @@ func (p *pythonic) argument() bool {
 	case v == more:
 		return false
 	case v == no && !p.inCall:
-		return p.nothing()
+		return p.emitAsText()
 	}
 	// In a certain call, anything that isn't key=value is a value without a name.
 	p.key, p.value, p.scan, p.at = append(p.key[:0], key...), p.value[:0], pythonScan{}, pythonValue
@@ -181,7 +181,7 @@ func (p *pythonic) inValue() bool {
 	p.take(n)
 	switch {
 	case !ok && !p.inCall:
-		return p.nothing()
+		return p.emitAsText()
 	case !ok:
 		// A closing bracket has no opening one. It becomes part of the unreadable
 		// value.
@@ -207,7 +207,7 @@ func (p *pythonic) valueEnd() bool {
 	out := keyed(p.keys, p.key)
 	literal, ok := appendPython(out, source)
 	if !ok && !p.inCall {
-		return p.nothing()
+		return p.emitAsText()
 	}
 	if !ok {
 		literal = appendString(out, source)
@@ -250,7 +250,7 @@ func (p *pythonic) afterCall() bool {
 		p.forget()
 		p.at = pythonEnd
 	default:
-		return p.nothing()
+		return p.emitAsText()
 	}
 	return true
 }
@@ -278,5 +278,5 @@ func (p *pythonic) afterList() bool {
 		case no:
 		}
 	}
-	return p.nothing()
+	return p.emitAsText()
 }

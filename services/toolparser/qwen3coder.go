@@ -24,8 +24,8 @@ func qwenFormat(outer, outerEnd string) *xmlFormat {
 // tag is on a separate line.
 func newQwen3Coder(r *reader) dialect { return newXMLCalls(r, qwenFormat(qwenCall, qwenCallEnd)) }
 
-func teachesQwen3Coder(template string) string {
-	return signs(template, qwenCall, qwenFunction, qwenParameter)
+func recognizeQwen3Coder(template string) string {
+	return matchAll(template, qwenCall, qwenFunction, qwenParameter)
 }
 
 // newMiMo reads MiMo's calls: Qwen3-Coder's tags, without line breaks between tags and
@@ -36,8 +36,8 @@ func newMiMo(r *reader) dialect {
 	return newXMLCalls(r, f)
 }
 
-func teachesMiMo(template string) string {
-	return signs(template, qwenFunction, qwenParameter, "MiMo")
+func recognizeMiMo(template string) string {
+	return matchAll(template, qwenFunction, qwenParameter, "MiMo")
 }
 
 // newSeedOSS reads Seed-OSS' calls: Qwen3-Coder's tags between <seed:tool_call> tags.
@@ -45,6 +45,6 @@ func newSeedOSS(r *reader) dialect {
 	return newXMLCalls(r, qwenFormat("<seed:tool_call>", "</seed:tool_call>"))
 }
 
-func teachesSeedOSS(template string) string {
-	return signs(template, "seed:tool_call", qwenFunction)
+func recognizeSeedOSS(template string) string {
+	return matchAll(template, "seed:tool_call", qwenFunction)
 }

@@ -24,13 +24,13 @@ const (
 	more         // undecided until more bytes come
 )
 
-// lead states how the next white space is handled.
-type lead uint8
+// spaceMode states how the next white space is handled.
+type spaceMode uint8
 
 const (
-	leadHold lead = iota // nothing was emitted yet: the space is kept if text follows
-	leadDrop             // after a marker: the space belongs to the marker
-	leadKeep             // the space is text
+	leadHold spaceMode = iota // nothing was emitted yet: the space is kept if text follows
+	leadDrop                  // after a marker: the space belongs to the marker
+	leadKeep                  // the space is text
 )
 
 // sink collects the pieces of one call of Parse.
@@ -64,18 +64,18 @@ func (s *sink) add(kind inference.PieceKind, text []byte) {
 // both. A dialect reads from in and classifies each byte as text, syntax (take) or
 // arguments.
 type reader struct {
-	sink  *sink
-	tools *toolset
-	ids   func() string
-	limit int  // maximum number of bytes of calls
-	one   bool // at most one call
-	state inference.ParseState
+	sink       *sink
+	tools      *toolset
+	ids        func() string
+	limit      int  // maximum number of bytes of calls
+	singleCall bool // at most one call
+	state      inference.ParseState
 
 	in    []byte // unread bytes
 	final bool   // no more bytes will come
 	held  []byte // unread bytes between two calls of Parse
 
-	lead  lead
+	lead  spaceMode
 	blank []byte // white space held by leadHold
 	shown bool   // text other than white space was emitted
 	fresh bool   // the current line has only white space so far
@@ -285,7 +285,7 @@ func (r *reader) close() {
 		r.arguments([]byte("{}"))
 	}
 	r.inCall = false
-	if r.one && r.state == inference.ParseOpen {
+	if r.singleCall && r.state == inference.ParseOpen {
 		r.state = inference.ParseComplete
 	}
 }

@@ -10,13 +10,13 @@ import (
 // they allow. A schema may be large, and an answer may have many calls.
 type properties struct {
 	byName map[string]json.RawMessage
-	known  map[string]may
+	known  map[string]typeSet
 }
 
 // properties returns the properties of a tool, which may be nil. They are read once.
 func (t *tool) properties() *properties {
 	if t == nil {
-		return &properties{known: map[string]may{}}
+		return &properties{known: map[string]typeSet{}}
 	}
 	if t.read == nil {
 		var schema struct {
@@ -25,13 +25,13 @@ func (t *tool) properties() *properties {
 		if json.Unmarshal(t.Parameters, &schema) != nil {
 			schema.Properties = nil
 		}
-		t.read = &properties{schema.Properties, map[string]may{}}
+		t.read = &properties{schema.Properties, map[string]typeSet{}}
 	}
 	return t.read
 }
 
 // allowed returns the types of a property, or 0 if its schema doesn't limit them.
-func (p *properties) allowed(name string) may {
+func (p *properties) allowed(name string) typeSet {
 	schema, ok := p.byName[name]
 	if !ok {
 		return 0
@@ -57,7 +57,7 @@ func (p *properties) append(dst []byte, name string, value []byte) []byte {
 }
 
 // appendTyped appends the JSON of a value that may have these types.
-func appendTyped(dst []byte, may may, value []byte) []byte {
+func appendTyped(dst []byte, may typeSet, value []byte) []byte {
 	text := bytes.TrimSpace(value)
 	switch word := string(bytes.ToLower(text)); {
 	case word == "null" || word == "none":
@@ -80,11 +80,11 @@ func appendTyped(dst []byte, may may, value []byte) []byte {
 	return appendString(dst, value)
 }
 
-// may is the set of types that a schema allows.
-type may uint8
+// typeSet is the set of types that a schema allows.
+type typeSet uint8
 
 const (
-	mayString may = 1 << iota
+	mayString typeSet = 1 << iota
 	mayNumber
 	mayBool
 	mayNull
@@ -96,7 +96,7 @@ const (
 const maxSchema = 8
 
 // allowed returns the types that a schema allows, or 0 if the schema doesn't limit them.
-func allowed(schema json.RawMessage, depth int) may {
+func allowed(schema json.RawMessage, depth int) typeSet {
 	var s struct {
 		Type  any               `json:"type"`
 		AnyOf []json.RawMessage `json:"anyOf"`
@@ -107,7 +107,7 @@ func allowed(schema json.RawMessage, depth int) may {
 	if len(schema) == 0 || depth == 0 || json.Unmarshal(schema, &s) != nil {
 		return 0
 	}
-	var m may
+	var m typeSet
 	switch t := s.Type.(type) {
 	case string:
 		m |= mayOf(t)
@@ -127,7 +127,7 @@ func allowed(schema json.RawMessage, depth int) may {
 	return m
 }
 
-func mayOf(name string) may {
+func mayOf(name string) typeSet {
 	switch name {
 	case "string":
 		return mayString

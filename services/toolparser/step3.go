@@ -15,4 +15,4 @@ func newStep3(r *reader) dialect {
 	})
 }
 
-func teachesStep3(template string) string { return signs(template, "<steptml:invoke") }
+func recognizeStep3(template string) string { return matchAll(template, "<steptml:invoke") }

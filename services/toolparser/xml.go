@@ -191,14 +191,14 @@ func (x *xmlCalls) started() bool {
 	case v == more:
 		return false
 	case v == no:
-		x.nothing()
+		x.emitAsText()
 	case which == 0:
 		x.at = xmlName
 	}
 	return true
 }
 
-func (x *xmlCalls) nothing() {
+func (x *xmlCalls) emitAsText() {
 	x.reject()
 	x.at = xmlText
 }
@@ -210,7 +210,7 @@ func (x *xmlCalls) function() bool {
 	case which < 0 && len(window) < maxHeader && !x.final:
 		return false
 	case which < 0:
-		x.nothing()
+		x.emitAsText()
 		return true
 	}
 	head := string(window[:at])
@@ -219,7 +219,7 @@ func (x *xmlCalls) function() bool {
 		name = x.format.name(head)
 	}
 	if !isName(name) {
-		x.nothing()
+		x.emitAsText()
 		return true
 	}
 	if end := x.names.texts[which]; end != x.format.param && end != x.format.callEnd {
@@ -422,7 +422,7 @@ func (x *xmlCalls) ended() bool {
 	case yes:
 		x.forget()
 	case no:
-		x.nothing()
+		x.emitAsText()
 	}
 	return true
 }

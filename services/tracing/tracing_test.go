@@ -125,7 +125,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	}
 	telemetry := server.NewTelemetry(provider.Tracers())
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.Say("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("m", inferencetest.StreamText("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	service := inferencetest.Service(t, serving.Config{}, engine)
 	handler := http.NotFoundHandler()
 	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" { // building the handler takes a second, as it reads the OpenAPI document

@@ -19,7 +19,7 @@ func TestBudgets(t *testing.T) {
 	empty := &tridentv1.ChatMessage{} // violates rules of the schema
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
-			client, engine := serve(t, inferencetest.Say("x"), opts...)
+			client, engine := serve(t, inferencetest.StreamText("x"), opts...)
 			for want, change := range map[string]func(*tridentv1.ChatRequest){
 				"messages holds more than 16384 elements: send fewer": func(r *tridentv1.ChatRequest) {
 					r.Messages = slices.Repeat([]*tridentv1.ChatMessage{empty}, budget.Messages+1)
@@ -59,7 +59,7 @@ func TestBudgets(t *testing.T) {
 
 // TestObjectBudgets tests that all JSON in strings of one message shares one budget.
 func TestObjectBudgets(t *testing.T) {
-	client, _ := serve(t, inferencetest.Say("x"))
+	client, _ := serve(t, inferencetest.StreamText("x"))
 	arguments := `{"a":[` + strings.Repeat("1,", budget.Values/2) + `1]}`
 	for want, change := range map[string]func(*tridentv1.ChatRequest){
 		"too many values": func(r *tridentv1.ChatRequest) {

@@ -87,7 +87,7 @@ var protocols = map[string][]connect.ClientOption{
 func TestChat(t *testing.T) {
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
-			client, engine := serve(t, inferencetest.Say("Hel", "lo\x00", "\xff"), opts...)
+			client, engine := serve(t, inferencetest.StreamText("Hel", "lo\x00", "\xff"), opts...)
 			req := request()
 			req.Temperature, req.MaxTokens, req.Stop, req.N = new(0.5), proto.Uint32(9), []string{"x"}, 2
 			answer, err := client.Chat(t.Context(), req)
@@ -166,7 +166,7 @@ func TestChatStream(t *testing.T) {
 // TestReasoning tests that reasoning is separate from the text.
 func TestReasoning(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("<think>Hm", "m</think>", "Yes"), map[string]string{
+	engine.AddModel("chat", inferencetest.StreamText("<think>Hm", "m</think>", "Yes"), map[string]string{
 		"trident.chat_template": inferencetest.ChatTemplate, "trident.reasoning_parser": "qwen3",
 	})
 	client := serveEngine(t, engine)
@@ -269,7 +269,7 @@ func TestLeavingStopsTheModel(t *testing.T) {
 // TestCompressedMessagesAreBounded tests the limit on the decompressed size of
 // a message.
 func TestCompressedMessagesAreBounded(t *testing.T) {
-	client, engine := serve(t, inferencetest.Say("x"), connect.WithSendGzip())
+	client, engine := serve(t, inferencetest.StreamText("x"), connect.WithSendGzip())
 	req := request()
 	req.Messages[1].Content = strings.Repeat("a", 8<<20)
 	if _, err := client.Chat(t.Context(), req); connect.CodeOf(err) != connect.CodeResourceExhausted {

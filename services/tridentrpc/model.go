@@ -52,18 +52,18 @@ func (s modelService) Get(ctx context.Context, msg *tridentv1.ModelServiceGetReq
 func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatchRequest, stream *connect.ServerStream[tridentv1.ModelServiceWatchResponse]) error {
 	watch := s.core.Catalog().Watch(ctx)
 	defer watch.Close()
-	quiet := time.NewTicker(silence)
-	defer quiet.Stop()
+	keepAlive := time.NewTicker(keepAliveInterval)
+	defer keepAlive.Stop()
 	shown := map[string]shownModel{}
 	for first := true; ; {
 		var change *tridentv1.ModelServiceWatchResponse
 		select {
-		case <-watch.News():
+		case <-watch.Updates():
 			change = s.changes(ctx, watch.Next(), shown, msg.GetAll())
 			if !first && len(change.GetModels())+len(change.GetRemoved()) == 0 {
 				continue
 			}
-		case <-quiet.C:
+		case <-keepAlive.C:
 			change = &tridentv1.ModelServiceWatchResponse{} // keep-alive
 		case <-ctx.Done():
 			return s.stopped(ctx)
@@ -74,7 +74,7 @@ func (s modelService) Watch(ctx context.Context, msg *tridentv1.ModelServiceWatc
 			return err
 		}
 		first = false
-		quiet.Reset(silence)
+		keepAlive.Reset(keepAliveInterval)
 	}
 }
 
@@ -95,7 +95,7 @@ func (s modelService) changes(ctx context.Context, known *catalog.Known, shown m
 		}
 		name, names := known.Name(card), known.Names(card)
 		here[name] = true
-		if old, told := shown[name]; told && old.card == card && slices.Equal(old.names, names) {
+		if old, sent := shown[name]; sent && old.card == card && slices.Equal(old.names, names) {
 			continue
 		}
 		shown[name] = shownModel{card, names}

@@ -96,7 +96,7 @@ func send[T any](stream *connect.ServerStream[T], msg *T) error {
 }
 
 // The interval of keep-alives in a stream without changes.
-const silence = 15 * time.Second
+const keepAliveInterval = 15 * time.Second
 
 // stopped returns the error that ends a stream of changes: the client disconnected,
 // or the server stops.

@@ -80,7 +80,7 @@ func TestErrorDetail(t *testing.T) {
 // TestRules tests that the schema's rules refuse requests and that the errors
 // name the client's field.
 func TestRules(t *testing.T) {
-	client, _ := serve(t, inferencetest.Say("x"))
+	client, _ := serve(t, inferencetest.StreamText("x"))
 	for name, test := range map[string]struct {
 		change func(*tridentv1.ChatRequest)
 		param  string
@@ -142,7 +142,7 @@ func TestRules(t *testing.T) {
 
 func TestToolCalls(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say(`<tool_call>{"name": "now", "arguments": {"in`, `": "UTC"}}</tool_call>`), map[string]string{
+	engine.AddModel("chat", inferencetest.StreamText(`<tool_call>{"name": "now", "arguments": {"in`, `": "UTC"}}</tool_call>`), map[string]string{
 		"trident.chat_template": `{{ tools }}` + inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes",
 	})
 	client := serveEngine(t, engine)
@@ -182,7 +182,7 @@ func TestToolCalls(t *testing.T) {
 
 func TestCompletionsAndEmbeddings(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("a", "b"), nil)
+	engine.AddModel("chat", inferencetest.StreamText("a", "b"), nil)
 	engine.AddModel("vectors", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	for name, opts := range protocols {
@@ -226,10 +226,10 @@ func TestCompletionsAndEmbeddings(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("a"), map[string]string{
+	engine.AddModel("chat", inferencetest.StreamText("a"), map[string]string{
 		"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "talker", "trident.context_length": "99", "trident.tool_call_parser": "hermes",
 	})
-	engine.AddModel("hidden", inferencetest.Say("a"), map[string]string{"trident.hidden": "true"})
+	engine.AddModel("hidden", inferencetest.StreamText("a"), map[string]string{"trident.hidden": "true"})
 	engine.Control(nil)
 	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	client := tridentv1connect.NewModelServiceClient(httpClient, address)
@@ -332,7 +332,7 @@ func TestServerWatch(t *testing.T) {
 // don't.
 func TestGet(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("a"), nil)
+	engine.AddModel("chat", inferencetest.StreamText("a"), nil)
 	engine.AddModel("vectors", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, engine), auth.Config{})
 	for _, test := range []struct {
@@ -366,7 +366,7 @@ func TestGet(t *testing.T) {
 // these services.
 func TestRestrictions(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("a"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("chat", inferencetest.StreamText("a"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	restricted := auth.Config{GRPCRestricted: []auth.KServeRestriction{
 		{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}, {Groups: []auth.KServeGroup{auth.KServeRepository}, Key: "admin", Value: "b"},
 	}}

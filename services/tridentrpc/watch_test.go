@@ -18,7 +18,7 @@ func TestModelWatch(t *testing.T) {
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
 			engine := inferencetest.New()
-			engine.AddModel("chat", inferencetest.Say("a"), nil)
+			engine.AddModel("chat", inferencetest.StreamText("a"), nil)
 			engine.SetState("chat", inference.ModelNeverLoaded, "")
 			engine.Control(nil)
 			core := inferencetest.Service(t, serving.Config{}, engine)

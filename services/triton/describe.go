@@ -26,7 +26,7 @@ func call[Request, Response any](
 	answer, err := method(kserve.NewGRPCInferenceServiceClient(conn), ctx, req)
 	if err != nil {
 		if errors.Is(context.Cause(ctx), errTimeout) && timeout == e.config.CallTimeout {
-			e.suspect(ctx, conn, nil)
+			e.checkLink(ctx, conn, nil)
 		}
 		return nil, e.failure(ctx, err)
 	}
@@ -87,7 +87,7 @@ func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryInde
 func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
 	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelLoad, req)
 	if err == nil {
-		e.health.heal(req.GetModelName(), "the model was loaded")
+		e.health.clearFault(req.GetModelName(), "the model was loaded")
 	}
 	return answer, err
 }
@@ -96,7 +96,7 @@ func (e *Engine) RepositoryModelLoad(ctx context.Context, req *kserve.Repository
 func (e *Engine) RepositoryModelUnload(ctx context.Context, req *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	answer, err := call(ctx, e, e.config.LoadTimeout, client.RepositoryModelUnload, req)
 	if err == nil {
-		e.health.heal(req.GetModelName(), "the model was unloaded")
+		e.health.clearFault(req.GetModelName(), "the model was unloaded")
 	}
 	return answer, err
 }

@@ -26,29 +26,29 @@ import (
 )
 
 var (
-	_ inference.Engine       = (*Engine)(nil)
-	_ inference.Forwarder    = (*Engine)(nil)
-	_ inference.Caller       = (*Engine)(nil)
-	_ inference.Describer    = (*Engine)(nil)
-	_ inference.Statistician = (*Engine)(nil)
-	_ inference.Repository   = (*Engine)(nil)
-	_ inference.SharedMemory = (*Engine)(nil)
-	_ inference.Settings     = (*Engine)(nil)
-	_ inference.Sorter       = (*Engine)(nil)
-	_ inference.Remote       = (*Engine)(nil)
+	_ inference.Engine             = (*Engine)(nil)
+	_ inference.Forwarder          = (*Engine)(nil)
+	_ inference.Caller             = (*Engine)(nil)
+	_ inference.Describer          = (*Engine)(nil)
+	_ inference.StatisticsReporter = (*Engine)(nil)
+	_ inference.Repository         = (*Engine)(nil)
+	_ inference.SharedMemory       = (*Engine)(nil)
+	_ inference.Settings           = (*Engine)(nil)
+	_ inference.MixedCounter       = (*Engine)(nil)
+	_ inference.Remote             = (*Engine)(nil)
 )
 
 // Engine is one remote tritonserver. While the server is down, requests fail
 // with [inference.CodeUnavailable]. The first request after the server is back
 // is served.
 type Engine struct {
-	config   Config
-	target   string
-	security credentials.TransportCredentials
-	codec    *codec
-	rings    sync.Pool // of *ring
-	silences *Silences
-	health   *health
+	config     Config
+	target     string
+	security   credentials.TransportCredentials
+	codec      *codec
+	rings      sync.Pool // of *ring
+	idleTimers *IdleTimers
+	health     *health
 	// conn is nil before Start and after Stop.
 	conn  atomic.Pointer[link]
 	links links
@@ -72,13 +72,13 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 		}
 	}
 	e := &Engine{
-		config:   config,
-		target:   target,
-		security: security,
-		codec:    newCodec(),
-		silences: NewSilences(config.KeepAlive, config.FirstResponse, config.Inactivity),
-		links:    links{retired: map[*link]struct{}{}},
-		log:      log,
+		config:     config,
+		target:     target,
+		security:   security,
+		codec:      newCodec(),
+		idleTimers: NewIdleTimers(config.KeepAlive, config.FirstResponse, config.Inactivity),
+		links:      links{retired: map[*link]struct{}{}},
+		log:        log,
 	}
 	e.health = newHealth(e, log)
 	return e, nil
@@ -162,7 +162,7 @@ func (e *Engine) connection(ctx context.Context) (*link, error) {
 	defer cancel()
 	failing := state == connectivity.TransientFailure
 	if failing {
-		if err := e.knock(wait); err != nil && ctx.Err() == nil {
+		if err := e.checkListening(wait); err != nil && ctx.Err() == nil {
 			return nil, unreachable(err)
 		}
 		conn.ResetConnectBackoff()
@@ -183,10 +183,10 @@ func (e *Engine) connection(ctx context.Context) (*link, error) {
 	return conn, nil
 }
 
-// knock reports, as an error, that no server listens on the address. A failed
+// checkListening reports, as an error, that no server listens on the address. A failed
 // gRPC connection keeps its state until it is established again, so it doesn't
 // show that another attempt was refused.
-func (e *Engine) knock(ctx context.Context) error {
+func (e *Engine) checkListening(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(e.target, "dns:///"))
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func TestSuiteOnTritonserver(t *testing.T) {
 func TestTLS(t *testing.T) {
 	authority, dir := servertest.NewAuthority(t), t.TempDir()
 	file := func(name string, content []byte) string { return servertest.Write(t, dir, name, content) }
-	own, known, stranger := authority.Issue(t, "triton"), authority.Issue(t, "trident"), servertest.NewAuthority(t).Issue(t, "trident")
+	own, known, unknown := authority.Issue(t, "triton"), authority.Issue(t, "trident"), servertest.NewAuthority(t).Issue(t, "trident")
 	ca := file("ca", authority.PEM())
 	server := tritontest.StartServer(t, tritonserver.Options{Args: []string{
 		"--grpc-use-ssl=true", "--grpc-use-ssl-mutual=true", "--grpc-root-cert=" + ca,
@@ -47,7 +47,7 @@ func TestTLS(t *testing.T) {
 		unserved bool
 	}{
 		{"right", ca, known, false},
-		{"another authority's certificate", ca, stranger, true},
+		{"another authority's certificate", ca, unknown, true},
 		{"no certificate", ca, servertest.Pair{}, true},
 		{"the system's authorities", "", known, true},
 	} {
@@ -77,9 +77,9 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestAwayIsToldAtOnce: if no server listens, a call fails at once and ignores
+// TestUnreachableFailsAtOnce: if no server listens, a call fails at once and ignores
 // ConnectTimeout.
-func TestAwayIsToldAtOnce(t *testing.T) {
+func TestUnreachableFailsAtOnce(t *testing.T) {
 	config := triton.Default()
 	config.Endpoint, config.ConnectTimeout = "127.0.0.1:1", time.Hour
 	engine, err := triton.New(config, slog.New(slog.DiscardHandler))

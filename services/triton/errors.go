@@ -19,9 +19,9 @@ var (
 	// errTimeout is the cause of a call that took longer than the configured
 	// limit.
 	errTimeout = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server didn't answer in time", nil)
-	// errLifeless ends a request that waits for its first response if the server fails
+	// errHealthCheckFailed ends a request that waits for its first response if the server fails
 	// a health check too.
-	errLifeless = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server doesn't answer health checks", nil)
+	errHealthCheckFailed = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server doesn't answer health checks", nil)
 	// errMixed ends a request whose stream received another request's response.
 	errMixed = kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server sent another request's response", nil)
 	// errNotReady is returned when the server responds that it isn't ready.
@@ -83,7 +83,7 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	}
 	message := clean(answer.Message())
 	if known, ok := recognise(message); ok {
-		return said(known.because(advised(message), err), answer)
+		return withTritonError(known.because(advised(message), err), answer)
 	}
 	found := fromStatus(answer.Code())
 	switch {
@@ -93,13 +93,13 @@ func (e *Engine) failure(ctx context.Context, err error) *inference.Error {
 	case found.code == inference.CodeUnavailable && (local(answer.Message()) || ofConnection(answer.Message())):
 		return unreachable(err)
 	case found.code == inference.CodeUnavailable:
-		return said(unreachable(err), answer)
+		return withTritonError(unreachable(err), answer)
 	case local(answer.Message()):
 		return kind{}.because("the inference server's answer couldn't be read", err)
 	case answer.Code() == codes.Unauthenticated || answer.Code() == codes.PermissionDenied:
 		return kind{}.because("the inference server refused the call", err)
 	}
-	return said(found.because(message, err), answer)
+	return withTritonError(found.because(message, err), answer)
 }
 
 // notExplicit is tritonserver's message if its control mode doesn't allow loads and unloads.
@@ -113,9 +113,9 @@ func advised(message string) string {
 	return message
 }
 
-// said adds tritonserver's own code and message, for tritonserver's own
+// withTritonError adds tritonserver's own code and message, for tritonserver's own
 // clients.
-func said(e *inference.Error, answer *status.Status) *inference.Error {
+func withTritonError(e *inference.Error, answer *status.Status) *inference.Error {
 	e.Triton, e.Text = tritonCode(answer.Code()), forTritonsClients(answer.Message())
 	return e
 }
@@ -182,7 +182,7 @@ func withCause(e *inference.Error, cause error) *inference.Error {
 func Failure(code inference.Code, text string) *inference.Error {
 	message := clean(text)
 	known, ok := recognise(message)
-	if saysDead(text) {
+	if isEngineDeath(text) {
 		known, ok, message = kind{inference.CodeUnavailable, inference.ReasonModelNotReady}, true, deadText
 	}
 	if !ok {

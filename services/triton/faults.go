@@ -10,9 +10,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// StrikeLimit is the number of consecutive requests without a response after which a model
+// MaxUnanswered is the number of consecutive requests without a response after which a model
 // is broken. One request may have a long prompt, and a few others may wait behind it.
-const StrikeLimit = 3
+const MaxUnanswered = 3
 
 // FaultRetry is the time after which clients may retry a request to a broken model.
 const FaultRetry = 2 * time.Second

@@ -45,16 +45,16 @@ func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.Buf
 	defer e.hold(conn)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var silence Silence
-	e.silences.Watch(&silence, nil, cancel, func() { e.suspect(ctx, conn, cancel) })
-	defer silence.Stop()
-	silence.Begin()
+	var idleTimer IdleTimer
+	e.idleTimers.Watch(&idleTimer, nil, cancel, func() { e.checkLink(ctx, conn, cancel) })
+	defer idleTimer.Stop()
+	idleTimer.Begin()
 	var answer mem.BufferSlice
 	err = conn.Invoke(withTrace(ctx), kserve.GRPCInferenceService_ModelInfer_FullMethodName, req.Encoded(), &answer, grpc.ForceCodecV2(asIs{}))
 	if err != nil {
 		answer.Free()
 		if isInactive(context.Cause(ctx)) {
-			e.suspect(ctx, conn, nil)
+			e.checkLink(ctx, conn, nil)
 		}
 		return nil, e.failure(ctx, err)
 	}

@@ -17,7 +17,7 @@ import (
 // health detects which of the server's models are broken. tritonserver doesn't: it keeps
 // a model ready after the model's engine has ended, and each request fails. [VerdictOn]
 // judges each stream. A model is broken when an error shows that its engine has ended, or
-// when [StrikeLimit] requests in a row had no response and the server itself is healthy.
+// when [MaxUnanswered] requests in a row had no response and the server itself is healthy.
 //
 // A broken model is marked. Its streams end, and new requests get an error at once. The
 // lists of models and the readiness show the reason. If the server allows it, the model
@@ -38,27 +38,27 @@ type health struct {
 	// changed receives an element when a model breaks down or is back.
 	changed Changes
 
-	mu    sync.Mutex
-	wards map[string]*ward
-	away  bool      // the last health check of the server failed
-	back  time.Time // when a health check succeeded after a failed one
+	mu     sync.Mutex
+	models map[string]*modelHealth
+	away   bool      // the last health check of the server failed
+	back   time.Time // when a health check succeeded after a failed one
 }
 
-// ward is the state of a model with requests or faults.
-type ward struct {
+// modelHealth is the state of a model with requests or faults.
+type modelHealth struct {
 	name string
-	// heard is the tick of the Silences at the last response.
-	heard atomic.Int64
+	// lastResponse is the tick of the IdleTimers at the last response.
+	lastResponse atomic.Int64
 
 	// The mutex of health guards these fields.
-	streams map[*stream]time.Time // with their start times
-	strikes int                   // consecutive requests without a response
-	judged  bool                  // judge is running
-	fault   string                // why the model is broken; empty for a working model
-	manual  bool                  // the server doesn't allow Trident to load the model
-	trial   time.Time             // when the latest trial request was admitted
-	sound   chan struct{}
-	healed  time.Time // when the model last became working again
+	streams    map[*stream]time.Time // with their start times
+	unanswered int                   // consecutive requests without a response
+	judged     bool                  // judge is running
+	fault      string                // why the model is broken; empty for a working model
+	manual     bool                  // the server doesn't allow Trident to load the model
+	trial      time.Time             // when the latest trial request was admitted
+	working    chan struct{}
+	healed     time.Time // when the model last became working again
 }
 
 // Intervals and limits for a broken model.
@@ -78,7 +78,7 @@ const explicitMode = "--model-control-mode=explicit"
 const byHand = "the inference server refuses to load models again: restart it, or start it with " + explicitMode
 
 func newHealth(e *Engine, log *slog.Logger) *health {
-	h := &health{engine: e, log: log, wards: map[string]*ward{}, changed: make(Changes, 1)}
+	h := &health{engine: e, log: log, models: map[string]*modelHealth{}, changed: make(Changes, 1)}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	return h
 }
@@ -89,21 +89,21 @@ func (h *health) end() {
 	h.work.Wait()
 }
 
-func (h *health) ward(name string) *ward {
-	w := h.wards[name]
+func (h *health) model(name string) *modelHealth {
+	w := h.models[name]
 	if w == nil {
-		w = &ward{name: name, streams: map[*stream]time.Time{}}
-		h.wards[name] = w
+		w = &modelHealth{name: name, streams: map[*stream]time.Time{}}
+		h.models[name] = w
 	}
 	return w
 }
 
 // enter adds a stream of a model. It returns an error if the model is broken. If Trident
 // can't load the model, one trial request each trialPause is admitted.
-func (h *health) enter(model string, s *stream) (*ward, error) {
+func (h *health) enter(model string, s *stream) (*modelHealth, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.ward(model)
+	w := h.model(model)
 	if w.fault != "" {
 		if !w.manual || time.Since(w.trial) < trialPause {
 			return nil, NotReady(w.name, w.fault)
@@ -115,29 +115,29 @@ func (h *health) enter(model string, s *stream) (*ward, error) {
 }
 
 // leave removes a stream. err is the error that ended it, or nil.
-func (h *health) leave(w *ward, s *stream, err error) {
+func (h *health) leave(w *modelHealth, s *stream, err error) {
 	verdict := VerdictOn(err)
 	h.mu.Lock()
 	began := w.streams[s]
 	switch {
-	case verdict == SilentModel && (h.away || began.Before(h.back)):
+	case verdict == UnresponsiveModel && (h.away || began.Before(h.back)):
 		verdict = NoVerdict // the server itself was stalled
 	case began.Before(w.healed):
 		verdict = NoVerdict // it is about the engine before: a client that reads slowly may learn of its end much later
 	}
 	delete(w.streams, s)
 	switch verdict {
-	case SoundModel:
-		w.strikes = 0
-	case SilentModel:
-		if h.engine.silences.since(w.heard.Load()) < h.engine.config.Inactivity {
-			w.strikes = 0 // the model answers other requests
+	case WorkingModel:
+		w.unanswered = 0
+	case UnresponsiveModel:
+		if h.engine.idleTimers.since(w.lastResponse.Load()) < h.engine.config.Inactivity {
+			w.unanswered = 0 // the model answers other requests
 		} else {
-			w.strikes++
+			w.unanswered++
 		}
 	case NoVerdict, DeadEngine:
 	}
-	silent, healed := w.strikes >= StrikeLimit, verdict == SoundModel && w.fault != ""
+	silent, healed := w.unanswered >= MaxUnanswered, verdict == WorkingModel && w.fault != ""
 	h.mu.Unlock()
 	switch {
 	case verdict == DeadEngine:
@@ -145,14 +145,14 @@ func (h *health) leave(w *ward, s *stream, err error) {
 	case silent:
 		h.judge(w)
 	case healed:
-		h.heal(w.name, "a request was answered")
+		h.clearFault(w.name, "a request was answered")
 	}
 	h.forget(w)
 }
 
 // judge marks a model that returned no responses as broken, unless its server fails a health
 // check too.
-func (h *health) judge(w *ward) {
+func (h *health) judge(w *modelHealth) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w.judged || w.fault != "" || h.ctx.Err() != nil {
@@ -163,9 +163,9 @@ func (h *health) judge(w *ward) {
 		answers := h.awaitServer()
 		h.mu.Lock()
 		w.judged = false
-		silent := answers && w.strikes >= StrikeLimit // no request was answered meanwhile
+		silent := answers && w.unanswered >= MaxUnanswered // no request was answered meanwhile
 		if !silent {
-			w.strikes = 0
+			w.unanswered = 0
 		}
 		h.mu.Unlock()
 		if silent {
@@ -198,24 +198,24 @@ func (h *health) awaitServer() (atOnce bool) {
 
 // forget deletes the state of a model without streams and faults. Otherwise
 // clients could fill the map with invented names.
-func (h *health) forget(w *ward) {
+func (h *health) forget(w *modelHealth) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(w.streams) == 0 && w.strikes == 0 && !w.judged && w.fault == "" && h.wards[w.name] == w {
-		delete(h.wards, w.name)
+	if len(w.streams) == 0 && w.unanswered == 0 && !w.judged && w.fault == "" && h.models[w.name] == w {
+		delete(h.models, w.name)
 	}
 }
 
 // fail marks a model as broken, ends its streams and starts its recovery.
-func (h *health) fail(w *ward, fault string) {
+func (h *health) fail(w *modelHealth, fault string) {
 	h.mu.Lock()
 	if w.fault != "" || h.ctx.Err() != nil {
 		h.mu.Unlock()
 		return
 	}
 	w.fault, w.manual, w.trial = fault, false, time.Now()
-	sound := make(chan struct{})
-	w.sound = sound
+	working := make(chan struct{})
+	w.working = working
 	h.broken.Add(1)
 	h.changed.Notify()
 	streams := slices.Collect(maps.Keys(w.streams))
@@ -226,38 +226,38 @@ func (h *health) fail(w *ward, fault string) {
 	for _, s := range streams {
 		s.cancel(ended)
 	}
-	h.work.Go(func() { h.bringBack(w, sound) })
+	h.work.Go(func() { h.restart(w, working) })
 }
 
-// heal removes the mark from a model.
-func (h *health) heal(model, why string) {
+// clearFault removes the mark from a model.
+func (h *health) clearFault(model, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.wards[model]
+	w := h.models[model]
 	if w == nil || w.fault == "" {
 		return
 	}
-	w.fault, w.strikes, w.manual, w.healed = "", 0, false, time.Now()
-	close(w.sound)
+	w.fault, w.unanswered, w.manual, w.healed = "", 0, false, time.Now()
+	close(w.working)
 	h.broken.Add(-1)
 	h.changed.Notify()
 	h.log.Info("model recovered", "model", model, "why", why)
 }
 
-// bringBack unloads and loads a model until it works.
-func (h *health) bringBack(w *ward, sound <-chan struct{}) {
+// restart unloads and loads a model until it works.
+func (h *health) restart(w *modelHealth, working <-chan struct{}) {
 	for pause := recoverFirst; ; pause = min(2*pause, recoverLast) {
 		err := h.reload(w.name)
 		if err == nil {
-			h.heal(w.name, "the model was loaded again")
+			h.clearFault(w.name, "the model was loaded again")
 			return
 		}
 		if inference.AsError(err).Code == inference.CodeUnsupported {
-			h.await(w, sound)
+			h.await(w, working)
 			return
 		}
 		h.log.Error("model can't be recovered", "model", w.name, "error", err, "next_try", pause)
-		if !h.sleep(pause, sound) {
+		if !h.sleep(pause, working) {
 			return
 		}
 	}
@@ -265,13 +265,13 @@ func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 
 // sleep returns false if the model works again or the engine stops before the
 // pause has passed.
-func (h *health) sleep(pause time.Duration, sound <-chan struct{}) bool {
+func (h *health) sleep(pause time.Duration, working <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-sound:
+	case <-working:
 	case <-h.ctx.Done():
 	}
 	return false
@@ -324,16 +324,16 @@ func (h *health) state(model string) (inference.ModelState, error) {
 // await waits until a model that Trident can't load has been started again. It detects
 // that when the model is ready after the server was unreachable or the model was in
 // another state.
-func (h *health) await(w *ward, sound <-chan struct{}) {
+func (h *health) await(w *modelHealth, working <-chan struct{}) {
 	h.log.Error("model can't be recovered", "model", w.name, "remedy", byHand)
 	h.mu.Lock()
 	w.manual, w.fault = true, w.fault+", and "+byHand
 	h.mu.Unlock()
 	h.changed.Notify()
-	for gone := false; h.sleep(healthPoll, sound); {
+	for gone := false; h.sleep(healthPoll, working); {
 		state, err := h.state(w.name)
 		if err == nil && state == inference.ModelReady && gone {
-			h.heal(w.name, "the model was started again")
+			h.clearFault(w.name, "the model was started again")
 			return
 		}
 		gone = gone || err != nil || state != inference.ModelReady
@@ -347,7 +347,7 @@ func (h *health) check(model string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w := h.wards[model]; w != nil && w.fault != "" {
+	if w := h.models[model]; w != nil && w.fault != "" {
 		return NotReady(w.name, w.fault)
 	}
 	return nil
@@ -361,7 +361,7 @@ func (h *health) faults() Faults {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := Faults{}
-	for name, w := range h.wards {
+	for name, w := range h.models {
 		if w.fault != "" {
 			all[name] = w.fault
 		}

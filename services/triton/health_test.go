@@ -28,42 +28,42 @@ const (
 	streamsUnderTest = 50
 )
 
-// mortal is a tritonserver with one model, whose engine a test can kill. The server
+// killableServer is a tritonserver with one model, whose engine a test can kill. The server
 // still reports the model as ready.
-type mortal struct {
+type killableServer struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 
 	explicit bool   // models may be loaded
 	text     string // error of each request after the engine has ended
 
-	mu     sync.Mutex
-	dead   chan struct{} // closed when the engine ends
-	state  inference.ModelState
-	silent bool
-	frozen bool // health checks of the server get no response
-	calls  []string
+	mu           sync.Mutex
+	dead         chan struct{} // closed when the engine ends
+	state        inference.ModelState
+	unresponsive bool
+	frozen       bool // health checks of the server get no response
+	calls        []string
 }
 
-func (m *mortal) kill() {
+func (m *killableServer) kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.dead)
 }
 
-// revive starts the model.
-func (m *mortal) revive() {
+// restart starts the model.
+func (m *killableServer) restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dead, m.state = make(chan struct{}), inference.ModelReady
 }
 
-func (m *mortal) set(state inference.ModelState) {
+func (m *killableServer) set(state inference.ModelState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state = state
 }
 
-func (m *mortal) control(call string, change func()) error {
+func (m *killableServer) control(call string, change func()) error {
 	m.mu.Lock()
 	m.calls = append(m.calls, call)
 	m.mu.Unlock()
@@ -74,25 +74,25 @@ func (m *mortal) control(call string, change func()) error {
 	return nil
 }
 
-func (m *mortal) RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
+func (m *killableServer) RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error) {
 	return &kserve.RepositoryModelUnloadResponse{}, m.control("unload", func() { m.set(inference.ModelUnavailable) })
 }
 
-func (m *mortal) RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
-	return &kserve.RepositoryModelLoadResponse{}, m.control("load", m.revive)
+func (m *killableServer) RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error) {
+	return &kserve.RepositoryModelLoadResponse{}, m.control("load", m.restart)
 }
 
-func (m *mortal) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+func (m *killableServer) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &kserve.RepositoryIndexResponse{Models: []*indexRow{{Name: testModel, Version: "1", State: string(m.state)}}}, nil
 }
 
-func (*mortal) ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+func (*killableServer) ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
 	return &kserve.ModelConfigResponse{Config: &kserve.ModelConfig{Name: testModel}}, nil
 }
 
-func (m *mortal) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
+func (m *killableServer) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error) {
 	m.mu.Lock()
 	frozen := m.frozen
 	m.mu.Unlock()
@@ -103,23 +103,23 @@ func (m *mortal) ServerLive(ctx context.Context, _ *kserve.ServerLiveRequest) (*
 	return &kserve.ServerLiveResponse{Live: true}, nil
 }
 
-func (*mortal) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
+func (*killableServer) ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error) {
 	return &kserve.ServerReadyResponse{Ready: true}, nil
 }
 
-func (*mortal) ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+func (*killableServer) ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	return &kserve.ModelReadyResponse{Ready: true}, nil
 }
 
 // ModelStreamInfer responds to a request with the id "short" at once. Other requests get
 // one response and then wait for the end of the engine.
-func (m *mortal) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]) error {
+func (m *killableServer) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]) error {
 	req, err := stream.Recv()
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
-	dead, silent := m.dead, m.silent
+	dead, silent := m.dead, m.unresponsive
 	m.mu.Unlock()
 	send := func(final bool) error {
 		return stream.Send(&kserve.ModelStreamInferResponse{InferResponse: &kserve.ModelInferResponse{
@@ -149,10 +149,10 @@ func (m *mortal) ModelStreamInfer(stream grpc.BidiStreamingServer[kserve.ModelIn
 	}
 }
 
-// serveMortal starts a server and an engine that uses it.
-func serveMortal(t *testing.T, m *mortal, change func(*Config)) (*Engine, *logbuffer.Buffer) {
+// serveKillable starts a server and an engine that uses it.
+func serveKillable(t *testing.T, m *killableServer, change func(*Config)) (*Engine, *logbuffer.Buffer) {
 	t.Helper()
-	m.revive()
+	m.restart()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func ask(ctx context.Context, e *Engine, id string, begun func()) error {
 
 // killUnderStreams kills the engine while streams are in flight, and checks that each
 // one fails.
-func killUnderStreams(t *testing.T, m *mortal, engine *Engine) {
+func killUnderStreams(t *testing.T, m *killableServer, engine *Engine) {
 	t.Helper()
 	var begun sync.WaitGroup
 	ends := make(chan error, streamsUnderTest)
@@ -224,8 +224,8 @@ func until(t *testing.T, what string, met func() bool) {
 // TestDeadEngineIsLoadedAgain: if the server allows loading, a model with a dead
 // engine is unloaded and loaded, and serves again.
 func TestDeadEngineIsLoadedAgain(t *testing.T) {
-	m := &mortal{explicit: true, text: deadEngineText}
-	engine, _ := serveMortal(t, m, nil)
+	m := &killableServer{explicit: true, text: deadEngineText}
+	engine, _ := serveKillable(t, m, nil)
 	killUnderStreams(t, m, engine)
 	until(t, "the model is back", func() bool { return ask(t.Context(), engine, "short", nil) == nil })
 	if err := engine.Ready(t.Context()); err != nil {
@@ -241,10 +241,10 @@ func TestDeadEngineIsLoadedAgain(t *testing.T) {
 // TestLateEndOfAStream: a stream that began before the model was loaded again ends afterwards,
 // by the end of the former engine. The model isn't loaded a second time.
 func TestLateEndOfAStream(t *testing.T) {
-	m := &mortal{explicit: true, text: deadEngineText}
-	engine, _ := serveMortal(t, m, nil)
+	m := &killableServer{explicit: true, text: deadEngineText}
+	engine, _ := serveKillable(t, m, nil)
 	late := &stream{cancel: func(error) {}}
-	ward, err := engine.health.enter(testModel, late)
+	model, err := engine.health.enter(testModel, late)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestLateEndOfAStream(t *testing.T) {
 	if VerdictOn(dead) != DeadEngine {
 		t.Fatal("the error doesn't mean that the engine is dead")
 	}
-	engine.health.leave(ward, late, dead)
+	engine.health.leave(model, late, dead)
 	if faults := engine.health.faults(); len(faults) != 0 {
 		t.Errorf("broken models: %v", faults)
 	}
@@ -272,8 +272,8 @@ func TestLateEndOfAStream(t *testing.T) {
 func TestDeadEngineIsShown(t *testing.T) {
 	for name, text := range map[string]string{"by its words": deadEngineText, "by the health check": healthCheckText} {
 		t.Run(name, func(t *testing.T) {
-			m := &mortal{text: text}
-			engine, _ := serveMortal(t, m, nil)
+			m := &killableServer{text: text}
+			engine, _ := serveKillable(t, m, nil)
 			killUnderStreams(t, m, engine)
 			until(t, "it is known that nothing can be loaded", func() bool { return strings.Contains(engine.health.faults()[testModel], byHand) })
 			failed := inference.AsError(ask(t.Context(), engine, "short", nil))
@@ -294,7 +294,7 @@ func TestDeadEngineIsShown(t *testing.T) {
 				t.Errorf("ready models %v, %v", index, err)
 			}
 			m.set(inference.ModelLoading)
-			time.AfterFunc(2*healthPoll, m.revive)
+			time.AfterFunc(2*healthPoll, m.restart)
 			until(t, "the model is sound", func() bool { return engine.Ready(t.Context()) == nil })
 			if err := ask(t.Context(), engine, "short", nil); err != nil {
 				t.Error(err)
@@ -303,21 +303,21 @@ func TestDeadEngineIsShown(t *testing.T) {
 	}
 }
 
-// TestSilentModel: a model that doesn't answer several requests in a row is broken. A
+// TestUnresponsiveModel: a model that doesn't answer several requests in a row is broken. A
 // model that answers other requests meanwhile isn't.
-func TestSilentModel(t *testing.T) {
-	m := &mortal{explicit: true}
-	engine, _ := serveMortal(t, m, func(c *Config) {
+func TestUnresponsiveModel(t *testing.T) {
+	m := &killableServer{explicit: true}
+	engine, _ := serveKillable(t, m, func(c *Config) {
 		c.FirstResponse, c.Inactivity = 200*time.Millisecond, 200*time.Millisecond
 	})
-	m.silent = true
-	for range StrikeLimit {
+	m.unresponsive = true
+	for range MaxUnanswered {
 		if err := ask(t.Context(), engine, "long", nil); inference.AsError(err).Reason != inference.ReasonInactive {
 			t.Fatalf("a request without an answer ends by %v", err)
 		}
 	}
 	m.mu.Lock()
-	m.silent = false
+	m.unresponsive = false
 	m.mu.Unlock()
 	until(t, "the model was loaded again", func() bool {
 		m.mu.Lock()
@@ -330,12 +330,12 @@ func TestSilentModel(t *testing.T) {
 // TestFrozenServer checks that models of a server that fails health checks aren't marked as
 // broken, and that they answer when the server continues.
 func TestFrozenServer(t *testing.T) {
-	m := &mortal{explicit: true}
-	engine, log := serveMortal(t, m, func(c *Config) {
+	m := &killableServer{explicit: true}
+	engine, log := serveKillable(t, m, func(c *Config) {
 		c.FirstResponse, c.Inactivity = 200*time.Millisecond, 200*time.Millisecond
 	})
-	m.silent, m.frozen = true, true
-	for range StrikeLimit {
+	m.unresponsive, m.frozen = true, true
+	for range MaxUnanswered {
 		if err := ask(t.Context(), engine, "long", nil); inference.AsError(err).Code != inference.CodeUnavailable && inference.AsError(err).Reason != inference.ReasonInactive {
 			t.Fatalf("a request without an answer ends by %v", err)
 		}
@@ -346,13 +346,13 @@ func TestFrozenServer(t *testing.T) {
 		return engine.health.away
 	})
 	var asked sync.WaitGroup
-	for range StrikeLimit { // they start before the server continues, and get no response
+	for range MaxUnanswered { // they start before the server continues, and get no response
 		asked.Go(func() { _ = ask(t.Context(), engine, "long", nil) })
 	}
 	until(t, "they are under way", func() bool {
 		engine.health.mu.Lock()
 		defer engine.health.mu.Unlock()
-		return len(engine.health.wards[testModel].streams) == StrikeLimit
+		return len(engine.health.models[testModel].streams) == MaxUnanswered
 	})
 	m.mu.Lock()
 	m.frozen = false
@@ -364,7 +364,7 @@ func TestFrozenServer(t *testing.T) {
 		return !engine.health.away
 	})
 	m.mu.Lock()
-	m.silent = false
+	m.unresponsive = false
 	m.mu.Unlock()
 	if err := ask(t.Context(), engine, "short", nil); err != nil {
 		t.Errorf("the server goes on, but its model: %v", err)
@@ -382,19 +382,19 @@ func TestFrozenServer(t *testing.T) {
 // TestTrial: a trial request detects that a model was started again between two checks of
 // the index.
 func TestTrial(t *testing.T) {
-	m := &mortal{text: deadEngineText}
-	engine, _ := serveMortal(t, m, nil)
+	m := &killableServer{text: deadEngineText}
+	engine, _ := serveKillable(t, m, nil)
 	m.kill()
 	if err := ask(t.Context(), engine, "short", nil); inference.AsError(err).Code != inference.CodeUnavailable {
 		t.Fatal(err)
 	}
 	until(t, "it is known that nothing can be loaded", func() bool { return strings.Contains(engine.health.faults()[testModel], byHand) })
-	m.revive()
+	m.restart()
 	if err := ask(t.Context(), engine, "short", nil); err == nil {
 		t.Fatal("a request was let through at once")
 	}
 	engine.health.mu.Lock()
-	engine.health.wards[testModel].trial = time.Now().Add(-trialPause)
+	engine.health.models[testModel].trial = time.Now().Add(-trialPause)
 	engine.health.mu.Unlock()
 	if err := ask(t.Context(), engine, "short", nil); err != nil {
 		t.Fatal(err)
@@ -404,15 +404,15 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// TestWardsAreForgotten: the state of models that don't exist is deleted after
+// TestUnusedModelHealthIsDeleted: the state of models that don't exist is deleted after
 // the request.
-func TestWardsAreForgotten(t *testing.T) {
-	m := &mortal{}
-	engine, _ := serveMortal(t, m, nil)
+func TestUnusedModelHealthIsDeleted(t *testing.T) {
+	m := &killableServer{}
+	engine, _ := serveKillable(t, m, nil)
 	if err := ask(t.Context(), engine, "short", nil); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	if n := len(engine.health.wards); n != 0 {
+	if n := len(engine.health.models); n != 0 {
 		t.Errorf("%d models are kept", n)
 	}
 }

@@ -37,22 +37,22 @@ func (e *Engine) hold(l *link) (release func()) {
 		e.links.mu.Lock()
 		defer e.links.mu.Unlock()
 		l.streams--
-		e.links.bury(l)
+		e.links.closeRetired(l)
 	}
 }
 
-// bury closes a retired connection without streams.
-func (r *links) bury(l *link) {
+// closeRetired closes a retired connection without streams.
+func (r *links) closeRetired(l *link) {
 	if _, retired := r.retired[l]; retired && l.streams == 0 {
 		delete(r.retired, l)
 		_ = l.Close() // no stream uses it
 	}
 }
 
-// suspect checks a connection after a timeout. If the server fails a health check on
+// checkLink checks a connection after a timeout. If the server fails a health check on
 // it, new requests use a new connection, and the stream is cancelled if cancel isn't
 // nil. The check continues after ctx ends.
-func (e *Engine) suspect(ctx context.Context, l *link, cancel context.CancelCauseFunc) {
+func (e *Engine) checkLink(ctx context.Context, l *link, cancel context.CancelCauseFunc) {
 	e.links.mu.Lock()
 	defer e.links.mu.Unlock()
 	switch present := e.conn.Load(); {
@@ -87,7 +87,7 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 		return
 	}
 	for _, cancel := range waiting {
-		cancel(errLifeless)
+		cancel(errHealthCheckFailed)
 	}
 	if e.conn.Load() != l {
 		return
@@ -101,7 +101,7 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 		return
 	}
 	e.links.retired[l] = struct{}{}
-	e.links.bury(l)
+	e.links.closeRetired(l)
 }
 
 // end closes the retired connections and waits for the health checks.

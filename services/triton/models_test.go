@@ -35,14 +35,14 @@ func TestFromIndex(t *testing.T) {
 	}
 }
 
-// shelf is a server with the models a, b and c. The call for b's configuration
+// partialServer is a server with the models a, b and c. The call for b's configuration
 // fails.
-type shelf struct {
+type partialServer struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 	failure error
 }
 
-func (shelf) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
+func (partialServer) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	return &kserve.RepositoryIndexResponse{Models: []*indexRow{
 		{Name: "a", Version: "1", State: "READY"},
 		{Name: "b", Version: "1", State: "READY"},
@@ -50,7 +50,7 @@ func (shelf) RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*
 	}}, nil
 }
 
-func (s shelf) ModelConfig(_ context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
+func (s partialServer) ModelConfig(_ context.Context, req *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error) {
 	if req.GetName() == "b" {
 		return nil, s.failure
 	}
@@ -81,7 +81,7 @@ func TestModelWithoutConfig(t *testing.T) {
 			before := goleak.IgnoreCurrent()
 			t.Cleanup(func() { goleak.VerifyNone(t, before) })
 			server := grpc.NewServer(grpc.WaitForHandlers(true))
-			kserve.RegisterGRPCInferenceServiceServer(server, shelf{failure: test.failure})
+			kserve.RegisterGRPCInferenceServiceServer(server, partialServer{failure: test.failure})
 			models, err := connect(t, server, unchanged).Models(t.Context())
 			if test.engine != "" {
 				if e := inference.AsError(err); err == nil || e.Code != test.code || e.Reason != test.engine {

@@ -25,8 +25,8 @@ const drainTime = 100 * time.Millisecond
 const leaveTime = 20 * time.Millisecond
 
 var (
-	errLeft = errors.New("the consumer stopped reading the stream")
-	errCut  = errors.New("the stream ended without its final response")
+	errConsumerStopped = errors.New("the consumer stopped reading the stream")
+	errCut             = errors.New("the stream ended without its final response")
 )
 
 // stream is one request in progress. A goroutine reads its responses into the
@@ -39,15 +39,15 @@ type stream struct {
 	ring   *ring
 	done   chan struct{} // closed when the reader has ended
 
-	shared   map[string]*inference.SharedRegion // regions of the outputs in shared memory
-	forwards bool                               // errors of the model are passed on as responses
-	silence  Silence
-	ward     *ward
-	outcome  error // the error that the verdict on the model uses; nil if the model answered
-	answered bool  // a response has arrived
-	last     bool  // the consumer has received the last response
-	flagged  bool  // the server flags the final response
-	idle     inference.Response
+	shared      map[string]*inference.SharedRegion // regions of the outputs in shared memory
+	forwards    bool                               // errors of the model are passed on as responses
+	idleTimer   IdleTimer
+	modelHealth *modelHealth
+	outcome     error // the error that the verdict on the model uses; nil if the model answered
+	answered    bool  // a response has arrived
+	last        bool  // the consumer has received the last response
+	flagged     bool  // the server flags the final response
+	idle        inference.Response
 }
 
 // Stream implements [inference.Engine] with one ModelStreamInfer call for each
@@ -71,7 +71,7 @@ func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare 
 		defer e.hold(conn)()
 		defer func() {
 			if isInactive(context.Cause(ctx)) {
-				e.suspect(ctx, conn, nil)
+				e.checkLink(ctx, conn, nil)
 			}
 		}()
 		s := &stream{
@@ -82,14 +82,14 @@ func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare 
 			done:   make(chan struct{}),
 			idle:   inference.Response{ID: id, Idle: true},
 		}
-		if s.ward, err = e.health.enter(model, s); err != nil {
+		if s.modelHealth, err = e.health.enter(model, s); err != nil {
 			yield(nil, err)
 			return
 		}
-		defer func() { e.health.leave(s.ward, s, s.outcome) }()
+		defer func() { e.health.leave(s.modelHealth, s, s.outcome) }()
 		defer e.giveBack(s.ring)
-		e.silences.Watch(&s.silence, s.ring.readable, cancel, func() { e.suspect(ctx, conn, cancel) })
-		defer s.silence.Stop()
+		e.idleTimers.Watch(&s.idleTimer, s.ring.readable, cancel, func() { e.checkLink(ctx, conn, cancel) })
+		defer s.idleTimer.Stop()
 		if s.rpc, err = s.send(ctx, req); err != nil {
 			s.outcome = err
 			yield(nil, err)
@@ -111,7 +111,7 @@ func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare 
 // with a status instead of an error message. It isn't sent: tritonserver 2.51
 // then crashes when a decoupled model ends a request that it has failed.
 func (s *stream) send(ctx context.Context, req any) (grpc.ClientStream, error) {
-	s.silence.Begin() // the first response ends the wait
+	s.idleTimer.Begin() // the first response ends the wait
 	e, conn := s.engine, s.conn
 	desc := &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true}
 	rpc, err := conn.NewStream(withTrace(ctx), desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))
@@ -156,7 +156,7 @@ func (s *stream) read(ctx context.Context) {
 			s.ring.end(err)
 			return
 		}
-		last := f.response.Final || f.failure != "" && !s.goesOn(f)
+		last := f.response.Final || f.failure != "" && !s.mayContinue(f)
 		s.ring.commit(f)
 		if last {
 			break
@@ -167,9 +167,9 @@ func (s *stream) read(ctx context.Context) {
 	}
 }
 
-// goesOn reports whether further responses may follow a failure. The failure of a
+// mayContinue reports whether further responses may follow a failure. The failure of a
 // refused request has no final flag, and no response follows.
-func (s *stream) goesOn(f *frame) bool { return s.forwards && f.flagged }
+func (s *stream) mayContinue(f *frame) bool { return s.forwards && f.flagged }
 
 // deliver yields the responses. It ends after the final response, an error, or
 // when the consumer stops.
@@ -185,7 +185,7 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 		}
 		if !yield(response, nil) || response.Final {
 			if s.outcome == nil && !response.Final {
-				s.outcome = errLeft // no verdict on the model
+				s.outcome = errConsumerStopped // no verdict on the model
 			}
 			return
 		}
@@ -199,16 +199,16 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 		f, more, err := s.ring.take()
 		switch {
 		case f != nil:
-			s.silence.End()
-			s.ward.heard.Store(s.engine.silences.clockNow())
+			s.idleTimer.End()
+			s.modelHealth.lastResponse.Store(s.engine.idleTimers.clockNow())
 			return s.open(f, more)
 		case err != nil:
 			return s.finish(ctx, err)
 		}
-		if s.silence.Idle() {
+		if s.idleTimer.Idle() {
 			return &s.idle, nil
 		}
-		s.silence.Begin()
+		s.idleTimer.Begin()
 		<-s.ring.readable // a token from the reader or the clock
 	}
 	return nil, s.engine.failure(ctx, ctx.Err())
@@ -225,7 +225,7 @@ func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	}
 	if f.failure != "" {
 		failed := Failure(inference.CodeInternal, f.failure)
-		if !s.goesOn(f) {
+		if !s.mayContinue(f) {
 			s.last = true
 			return nil, failed
 		}
@@ -246,7 +246,7 @@ func (e *Engine) mix(own, other string) {
 	e.log.Error("the inference server sent another request's response", "id", short(own), "response_id", short(other))
 }
 
-// Mixed implements [inference.Sorter].
+// Mixed implements [inference.MixedCounter].
 func (e *Engine) Mixed() uint64 { return e.mixed.Load() }
 
 // maxLoggedID is the maximum length of a client's id in the log, in bytes.
@@ -276,7 +276,7 @@ func (s *stream) close(ctx context.Context) {
 		s.last = s.endsWithin(leaveTime)
 	}
 	if s.last && !closedWithin(s.done, drainTime) || !s.last {
-		s.cancel(errLeft)
+		s.cancel(errConsumerStopped)
 		<-s.done
 	}
 }

@@ -301,7 +301,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func TestHalfCloseTravelsWithTheRequest(t *testing.T) {
+func TestHalfCloseIsSentWithTheRequest(t *testing.T) {
 	second := make(chan error, 1)
 	last := marshal(t, message("id", final(true)))
 	engine := serve(t, unchanged, func(stream grpc.ServerStream) error {
@@ -370,8 +370,8 @@ func TestRingIsBounded(t *testing.T) {
 	}
 }
 
-// TestSilences counts the clock's ticks. A response restarts the wait.
-func TestSilences(t *testing.T) {
+// TestIdleTimers counts the clock's ticks. A response restarts the wait.
+func TestIdleTimers(t *testing.T) {
 	tests := []struct {
 		name                         string
 		keepAlive, first, inactivity time.Duration
@@ -388,12 +388,12 @@ func TestSilences(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				all := NewSilences(test.keepAlive, test.first, test.inactivity)
+				all := NewIdleTimers(test.keepAlive, test.first, test.inactivity)
 				for n := range 4 {
 					if n%2 == 0 {
-						testSilence(t, all, false, test.idle, test.firstTooLong, test.looks)
+						testIdleTimer(t, all, false, test.idle, test.firstTooLong, test.looks)
 					} else {
-						testSilence(t, all, true, test.idle, test.tooLong, nil)
+						testIdleTimer(t, all, true, test.idle, test.tooLong, nil)
 					}
 					<-time.After(2 * all.tick) // the clock stops, because no stream is left
 					all.mu.Lock()
@@ -407,14 +407,14 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-// testSilence lets a stream wait for its first response until the limit. With answered,
+// testIdleTimer lets a stream wait for its first response until the limit. With answered,
 // the stream first gets one response, then another one just before the limit, and then
 // waits for a third.
-func testSilence(t *testing.T, all *Silences, answered bool, idle []int, tooLong int, looks []int) {
+func testIdleTimer(t *testing.T, all *IdleTimers, answered bool, idle []int, tooLong int, looks []int) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	var s Silence
+	var s IdleTimer
 	wake := make(chan struct{}, 1)
 	var looked atomic.Int32
 	all.Watch(&s, wake, cancel, func() { looked.Add(1) })

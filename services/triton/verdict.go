@@ -12,10 +12,10 @@ type Verdict uint8
 
 // Possible verdicts.
 const (
-	NoVerdict   Verdict = iota // the client disconnected, or the request never reached the model
-	SoundModel                 // the model answered
-	SilentModel                // the model may be hung: StrikeLimit of these in a row mean that it is
-	DeadEngine                 // the model can't answer any more
+	NoVerdict         Verdict = iota // the client disconnected, or the request never reached the model
+	WorkingModel                     // the model answered
+	UnresponsiveModel                // the model may be hung: MaxUnanswered of these in a row mean that it is
+	DeadEngine                       // the model can't answer any more
 )
 
 // VerdictOn judges the model by the messages of Triton and the engines. It matches
@@ -25,7 +25,7 @@ const (
 // following end of the process or of its engine.
 func VerdictOn(err error) Verdict {
 	if err == nil {
-		return SoundModel
+		return WorkingModel
 	}
 	var e *inference.Error
 	if !errors.As(err, &e) {
@@ -33,22 +33,24 @@ func VerdictOn(err error) Verdict {
 	}
 	switch {
 	case e.Reason == inference.ReasonInactive:
-		return SilentModel
+		return UnresponsiveModel
 	case e.Code == inference.CodeCanceled, e.Code == inference.CodeDeadlineExceeded, e.Err == nil:
 		return NoVerdict
-	case saysDead(e.Err.Error()):
+	case isEngineDeath(e.Err.Error()):
 		return DeadEngine
-	case stubSilent.MatchString(e.Err.Error()):
-		return SilentModel
+	case stubUnresponsive.MatchString(e.Err.Error()):
+		return UnresponsiveModel
 	case e.Reason == inference.ReasonModelNotReady, e.Reason == inference.ReasonModelNotFound, e.Reason == inference.ReasonShuttingDown,
 		e.Reason == inference.ReasonEngineGone:
 		return NoVerdict
 	}
-	return SoundModel
+	return WorkingModel
 }
 
-// saysDead reports whether a model's error means that its engine has ended.
-func saysDead(text string) bool { return engineDied.MatchString(text) || healthCheck.MatchString(text) }
+// isEngineDeath reports whether a model's error means that its engine has ended.
+func isEngineDeath(text string) bool {
+	return engineDied.MatchString(text) || healthCheck.MatchString(text)
+}
 
 // Prefixes of an error that comes from a model's process, or is about it.
 const (
@@ -71,10 +73,10 @@ var (
 	// tries that after its health check found the engine dead. It fails if the
 	// server's control mode doesn't allow unloading.
 	healthCheck = regexp.MustCompile(inProcess + `(?:[\w.]*(?:Exception|Error): )?explicit model load / unload is not allowed`)
-	// stubSilent matches Triton's error for a process that didn't update its
+	// stubUnresponsive matches Triton's error for a process that didn't update its
 	// heartbeat for a second. On a busy machine the process may be alive. The end
 	// of the process is detected separately.
-	stubSilent = regexp.MustCompile(ofProcess + `(?:Stub process (?:'[^']*' )?is not healthy|Failed to obtain the health mutex)`)
+	stubUnresponsive = regexp.MustCompile(ofProcess + `(?:Stub process (?:'[^']*' )?is not healthy|Failed to obtain the health mutex)`)
 )
 
 // deadText is the message for clients when a model's engine has ended.

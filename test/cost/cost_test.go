@@ -52,7 +52,7 @@ func servePlanted() error {
 		return err
 	}
 	mux := http.NewServeMux()
-	for path, read := range map[string]func([]int) int{"/linear": linear, "/quadratic": quadratic, "/hoarding": hoarding} {
+	for path, read := range map[string]func([]int) int{"/linear": linear, "/quadratic": quadratic, "/retaining": retaining} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			var elements []int
 			if err := json.NewDecoder(r.Body).Decode(&elements); err != nil {
@@ -95,7 +95,7 @@ func quadratic(elements []int) int {
 	return found
 }
 
-func hoarding(elements []int) int {
+func retaining(elements []int) int {
 	kept := bytes.Repeat([]byte{1}, 64<<20+100*2*len(elements))
 	return bytes.Count(kept, []byte{2})
 }
@@ -149,7 +149,7 @@ func TestPlanted(t *testing.T) {
 	for _, test := range []struct{ path, want string }{
 		{"/linear", ""},
 		{"/quadratic", "takes more than 6 times the CPU time of a quarter of its size"},
-		{"/hoarding", "MiB of memory, more than 32."},
+		{"/retaining", "MiB of memory, more than 32."},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			of := &target{
@@ -324,7 +324,7 @@ func TestCompress(t *testing.T) {
 // plus a margin.
 const (
 	manyRequests = 1000
-	littleMore   = 64 << 20
+	memoryMargin = 64 << 20
 	backWithin   = time.Minute
 )
 
@@ -367,7 +367,7 @@ func TestMemoryComesBack(t *testing.T) {
 		if err := m.settle(probe.Free); err != nil {
 			t.Fatal(err)
 		}
-		if m.floor <= baseline+littleMore {
+		if m.floor <= baseline+memoryMargin {
 			t.Logf("%s before, %s after %s", size(baseline), size(m.floor), time.Since(began).Round(time.Millisecond))
 			return
 		}

@@ -189,7 +189,7 @@ func (f *fleet) startTrident(ctx context.Context) error {
 	t.command.Dir = f.root // the path of vectorModel's tokenizer is relative to this folder
 	t.command.Env = append(os.Environ(), probe.Variable+"="+socket)
 	t.command.Stdout, t.command.Stderr = log, log
-	exited, err := tritonserver.Guarded(t.command, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
+	exited, err := tritonserver.RunGuarded(t.command, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if o.List {
 		return write(out, targets)
 	}
-	debug.SetGCPercent(rareGarbage)
+	debug.SetGCPercent(gcPercent)
 	f, err := launch(ctx, together)
 	if err != nil {
 		return err
@@ -97,9 +97,9 @@ const (
 	chunk    = 20
 )
 
-// rareGarbage makes this program collect its garbage, mainly large bodies, less often. The program
+// gcPercent makes this program collect its garbage, mainly large bodies, less often. The program
 // shares the processors with the measured processes.
-const rareGarbage = 400
+const gcPercent = 400
 
 // measureAll measures targets and writes their costs.
 func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *report) error {
@@ -135,12 +135,12 @@ func measureAll(ctx context.Context, f *fleet, s scope, targets []*target, r *re
 func (m *meter) measureSome(ctx context.Context, s scope, targets []*target, r *report) error {
 	for _, t := range targets {
 		began := time.Now()
-		courses, err := m.measure(ctx, t, s)
+		measured, err := m.measure(ctx, t, s)
 		if err != nil {
 			return err
 		}
 		t.made = nil
-		r.add(t, courses, time.Since(began))
+		r.add(t, measured, time.Since(began))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ const (
 )
 
 // run returns the CPU time of a number of runs.
-func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, answer, error) {
+func (m *meter) run(ctx context.Context, p *encodedRequest, runs int) (time.Duration, answer, error) {
 	var last answer
 	before, err := m.start(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *meter) run(ctx context.Context, p *parcel, runs int) (time.Duration, an
 			return 0, last, err
 		}
 	}
-	after, err := m.process.rest(ctx)
+	after, err := m.process.awaitIdle(ctx)
 	m.atRest = err == nil
 	return after - before, last, err
 }
@@ -67,7 +67,7 @@ func (m *meter) start(ctx context.Context) (time.Duration, error) {
 	if m.atRest {
 		return m.process.cpu()
 	}
-	return m.process.rest(ctx)
+	return m.process.awaitIdle(ctx)
 }
 
 // base returns the CPU time of the smallest valid request of a call.
@@ -99,7 +99,7 @@ func (m *meter) base(ctx context.Context, c *call) (time.Duration, error) {
 }
 
 // once measures one run, including its memory.
-func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
+func (m *meter) once(ctx context.Context, p *encodedRequest, units int) (*step, error) {
 	base, err := m.base(ctx, p.call)
 	if err != nil {
 		return nil, err
@@ -122,15 +122,15 @@ func (m *meter) once(ctx context.Context, p *parcel, units int) (*step, error) {
 }
 
 // planned measures the CPU time of a step up to the call of the model with one more run.
-func (m *meter) planned(ctx context.Context, p *parcel, s *step) error {
-	if _, err := m.process.tell(probe.Watch); err != nil {
+func (m *meter) planned(ctx context.Context, p *encodedRequest, s *step) error {
+	if _, err := m.process.command(probe.Watch); err != nil {
 		return err
 	}
 	m.atRest = false
 	if _, _, err := m.run(ctx, p, 1); err != nil {
 		return err
 	}
-	called, err := m.process.tell(probe.Called)
+	called, err := m.process.command(probe.Called)
 	if err != nil || called == 0 {
 		return err
 	}
@@ -143,21 +143,21 @@ func (m *meter) planned(ctx context.Context, p *parcel, s *step) error {
 }
 
 // held measures the memory that a request holds.
-func (m *meter) held(ctx context.Context, p *parcel, s *step) (err error) {
-	if err := m.settle(probe.Tight); err != nil {
+func (m *meter) held(ctx context.Context, p *encodedRequest, s *step) (err error) {
+	if err := m.settle(probe.FrequentGC); err != nil {
 		return err
 	}
 	if _, s.memory, _, err = m.peak(ctx, p); err != nil {
 		return err
 	}
 	m.atRest = false
-	_, err = m.process.tell(probe.Usual)
+	_, err = m.process.command(probe.DefaultGC)
 	return err
 }
 
 // peak runs a request once. The returned memory is its peak minus the minimum of the process at
 // rest. It includes memory of previous requests that isn't freed.
-func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answer, error) {
+func (m *meter) peak(ctx context.Context, p *encodedRequest) (time.Duration, int64, answer, error) {
 	if err := m.process.resetPeak(); err != nil {
 		return 0, 0, answer{}, err
 	}
@@ -176,7 +176,7 @@ func (m *meter) peak(ctx context.Context, p *parcel) (time.Duration, int64, answ
 
 // settle makes the process free its memory, which is the floor of later measurements.
 func (m *meter) settle(command string) error {
-	if _, err := m.process.tell(command); err != nil {
+	if _, err := m.process.command(command); err != nil {
 		return err
 	}
 	m.atRest = false

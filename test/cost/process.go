@@ -51,24 +51,24 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// A process is at rest if it used less CPU time than restful in each of calmChecks pauses.
+// A process is at rest if it used less CPU time than maxIdleCPU in each of idleChecks pauses.
 const (
 	restPause  = time.Millisecond
-	restful    = 60 * time.Microsecond
-	calmChecks = 2
+	maxIdleCPU = 60 * time.Microsecond
+	idleChecks = 2
 	restLimit  = 10 * time.Second
 )
 
-// rest waits until the process is at rest, and returns the CPU time used until then. A garbage
+// awaitIdle waits until the process is at rest, and returns the CPU time used until then. A garbage
 // collection that a request caused may continue after the response.
-func (p *process) rest(ctx context.Context) (time.Duration, error) {
+func (p *process) awaitIdle(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, restLimit)
 	defer cancel()
 	last, err := p.cpu()
 	if err != nil {
 		return 0, err
 	}
-	for calm := 0; calm < calmChecks; {
+	for idle := 0; idle < idleChecks; {
 		if err := pause.For(ctx, restPause); err != nil {
 			return 0, fmt.Errorf("process %d still uses CPU %s after the response: %w", p.pid, restLimit, err)
 		}
@@ -76,17 +76,17 @@ func (p *process) rest(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		calm++
-		if now-last > restful {
-			calm = 0
+		idle++
+		if now-last > maxIdleCPU {
+			idle = 0
 		}
 		last = now
 	}
 	return last, nil
 }
 
-// tell sends a command to the probe and returns the answer.
-func (p *process) tell(command string) (int64, error) {
+// command sends a command to the probe and returns the answer.
+func (p *process) command(command string) (int64, error) {
 	if _, err := io.WriteString(p.probe, command+"\n"); err != nil {
 		return 0, err
 	}

@@ -16,14 +16,14 @@ type report struct {
 	began time.Time
 	of    int // number of targets
 
-	mu      sync.Mutex
-	done    int
-	sent    int           // number of requests
-	used    time.Duration // CPU time of the tridents
-	seen    map[string]bool
-	courses []*course
-	found   []string // exceeded bounds
-	failed  error    // error of a write
+	mu       sync.Mutex
+	done     int
+	sent     int           // number of requests
+	used     time.Duration // CPU time of the tridents
+	seen     map[string]bool
+	measured []*series
+	found    []string // exceeded bounds
+	failed   error    // error of a write
 }
 
 func (r *report) printf(format string, args ...any) {
@@ -40,7 +40,7 @@ func (r *report) sum(sent int, used time.Duration) {
 	r.used += used
 }
 
-func (r *report) add(t *target, courses []*course, took time.Duration) {
+func (r *report) add(t *target, measured []*series, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if name := t.call.String(); !r.seen[name] {
@@ -51,7 +51,7 @@ func (r *report) add(t *target, courses []*course, took time.Duration) {
 	if r.steps {
 		r.printf("%s took %s\n", t, took.Round(time.Millisecond))
 	}
-	for _, c := range courses {
+	for _, c := range measured {
 		for _, step := range c.steps {
 			if r.steps {
 				r.printf("%s: %s, mean of %d\n", c, step, step.runs)
@@ -62,27 +62,27 @@ func (r *report) add(t *target, courses []*course, took time.Duration) {
 			r.printf("BEYOND  %s\n", r.found[len(r.found)-1])
 		}
 	}
-	r.courses = append(r.courses, courses...)
+	r.measured = append(r.measured, measured...)
 }
 
-// dearest is the number of courses in the table.
-const dearest = 10
+// costliest is the number of series in the table.
+const costliest = 10
 
 // end writes the table and returns an error if a bound was exceeded.
 func (r *report) end() error {
 	steps := 0
-	for _, c := range r.courses {
+	for _, c := range r.measured {
 		steps += len(c.steps)
 	}
 	r.printf("%.0f s: %d kinds of requests, %d sizes and encodings, %d requests; CPU time of all trident processes: %.0f s\n\nThe most CPU time:\n", time.Since(r.began).Seconds(), r.of, steps, r.sent, r.used.Seconds())
-	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.worst().cpu - a.worst().cpu) })
-	for _, c := range r.courses[:min(dearest, len(r.courses))] {
+	slices.SortFunc(r.measured, func(a, b *series) int { return int(b.worst().cpu - a.worst().cpu) })
+	for _, c := range r.measured[:min(costliest, len(r.measured))] {
 		r.printf("%8s  %s: %s\n", c.worst().cpu.Round(100*time.Microsecond), c, c.worst())
 	}
 	r.printf("\nThe most memory beyond ten times the body size:\n")
-	slices.SortFunc(r.courses, func(a, b *course) int { return int(b.excess() - a.excess()) })
-	for _, c := range r.courses[:min(dearest, len(r.courses))] {
-		r.printf("%10s  %s: %s\n", size(c.excess()), c, c.greatest())
+	slices.SortFunc(r.measured, func(a, b *series) int { return int(b.excess() - a.excess()) })
+	for _, c := range r.measured[:min(costliest, len(r.measured))] {
+		r.printf("%10s  %s: %s\n", size(c.excess()), c, c.largest())
 	}
 	if r.failed != nil {
 		return r.failed

@@ -34,8 +34,8 @@ func newClient(shared, native string) *client {
 	return &client{shared, native, protocol(false), protocol(true)}
 }
 
-// parcel is an encoded request.
-type parcel struct {
+// encodedRequest is an encoded request.
+type encodedRequest struct {
 	call    *call
 	decoded int // bytes before compression
 	body    []byte
@@ -48,8 +48,8 @@ const (
 )
 
 // pack encodes a body.
-func (c *call) pack(body []byte, zip bool) (*parcel, error) {
-	p := &parcel{call: c, decoded: len(body), body: body, header: map[string]string{"Content-Type": c.content}}
+func (c *call) pack(body []byte, zip bool) (*encodedRequest, error) {
+	p := &encodedRequest{call: c, decoded: len(body), body: body, header: map[string]string{"Content-Type": c.content}}
 	if c.header != nil {
 		p.header = c.header(body)
 		p.header["Content-Type"] = c.content
@@ -158,7 +158,7 @@ func (a answer) class() string {
 var digits = regexp.MustCompile(`\d+`)
 
 // send sends the request and reads the response to its end.
-func (c *client) send(ctx context.Context, p *parcel) (answer, error) {
+func (c *client) send(ctx context.Context, p *encodedRequest) (answer, error) {
 	url, by := c.shared, c.one
 	if p.call.native {
 		url = c.native

@@ -63,7 +63,7 @@ func (d demo) run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Starting Trident with the models in %s ...\n", d.models)
-	exited, err := tritonserver.Guarded(cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, grace)
+	exited, err := tritonserver.RunGuarded(cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, grace)
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func checkPrograms(t *testing.T, dir string) {
 	for name, cmd := range programs {
 		t.Run(name, func(t *testing.T) {
 			got, err := cmd.Output()
-			if err != nil || squeezed(string(got)) != squeezed(string(want)) {
+			if err != nil || withoutSpace(string(got)) != withoutSpace(string(want)) {
 				t.Errorf("%v: %q, want %q; %s", err, got, want, failureOf(err))
 			}
 		})
@@ -184,8 +184,8 @@ for line in sys.stdin:
 	return installed(t, "python") + " -c '" + program + "'"
 }
 
-// squeezed returns the text without white space, which a page may show differently.
-func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
+// withoutSpace returns the text without white space, which a page may show differently.
+func withoutSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func failureOf(err error) string {
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output doesn't wrap the error

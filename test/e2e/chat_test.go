@@ -193,11 +193,11 @@ func TestChat(t *testing.T) {
 		{"stop list", ask("Repeat.", "guided_regex", "one two three", "stop", []string{"nine", "three"}), 1, "stop", 0, equal("one two ")},
 		{"json_schema", ask("Who?", "response_format", object{"type": "json_schema", "json_schema": object{
 			"name": "person", "strict": true, "schema": json.RawMessage(schema),
-		}}), 1, "stop", 0, person},
-		{"guided_json", ask("Who?", "guided_json", json.RawMessage(schema)), 1, "stop", 0, person},
+		}}), 1, "stop", 0, checkPerson},
+		{"guided_json", ask("Who?", "guided_json", json.RawMessage(schema)), 1, "stop", 0, checkPerson},
 		{"json_object", ask("Give me a JSON object.", "response_format", object{"type": "json_object"}, "max_tokens", 20), 1, "", 0, jsonObject},
 		{"choice", ask("Red or blue?", "structured_outputs", object{"choice": []string{"red", "blue"}}), 1, "stop", 0, oneOf("red", "blue")},
-		{"characters", ask("Repeat.", "guided_choice", []string{hardText}), 1, "stop", 0, equal(hardText)},
+		{"characters", ask("Repeat.", "guided_choice", []string{unicodeText}), 1, "stop", 0, equal(unicodeText)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			whole := s.chat(t, test.body)
@@ -225,8 +225,8 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// hardText has characters of several tokens, and characters that JSON escapes.
-const hardText = "日本語 🎉🏳️‍🌈 \"quoted\" \\ </s> é\tend"
+// unicodeText has characters of several tokens, and characters that JSON escapes.
+const unicodeText = "日本語 🎉🏳️‍🌈 \"quoted\" \\ </s> é\tend"
 
 func notEmpty(t *testing.T, text string) {
 	t.Helper()
@@ -254,7 +254,7 @@ func jsonObject(t *testing.T, text string) {
 	}
 }
 
-func person(t *testing.T, text string) {
+func checkPerson(t *testing.T, text string) {
 	t.Helper()
 	var p struct {
 		Name string

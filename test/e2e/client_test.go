@@ -101,7 +101,7 @@ func (s *trident) request(t *testing.T, method, path string, body any, header ..
 		}
 		reader = bytes.NewReader(raw)
 	}
-	r, err := http.NewRequestWithContext(askedBy(t.Context(), t), method, s.url+path, reader)
+	r, err := http.NewRequestWithContext(withTestName(t.Context(), t), method, s.url+path, reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,17 +45,17 @@ type violationList struct {
 	found map[string][]string
 }
 
-// asker is the key of the test's name in the context of its requests.
-type asker struct{}
+// testNameKey is the key of the test's name in the context of its requests.
+type testNameKey struct{}
 
-// askedBy returns a context for requests of this test.
-func askedBy(ctx context.Context, t *testing.T) context.Context {
+// withTestName returns a context for requests of this test.
+func withTestName(ctx context.Context, t *testing.T) context.Context {
 	t.Helper()
-	return context.WithValue(ctx, asker{}, t.Name())
+	return context.WithValue(ctx, testNameKey{}, t.Name())
 }
 
 func (v *violationList) addf(r *http.Request, format string, args ...any) {
-	name, _ := r.Context().Value(asker{}).(string)
+	name, _ := r.Context().Value(testNameKey{}).(string)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.found == nil {
@@ -93,15 +93,15 @@ type contractTransport struct{ http.RoundTripper }
 func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.RoundTripper.RoundTrip(r)
 	if err == nil {
-		holdToContract(r, response, nil)
+		checkContract(r, response, nil)
 	}
 	return response, err
 }
 
-// holdToContract checks a response of the OpenAI surface against the document while it is read,
+// checkContract checks a response of the OpenAI surface against the document while it is read,
 // whole or event by event. All responses must have a request id. A response must be an error object
 // if the document has no such operation or status. seen, if not nil, receives each JSON object.
-func holdToContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
+func checkContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
 	for _, other := range []string{"/trident.", clientPackage, "/metrics", "/v2", "/debug/"} {
 		if strings.HasPrefix(r.URL.Path, other) {
 			return

@@ -98,7 +98,7 @@ func TestDemoTools(t *testing.T) {
 		{"none", offer{"Where is the Forum?", "none", "In Rome."}, func(c called) bool { return c.name == "" && c.text == "In Rome." && c.finish == "stop" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for surface, ask := range askers(t, s) {
+			for surface, ask := range surfaceCalls(t, s) {
 				got := ask(t, tt.offer)
 				if !tt.check(got) {
 					t.Errorf("%s: %+v", surface, got)
@@ -137,8 +137,8 @@ func TestDemoToolsBesideSchema(t *testing.T) {
 	}
 }
 
-// askers are the surfaces by which the demo can be asked for a call.
-func askers(t *testing.T, s *trident) map[string]func(*testing.T, offer) called {
+// surfaceCalls are the surfaces by which the demo can be asked for a call.
+func surfaceCalls(t *testing.T, s *trident) map[string]func(*testing.T, offer) called {
 	t.Helper()
 	typed := tridentv1connect.NewChatServiceClient(client, s.url)
 	return map[string]func(*testing.T, offer) called{

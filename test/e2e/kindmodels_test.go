@@ -103,8 +103,8 @@ func contractOptions(t *testing.T, record string) tritonserver.Options {
 	return options
 }
 
-// said is a response, streaming or not.
-type said struct {
+// collected is a response, streaming or not.
+type collected struct {
 	id       string
 	texts    []string
 	finish   []string
@@ -113,8 +113,8 @@ type said struct {
 	usage    usage
 }
 
-// spoken is a chunk or a complete response of either operation.
-type spoken struct {
+// chunkOrResponse is a chunk or a complete response of either operation.
+type chunkOrResponse struct {
 	ID      string
 	Choices []struct {
 		Index          int
@@ -135,8 +135,8 @@ type spoken struct {
 	Usage *usage
 }
 
-func (s *said) add(raw []byte) error {
-	var part spoken
+func (s *collected) add(raw []byte) error {
+	var part chunkOrResponse
 	if err := json.Unmarshal(raw, &part); err != nil {
 		return fmt.Errorf("%w in %s", err, raw)
 	}
@@ -168,9 +168,9 @@ func (s *said) add(raw []byte) error {
 
 // say sends a request without and with streaming. Both responses must be equal except for their
 // ids. It returns the first one.
-func (c contract) say(t *testing.T, path string, body object) said {
+func (c contract) say(t *testing.T, path string, body object) collected {
 	t.Helper()
-	var whole, streamed said
+	var whole, streamed collected
 	if err := whole.add(c.post(t, path, body).want(t, http.StatusOK).body); err != nil {
 		t.Fatal(err)
 	}
@@ -194,12 +194,12 @@ func (c contract) say(t *testing.T, path string, body object) said {
 	return whole
 }
 
-func (c contract) chatOf(t *testing.T, k kind, text string, more ...any) said {
+func (c contract) chatOf(t *testing.T, k kind, text string, more ...any) collected {
 	t.Helper()
 	return c.say(t, "/v1/chat/completions", ask(text, append([]any{"model", k.model}, more...)...))
 }
 
-func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) said {
+func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) collected {
 	t.Helper()
 	body := object{"model": k.model, "prompt": prompt}
 	for pair := range slices.Chunk(more, 2) {
@@ -208,8 +208,8 @@ func (c contract) continued(t *testing.T, k kind, prompt any, more ...any) said 
 	return c.say(t, "/v1/completions", body)
 }
 
-// given returns the inputs that the models got in a request, one map per inference.
-func (c contract) given(t *testing.T, id string) []map[string]string {
+// inputsOf returns the inputs that the models got in a request, one map per inference.
+func (c contract) inputsOf(t *testing.T, id string) []map[string]string {
 	t.Helper()
 	record, err := os.ReadFile(c.record)
 	if err != nil {

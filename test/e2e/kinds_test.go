@@ -15,24 +15,26 @@ func TestKindsAnswer(t *testing.T) {
 			c := contracts(t)
 			for _, test := range []struct {
 				name    string
-				ask     func() said
+				ask     func() collected
 				texts   []string
 				finish  string
 				tokens  int // of the response
 				limited bool
 			}{
-				{"a chat", func() said { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", k.tokens(3, 15), false},
-				{"a continuation", func() said { return c.continued(t, k, " the sea") }, []string{" the sea"}, "stop", k.tokens(2, 9), false},
-				{"with the prompt", func() said { return c.continued(t, k, " the sea", "echo", true) }, []string{" the sea the sea"}, "stop", k.tokens(2, 9), false},
-				{"three choices", func() said { return c.chatOf(t, k, " one", "n", 3) }, []string{" one", " one", " one"}, "stop", k.tokens(3, 15), false},
-				{"a list of prompts", func() said { return c.continued(t, k, []string{" one", " two"}, "n", 2) }, []string{" one", " one", " two", " two"}, "stop", k.tokens(4, 20), false},
-				{"token ids", func() said { return c.continued(t, k, k.ids()) }, []string{" the sea"}, "stop", k.tokens(2, 9), false},
-				{"at its limit", func() said { return c.chatOf(t, k, " one two three", "max_tokens", k.tokens(2, 8)) }, []string{" one two"}, "length", k.tokens(2, 8), true},
-				{"a stop text", func() said { return c.chatOf(t, k, " one two three", "stop", " two") }, []string{" one"}, "stop", 0, false},
-				{"a stop text in pieces", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", []string{"nine", "STOP"}) }, []string{"abc"}, "stop", 0, false},
-				{"a stop text that stays", func() said { return c.chatOf(t, k, "abcSTOPdef", "stop", "STOP", "include_stop_str_in_output", true) }, []string{"abcSTOP"}, "stop", 0, false},
-				{"the beginning of a stop text", func() said { return c.chatOf(t, k, "abcST", "stop", "STOP") }, []string{"abcST"}, "stop", 0, false},
-				{"a call", func() said {
+				{"a chat", func() collected { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", k.tokens(3, 15), false},
+				{"a continuation", func() collected { return c.continued(t, k, " the sea") }, []string{" the sea"}, "stop", k.tokens(2, 9), false},
+				{"with the prompt", func() collected { return c.continued(t, k, " the sea", "echo", true) }, []string{" the sea the sea"}, "stop", k.tokens(2, 9), false},
+				{"three choices", func() collected { return c.chatOf(t, k, " one", "n", 3) }, []string{" one", " one", " one"}, "stop", k.tokens(3, 15), false},
+				{"a list of prompts", func() collected { return c.continued(t, k, []string{" one", " two"}, "n", 2) }, []string{" one", " one", " two", " two"}, "stop", k.tokens(4, 20), false},
+				{"token ids", func() collected { return c.continued(t, k, k.ids()) }, []string{" the sea"}, "stop", k.tokens(2, 9), false},
+				{"at its limit", func() collected { return c.chatOf(t, k, " one two three", "max_tokens", k.tokens(2, 8)) }, []string{" one two"}, "length", k.tokens(2, 8), true},
+				{"a stop text", func() collected { return c.chatOf(t, k, " one two three", "stop", " two") }, []string{" one"}, "stop", 0, false},
+				{"a stop text in pieces", func() collected { return c.chatOf(t, k, "abcSTOPdef", "stop", []string{"nine", "STOP"}) }, []string{"abc"}, "stop", 0, false},
+				{"a stop text that stays", func() collected {
+					return c.chatOf(t, k, "abcSTOPdef", "stop", "STOP", "include_stop_str_in_output", true)
+				}, []string{"abcSTOP"}, "stop", 0, false},
+				{"the beginning of a stop text", func() collected { return c.chatOf(t, k, "abcST", "stop", "STOP") }, []string{"abcST"}, "stop", 0, false},
+				{"a call", func() collected {
 					return c.chatOf(t, k, `<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>`, "tools", clock())
 				}, []string{""}, "tool_calls", 0, false},
 			} {
@@ -86,13 +88,13 @@ func TestKindsCharacters(t *testing.T) {
 		t.Run(k.model, func(t *testing.T) {
 			c := contracts(t)
 			if !k.streamsCharacters {
-				whole := c.post(t, "/v1/chat/completions", ask(hardText, "model", k.model)).want(t, http.StatusOK)
-				if got := decode[completion](t, whole).Choices[0].Message.Content; got != hardText {
+				whole := c.post(t, "/v1/chat/completions", ask(unicodeText, "model", k.model)).want(t, http.StatusOK)
+				if got := decode[completion](t, whole).Choices[0].Message.Content; got != unicodeText {
 					t.Errorf("got %q", got)
 				}
 				return
 			}
-			if got := c.chatOf(t, k, hardText).texts[0]; got != hardText {
+			if got := c.chatOf(t, k, unicodeText).texts[0]; got != unicodeText {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -147,7 +149,7 @@ func TestKindsSampling(t *testing.T) {
 		t.Run(test.model, func(t *testing.T) {
 			c := contracts(t)
 			got := c.continued(t, kind{model: test.model}, " one", test.more...)
-			given := c.given(t, got.id)
+			given := c.inputsOf(t, got.id)
 			if len(given) != 1 {
 				t.Fatalf("%d requests", len(given))
 			}
@@ -165,7 +167,7 @@ func TestKindsSampling(t *testing.T) {
 	t.Run("choices have seeds of their own", func(t *testing.T) {
 		c := contracts(t)
 		seeds := map[string]bool{}
-		for _, inputs := range c.given(t, c.continued(t, kind{model: "ensemble"}, " one", "n", 3, "seed", 7).id) {
+		for _, inputs := range c.inputsOf(t, c.continued(t, kind{model: "ensemble"}, " one", "n", 3, "seed", 7).id) {
 			seeds[inputs["seed"]] = true
 		}
 		if len(seeds) != 3 {
@@ -209,7 +211,7 @@ func TestKindsExecutor(t *testing.T) {
 				})
 			}
 			t.Run("logprobs", func(t *testing.T) {
-				for _, got := range []said{
+				for _, got := range []collected{
 					c.chatOf(t, k, " one two sea", "logprobs", true, "max_tokens", 3),
 					c.continued(t, k, " one two sea", "logprobs", 0, "max_tokens", 3),
 				} {
@@ -220,7 +222,7 @@ func TestKindsExecutor(t *testing.T) {
 			})
 			t.Run("the likeliest of several", func(t *testing.T) {
 				a := c.post(t, "/v1/completions", object{"model": k.model, "prompt": " one", "n": 1, "best_of": 2}).want(t, http.StatusOK)
-				if text := decode[spoken](t, a).Choices[0].Text; text != " one" {
+				if text := decode[chunkOrResponse](t, a).Choices[0].Text; text != " one" {
 					t.Errorf("got %q", text)
 				}
 			})
@@ -242,7 +244,7 @@ func TestKindsSeveralTexts(t *testing.T) {
 		{"two were asked for", 2, []string{"one", "one", "two", "two"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, got := range []said{c.chatOf(t, kind{model: "plain"}, "one|two", "n", test.n), c.continued(t, kind{model: "plain"}, "one|two", "n", test.n)} {
+			for _, got := range []collected{c.chatOf(t, kind{model: "plain"}, "one|two", "n", test.n), c.continued(t, kind{model: "plain"}, "one|two", "n", test.n)} {
 				if !slices.Equal(got.texts, test.want) || slices.ContainsFunc(got.finish, func(f string) bool { return f != "stop" }) {
 					t.Errorf("texts %q, finish %q", got.texts, got.finish)
 				}

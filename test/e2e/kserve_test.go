@@ -88,10 +88,10 @@ func kserveModels(t *testing.T, folders ...string) tritonserver.Options {
 	return options
 }
 
-// strained returns an engine of the test's own for clients that cancel streams whose requests are
+// disposableEngine returns an engine of the test's own for clients that cancel streams whose requests are
 // about to end. Such cancellations may crash or block tritonserver 2.51, at once or later, also
 // without Trident (its issues 7368 and 8034). The engine is killed at the end.
-func strained(t *testing.T, options tritonserver.Options) engine {
+func disposableEngine(t *testing.T, options tritonserver.Options) engine {
 	t.Helper()
 	e := ownEngine(t, options)
 	if e.server != nil {
@@ -143,7 +143,7 @@ const pythonParts = "describe\ninfer\nstreams\nshares\nasynchronous\ncancels\n"
 // asyncio, in streams of many requests, with shared memory, and with cancellations.
 func TestKServeClient(t *testing.T) {
 	t.Parallel()
-	models := strained(t, kserveModels(t, "models", "models-ext"))
+	models := disposableEngine(t, kserveModels(t, "models", "models-ext"))
 	s, err := models.start(t, append(kservePorts(), "--allow-shared-memory")...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func connectParts(chats bool) string {
 func TestConnectNode(t *testing.T) {
 	t.Parallel()
 	dir := nodePrograms(t)
-	s := strained(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
+	s := disposableEngine(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
 }
 
@@ -247,7 +247,7 @@ func TestPerfAnalyzer(t *testing.T) {
 	t.Parallel()
 	options := kserveModels(t, "models", "models-kserve")
 	options.Args = []string{"--model-control-mode=explicit", "--load-model=echo", "--load-model=both", "--load-model=stream"}
-	s, err := strained(t, options).start(t, append(kservePorts(), "--allow-shared-memory")...).kserve(client)
+	s, err := disposableEngine(t, options).start(t, append(kservePorts(), "--allow-shared-memory")...).kserve(client)
 	if err != nil {
 		t.Fatal(err)
 	}

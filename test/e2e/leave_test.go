@@ -117,7 +117,7 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 	var made []float64
 	for range leaveAttempts {
 		before := s.metric(t, generatedTokens)
-		ctx, leave := context.WithCancel(askedBy(t.Context(), t))
+		ctx, disconnect := context.WithCancel(withTestName(t.Context(), t))
 		began, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -133,7 +133,7 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 			t.Error("the call ended before the client cancelled it")
 		}
 		before = s.metric(t, generatedTokens)
-		leave()
+		disconnect()
 		idle := poll(lateLimit, func() bool { return s.metric(t, generationsInProgress) == 0 })
 		made = append(made, s.metric(t, generatedTokens)-before)
 		<-ended
@@ -156,7 +156,7 @@ const slots = 4
 func checkLeavingSlots(t *testing.T, s *trident, calls int, call func(ctx context.Context, began func())) {
 	t.Helper()
 	var running, begun sync.WaitGroup
-	ctx, leave := context.WithCancel(askedBy(t.Context(), t))
+	ctx, leave := context.WithCancel(withTestName(t.Context(), t))
 	for range calls {
 		begun.Add(1)
 		running.Go(func() { call(ctx, sync.OnceFunc(begun.Done)) })
@@ -192,7 +192,7 @@ func checkFree(t *testing.T, s *trident) {
 // within reports whether a chat is answered within the limit.
 func (s *trident) within(t *testing.T, limit time.Duration, body object) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(askedBy(t.Context(), t), limit)
+	ctx, cancel := context.WithTimeout(withTestName(t.Context(), t), limit)
 	defer cancel()
 	r, err := client.Do(s.request(t, http.MethodPost, "/v1/chat/completions", body).WithContext(ctx))
 	if err != nil {

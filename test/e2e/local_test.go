@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// talkingModels is the repository of the model talk, which uses almost no CPU time.
-const talkingModels = "testdata/models"
+// talkModels is the repository of the model talk, which uses almost no CPU time.
+const talkModels = "testdata/models"
 
 // endLimit bounds the end of a trident with in-process Triton. A part of it is for models that
 // don't stop.
@@ -42,10 +42,10 @@ func startLocal(t *testing.T, repository, variable string, flags ...string) *tri
 	return s
 }
 
-// startTalking is like startLocal with the model talk, and waits until it is ready.
-func startTalking(t *testing.T, flags ...string) *trident {
+// startTalk is like startLocal with the model talk, and waits until it is ready.
+func startTalk(t *testing.T, flags ...string) *trident {
 	t.Helper()
-	s := startLocal(t, talkingModels, "", flags...)
+	s := startLocal(t, talkModels, "", flags...)
 	s.awaitReady(t)
 	return s
 }
@@ -96,7 +96,7 @@ func (s *trident) checkGone(t *testing.T) {
 	}
 }
 
-func talk(text string, words int) object {
+func talkRequest(text string, words int) object {
 	return ask(text, "model", "talk", "max_tokens", words)
 }
 
@@ -111,21 +111,21 @@ func (s *trident) killModel(t *testing.T) {
 	}
 }
 
-// forever is more words than any test waits for.
-const forever = 100_000
+// endlessWords is more words than any test waits for.
+const endlessWords = 100_000
 
 // TestLocalStop stops a trident with in-process Triton while its models are in different states.
 func TestLocalStop(t *testing.T) {
 	t.Parallel()
 	t.Run("streams that end in time", func(t *testing.T) {
 		t.Parallel()
-		s := startTalking(t)
+		s := startTalk(t)
 		if len(s.models(t)) != 1 || len(s.segments(t)) < 2 {
 			t.Errorf("the model has the processes %v and the shared memory %v: the checks below would test nothing", s.models(t), s.segments(t))
 		}
 		var all []chunk
 		mark := 0
-		for c := range s.openChat(t, talk("Hello.", 60)).chunks(t) {
+		for c := range s.openChat(t, talkRequest("Hello.", 60)).chunks(t) {
 			if all = append(all, c); len(all) == 3 {
 				mark = s.log.len() // at its start it may have removed leftovers of another test's trident
 				signalStop(t, s, syscall.SIGTERM)
@@ -144,8 +144,8 @@ func TestLocalStop(t *testing.T) {
 	})
 	t.Run("streams that don't", func(t *testing.T) {
 		t.Parallel()
-		s := startTalking(t, "--shutdown-timeout=300ms")
-		last := watch(t, s.openChat(t, talk("Hello.", forever)))
+		s := startTalk(t, "--shutdown-timeout=300ms")
+		last := watch(t, s.openChat(t, talkRequest("Hello.", endlessWords)))
 		signalStop(t, s, syscall.SIGINT)
 		if e := parseError(t, <-last); text(e.Code) != "shutting_down" {
 			t.Errorf("the stream ended with code %s: %s", text(e.Code), text(e.Message))
@@ -154,9 +154,9 @@ func TestLocalStop(t *testing.T) {
 	})
 	t.Run("a model that hangs", func(t *testing.T) {
 		t.Parallel()
-		s := startTalking(t, "--shutdown-timeout=300ms")
+		s := startTalk(t, "--shutdown-timeout=300ms")
 		answers := make(chan answer, 1)
-		go func() { answers <- s.post(t, "/v1/chat/completions", talk("hang", 1)) }()
+		go func() { answers <- s.post(t, "/v1/chat/completions", talkRequest("hang", 1)) }()
 		if !poll(startLimit, func() bool { return len(s.models(t)) == 2 }) { // the model has started a child process
 			t.Fatal("the model receives no request")
 		}
@@ -169,7 +169,7 @@ func TestLocalStop(t *testing.T) {
 	})
 	t.Run("a model that is loading", func(t *testing.T) {
 		t.Parallel()
-		s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
+		s := startLocal(t, talkModels, "TALK_LOAD_SECONDS=600")
 		loading := func() bool { // not the process that reads the configuration
 			all := s.models(t)
 			return len(all) == 1 && strings.Contains(all[0].command, " talk_0_0 ")
@@ -184,8 +184,8 @@ func TestLocalStop(t *testing.T) {
 	})
 	t.Run("a second signal", func(t *testing.T) {
 		t.Parallel()
-		s := startTalking(t)
-		events := s.openChat(t, talk("Hello.", forever))
+		s := startTalk(t)
+		events := s.openChat(t, talkRequest("Hello.", endlessWords))
 		readUntil(t, events.response.Body, `"content":"`)
 		line := s.stopTwice(t, syscall.SIGINT)
 		_, _ = io.Copy(io.Discard, events.response.Body) // cut off at any point
@@ -195,8 +195,8 @@ func TestLocalStop(t *testing.T) {
 	})
 	t.Run("sudden death", func(t *testing.T) {
 		t.Parallel()
-		s := startTalking(t)
-		events := s.openChat(t, talk("Hello.", forever))
+		s := startTalk(t)
+		events := s.openChat(t, talkRequest("Hello.", endlessWords))
 		readUntil(t, events.response.Body, `"content":"`)
 		if err := s.kill(); err != nil {
 			t.Fatal(err)
@@ -205,7 +205,7 @@ func TestLocalStop(t *testing.T) {
 		if len(s.segments(t)) == 0 {
 			t.Log("another trident on this machine has already removed the leftovers")
 		}
-		next := startTalking(t)
+		next := startTalk(t)
 		s.checkGone(t)
 		signalStop(t, next, syscall.SIGTERM)
 		next.checkEnded(t)
@@ -216,8 +216,8 @@ func TestLocalStop(t *testing.T) {
 // probes get errors, and the model is restarted without a request.
 func TestLocalModelDies(t *testing.T) {
 	t.Parallel()
-	s := startTalking(t)
-	last := watch(t, s.openChat(t, talk("Hello.", forever)))
+	s := startTalk(t)
+	last := watch(t, s.openChat(t, talkRequest("Hello.", endlessWords)))
 	died := time.Now()
 	s.killModel(t)
 	if e := parseError(t, <-last); text(e.Code) != "engine_unavailable" || !strings.Contains(text(e.Message), "`talk`") {
@@ -230,14 +230,14 @@ func TestLocalModelDies(t *testing.T) {
 	if e := a.failure(t); !strings.Contains(text(e.Message), "`talk`") || !strings.Contains(text(e.Message), "the model's process ended by signal: killed") {
 		t.Errorf("the probe says %s", text(e.Message))
 	}
-	a = s.post(t, "/v1/chat/completions", talk("Hello.", 1)).want(t, http.StatusServiceUnavailable)
+	a = s.post(t, "/v1/chat/completions", talkRequest("Hello.", 1)).want(t, http.StatusServiceUnavailable)
 	if e := a.failure(t); text(e.Code) != "model_not_ready" || a.header.Get("Retry-After") == "" {
 		t.Errorf("code %s: %s", text(e.Code), text(e.Message))
 	}
 	s.get(t, "/health/live").want(t, http.StatusOK)
 	s.awaitReady(t)
 	t.Logf("the model is ready again after %s", time.Since(died))
-	if whole := s.chat(t, talk("Hello.", 3)); strings.Count(whole.Choices[0].Message.Content, "word") != 3 {
+	if whole := s.chat(t, talkRequest("Hello.", 3)); strings.Count(whole.Choices[0].Message.Content, "word") != 3 {
 		t.Errorf("the answer is %q", whole.Choices[0].Message.Content)
 	}
 	// Trident is stopped while the model is restarted a second time.

@@ -20,7 +20,7 @@ var adapterCache sync.Mutex
 // also after the engine has evicted it.
 func TestLoRAs(t *testing.T) {
 	t.Parallel()
-	alone(t, &adapterCache)
+	lockForTest(t, &adapterCache)
 	for _, k := range kinds() {
 		t.Run(k.model, func(t *testing.T) {
 			if k.model == "vllm" {
@@ -47,7 +47,7 @@ func TestLoRAs(t *testing.T) {
 			for name, word := range adapters {
 				all.Go(func() {
 					body := ask(" one", "model", k.model+"_lora_"+name, "n", 4)
-					var got said
+					var got collected
 					if err := got.add(c.post(t, "/v1/chat/completions", body).want(t, http.StatusOK).body); err != nil {
 						t.Error(err)
 					}
@@ -65,17 +65,17 @@ func TestLoRAs(t *testing.T) {
 // them.
 func TestLoRATensors(t *testing.T) {
 	t.Parallel()
-	alone(t, &adapterCache)
+	lockForTest(t, &adapterCache)
 	for _, model := range []string{"ensemble", "bls"} {
 		t.Run(model, func(t *testing.T) {
 			c := contracts(t)
 			ask := func(adapter string) []map[string]string {
-				var got said
+				var got collected
 				body := object{"model": model + "_lora_" + adapter, "prompt": " one", "user": "x"}
 				if err := got.add(c.post(t, "/v1/completions", body).want(t, http.StatusOK).body); err != nil {
 					t.Fatal(err)
 				}
-				return c.given(t, got.id)
+				return c.inputsOf(t, got.id)
 			}
 			for _, adapter := range []string{"doll", "sheep", "cow"} { // the third evicts the first, whatever the cache contained before
 				ask(adapter)
@@ -104,7 +104,7 @@ func TestLoRATensors(t *testing.T) {
 	t.Run("llmapi", func(t *testing.T) {
 		c := contracts(t)
 		got := c.continued(t, kind{model: "llmapi_lora_doll"}, " one")
-		inputs := c.given(t, got.id)[0]
+		inputs := c.inputsOf(t, got.id)[0]
 		if !strings.HasSuffix(inputs["lora_path"], `/test/models-contract/llmapi/loras/doll"]`) || inputs["lora_name"] != `[1] ["doll"]` || !numbered(inputs["lora_id"]) {
 			t.Errorf("got %v", inputs)
 		}
@@ -135,9 +135,9 @@ func TestLoRAsAreListed(t *testing.T) {
 	}
 }
 
-// TestLoRAsWhereNobodyKnows checks names of adapters without access to the repository. The name goes to the
+// TestLoRAsWithoutRepository checks names of adapters without access to the repository. The name goes to the
 // engine, and its refusal is returned as the error of an unknown model.
-func TestLoRAsWhereNobodyKnows(t *testing.T) {
+func TestLoRAsWithoutRepository(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	c := contracts(t)

@@ -28,16 +28,16 @@ import (
 // Go starts the first and the last parallel test first, in the order of files and functions. These
 // are TestPlayground and TestWebClient, which take long.
 
-// atOnce is the number of tests that run in parallel, unless -parallel sets another number. It is
+// parallelTests is the number of tests that run in parallel, unless -parallel sets another number. It is
 // larger than the number of cores because tests often wait for a process to start or to end.
-const atOnce = 5
+const parallelTests = 5
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(atOnce)) // a number is always valid
+		_ = flag.Set("test.parallel", strconv.Itoa(parallelTests)) // a number is always valid
 	}
 	code := m.Run()
 	for _, text := range violations.rest() {
@@ -122,8 +122,8 @@ func shared[T any](get func(t *testing.T) (T, error)) func(t *testing.T) T {
 // root returns the top of the source tree.
 var root = shared(func(*testing.T) (string, error) { return tritonserver.SourceRoot() })
 
-// alone locks a shared value until the end of the test.
-func alone(t *testing.T, mu *sync.Mutex) {
+// lockForTest locks a shared value until the end of the test.
+func lockForTest(t *testing.T, mu *sync.Mutex) {
 	t.Helper()
 	mu.Lock()
 	t.Cleanup(mu.Unlock)
@@ -147,14 +147,14 @@ func demoBinary(t *testing.T) string {
 	return filepath.Join(programs(t), "demo")
 }
 
-// stamp is the version of the built programs.
-const stamp = "v0.0.0-e2e"
+// testVersion is the version of the built programs.
+const testVersion = "v0.0.0-e2e"
 
 // programs returns the folder of the built programs.
 var programs = shared(func(t *testing.T) (string, error) {
 	t.Helper()
 	dir := filepath.Join(scratch(t), "bin")
-	return dir, command(root(t), "go", "build", "-race", "-ldflags=-X main.version="+stamp, "-o", dir+string(filepath.Separator), "./cmd/trident", "./test/demo")
+	return dir, command(root(t), "go", "build", "-race", "-ldflags=-X main.version="+testVersion, "-o", dir+string(filepath.Separator), "./cmd/trident", "./test/demo")
 })
 
 // command runs a tool. Its error contains the tool's output.

@@ -54,13 +54,13 @@ const (
 
 func hostileKey(client int) string { return "sk-hostile-" + strconv.Itoa(client) }
 
-// patience is the maximum time that a hostile client waits for the end of a request before it sends
+// attackTimeout is the maximum time that a hostile client waits for the end of a request before it sends
 // the next one.
-const patience = 10 * time.Second
+const attackTimeout = 10 * time.Second
 
-// besiege starts a trident with a memory limit in front of tensor models and text models. It has
+// startSiege starts a trident with a memory limit in front of tensor models and text models. It has
 // keys for this many hostile clients and for one client at its limits.
-func besiege(t *testing.T, limit int64, hostile int) *siege {
+func startSiege(t *testing.T, limit int64, hostile int) *siege {
 	t.Helper()
 	var keys strings.Builder
 	fmt.Fprintf(&keys, "- {name: steady, key: %s, limits: {in_flight: %d, queued: 4}}\n", steadyKey, steadyAtOnce)
@@ -222,8 +222,8 @@ func post(name, path, contentType, encoding string, body []byte) hostile {
 	}}
 }
 
-// crowd is an HTTP client with enough connections for all requests.
-var crowd = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+// pooledClient is an HTTP client with enough connections for all requests.
+var pooledClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 func send(ctx context.Context, s *siege, client int, path, contentType, encoding string, body io.Reader, length int64) string {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, body)
@@ -236,7 +236,7 @@ func send(ctx context.Context, s *siege, client int, path, contentType, encoding
 	if encoding != "" {
 		r.Header.Set("Content-Encoding", encoding)
 	}
-	answer, err := crowd.Do(r)
+	answer, err := pooledClient.Do(r)
 	if err != nil {
 		return "cut off"
 	}
@@ -269,7 +269,7 @@ func (s *siege) attack(ctx context.Context, clients, atOnce int, kinds []hostile
 			all.Go(func() {
 				for i := client + lane*7; ctx.Err() == nil; i++ {
 					kind := kinds[i%len(kinds)]
-					request, cancel := context.WithTimeout(ctx, patience)
+					request, cancel := context.WithTimeout(ctx, attackTimeout)
 					outcome := kind.send(request, s, client)
 					cancel()
 					mu.Lock()
@@ -321,7 +321,7 @@ func (r *sdkRun) steady(t *testing.T) steady {
 func TestMemory(t *testing.T) {
 	needsServer(t) // in-process Triton would add to the memory
 	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](1<<30, 2<<30), tier.Size(8<<20, 60<<20)
-	s := besiege(t, limit, clients)
+	s := startSiege(t, limit, clients)
 	run := s.startSteady(t, duration)
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()
@@ -376,7 +376,7 @@ func TestMemoryReturns(t *testing.T) {
 	tier.OnlySlow(t)
 	needsServer(t)
 	const slack = 64 << 20
-	s := besiege(t, 2<<30, 1)
+	s := startSiege(t, 2<<30, 1)
 	kinds := slices.DeleteFunc(hostiles(12<<20), func(h hostile) bool { return h.name == "a slow body" })
 	s.startSteady(t, time.Second).steady(t)
 	baseline := s.memory(t, "VmRSS")
@@ -402,7 +402,7 @@ func TestMemoryReturns(t *testing.T) {
 func TestLocalMemory(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 30
-	s := &siege{kserveTrident: &kserveTrident{trident: startTalking(t, "--model-control-mode=explicit", "--load-model=*", "--memory-limit=8GiB")}, limit: limit}
+	s := &siege{kserveTrident: &kserveTrident{trident: startTalk(t, "--model-control-mode=explicit", "--load-model=*", "--memory-limit=8GiB")}, limit: limit}
 	model := int64(0)
 	for _, p := range s.models(t) {
 		model += statusOf(t, p.id, "RssAnon")

@@ -11,9 +11,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// TestMigrateNamesAll checks that docs/migrate.md describes the equivalent of each of
+// TestMigrateIsComplete checks that docs/migrate.md describes the equivalent of each of
 // tritonserver's flags.
-func TestMigrateNamesAll(t *testing.T) {
+func TestMigrateIsComplete(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root(t), "docs", "migrate.md"))
 	if err != nil {

@@ -28,13 +28,13 @@ type fields struct {
 
 // operation is an operation of both surfaces, with the fields of its requests.
 type operation struct {
-	path    string
-	streams bool
-	open    []any
-	typed   []any
-	told    func(t *testing.T, s *trident, request []byte, streaming bool) told
-	good    []fields
-	bad     []fields // refused with the same code for the same field
+	path     string
+	streams  bool
+	open     []any
+	typed    []any
+	send     func(t *testing.T, s *trident, request []byte, streaming bool) surfaceResponse
+	accepted []fields
+	refused  []fields // refused with the same code for the same field
 }
 
 // formats are the response formats, which the surfaces name differently.
@@ -42,15 +42,15 @@ var formats = []fields{
 	{"a JSON object", []any{"response_format", object{"type": "json_object"}}, []any{"response_format", object{"json_object": object{}}}},
 	{
 		"a schema",
-		[]any{"response_format", object{"type": "json_schema", "json_schema": object{"name": "x", "schema": json.RawMessage(wetSchema)}}},
-		[]any{"response_format", object{"json_schema": object{"name": "x", "schema": wetSchema}}},
+		[]any{"response_format", object{"type": "json_schema", "json_schema": object{"name": "x", "schema": json.RawMessage(yesSchema)}}},
+		[]any{"response_format", object{"json_schema": object{"name": "x", "schema": yesSchema}}},
 	},
 	{"an expression", []any{"structured_outputs", object{"regex": "[ab]{3}"}}, []any{"response_format", object{"regex": "[ab]{3}"}}},
 	{"one of several", []any{"structured_outputs", object{"choice": []string{"yes", "no"}}}, []any{"response_format", object{"choice": object{"choices": []string{"yes", "no"}}}}},
 	{"a grammar", []any{"structured_outputs", object{"grammar": `root ::= "a"`}}, []any{"response_format", object{"grammar": `root ::= "a"`}}},
 }
 
-const wetSchema = `{"type":"object","properties":{"yes":{"type":"boolean"}},"required":["yes"]}`
+const yesSchema = `{"type":"object","properties":{"yes":{"type":"boolean"}},"required":["yes"]}`
 
 // sampling contains the options that completions and chats share.
 var sampling = append([]fields{
@@ -99,9 +99,9 @@ var badSampling = []fields{
 	{"a schema that is none", []any{"response_format", object{"type": "json_schema", "json_schema": object{"name": "x", "schema": json.RawMessage(`{"type":7}`)}}}, []any{"response_format", object{"json_schema": object{"schema": `{"type":7}`}}}},
 }
 
-// stricter contains fields that only the typed form refuses. OpenAI's clients send empty strings
+// typedOnlyRefused contains fields that only the typed form refuses. OpenAI's clients send empty strings
 // for absent values.
-var stricter = []fields{
+var typedOnlyRefused = []fields{
 	{name: "stop", open: []any{"stop", []string{"a", ""}}},
 	{name: "bad_words", open: []any{"bad_words", []string{""}}},
 }
@@ -110,14 +110,14 @@ func operations() []operation {
 	text := func(s string) object { return object{"text": s} }
 	return []operation{
 		{
-			path: "/v1/chat/completions", streams: true, told: toldOf(typedChatTold),
+			path: "/v1/chat/completions", streams: true, send: responseOf(typedChatResponse),
 			open:  []any{"model", "vllm", "messages", []object{{"role": "user", "content": "one two three"}}},
 			typed: []any{"model", "vllm", "messages", []object{{"role": "ROLE_USER", "content": "one two three"}}},
-			good: append([]fields{
+			accepted: append([]fields{
 				{name: "log probabilities", open: []any{"logprobs", true, "top_logprobs", 2}},
 				{name: "variables of the template", open: []any{"chat_template_kwargs", object{"a": 1}}, typed: []any{"chat_template_kwargs", `{"a":1}`}},
 			}, sampling...),
-			bad: append([]fields{
+			refused: append([]fields{
 				{name: "top_logprobs", open: []any{"logprobs", true, "top_logprobs", 21}},
 				{name: "top_logprobs alone", open: []any{"top_logprobs", 2}},
 				{name: "reasoning_effort", open: []any{"reasoning_effort", "much"}},
@@ -125,16 +125,16 @@ func operations() []operation {
 			}, badSampling...),
 		},
 		{
-			path: "/v1/completions", streams: true, told: toldOf(typedTextTold),
+			path: "/v1/completions", streams: true, send: responseOf(typedTextResponse),
 			open: []any{"model", "vllm", "prompt", "one two three"}, typed: []any{"model", "vllm", "prompt", []object{text("one two three")}},
-			good: append([]fields{
+			accepted: append([]fields{
 				{name: "log probabilities", open: []any{"logprobs", 2}},
 				{name: "the tokens' own alone", open: []any{"logprobs", 0}},
 				{name: "echo", open: []any{"echo", true}},
 				{"several prompts", []any{"prompt", []string{"one", "two"}, "n", 2}, []any{"prompt", []object{text("one"), text("two")}, "n", 2}},
 				{"token ids", []any{"prompt", []int{111, 110}}, []any{"prompt", []object{{"token_ids": object{"ids": []int{111, 110}}}}}},
 			}, sampling...),
-			bad: append([]fields{
+			refused: append([]fields{
 				{name: "logprobs", open: []any{"logprobs", 21}},
 				{name: "best_of", open: []any{"best_of", 21}},
 				{name: "best_of below n", open: []any{"best_of", 1, "n", 2}},
@@ -144,16 +144,16 @@ func operations() []operation {
 			}, badSampling...),
 		},
 		{
-			path: "/v1/embeddings", told: toldOf(typedVectors),
+			path: "/v1/embeddings", send: responseOf(typedVectors),
 			open: []any{"model", "vllm", "input", "one"}, typed: []any{"model", "vllm", "input", []object{text("one")}},
-			good: []fields{
+			accepted: []fields{
 				{name: "a text"},
 				{"several", []any{"input", []string{"one", "two", "one"}}, []any{"input", []object{text("one"), text("two"), text("one")}}},
 				{"token ids", []any{"input", []int{111, 110}}, []any{"input", []object{{"token_ids": object{"ids": []int{111, 110}}}}}},
 				{name: "dimensions", open: []any{"dimensions", 4}},
 				{name: "user", open: []any{"user", "somebody"}},
 			},
-			bad: []fields{
+			refused: []fields{
 				{name: "more than there are", open: []any{"dimensions", 17}},
 				{name: "an unknown model", open: []any{"model", "none"}},
 				{"an empty text", []any{"input", []string{"a", ""}}, []any{"input", []object{text("a"), text("")}}},
@@ -170,34 +170,34 @@ func operations() []operation {
 // code for the same field.
 func TestParityFields(t *testing.T) {
 	t.Parallel()
-	alone(t, &seeingRecord)
-	c := seeing(t)
+	lockForTest(t, &seeingRecord)
+	c := visionTrident(t)
 	for _, op := range operations() {
-		run := func(name string, list []fields, check func(t *testing.T, open, here told, given, givenHere []string)) {
+		run := func(name string, list []fields, check func(t *testing.T, open, here surfaceResponse, openInputs, typedInputs []string)) {
 			for _, f := range list {
 				t.Run(op.path+"/"+name+f.name, func(t *testing.T) { c.askBoth(t, op, f, check) })
 			}
 		}
-		run("", op.good, func(t *testing.T, open, here told, given, givenHere []string) {
+		run("", op.accepted, func(t *testing.T, open, here surfaceResponse, openInputs, typedInputs []string) {
 			t.Helper()
 			if open.Choices == nil || !reflect.DeepEqual(open, here) {
 				t.Errorf("OpenAI %+v\ntyped  %+v", open, here)
 			}
-			if len(given) == 0 || !slices.Equal(given, givenHere) {
-				t.Errorf("the model receives\n%s\nfrom the OpenAI request and\n%s\nfrom the typed request", strings.Join(given, "\n"), strings.Join(givenHere, "\n"))
+			if len(openInputs) == 0 || !slices.Equal(openInputs, typedInputs) {
+				t.Errorf("the model receives\n%s\nfrom the OpenAI request and\n%s\nfrom the typed request", strings.Join(openInputs, "\n"), strings.Join(typedInputs, "\n"))
 			}
 		})
-		run("refused: ", op.bad, func(t *testing.T, open, here told, given, givenHere []string) {
+		run("refused: ", op.refused, func(t *testing.T, open, here surfaceResponse, openInputs, typedInputs []string) {
 			t.Helper()
 			if open.Reason == "" || open.Param == "" || open.Reason != here.Reason || fieldOf(open.Param) != fieldOf(here.Param) {
 				t.Errorf("OpenAI %+v\ntyped  %+v", open, here)
 			}
-			if !slices.Equal(given, givenHere) { // the model itself refuses some
-				t.Errorf("the model receives %s from the OpenAI request and %s from the typed request", given, givenHere)
+			if !slices.Equal(openInputs, typedInputs) { // the model itself refuses some
+				t.Errorf("the model receives %s from the OpenAI request and %s from the typed request", openInputs, typedInputs)
 			}
 		})
 		if op.streams {
-			run("stricter: ", stricter, func(t *testing.T, open, here told, _, _ []string) {
+			run("stricter: ", typedOnlyRefused, func(t *testing.T, open, here surfaceResponse, _, _ []string) {
 				t.Helper()
 				if open.Reason != "" || here.Reason != "invalid_value" {
 					t.Errorf("OpenAI %+v\ntyped  %+v", open, here)
@@ -209,7 +209,7 @@ func TestParityFields(t *testing.T) {
 
 // askBoth sends the request to both surfaces, once for each of the operation's ways to respond.
 // check gets both responses and the models' inputs.
-func (c contract) askBoth(t *testing.T, op operation, f fields, check func(t *testing.T, open, here told, given, givenHere []string)) {
+func (c contract) askBoth(t *testing.T, op operation, f fields, check func(t *testing.T, open, here surfaceResponse, openInputs, typedInputs []string)) {
 	t.Helper()
 	if f.typed == nil {
 		f.typed = f.open
@@ -224,9 +224,9 @@ func (c contract) askBoth(t *testing.T, op operation, f fields, check func(t *te
 	}
 	for _, streaming := range ways {
 		from := c.recorded(t)
-		open := c.openaiTold(t, op.path, objectOf(op.open, f.open), streaming)
+		open := c.openaiResponse(t, op.path, objectOf(op.open, f.open), streaming)
 		between := c.recorded(t)
-		here := op.told(t, c.trident, request, streaming)
+		here := op.send(t, c.trident, request, streaming)
 		check(t, open, here, c.since(t, from, between), c.since(t, between, c.recorded(t)))
 	}
 }
@@ -274,21 +274,21 @@ func (c contract) since(t *testing.T, from, to int64) []string {
 	return lines
 }
 
-// toldOf parses the typed request and sends it.
-func toldOf[M any, P interface {
+// responseOf parses the typed request and sends it.
+func responseOf[M any, P interface {
 	*M
 	proto.Message
-}](ask func(t *testing.T, s *trident, request P, streaming bool, all *told) error) func(t *testing.T, s *trident, request []byte, streaming bool) told {
-	return func(t *testing.T, s *trident, raw []byte, streaming bool) told {
+}](ask func(t *testing.T, s *trident, request P, streaming bool, all *surfaceResponse) error) func(t *testing.T, s *trident, request []byte, streaming bool) surfaceResponse {
+	return func(t *testing.T, s *trident, raw []byte, streaming bool) surfaceResponse {
 		t.Helper()
 		request := P(new(M))
 		if err := protojson.Unmarshal(raw, request); err != nil {
 			t.Fatalf("%v in %s", err, raw)
 		}
-		var all told
+		var all surfaceResponse
 		if err := ask(t, s, request, streaming, &all); err != nil {
 			detail := detailOf(t, err)
-			all = told{Reason: detail.GetReason(), Param: detail.GetParam(), Message: connectMessage(err)}
+			all = surfaceResponse{Reason: detail.GetReason(), Param: detail.GetParam(), Message: connectMessage(err)}
 		}
 		return all
 	}
@@ -300,13 +300,13 @@ func fieldOf(param string) string { return element.ReplaceAllString(param, "") }
 
 var element = regexp.MustCompile(`(\.\d+|\[\d+\]).*$`)
 
-func typedChatTold(t *testing.T, s *trident, request *tridentv1.ChatRequest, streaming bool, all *told) error {
+func typedChatResponse(t *testing.T, s *trident, request *tridentv1.ChatRequest, streaming bool, all *surfaceResponse) error {
 	t.Helper()
-	*all = typedTold(t, tridentv1connect.NewChatServiceClient(client, s.url), request, streaming)
+	*all = typedResponse(t, tridentv1connect.NewChatServiceClient(client, s.url), request, streaming)
 	return nil
 }
 
-func typedTextTold(t *testing.T, s *trident, request *tridentv1.CompleteRequest, streaming bool, all *told) error {
+func typedTextResponse(t *testing.T, s *trident, request *tridentv1.CompleteRequest, streaming bool, all *surfaceResponse) error {
 	t.Helper()
 	typed := tridentv1connect.NewCompletionServiceClient(client, s.url)
 	if !streaming {
@@ -339,7 +339,7 @@ func typedTextTold(t *testing.T, s *trident, request *tridentv1.CompleteRequest,
 	return stream.Err()
 }
 
-func typedVectors(t *testing.T, s *trident, request *tridentv1.EmbedRequest, _ bool, all *told) error {
+func typedVectors(t *testing.T, s *trident, request *tridentv1.EmbedRequest, _ bool, all *surfaceResponse) error {
 	t.Helper()
 	answer, err := tridentv1connect.NewEmbeddingServiceClient(client, s.url).Embed(t.Context(), request)
 	for _, e := range answer.GetEmbeddings() {
@@ -378,7 +378,7 @@ func textLogprob(token string, logprob float64, top map[string]float64) string {
 
 // addText adds tokens in the format of OpenAI's completions: the likeliest tokens, if requested,
 // include the generated one.
-func (c *toldChoice) addText(tokens []*tridentv1.TokenLogprob) {
+func (c *responseChoice) addText(tokens []*tridentv1.TokenLogprob) {
 	for _, l := range tokens {
 		top := map[string]float64{}
 		for _, alternative := range l.GetTop() {

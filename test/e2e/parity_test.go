@@ -16,15 +16,15 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// told is the response of either surface in a common form.
-type told struct {
-	Choices []toldChoice
+// surfaceResponse is the response of either surface in a common form.
+type surfaceResponse struct {
+	Choices []responseChoice
 	Usage   [2]int
 	// Fields of an error.
 	Reason, Param, Message string
 }
 
-type toldChoice struct {
+type responseChoice struct {
 	Text, Reasoning, Finish string
 	Calls                   []string
 	Logprobs                []string
@@ -140,7 +140,7 @@ func TestParity(t *testing.T) {
 			body := ask(p.text, append([]any{"model", p.model, "temperature", 0}, p.more...)...)
 			client := tridentv1connect.NewChatServiceClient(client, s.url)
 			for _, streaming := range []bool{false, true} {
-				open, here := s.openaiTold(t, "/v1/chat/completions", body, streaming), typedTold(t, client, typed, streaming)
+				open, here := s.openaiResponse(t, "/v1/chat/completions", body, streaming), typedResponse(t, client, typed, streaming)
 				if p.schema && open.Message != "" && here.Message != "" {
 					open.Message, here.Message = "", ""
 				}
@@ -156,15 +156,15 @@ func TestParity(t *testing.T) {
 }
 
 // at returns a choice, and adds it if it is new.
-func (a *told) at(index int) *toldChoice {
+func (a *surfaceResponse) at(index int) *responseChoice {
 	for len(a.Choices) <= index {
-		a.Choices = append(a.Choices, toldChoice{})
+		a.Choices = append(a.Choices, responseChoice{})
 	}
 	return &a.Choices[index]
 }
 
 // call adds a piece of a tool call.
-func (c *toldChoice) call(index int, name, arguments string) {
+func (c *responseChoice) call(index int, name, arguments string) {
 	if index == len(c.Calls) {
 		c.Calls = append(c.Calls, name+" ")
 	}
@@ -181,9 +181,9 @@ type openaiMessage struct {
 	} `json:"tool_calls"`
 }
 
-func (s *trident) openaiTold(t *testing.T, path string, body object, streaming bool) told {
+func (s *trident) openaiResponse(t *testing.T, path string, body object, streaming bool) surfaceResponse {
 	t.Helper()
-	var all told
+	var all surfaceResponse
 	read := func(raw []byte) {
 		var a struct {
 			Choices []struct {
@@ -215,8 +215,8 @@ func (s *trident) openaiTold(t *testing.T, path string, body object, streaming b
 			to := all.at(c.Index)
 			to.Text += c.Text
 			for _, m := range []openaiMessage{c.Message, c.Delta} {
-				to.Text += given(m.Content)
-				to.Reasoning += given(m.Reasoning)
+				to.Text += orEmpty(m.Content)
+				to.Reasoning += orEmpty(m.Reasoning)
 				for i, call := range m.ToolCalls {
 					if call.Index != nil {
 						i = *call.Index
@@ -224,7 +224,7 @@ func (s *trident) openaiTold(t *testing.T, path string, body object, streaming b
 					to.call(i, call.Function.Name, call.Function.Arguments)
 				}
 			}
-			to.Finish += given(c.FinishReason)
+			to.Finish += orEmpty(c.FinishReason)
 			if c.Logprobs == nil {
 				continue
 			}
@@ -251,9 +251,9 @@ func (s *trident) openaiTold(t *testing.T, path string, body object, streaming b
 	switch {
 	case a.status != http.StatusOK:
 		e := a.failure(t)
-		all.Reason, all.Message = given(e.Code), given(e.Message)
+		all.Reason, all.Message = orEmpty(e.Code), orEmpty(e.Message)
 		// Typed calls have no object function.
-		all.Param = strings.ReplaceAll(given(e.Param), "].function.arguments", "].arguments")
+		all.Param = strings.ReplaceAll(orEmpty(e.Param), "].function.arguments", "].arguments")
 	case streaming:
 		for line := range strings.Lines(string(a.body)) {
 			if data, ok := strings.CutPrefix(line, "data: {"); ok {
@@ -266,12 +266,12 @@ func (s *trident) openaiTold(t *testing.T, path string, body object, streaming b
 	return all
 }
 
-func typedTold(t *testing.T, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, streaming bool) told {
+func typedResponse(t *testing.T, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, streaming bool) surfaceResponse {
 	t.Helper()
-	var all told
+	var all surfaceResponse
 	var err error
 	if streaming {
-		err = typedStreamTold(t, client, request, &all)
+		err = typedStreamResponse(t, client, request, &all)
 	} else {
 		var answer *tridentv1.ChatResponse
 		if answer, err = client.Chat(t.Context(), request); err == nil {
@@ -295,7 +295,7 @@ func typedTold(t *testing.T, client tridentv1connect.ChatServiceClient, request 
 	return all
 }
 
-func typedStreamTold(t *testing.T, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, all *told) error {
+func typedStreamResponse(t *testing.T, client tridentv1connect.ChatServiceClient, request *tridentv1.ChatRequest, all *surfaceResponse) error {
 	t.Helper()
 	stream, err := client.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: request})
 	if err != nil {
@@ -323,7 +323,7 @@ func typedStreamTold(t *testing.T, client tridentv1connect.ChatServiceClient, re
 	return stream.Err()
 }
 
-func (c *toldChoice) add(tokens []*tridentv1.TokenLogprob) {
+func (c *responseChoice) add(tokens []*tridentv1.TokenLogprob) {
 	for _, l := range tokens {
 		line := fmt.Sprintf("%q %.4f", l.GetTokenBytes(), l.GetLogprob())
 		for _, top := range l.GetTop() {
@@ -370,8 +370,8 @@ func connectMessage(err error) string {
 	return err.Error()
 }
 
-// given returns the string, or "" for null.
-func given(s *string) string {
+// orEmpty returns the string, or "" for null.
+func orEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -183,7 +183,7 @@ func TestRefusesToStart(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(tridentBinary(t), "version").Output()
-	if err != nil || !strings.HasPrefix(string(out), "trident "+stamp+" ") && !strings.HasPrefix(string(out), "trident "+stamp+"\n") || !strings.Contains(string(out), "remote") {
+	if err != nil || !strings.HasPrefix(string(out), "trident "+testVersion+" ") && !strings.HasPrefix(string(out), "trident "+testVersion+"\n") || !strings.Contains(string(out), "remote") {
 		t.Errorf("%q: %v", out, err)
 	}
 	out, err = exec.Command(tridentBinary(t), "--help").Output()
@@ -198,7 +198,7 @@ func TestVersion(t *testing.T) {
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--max-in-flight=1", "--max-queued=0")
-	ctx, leave := context.WithCancel(askedBy(t.Context(), t))
+	ctx, leave := context.WithCancel(withTestName(t.Context(), t))
 	defer leave()
 	r := s.request(t, http.MethodPost, "/v1/chat/completions", longStory("stream", true)).WithContext(ctx)
 	readUntil(t, s.open(t, client, r).response.Body, `"content":"`)

@@ -45,14 +45,14 @@ func (rec *recording) proxy(t *testing.T, target string) string {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: func(response *http.Response) error {
-			holdToContract(response.Request, response, rec.add)
+			checkContract(response.Request, response, rec.add)
 			return nil
 		},
 		Transport: &http.Transport{},
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // clients disconnect
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		proxy.ServeHTTP(w, r.WithContext(askedBy(r.Context(), t)))
+		proxy.ServeHTTP(w, r.WithContext(withTestName(r.Context(), t)))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL

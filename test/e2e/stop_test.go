@@ -101,7 +101,7 @@ func TestLocalStopTwice(t *testing.T) {
 	tier.OnlySlow(t)
 	begin := func(t *testing.T, variable string) *trident {
 		t.Helper()
-		s, err := launchUnheard(t, "", []string{variable}, "--model-repository="+talkingModels)
+		s, err := launchWithoutWait(t, "", []string{variable}, "--model-repository="+talkModels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestLocalStopTwice(t *testing.T) {
 				s.stopTwice(t, signal)
 			})
 			t.Run("while a model loads", func(t *testing.T) {
-				s := startLocal(t, talkingModels, "TALK_LOAD_SECONDS=600")
+				s := startLocal(t, talkModels, "TALK_LOAD_SECONDS=600")
 				loading := func(p process) bool { return strings.Contains(p.command, " talk_0_0 ") } // not the process that reads the configuration
 				if !poll(startLimit, func() bool { return slices.ContainsFunc(s.models(t), loading) }) {
 					t.Fatalf("no model starts:\n%s", s.log)
@@ -133,9 +133,9 @@ func TestLocalStopTwice(t *testing.T) {
 				s.stopTwice(t, signal)
 			})
 			t.Run("while a model hangs", func(t *testing.T) {
-				s := startTalking(t, "--shutdown-timeout=1ms")
+				s := startTalk(t, "--shutdown-timeout=1ms")
 				go func() {
-					if response, err := client.Do(s.request(t, "POST", "/v1/chat/completions", talk("hang", 1))); err == nil {
+					if response, err := client.Do(s.request(t, "POST", "/v1/chat/completions", talkRequest("hang", 1))); err == nil {
 						response.Body.Close()
 					}
 				}()
@@ -153,7 +153,7 @@ func TestLocalStopOnce(t *testing.T) {
 	t.Parallel()
 	tier.OnlySlow(t)
 	t.Run("while it starts", func(t *testing.T) {
-		s, err := launchUnheard(t, "", nil, "--model-repository="+talkingModels)
+		s, err := launchWithoutWait(t, "", nil, "--model-repository="+talkModels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestLocalStopOnce(t *testing.T) {
 		s.checkEnded(t)
 	})
 	t.Run("idle", func(t *testing.T) {
-		s := startTalking(t, "--log-level=debug", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
+		s := startTalk(t, "--log-level=debug", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
 		for _, address := range s.addresses(t) {
 			say(t, address, "")
 			say(t, address, prefaceHTTP2)

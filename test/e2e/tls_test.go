@@ -101,7 +101,7 @@ func TestTLSClients(t *testing.T) {
 	t.Run("any client", func(t *testing.T) {
 		dir := nodePrograms(t)
 		files := certify(t)
-		s := files.start(t, strained(t, kserveModels(t, "models")))
+		s := files.start(t, disposableEngine(t, kserveModels(t, "models")))
 		if err := s.awaitReadyBy(files.client(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestTLSClients(t *testing.T) {
 	})
 	t.Run("clients with certificates", func(t *testing.T) {
 		files := certify(t)
-		models := strained(t, kserveModels(t, "models", "models-ext"))
+		models := disposableEngine(t, kserveModels(t, "models", "models-ext"))
 		s := files.start(t, models, append(kservePorts(), "--allow-shared-memory", "--tls-client-ca="+files.ca)...)
 		known := files.client(t, files.Issue(t, "client"))
 		k, err := s.kserve(known)

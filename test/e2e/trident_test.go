@@ -64,8 +64,8 @@ func launchBinary(t *testing.T, binary, dir string, variables []string, flags ..
 	return s, nil
 }
 
-// launchUnheard is like launchAt, but doesn't wait until trident listens.
-func launchUnheard(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
+// launchWithoutWait is like launchAt, but doesn't wait until trident listens.
+func launchWithoutWait(t *testing.T, dir string, variables []string, flags ...string) (*trident, error) {
 	t.Helper()
 	return startBinary(tridentBinary(t), dir, variables, flags...)
 }

@@ -22,9 +22,9 @@ import (
 // seeingRecord guards the record of the last inputs of seeing's models.
 var seeingRecord sync.Mutex
 
-// seeing is a trident that fetches images, in front of models that read images and of a vLLM model
+// visionTrident is a trident that fetches images, in front of models that read images and of a vLLM model
 // that doesn't.
-var seeing = shared(func(t *testing.T) (contract, error) {
+var visionTrident = shared(func(t *testing.T) (contract, error) {
 	t.Helper()
 	c := contract{record: filepath.Join(scratch(t), "vision-record")}
 	repository, err := os.MkdirTemp(scratch(t), "vision-*") //nolint:usetesting // it outlives the test that needs it first
@@ -70,8 +70,8 @@ func blindModel(source, repository string) error {
 	return os.Symlink(filepath.Join(source, "vllm", "1"), filepath.Join(repository, "blind", "1"))
 }
 
-// pictures returns a PNG and a GIF of one pixel.
-func pictures(t *testing.T) (onePNG, oneGIF string) {
+// testImages returns a PNG and a GIF of one pixel.
+func testImages(t *testing.T) (onePNG, oneGIF string) {
 	t.Helper()
 	var first, second bytes.Buffer
 	pixel := image.NewGray(image.Rect(0, 0, 1, 1))
@@ -84,11 +84,11 @@ func pictures(t *testing.T) (onePNG, oneGIF string) {
 	return base64.StdEncoding.EncodeToString(first.Bytes()), base64.StdEncoding.EncodeToString(second.Bytes())
 }
 
-// look returns a chat, or a response, with a text and images.
-func look(path, model, prompt string, urls ...string) object {
-	text, picture, list := "text", "image_url", "messages"
+// imageRequest returns a chat, or a response, with a text and images.
+func imageRequest(path, model, prompt string, urls ...string) object {
+	text, imageType, list := "text", "image_url", "messages"
 	if path == "/v1/responses" {
-		text, picture, list = "input_text", "input_image", "input"
+		text, imageType, list = "input_text", "input_image", "input"
 	}
 	parts := []object{{"type": text, "text": prompt}}
 	for _, url := range urls {
@@ -96,7 +96,7 @@ func look(path, model, prompt string, urls ...string) object {
 		if path == "/v1/responses" {
 			at = url
 		}
-		parts = append(parts, object{"type": picture, "image_url": at})
+		parts = append(parts, object{"type": imageType, "image_url": at})
 	}
 	return object{"model": model, list: []object{{"role": "user", "content": parts}}}
 }
@@ -131,8 +131,8 @@ func joined(values []any) string {
 
 func TestVision(t *testing.T) {
 	t.Parallel()
-	alone(t, &seeingRecord)
-	onePNG, oneGIF := pictures(t)
+	lockForTest(t, &seeingRecord)
+	onePNG, oneGIF := testImages(t)
 	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // not the image's real type
 	for _, test := range []struct {
 		name, model, input string
@@ -146,8 +146,8 @@ func TestVision(t *testing.T) {
 		for _, path := range []string{"/v1/chat/completions", "/v1/responses"} {
 			for _, stream := range []bool{false, true} {
 				t.Run(test.name+path, func(t *testing.T) {
-					c := seeing(t)
-					body := look(path, test.model, " one two", test.urls...)
+					c := visionTrident(t)
+					body := imageRequest(path, test.model, " one two", test.urls...)
 					body["stream"] = stream
 					a := c.post(t, path, body).want(t, http.StatusOK)
 					if !strings.Contains(string(a.body), "two") {
@@ -161,9 +161,9 @@ func TestVision(t *testing.T) {
 		}
 	}
 	t.Run("an image's tokens are the prompt's", func(t *testing.T) {
-		c := seeing(t)
+		c := visionTrident(t)
 		count := func(urls ...string) int {
-			return decode[completion](t, c.post(t, "/v1/chat/completions", look("", "vllm", "x", urls...)).want(t, http.StatusOK)).Usage.Prompt
+			return decode[completion](t, c.post(t, "/v1/chat/completions", imageRequest("", "vllm", "x", urls...)).want(t, http.StatusOK)).Usage.Prompt
 		}
 		if none, two := count(), count(first, second); two != none+2*(len("<|image|>")+16) {
 			t.Errorf("%d tokens without images, %d with two", none, two)
@@ -173,8 +173,8 @@ func TestVision(t *testing.T) {
 
 func TestVisionRefuses(t *testing.T) {
 	t.Parallel()
-	alone(t, &seeingRecord)
-	onePNG, _ := pictures(t)
+	lockForTest(t, &seeingRecord)
+	onePNG, _ := testImages(t)
 	good := "data:image/png;base64," + onePNG
 	raw, err := base64.StdEncoding.DecodeString(onePNG)
 	if err != nil {
@@ -202,10 +202,10 @@ func TestVisionRefuses(t *testing.T) {
 		{"an address of this machine by its name", "llmapi", "x", []string{strings.Replace(private.URL, "127.0.0.1", "localhost", 1)}, field, "invalid_value", "non-public IP address"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := seeing(t)
+			c := visionTrident(t)
 			for path, prefix := range map[string]string{"/v1/chat/completions": "messages", "/v1/responses": "input"} {
 				mark, id := c.log.len(), fmt.Sprint("vision-", rand.Uint64())
-				e := c.post(t, path, look(path, test.model, test.prompt, test.urls...), "X-Request-Id", id).want(t, http.StatusBadRequest).failure(t)
+				e := c.post(t, path, imageRequest(path, test.model, test.prompt, test.urls...), "X-Request-Id", id).want(t, http.StatusBadRequest).failure(t)
 				param := prefix + test.param
 				if prefix == "messages" && test.param == field {
 					param += ".url"

@@ -87,7 +87,7 @@ func TestVLLMContract(t *testing.T) {
 func vllmSuite(t *testing.T, c contract, model string) {
 	t.Helper()
 	k := kind{model: model}
-	chat := func(t *testing.T, more ...any) said {
+	chat := func(t *testing.T, more ...any) collected {
 		t.Helper()
 		return c.chatOf(t, k, "Name three colours.", append([]any{"temperature", 0, "max_tokens", 40}, more...)...)
 	}
@@ -195,17 +195,17 @@ func vllmConstraints(t *testing.T, c contract, k kind) {
 			t.Errorf("%s: %+v", test.name, got)
 		}
 	}
-	vllmKillers(t, c, k.model)
+	vllmCrashes(t, c, k.model)
 	got := c.chatOf(t, k, "What time is it in Rome?", "temperature", 0, "max_tokens", 200, "tools", clock(), "tool_choice", "required")
 	if len(got.calls) == 0 || !strings.HasPrefix(got.calls[0], "now{") || got.finish[0] != "tool_calls" {
 		t.Errorf("the response has no forced tool call: %+v", got)
 	}
 }
 
-// vllmKillers sends the constraints that stop the engine of a vLLM that chooses the backend of
+// vllmCrashes sends the constraints that stop the engine of a vLLM that chooses the backend of
 // structured outputs per request. Each is refused with the name of its field, or the response
 // satisfies it.
-func vllmKillers(t *testing.T, c contract, model string) {
+func vllmCrashes(t *testing.T, c contract, model string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../services/structured/testdata/constructs.jsonl")
 	if err != nil {
@@ -422,7 +422,7 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 		})
 	}
 	begun.Wait()
-	broken := brokenInWatch(t, s, model)
+	broken := watchFault(t, s, model)
 	mark := s.log.len()
 	killEngine(t, ours)
 	if reason := <-broken; reason == "" {
@@ -464,9 +464,9 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	}
 }
 
-// brokenInWatch returns a channel that receives the reason from Watch when the model stops being
+// watchFault returns a channel that receives the reason from Watch when the model stops being
 // ready. The reason is empty if Watch reports nothing within startLimit.
-func brokenInWatch(t *testing.T, s *trident, model string) <-chan string {
+func watchFault(t *testing.T, s *trident, model string) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
 	watch, err := tridentv1connect.NewModelServiceClient(&http.Client{Transport: client.Transport}, s.url).Watch(ctx, &tridentv1.ModelServiceWatchRequest{All: true})

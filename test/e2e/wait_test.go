@@ -12,9 +12,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// sleeper is a Python model without streaming. It responds after the number of seconds in its
+// sleepModel is a Python model without streaming. It responds after the number of seconds in its
 // input, one request at a time.
-const sleeper = `import time
+const sleepModel = `import time
 import triton_python_backend_utils as pb_utils
 
 class TritonPythonModel:
@@ -36,7 +36,7 @@ func sleeperRepository(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Join(dir, "sleeper", "1"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"config.pbtxt": settings, filepath.Join("1", "model.py"): sleeper} {
+	for name, text := range map[string]string{"config.pbtxt": settings, filepath.Join("1", "model.py"): sleepModel} {
 		if err := os.WriteFile(filepath.Join(dir, "sleeper", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +58,8 @@ func sleepKServe(seconds string) object {
 
 const sleeperInfer = "/v2/models/sleeper/infer"
 
-// later sends a POST in the background.
-func (s *trident) later(t *testing.T, path string, body object) <-chan answer {
+// postAsync sends a POST in the background.
+func (s *trident) postAsync(t *testing.T, path string, body object) <-chan answer {
 	t.Helper()
 	answers := make(chan answer, 1)
 	go func() { answers <- s.post(t, path, body) }()
@@ -73,9 +73,9 @@ func TestLongAnswers(t *testing.T) {
 	const inactivity = 400 * time.Millisecond
 	s := sleeping(t).startReady(t, "--inactivity-timeout="+inactivity.String(), "--sse-header-timeout=100ms")
 	began := time.Now()
-	whole := []<-chan answer{s.later(t, "/v1/completions", sleepOpenAI("1.5")), s.later(t, "/v1/completions", sleepOpenAI("1.5"))}
-	stream := s.later(t, "/v1/completions", merge(sleepOpenAI("1.5"), "stream", true))
-	raw := s.later(t, sleeperInfer, sleepKServe("1.5"))
+	whole := []<-chan answer{s.postAsync(t, "/v1/completions", sleepOpenAI("1.5")), s.postAsync(t, "/v1/completions", sleepOpenAI("1.5"))}
+	stream := s.postAsync(t, "/v1/completions", merge(sleepOpenAI("1.5"), "stream", true))
+	raw := s.postAsync(t, sleeperInfer, sleepKServe("1.5"))
 	for _, answers := range whole {
 		c := decode[struct{ Choices []struct{ Text string } }](t, (<-answers).want(t, http.StatusOK))
 		if len(c.Choices) != 1 || c.Choices[0].Text != "1.5" {
@@ -123,9 +123,9 @@ func TestFrozenTriton(t *testing.T) {
 	s := models.startReady(t, "--inactivity-timeout="+inactivity.String())
 	s.post(t, "/v1/completions", sleepOpenAI("0")).want(t, http.StatusOK)
 	answers := map[string]<-chan answer{
-		"OpenAI": s.later(t, "/v1/completions", sleepOpenAI("15")),
-		"stream": s.later(t, "/v1/completions", merge(sleepOpenAI("15"), "stream", true)),
-		"KServe": s.later(t, sleeperInfer, sleepKServe("15")),
+		"OpenAI": s.postAsync(t, "/v1/completions", sleepOpenAI("15")),
+		"stream": s.postAsync(t, "/v1/completions", merge(sleepOpenAI("15"), "stream", true)),
+		"KServe": s.postAsync(t, sleeperInfer, sleepKServe("15")),
 	}
 	if !poll(startLimit, func() bool { return inFlight(t, s) == len(answers) }) {
 		t.Fatal("the requests aren't under way")

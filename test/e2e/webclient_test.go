@@ -160,7 +160,7 @@ func TestWebClient(t *testing.T) {
 	coming.Go(func() { program, missing = deno(t) }) // the download is large
 	defer coming.Wait()
 	chats := ownEngine(t, scripted(t, "chat", "embedding")) // its metrics show whether the model stops for cancelled calls
-	tensors := strained(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
+	tensors := disposableEngine(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	controlled := start(t, "--model-repository="+filepath.Join(root(t), "test", "models"), "--model-control-mode=explicit")
 	controlled.awaitReady(t) // ready without models
 	env := []string{

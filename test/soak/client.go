@@ -219,8 +219,8 @@ func (c *clients) typed(ctx context.Context, model string, r *request, tokens in
 
 // ofConnect distinguishes Trident's errors from failures of the connection.
 func ofConnect(err error) error {
-	if said, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(said) {
-		return &ending{how: refused, code: said.Code().String(), err: err}
+	if wireErr, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(wireErr) {
+		return &ending{how: refused, code: wireErr.Code().String(), err: err}
 	}
 	return err
 }

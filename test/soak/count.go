@@ -107,7 +107,7 @@ func (c *count) piece(id, text string) error {
 	}
 	rest, ok := strings.CutPrefix(c.want, text)
 	if !ok {
-		return c.stray(text)
+		return c.unexpectedToken(text)
 	}
 	c.want, c.begun = rest, c.begun || text != ""
 	c.started += strings.Count(text, " ")
@@ -116,23 +116,23 @@ func (c *count) piece(id, text string) error {
 	return nil
 }
 
-// stray returns an error for the first token that isn't the expected one.
-func (c *count) stray(text string) error {
+// unexpectedToken returns an error for the first token that isn't the expected one.
+func (c *count) unexpectedToken(text string) error {
 	place := c.started
 	if c.open != "" {
 		place--
 	}
 	for token := range strings.FieldsSeq(c.open + text) {
 		if place >= c.tokens || " "+token != burst.Token(c.request.name, c.request.id, place) {
-			return wrongly("request %[4]s received at position %[3]d: %.200[1]q, %[2]s", token, c.tells(token), place, c.request)
+			return wrongly("request %[4]s received at position %[3]d: %.200[1]q, %[2]s", token, c.describeToken(token), place, c.request)
 		}
 		place++
 	}
 	return wrongly("request %[3]s received at position %[2]d: %.200[1]q", text, place, c.request)
 }
 
-// tells describes from a token what input the model got, and thus where requests were mixed up.
-func (c *count) tells(token string) string {
+// describeToken describes from a token what input the model got, and thus where requests were mixed up.
+func (c *count) describeToken(token string) string {
 	prompt, rest, _ := strings.Cut(token, "@")
 	slash := max(strings.LastIndexByte(rest, '/'), 0)
 	id, number := rest[:slash], strings.TrimPrefix(rest[slash:], "/")
@@ -150,10 +150,10 @@ func (c *count) tells(token string) string {
 
 // cut returns the error for a failure of the connection.
 func (c *count) cut(err error) error {
-	if _, told := errors.AsType[*ending](err); told || !c.begun {
+	if _, isEnding := errors.AsType[*ending](err); isEnding || !c.begun {
 		return err
 	}
-	return &ending{how: cutOff, code: inTheMiddle, err: err}
+	return &ending{how: cutOff, code: cutAfterStart, err: err}
 }
 
 func (c *count) end() error {

@@ -33,15 +33,15 @@ type fault struct {
 	// own reports whether the fault concerns only Trident's machine, wherever Triton runs.
 	own bool
 	// breaks reports whether Trident itself ends without closing its responses.
-	breaks       bool
-	strike, mend func(ctx context.Context, f *fleet) error
+	breaks        bool
+	apply, repair func(ctx context.Context, f *fleet) error
 }
 
 // Bounds. The inactivity timeout has a coarse clock, and a busy machine adds delays.
 const (
-	atOnce  = 8 * time.Second
-	silence = inactivity + inactivity/2 + atOnce
-	soon    = 3 * time.Second
+	atOnce          = 8 * time.Second
+	inactivityBound = inactivity + inactivity/2 + atOnce
+	shortRecovery   = 3 * time.Second
 	// lostLimit is the time in which a connection that silently drops everything must be detected
 	// as dead.
 	lostLimit = 30 * time.Second
@@ -50,65 +50,65 @@ const (
 func faults() []fault {
 	return []fault{
 		{
-			name: "tritonserver killed, away for 3 s", hold: 3 * time.Second, bound: atOnce, recovery: soon,
-			strike: func(_ context.Context, f *fleet) error { f.triton.Kill(); return nil },
-			mend:   func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
+			name: "tritonserver killed, away for 3 s", hold: 3 * time.Second, bound: atOnce, recovery: shortRecovery,
+			apply:  func(_ context.Context, f *fleet) error { f.triton.Kill(); return nil },
+			repair: func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
 		},
 		{
-			name: "tritonserver frozen for 12 s", hold: 12 * time.Second, bound: silence, recovery: soon,
-			strike: func(_ context.Context, f *fleet) error { f.triton.Pause(); return nil },
-			mend:   func(_ context.Context, f *fleet) error { f.triton.Resume(); return nil },
+			name: "tritonserver frozen for 12 s", hold: 12 * time.Second, bound: inactivityBound, recovery: shortRecovery,
+			apply:  func(_ context.Context, f *fleet) error { f.triton.Pause(); return nil },
+			repair: func(_ context.Context, f *fleet) error { f.triton.Resume(); return nil },
 		},
 		{
-			name: "tritonserver stopped and started again", bound: silence, recovery: soon,
-			strike: func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
+			name: "tritonserver stopped and started again", bound: inactivityBound, recovery: shortRecovery,
+			apply: func(ctx context.Context, f *fleet) error { return f.triton.Restart(ctx) },
 		},
 		{
-			name: "Python model's process killed, model loaded again after 8 s", hold: 8 * time.Second, bound: silence, recovery: soon,
-			kinds:  []string{kindPython},
-			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) }, mend: loadAnew,
+			name: "Python model's process killed, model loaded again after 8 s", hold: 8 * time.Second, bound: inactivityBound, recovery: shortRecovery,
+			kinds: []string{kindPython},
+			apply: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) }, repair: loadAnew,
 		},
 		{
-			name: "network cut for 5 s", hold: 5 * time.Second, bound: atOnce, recovery: soon,
-			strike: func(_ context.Context, f *fleet) error { f.network.set(refuses); f.network.cut(); return nil },
-			mend:   func(_ context.Context, f *fleet) error { f.network.set(passes); return nil },
+			name: "network cut for 5 s", hold: 5 * time.Second, bound: atOnce, recovery: shortRecovery,
+			apply:  func(_ context.Context, f *fleet) error { f.network.set(linkRefuses); f.network.cut(); return nil },
+			repair: func(_ context.Context, f *fleet) error { f.network.set(linkPasses); return nil },
 		},
 		{
-			name: "network stalled for 12 s", hold: 12 * time.Second, bound: silence, recovery: soon,
-			strike: func(_ context.Context, f *fleet) error { f.network.set(stalls); return nil },
-			mend:   func(_ context.Context, f *fleet) error { f.network.set(passes); return nil },
+			name: "network stalled for 12 s", hold: 12 * time.Second, bound: inactivityBound, recovery: shortRecovery,
+			apply:  func(_ context.Context, f *fleet) error { f.network.set(linkStalls); return nil },
+			repair: func(_ context.Context, f *fleet) error { f.network.set(linkPasses); return nil },
 		},
 		{
-			name: "network dropping bytes for 8 s, then connections reset", hold: 8 * time.Second, bound: silence, recovery: soon,
-			strike: func(_ context.Context, f *fleet) error { f.network.set(drops); return nil },
-			mend:   func(_ context.Context, f *fleet) error { f.network.cut(); f.network.set(passes); return nil },
+			name: "network dropping bytes for 8 s, then connections reset", hold: 8 * time.Second, bound: inactivityBound, recovery: shortRecovery,
+			apply:  func(_ context.Context, f *fleet) error { f.network.set(linkDrops); return nil },
+			repair: func(_ context.Context, f *fleet) error { f.network.cut(); f.network.set(linkPasses); return nil },
 		},
 		{
-			name: "connections lost without being closed", bound: silence, recovery: lostLimit,
-			strike: func(_ context.Context, f *fleet) error { f.network.lose(); return nil },
+			name: "connections lost without being closed", bound: inactivityBound, recovery: lostLimit,
+			apply: func(_ context.Context, f *fleet) error { f.network.lose(); return nil },
 		},
 		{
 			name: "disk of the log full for 8 s", hold: 8 * time.Second, own: true,
-			strike: func(_ context.Context, f *fleet) error { return f.trident.fillDisk() },
-			mend:   func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_FSIZE, unix.RLIM_INFINITY) },
+			apply:  func(_ context.Context, f *fleet) error { return f.trident.fillDisk() },
+			repair: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_FSIZE, unix.RLIM_INFINITY) },
 		},
 		{
 			name: "no file descriptors left for 8 s", hold: 8 * time.Second, own: true,
-			strike: func(_ context.Context, f *fleet) error { return f.trident.useUpDescriptors() },
-			mend:   func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
+			apply:  func(_ context.Context, f *fleet) error { return f.trident.useUpDescriptors() },
+			repair: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
 		},
 		{
-			name: "no file descriptors left for 8 s, and the network cut", hold: 8 * time.Second, bound: atOnce, recovery: soon,
-			strike: func(_ context.Context, f *fleet) error {
+			name: "no file descriptors left for 8 s, and the network cut", hold: 8 * time.Second, bound: atOnce, recovery: shortRecovery,
+			apply: func(_ context.Context, f *fleet) error {
 				err := f.trident.useUpDescriptors()
 				f.network.cut()
 				return err
 			},
-			mend: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
+			repair: func(_ context.Context, f *fleet) error { return f.trident.limit(unix.RLIMIT_NOFILE, manyDescriptors) },
 		},
 		{
 			name: "settings changed, made invalid and restored", hold: 4 * time.Second, own: true,
-			strike: changeSettings, mend: restoreSettings,
+			apply: changeSettings, repair: restoreSettings,
 		},
 	}
 }
@@ -118,18 +118,18 @@ func faults() []fault {
 func localFaults() []fault {
 	list := []fault{
 		{
-			name: "Python model's process killed", hold: noticed, bound: silence, recovery: soon, kinds: []string{kindPython},
-			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) },
-			mend:   func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
+			name: "Python model's process killed", hold: detectionLimit, bound: inactivityBound, recovery: shortRecovery, kinds: []string{kindPython},
+			apply:  func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGKILL) },
+			repair: func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
 		},
 		{
-			name: "Python model's process frozen", hold: silence, bound: silence, recovery: soon, kinds: []string{kindPython},
-			strike: func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGSTOP) },
-			mend:   func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
+			name: "Python model's process frozen", hold: inactivityBound, bound: inactivityBound, recovery: shortRecovery, kinds: []string{kindPython},
+			apply:  func(_ context.Context, f *fleet) error { return f.signalStub(syscall.SIGSTOP) },
+			repair: func(ctx context.Context, f *fleet) error { return f.trident.awaitReady(ctx) },
 		},
 		{
-			name:   "all clients disconnect at once",
-			strike: func(_ context.Context, f *fleet) error { f.dismiss(); return nil },
+			name:  "all clients disconnect at once",
+			apply: func(_ context.Context, f *fleet) error { f.dismiss(); return nil },
 		},
 	}
 	for _, f := range faults() {
@@ -140,8 +140,8 @@ func localFaults() []fault {
 	return list
 }
 
-// noticed is the time in which Trident must detect the end of a model's process.
-const noticed = time.Second
+// detectionLimit is the time in which Trident must detect the end of a model's process.
+const detectionLimit = time.Second
 
 const manyDescriptors = 1 << 14
 

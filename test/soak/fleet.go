@@ -215,7 +215,7 @@ func startTrident(ctx context.Context, binary, folder string, engine []string) (
 	})
 	t.cmd = exec.Command(binary, args...) //nolint:gosec,noctx // our own program, which is stopped in order
 	t.cmd.Stdout, t.cmd.Stderr = log, log
-	exited, err := tritonserver.Guarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
+	exited, err := tritonserver.RunGuarded(t.cmd, func(pid int) string { return fmt.Sprintf("trident_%d_", pid) }, shutdownTimeout)
 	if err != nil {
 		return nil, err
 	}

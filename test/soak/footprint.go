@@ -26,8 +26,8 @@ func (f footprint) String() string {
 // Growth that is no leak: some goroutines and descriptors of connections that are just ending, and
 // memory that the collector hasn't released yet.
 const (
-	fewMore  = 10
-	heapMore = 16 * mebibyte
+	maxGrowth     = 10
+	maxHeapGrowth = 16 * mebibyte
 )
 
 // grown lists the resources of which f has more than before. died is the number of Python model
@@ -39,9 +39,9 @@ func (f footprint) grown(before footprint, died int) []string {
 		name             string
 		had, has, atMost int
 	}{
-		{"goroutines", before.goroutines, f.goroutines, before.goroutines + fewMore},
-		{"descriptors", before.descriptors, f.descriptors, before.descriptors + fewMore + died},
-		{"bytes of heap", before.heap, f.heap, before.heap + heapMore},
+		{"goroutines", before.goroutines, f.goroutines, before.goroutines + maxGrowth},
+		{"descriptors", before.descriptors, f.descriptors, before.descriptors + maxGrowth + died},
+		{"bytes of heap", before.heap, f.heap, before.heap + maxHeapGrowth},
 		{"bytes resident", before.resident, f.resident, before.resident + before.resident/2},
 	} {
 		if part.has > part.atMost {

@@ -25,9 +25,9 @@ const (
 	late     outcome = "late"     // not in the time that the slowest response takes
 )
 
-// inTheMiddle is the code of a response that was cut off after its start. Even a Trident that stops
+// cutAfterStart is the code of a response that was cut off after its start. Even a Trident that stops
 // should send an error instead.
-const inTheMiddle = "in the middle"
+const cutAfterStart = "in the middle"
 
 // ending is the result of a request that wasn't answered.
 type ending struct {
@@ -59,13 +59,13 @@ type window struct {
 // allows reports whether the fault explains a failed request: they overlapped, and the request got
 // its error within the fault's bound.
 func (w *window) allows(f *failed) bool {
-	if w.kinds != nil && !slices.Contains(w.kinds, f.kind) || f.ending.how == cutOff && (!w.cuts || f.ending.code == inTheMiddle && !w.breaks) {
+	if w.kinds != nil && !slices.Contains(w.kinds, f.kind) || f.ending.how == cutOff && (!w.cuts || f.ending.code == cutAfterStart && !w.breaks) {
 		return false
 	}
-	return w.meets(f) && f.to.Sub(later(f.from, w.from)) <= w.bound+reading(f.kind)
+	return w.overlaps(f) && f.to.Sub(later(f.from, w.from)) <= w.bound+reading(f.kind)
 }
 
-func (w *window) meets(f *failed) bool {
+func (w *window) overlaps(f *failed) bool {
 	return f.to.After(w.from) && (w.to.IsZero() || f.from.Before(w.to))
 }
 
@@ -78,24 +78,24 @@ func later(a, b time.Time) time.Time {
 
 // ledger records how each request ended. Its methods may be called concurrently.
 type ledger struct {
-	mu       sync.Mutex
-	begun    int
-	running  int
-	most     int // maximum number of concurrent requests
-	counts   map[string]map[outcome]int
-	codes    map[string]int
-	longest  map[string]time.Duration // of the answered requests
-	failures []*failed
-	windows  []*window
-	wrongs   []string
-	grown    chan struct{} // closed and replaced with each response
-	lastGood map[string]time.Time
+	mu             sync.Mutex
+	begun          int
+	running        int
+	most           int // maximum number of concurrent requests
+	counts         map[string]map[outcome]int
+	codes          map[string]int
+	longest        map[string]time.Duration // of the answered requests
+	failures       []*failed
+	windows        []*window
+	wrongResponses []string
+	grown          chan struct{} // closed and replaced with each response
+	lastSuccess    map[string]time.Time
 }
 
 func newLedger() *ledger {
 	return &ledger{
 		counts: map[string]map[outcome]int{}, codes: map[string]int{}, longest: map[string]time.Duration{},
-		lastGood: map[string]time.Time{}, grown: make(chan struct{}),
+		lastSuccess: map[string]time.Time{}, grown: make(chan struct{}),
 	}
 }
 
@@ -117,7 +117,7 @@ func (l *ledger) end(kind, name string, from time.Time, err error) {
 	defer l.mu.Unlock()
 	l.running--
 	e := endingOf(err)
-	if e.how == refused && strings.Contains(e.err.Error(), saysMixed) {
+	if e.how == refused && strings.Contains(e.err.Error(), logMixed) {
 		e = &ending{how: mixed, err: e.err} // a fault of Triton, which may happen at any time
 	}
 	if l.counts[kind] == nil {
@@ -127,12 +127,12 @@ func (l *ledger) end(kind, name string, from time.Time, err error) {
 	switch e.how {
 	case answered:
 		l.longest[kind] = max(l.longest[kind], to.Sub(from))
-		l.lastGood[kind] = later(l.lastGood[kind], from)
+		l.lastSuccess[kind] = later(l.lastSuccess[kind], from)
 		close(l.grown)
 		l.grown = make(chan struct{})
 	case left, mixed:
 	case wrong, late:
-		l.wrongs = append(l.wrongs, fmt.Sprintf("%s %s: %s: %v", kind, name, e.how, e.err))
+		l.wrongResponses = append(l.wrongResponses, fmt.Sprintf("%s %s: %s: %v", kind, name, e.how, e.err))
 	default:
 		l.codes[cmp.Or(e.code, string(e.how))]++
 		l.failures = append(l.failures, &failed{kind: kind, name: name, from: from, to: to, ending: e})
@@ -157,16 +157,16 @@ func (l *ledger) open(w *window, since time.Duration) {
 	l.windows = append(l.windows, w)
 }
 
-// widen extends a window to all requests, and to connections if Trident itself broke.
-func (l *ledger) widen(w *window, bound time.Duration, breaks bool) {
+// extendWindow extends a window to all requests, and to connections if Trident itself broke.
+func (l *ledger) extendWindow(w *window, bound time.Duration, breaks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w.kinds, w.bound = nil, bound
 	w.cuts, w.breaks = w.cuts || breaks, w.breaks || breaks
 }
 
-// shut ends a window after the recovery time.
-func (l *ledger) shut(w *window, recovery time.Duration) {
+// closeWindow ends a window after the recovery time.
+func (l *ledger) closeWindow(w *window, recovery time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w.to = time.Now().Add(recovery)
@@ -177,7 +177,7 @@ func (l *ledger) shut(w *window, recovery time.Duration) {
 func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time) error {
 	for {
 		l.mu.Lock()
-		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return l.lastGood[kind].After(since) })
+		missing := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return l.lastSuccess[kind].After(since) })
 		grown := l.grown
 		l.mu.Unlock()
 		if len(missing) == 0 {
@@ -204,7 +204,7 @@ func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	defer l.mu.Unlock()
 	e := effect{last: -1}
 	for _, f := range l.failures {
-		if w.meets(f) {
+		if w.overlaps(f) {
 			e.failed++
 			e.slowest = max(e.slowest, f.to.Sub(later(f.from, w.from)))
 			e.last = max(e.last, f.from.Sub(repaired))
@@ -217,7 +217,7 @@ func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 func (l *ledger) verdict() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := slices.Clone(l.wrongs)
+	list := slices.Clone(l.wrongResponses)
 	if l.running != 0 {
 		list = append(list, fmt.Sprintf("%d requests never ended", l.running))
 	}

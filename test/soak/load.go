@@ -113,7 +113,7 @@ func names() []string {
 type load struct {
 	ledger  *ledger
 	target  *atomic.Pointer[clients]
-	leaving atomic.Pointer[crowd]
+	leaving atomic.Pointer[clientGroup]
 	ending  chan struct{}
 	workers sync.WaitGroup
 }
@@ -121,7 +121,7 @@ type load struct {
 // startLoad starts the load. The streams begin over some seconds, as users' requests do.
 func startLoad(ctx context.Context, l *ledger, target *atomic.Pointer[clients], streams int) *load {
 	w := &load{ledger: l, target: target, ending: make(chan struct{})}
-	w.leaving.Store(newCrowd())
+	w.leaving.Store(newClientGroup())
 	worker := 0
 	for _, k := range kinds() {
 		for range max(k.share*streams/100, 2) {
@@ -133,25 +133,25 @@ func startLoad(ctx context.Context, l *ledger, target *atomic.Pointer[clients], 
 	return w
 }
 
-// crowd is a group of clients that disconnect together.
-type crowd struct {
-	here  context.Context //nolint:containedctx // it ends when they leave
-	leave context.CancelFunc
+// clientGroup is a group of clients that disconnect together.
+type clientGroup struct {
+	here       context.Context //nolint:containedctx // it ends when they leave
+	disconnect context.CancelFunc
 }
 
-func newCrowd() *crowd {
-	here, leave := context.WithCancel(context.Background())
-	return &crowd{here: here, leave: leave}
+func newClientGroup() *clientGroup {
+	here, disconnect := context.WithCancel(context.Background())
+	return &clientGroup{here: here, disconnect: disconnect}
 }
 
 // dismiss disconnects all clients at once.
-func (w *load) dismiss() { w.leaving.Swap(newCrowd()).leave() }
+func (w *load) dismiss() { w.leaving.Swap(newClientGroup()).disconnect() }
 
 // stop waits until the requests in flight have ended.
 func (w *load) stop() {
 	close(w.ending)
 	w.workers.Wait()
-	w.leaving.Load().leave()
+	w.leaving.Load().disconnect()
 }
 
 func (w *load) work(ctx context.Context, k kind, worker int) {

@@ -18,18 +18,18 @@ type proxy struct {
 
 	mu     sync.Mutex
 	links  map[*link]struct{}
-	state  weather
+	state  linkState
 	change chan struct{} // closed and replaced with each change
 }
 
-// weather is the behavior of a link, or of the network.
-type weather int
+// linkState is the behavior of a link, or of the network.
+type linkState int
 
 const (
-	passes  weather = iota
-	stalls          // keeps its bytes and accepts no more
-	drops           // accepts all bytes and passes on nothing
-	refuses         // closes new connections
+	linkPasses  linkState = iota
+	linkStalls            // keeps its bytes and accepts no more
+	linkDrops             // accepts all bytes and passes on nothing
+	linkRefuses           // closes new connections
 )
 
 // link is one connection through the proxy.
@@ -53,14 +53,14 @@ func (p *proxy) address() string { return p.listener.Addr().String() }
 // close ends all connections and waits for their goroutines.
 func (p *proxy) close() error {
 	err := p.listener.Close()
-	p.set(refuses)
+	p.set(linkRefuses)
 	p.cut()
 	p.running.Wait()
 	return err
 }
 
-// set changes the weather of all connections except lost ones.
-func (p *proxy) set(state weather) {
+// set changes the state of all connections except lost ones.
+func (p *proxy) set(state linkState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = state
@@ -83,7 +83,7 @@ func (p *proxy) cut() {
 }
 
 // lose makes all present connections drop their bytes forever without being closed, as a router
-// does that has lost its state. New connections have the current weather.
+// does that has lost its state. New connections have the current state.
 func (p *proxy) lose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func (p *proxy) connect(near *net.TCPConn) {
 	l := &link{near: near, far: tcp}
 	p.mu.Lock()
 	p.links[l] = struct{}{}
-	refused := p.state == refuses
+	refused := p.state == linkRefuses
 	p.mu.Unlock()
 	if refused {
 		l.reset()
@@ -177,8 +177,8 @@ func (p *proxy) pass(l *link) bool {
 		p.mu.Lock()
 		state, lost, change := p.state, l.lost, p.change
 		p.mu.Unlock()
-		if lost || state != stalls {
-			return !lost && state == passes
+		if lost || state != linkStalls {
+			return !lost && state == linkPasses
 		}
 		<-change
 	}

@@ -26,11 +26,11 @@ type settings struct {
 	alias string // of the steady model
 }
 
-// usual returns the settings of the whole run. others returns different valid settings. spoilt
+// usual returns the settings of the whole run. others returns different valid settings. invalid
 // returns settings with an invalid limit, which must prevent the other settings from taking effect.
-func usual() settings  { return settings{level: "info", limit: 0, alias: "steady-usual"} }
-func others() settings { return settings{level: "debug", limit: 1 << 16, alias: "steady-other"} }
-func spoilt() settings { return settings{level: "error", limit: -1, alias: "steady-spoilt"} }
+func usual() settings   { return settings{level: "info", limit: 0, alias: "steady-usual"} }
+func others() settings  { return settings{level: "debug", limit: 1 << 16, alias: "steady-other"} }
+func invalid() settings { return settings{level: "error", limit: -1, alias: "steady-spoilt"} }
 
 func (s settings) text() string {
 	return fmt.Sprintf("log-level: %s\nmax-in-flight: %d\nmodels:\n  %s:\n    aliases: [%s]\n", s.level, s.limit, steady, s.alias)
@@ -46,9 +46,9 @@ func (s settings) write(path string) error {
 
 // Messages of Trident's log.
 const (
-	saysTaken   = "settings reloaded"
-	saysRefused = "reload failed: the previous settings stay in effect"
-	saysMixed   = "the inference server sent another request's response" // clients get it too
+	logReloaded      = "settings reloaded"
+	logReloadRefused = "reload failed: the previous settings stay in effect"
+	logMixed         = "the inference server sent another request's response" // clients get it too
 )
 
 // reloadLimit is the time in which new settings must take effect or be refused, on a busy machine.
@@ -62,9 +62,9 @@ func changeSettings(ctx context.Context, f *fleet) error {
 		do   func() error
 		said string
 	}{
-		{"a valid file", func() error { return others().write(f.trident.settings) }, saysTaken},
-		{"an invalid file", func() error { return spoilt().write(f.trident.settings) }, saysRefused},
-		{"SIGHUP with an invalid file", f.trident.hangUp, saysRefused},
+		{"a valid file", func() error { return others().write(f.trident.settings) }, logReloaded},
+		{"an invalid file", func() error { return invalid().write(f.trident.settings) }, logReloadRefused},
+		{"SIGHUP with an invalid file", f.trident.hangUp, logReloadRefused},
 	} {
 		if err := f.reload(ctx, step.do, step.said, others()); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)
@@ -77,7 +77,7 @@ func changeSettings(ctx context.Context, f *fleet) error {
 // time.
 func restoreSettings(ctx context.Context, f *fleet) error {
 	back := func() error { return errors.Join(usual().write(f.trident.settings), f.trident.hangUp()) }
-	return f.reload(ctx, back, saysTaken, usual())
+	return f.reload(ctx, back, logReloaded, usual())
 }
 
 // reload calls do, which changes the settings, waits until Trident has logged the message said, and
@@ -96,11 +96,11 @@ func (f *fleet) reload(ctx context.Context, do func() error, said string, want s
 		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("the log has no line %q: %w", said, err)
 		}
-		if told, err = f.trident.says(from, "msg", said); err != nil {
+		if told, err = f.trident.logHas(from, "msg", said); err != nil {
 			return err
 		}
 	}
-	return f.counts(ctx, want, said == saysTaken)
+	return f.counts(ctx, want, said == logReloaded)
 }
 
 // counts checks by metrics, log and chats that these settings are in effect. latest is the expected
@@ -127,7 +127,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 		return err
 	}
 	defer c.close() //nolint:errcheck // it has served
-	for _, s := range []settings{usual(), others(), spoilt()} {
+	for _, s := range []settings{usual(), others(), invalid()} {
 		err := c.events(ctx, s.alias, &request{name: "reload"}, 1, func(int) error { return nil })
 		if s.alias == want.alias && err != nil {
 			return fmt.Errorf("a chat with the alias of the current settings failed: %w", err)
@@ -137,7 +137,7 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 		}
 	}
 	// Requests for the page of metrics are logged at level debug only.
-	debugs, err := f.trident.says(from, "level", "DEBUG")
+	debugs, err := f.trident.logHas(from, "level", "DEBUG")
 	if err == nil && debugs != (want.level == "debug") {
 		err = fmt.Errorf("the log has debug lines: %t, but its level is %s", debugs, want.level)
 	}
@@ -163,8 +163,8 @@ func (t *trident) logged() (int64, error) {
 	return log.Size(), nil
 }
 
-// says reports whether the log has a line with this attribute after an offset.
-func (t *trident) says(from int64, attribute, value string) (bool, error) {
+// logHas reports whether the log has a line with this attribute after an offset.
+func (t *trident) logHas(from int64, attribute, value string) (bool, error) {
 	lines, err := t.lines(from, attribute, value)
 	return len(lines) > 0, err
 }

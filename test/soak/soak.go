@@ -131,15 +131,15 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 		w.kinds = []string{} // must not affect any request
 	}
 	s.ledger.open(w, f.since)
-	if err := f.strike(ctx, s.fleet); err != nil {
+	if err := f.apply(ctx, s.fleet); err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
 	if err := pause.For(ctx, f.hold); err != nil {
 		return err
 	}
 	mending := time.Now()
-	if f.mend != nil {
-		if err := s.mend(ctx, f, w); err != nil {
+	if f.repair != nil {
+		if err := s.repair(ctx, f, w); err != nil {
 			return fmt.Errorf("after %s: %w", f.name, err)
 		}
 	}
@@ -147,13 +147,13 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 		return err
 	}
 	repaired := time.Now()
-	s.ledger.shut(w, f.recovery)
+	s.ledger.closeWindow(w, f.recovery)
 	if err := s.recover(ctx, repaired); err != nil {
 		if err := s.revive(ctx, w); err != nil { // if Triton hung before the fault, the fault was not the only cause
 			return err
 		}
 		repaired = time.Now()
-		s.ledger.shut(w, f.recovery)
+		s.ledger.closeWindow(w, f.recovery)
 		if err := s.recover(ctx, repaired); err != nil {
 			s.broken = append(s.broken, fmt.Sprintf("%s: %v", f.name, err))
 		}
@@ -165,9 +165,9 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	return ctx.Err()
 }
 
-// mend repairs a fault, again if tritonserver ended meanwhile.
-func (s *soak) mend(ctx context.Context, f *fault, w *window) error {
-	err := f.mend(ctx, s.fleet)
+// repair repairs a fault, again if tritonserver ended meanwhile.
+func (s *soak) repair(ctx context.Context, f *fault, w *window) error {
+	err := f.repair(ctx, s.fleet)
 	if err == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (s *soak) mend(ctx context.Context, f *fault, w *window) error {
 	if s.crashes+s.hangs == before {
 		return err
 	}
-	return f.mend(ctx, s.fleet)
+	return f.repair(ctx, s.fleet)
 }
 
 func (s *soak) recover(ctx context.Context, since time.Time) error {
@@ -229,7 +229,7 @@ func (s *soak) revive(ctx context.Context, w *window) error {
 		}
 	}
 	s.sayf("%s %s without a fault and is restarted", s.fleet.host(), what)
-	s.ledger.widen(w, silence, s.fleet.local)
+	s.ledger.extendWindow(w, inactivityBound, s.fleet.local)
 	return s.fleet.restart(ctx)
 }
 
@@ -247,9 +247,9 @@ func (s *soak) wait(ctx context.Context, d time.Duration) error {
 	}
 	s.crashes++
 	return s.fault(ctx, &fault{
-		name: s.fleet.host() + " ended without a fault", breaks: s.fleet.local, since: silence, bound: 2 * silence, recovery: soon, // Triton may hang before it ends
-		strike: func(context.Context, *fleet) error { return nil },
-		mend:   func(ctx context.Context, f *fleet) error { return f.restart(ctx) },
+		name: s.fleet.host() + " ended without a fault", breaks: s.fleet.local, since: inactivityBound, bound: 2 * inactivityBound, recovery: shortRecovery, // Triton may hang before it ends
+		apply:  func(context.Context, *fleet) error { return nil },
+		repair: func(ctx context.Context, f *fleet) error { return f.restart(ctx) },
 	})
 }
 
@@ -328,7 +328,7 @@ const shownMixed = 20
 // reportMixed reports how many responses Triton sent to another request, and to which requests they
 // belonged. Trident withholds them from the client, so this is not Trident's failure.
 func (s *soak) reportMixed() error {
-	lines, err := s.fleet.trident.lines(0, "msg", saysMixed)
+	lines, err := s.fleet.trident.lines(0, "msg", logMixed)
 	if err != nil {
 		return err
 	}

@@ -153,8 +153,8 @@ func TestVerdictOnBreak(t *testing.T) {
 		l := newLedger()
 		w := &window{fault: "of the test", bound: time.Second, cuts: true, from: from, to: from.Add(time.Minute)}
 		l.windows = []*window{w}
-		l.widen(w, time.Minute, breaks)
-		l.failures = []*failed{{kind: kindChat, name: "w1", from: from, to: from.Add(2 * time.Second), ending: &ending{how: cutOff, code: inTheMiddle, err: errors.New("gone")}}}
+		l.extendWindow(w, time.Minute, breaks)
+		l.failures = []*failed{{kind: kindChat, name: "w1", from: from, to: from.Add(2 * time.Second), ending: &ending{how: cutOff, code: cutAfterStart, err: errors.New("gone")}}}
 		if list := l.verdict(); (len(list) == 0) != breaks {
 			t.Errorf("with breaks %t the verdict is %q", breaks, list)
 		}
@@ -166,7 +166,7 @@ func TestLedger(t *testing.T) {
 	l := newLedger()
 	for _, err := range []error{
 		nil, errLeaves, &ending{how: wrong, err: errors.New("another's")}, fmt.Errorf("read: %w", &ending{how: late}),
-		&ending{how: refused, code: "engine_unavailable", err: errors.New(saysMixed)},
+		&ending{how: refused, code: "engine_unavailable", err: errors.New(logMixed)},
 	} {
 		l.begin(kindChat, "w1")(err)
 	}
@@ -187,7 +187,7 @@ func TestLedger(t *testing.T) {
 func TestDismiss(t *testing.T) {
 	ledger := newLedger()
 	w := &load{ledger: ledger, target: &atomic.Pointer[clients]{}}
-	w.leaving.Store(newCrowd())
+	w.leaving.Store(newClientGroup())
 	for _, row := range []struct {
 		name string
 		ends func(ctx context.Context) error
@@ -197,7 +197,7 @@ func TestDismiss(t *testing.T) {
 		{"in the middle", func(ctx context.Context) error {
 			w.dismiss()
 			<-ctx.Done()
-			return &ending{how: cutOff, code: inTheMiddle, err: ctx.Err()}
+			return &ending{how: cutOff, code: cutAfterStart, err: ctx.Err()}
 		}, left},
 		{"wrong before", func(context.Context) error { w.dismiss(); return wrongly("another's") }, wrong},
 		{"answered before", func(context.Context) error { w.dismiss(); return nil }, answered},
@@ -209,7 +209,7 @@ func TestDismiss(t *testing.T) {
 			t.Errorf("%s: %v, %v", row.name, ledger.counts[row.name], err)
 		}
 	}
-	w.leaving.Load().leave()
+	w.leaving.Load().disconnect()
 }
 
 // TestLog finds a line after an offset of the log, and values on a page of metrics.
@@ -224,12 +224,12 @@ func TestLog(t *testing.T) {
 		attribute, value string
 		want             bool
 	}{
-		{0, "msg", saysTaken, true},
-		{len(early), "msg", saysTaken, false},
+		{0, "msg", logReloaded, true},
+		{len(early), "msg", logReloaded, false},
 		{len(early), "level", "DEBUG", true},
-		{0, "msg", saysRefused, false},
+		{0, "msg", logReloadRefused, false},
 	} {
-		if said, err := target.says(int64(row.from), row.attribute, row.value); err != nil || said != row.want {
+		if said, err := target.logHas(int64(row.from), row.attribute, row.value); err != nil || said != row.want {
 			t.Errorf("%+v: %t, %v", row, said, err)
 		}
 	}
@@ -259,7 +259,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// TestProxy sends a line through the proxy in each weather.
+// TestProxy sends a line through the proxy in each state.
 func TestProxy(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -298,10 +298,10 @@ func TestProxy(t *testing.T) {
 		want string
 	}{
 		{"passes", func() {}, "a false"},
-		{"stalls", func() { p.set(stalls) }, " true"},
-		{"goes on with what it held", func() { p.set(passes) }, "aa false"},
-		{"drops", func() { p.set(drops) }, " true"},
-		{"passes again", func() { p.set(passes) }, "a false"},
+		{"stalls", func() { p.set(linkStalls) }, " true"},
+		{"goes on with what it held", func() { p.set(linkPasses) }, "aa false"},
+		{"drops", func() { p.set(linkDrops) }, " true"},
+		{"passes again", func() { p.set(linkPasses) }, "a false"},
 		{"is lost", p.lose, " true"},
 		{"is cut", p.cut, " true"},
 	}

@@ -21,7 +21,7 @@ type flakeCommand struct {
 // error if any has failed. A test that fails once has a defect.
 func (c *flakeCommand) Run(ctx context.Context) error {
 	if c.Spin {
-		return spin()
+		return burnCPU()
 	}
 	kept, err := openStore(ctx, "flake")
 	if err != nil {
@@ -95,9 +95,9 @@ func busy(ctx context.Context, n int) (stop func(), err error) {
 	return stop, nil
 }
 
-// spin keeps a core busy until standard input ends. It ends together with the process that has
+// burnCPU keeps a core busy until standard input ends. It ends together with the process that has
 // started this one.
-func spin() error {
+func burnCPU() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

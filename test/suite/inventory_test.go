@@ -80,12 +80,12 @@ func TestParts(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	var many []string
-	for i := range 2*lanes + 1 {
+	for i := range 2*parallelParts + 1 {
 		many = append(many, fmt.Sprintf("%s/p%d", module, i))
 	}
 	seen := map[string]int{}
 	for i, part := range s.parts(append(many, packages[1])) {
-		if i < lanes && len(part.packages) < 2 {
+		if i < parallelParts && len(part.packages) < 2 {
 			t.Errorf("part %d has %v", i, part.packages)
 		}
 		for _, p := range part.packages {

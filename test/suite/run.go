@@ -62,9 +62,9 @@ type part struct {
 	again    bool // most of its tests have run in another part
 }
 
-// lanes is the number of parts that packages with benchmarks are divided into. With
+// parallelParts is the number of parts that packages with benchmarks are divided into. With
 // benchmarks `go test` runs one package after the other, and most tests wait.
-const lanes = 3
+const parallelParts = 3
 
 // parts divides a suite's run into parts that run at the same time. Packages with computing tests
 // run twice: with the race detector, and without it for their coverage, their benchmarks and the
@@ -74,18 +74,18 @@ func (s suite) parts(packages []string) []part {
 		return []part{{packages: packages, flags: s.Flags}}
 	}
 	var computing []string
-	others := make([]part, lanes)
+	others := make([]part, parallelParts)
 	next := 0
 	for _, p := range packages {
 		if slices.Contains(s.Computes, shortPackage(p)) {
 			computing = append(computing, p)
 			continue
 		}
-		lane := &others[next%lanes]
+		lane := &others[next%parallelParts]
 		lane.packages, lane.flags = append(lane.packages, p), s.Flags
 		next++
 	}
-	return append(others[:min(next, lanes)],
+	return append(others[:min(next, parallelParts)],
 		part{packages: computing, flags: s.without(measuring...)},
 		part{packages: computing, flags: s.without("-race"), again: true},
 	)

@@ -37,8 +37,8 @@ func computing() []string {
 	return []string{"services/budget", "services/chat", "services/toolparser", "services/chat/jinja", "services/openai", "services/openai/responses", "services/requests", "services/tokenizer"}
 }
 
-// unvetted disables the part of go vet that go test runs, because make lint runs all of go vet.
-const unvetted = "-vet=off"
+// noVet disables the part of go vet that go test runs, because make lint runs all of go vet.
+const noVet = "-vet=off"
 
 func checkSuites() []suite {
 	return []suite{
@@ -51,11 +51,11 @@ func checkSuites() []suite {
 		{
 			Name: "unit", Shows: "each package passes its tests, on a real Triton for engines and KServe; with fuzz seeds and one run of each benchmark",
 			Packages: []string{"./..."}, Without: "test/e2e", Computes: computing(), Limit: 15 * time.Minute,
-			Flags: []string{"-race", unvetted, "-cover", "-bench=.", "-benchtime=1x"},
+			Flags: []string{"-race", noVet, "-cover", "-bench=.", "-benchtime=1x"},
 		},
 		{
 			Name: "e2e", Shows: "the trident program on a real Triton works with real clients, SDKs and a browser",
-			Packages: []string{"./test/e2e"}, Limit: 15 * time.Minute, Flags: []string{"-race", unvetted},
+			Packages: []string{"./test/e2e"}, Limit: 15 * time.Minute, Flags: []string{"-race", noVet},
 		},
 	}
 }
@@ -65,26 +65,26 @@ func slowSuites() []suite {
 		{
 			Name: "local", Shows: "in-process Triton passes the engine suite and survives failures",
 			Packages: []string{"./services/triton/local"}, Limit: 20 * time.Minute,
-			Flags: []string{"-race", unvetted}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
+			Flags: []string{"-race", noVet}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
 		},
 		{
 			Name: "kserve-local", Shows: "KServe's responses equal tritonserver's in all protocols, also with in-process Triton",
 			Packages: []string{"./services/kserve", "./services/kserve/rest"}, Limit: 20 * time.Minute,
-			Flags: []string{"-race", unvetted, "-run=LikeTritonserver"}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
+			Flags: []string{"-race", noVet, "-run=LikeTritonserver"}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
 		},
 		{
 			Name: "unit-slow", Shows: "the unit suite passes with inputs of full size, the tests of the slow tier and fresh answers of the oracles",
 			Packages: []string{"./..."}, Without: "test/e2e", Limit: 40 * time.Minute,
-			Flags: []string{"-race", unvetted}, Env: []string{slowEnvironment},
+			Flags: []string{"-race", noVet}, Env: []string{slowEnvironment},
 		},
 		{
 			Name: "e2e-slow", Shows: "the end-to-end suite passes with the tests of the slow tier",
-			Packages: []string{"./test/e2e"}, Limit: 40 * time.Minute, Flags: []string{"-race", unvetted}, Env: []string{slowEnvironment},
+			Packages: []string{"./test/e2e"}, Limit: 40 * time.Minute, Flags: []string{"-race", noVet}, Env: []string{slowEnvironment},
 		},
 		{
 			Name: "e2e-local", Shows: "the end-to-end suite passes with in-process Triton",
 			Packages: []string{"./test/e2e"}, Limit: 40 * time.Minute,
-			Flags: []string{"-race", unvetted}, Env: []string{"TRIDENT_TEST_ENGINE=local", slowEnvironment},
+			Flags: []string{"-race", noVet}, Env: []string{"TRIDENT_TEST_ENGINE=local", slowEnvironment},
 		},
 		{Name: "test-asan", Shows: "the in-process engine passes under the address sanitizer"},
 		{Name: "measured", Shows: "times and memory stay within their bounds, measured without the race detector"},

@@ -28,7 +28,7 @@ const (
 type construct struct {
 	probeCase
 
-	Killer bool `json:"killer"`
+	Crashes bool `json:"killer"`
 }
 
 // measured is a line of the table: the result of each backend for a form of a construct. The

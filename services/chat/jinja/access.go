@@ -36,7 +36,7 @@ func (rt *runtime) attr(v any, key *fixedKey) (any, error) {
 		return bound(name, v, method), nil
 	}
 	if _, ok := v.(string); ok {
-		return key.absentInText, nil
+		return key.absentInString, nil
 	}
 	return undefinedIn(v, name), nil
 }
@@ -49,15 +49,15 @@ type fixedKey struct {
 	mutator bool
 	absent  *undefined // result for a dict without the key; most messages lack keys that templates read
 
-	absentInText *undefined // result for a string; some templates iterate over a message's content as if it were a list of parts
+	absentInString *undefined // result for a string; some templates iterate over a message's content as if it were a list of parts
 }
 
 func newFixedKey(name string) fixedKey {
 	return fixedKey{name, methodsNamed(name), mutators[name], undefinedIn((*Dict)(nil), name), undefinedIn("", name)}
 }
 
-// inNoText reports whether no string has this attribute. All strings then behave alike.
-func (k *fixedKey) inNoText() bool { return k.methods.str == nil }
+// notStringAttr reports whether no string has this attribute. All strings then behave alike.
+func (k *fixedKey) notStringAttr() bool { return k.methods.str == nil }
 
 // field is item for a constant key.
 func (rt *runtime) field(v any, key *fixedKey) (any, error) {

@@ -10,7 +10,7 @@ type expr interface {
 type signal uint8
 
 const (
-	goOn signal = iota
+	proceed signal = iota
 	breakLoop
 	continueLoop
 )

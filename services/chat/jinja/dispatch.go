@@ -2,7 +2,7 @@ package jinja
 
 // filterMap applies a filter to each item, or looks up an attribute of each.
 func filterMap(c *call) (any, error) {
-	if !truth(c.self) {
+	if !truthy(c.self) {
 		return c.rt.generate(tuple(), (*cursor).next), nil
 	}
 	var apply func(v any) (any, error)
@@ -70,10 +70,10 @@ func (c *call) each(name, kind string, fn filterFunc, args []any) (func(v any) (
 
 // pick keeps the items that pass or fail a test, or whose attribute does.
 func (c *call) pick(byAttribute, keep bool) (any, error) {
-	if !truth(c.self) {
+	if !truthy(c.self) {
 		return c.rt.generate(tuple(), (*cursor).next), nil
 	}
-	alike := byAttribute && c.textsLack()
+	alike := byAttribute && c.namesNoStringAttr()
 	var passes func(v any) (any, error)
 	return c.rt.generate(c.self, func(cur *cursor) (any, bool, error) {
 		if passes == nil {
@@ -94,7 +94,7 @@ func (c *call) pick(byAttribute, keep bool) (any, error) {
 			if err != nil {
 				return nil, false, err
 			}
-			if truth(verdict) == keep {
+			if truthy(verdict) == keep {
 				return v, true, nil
 			}
 			if alike { // the string's other characters lack the attribute too
@@ -104,9 +104,9 @@ func (c *call) pick(byAttribute, keep bool) (any, error) {
 	}), nil
 }
 
-// textsLack reports whether the first argument names an attribute that no string has, and the other
+// namesNoStringAttr reports whether the first argument names an attribute that no string has, and the other
 // arguments aren't consumed by a test, as iterators are.
-func (c *call) textsLack() bool {
+func (c *call) namesNoStringAttr() bool {
 	if len(c.args) == 0 || len(c.kw) > 0 {
 		return false
 	}
@@ -122,7 +122,7 @@ func (c *call) textsLack() bool {
 		return false
 	}
 	key, ok := path[0].(*fixedKey)
-	return ok && key.inNoText()
+	return ok && key.notStringAttr()
 }
 
 // condition returns the check that pick applies to each item: the truth of the item or attribute,

@@ -36,7 +36,7 @@ func (f *frame) test(e expr) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return truth(v), nil
+	return truthy(v), nil
 }
 
 func (f *frame) evalAll(list []expr) ([]any, error) {
@@ -91,7 +91,7 @@ func (e *dictExpr) eval(f *frame) (any, error) {
 
 func (e *andExpr) eval(f *frame) (any, error) {
 	v, err := e.a.eval(f)
-	if err != nil || !truth(v) {
+	if err != nil || !truthy(v) {
 		return v, err
 	}
 	return e.b.eval(f)
@@ -99,7 +99,7 @@ func (e *andExpr) eval(f *frame) (any, error) {
 
 func (e *orExpr) eval(f *frame) (any, error) {
 	v, err := e.a.eval(f)
-	if err != nil || truth(v) {
+	if err != nil || truthy(v) {
 		return v, err
 	}
 	return e.b.eval(f)
@@ -382,4 +382,6 @@ func (e *itemExpr) eval(f *frame) (any, error) {
 }
 
 // eval is never called: a slice only occurs in brackets, where itemExpr applies it.
-func (e *sliceExpr) eval(*frame) (any, error) { return nil, failf("a slice can be used only inside square brackets") }
+func (e *sliceExpr) eval(*frame) (any, error) {
+	return nil, failf("a slice can be used only inside square brackets")
+}

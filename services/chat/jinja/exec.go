@@ -3,25 +3,25 @@ package jinja
 func (f *frame) execAll(body []stmt) (signal, error) {
 	for _, s := range body {
 		if err := f.rt.step(1); err != nil {
-			return goOn, err
+			return proceed, err
 		}
-		if how, err := s.exec(f); how != goOn || err != nil {
+		if how, err := s.exec(f); how != proceed || err != nil {
 			return how, err
 		}
 	}
-	return goOn, nil
+	return proceed, nil
 }
 
 func (s *textStmt) exec(f *frame) (signal, error) {
 	f.rt.buf = append(f.rt.buf, s.text...)
-	return goOn, f.rt.checkBuf()
+	return proceed, f.rt.checkBuf()
 }
 
 func (s *printStmt) exec(f *frame) (signal, error) {
 	if err := s.print(f); err != nil {
-		return goOn, at(err, f.rt.t.name, s.line)
+		return proceed, at(err, f.rt.t.name, s.line)
 	}
-	return goOn, f.rt.checkBuf()
+	return proceed, f.rt.checkBuf()
 }
 
 func (s *printStmt) print(f *frame) error {
@@ -80,7 +80,7 @@ func (s *ifStmt) exec(f *frame) (signal, error) {
 		b := &s.branches[i]
 		ok, err := f.test(b.test)
 		if err != nil {
-			return goOn, at(err, f.rt.t.name, b.line)
+			return proceed, at(err, f.rt.t.name, b.line)
 		}
 		if ok {
 			return f.execAll(b.body)
@@ -93,9 +93,9 @@ func (s *jumpStmt) exec(*frame) (signal, error) { return s.how, nil }
 
 func (s *setStmt) exec(f *frame) (signal, error) {
 	if err := s.assign(f); err != nil {
-		return goOn, at(err, f.rt.t.name, s.line)
+		return proceed, at(err, f.rt.t.name, s.line)
 	}
-	return goOn, nil
+	return proceed, nil
 }
 
 func (s *setStmt) assign(f *frame) error {
@@ -175,7 +175,7 @@ func (s *setBlockStmt) exec(f *frame) (signal, error) {
 	f.open(&s.scope)
 	defer f.close(&s.scope)
 	v, how, err := f.block(s.body, s.filter, s.textSlot)
-	if err == nil && how == goOn {
+	if err == nil && how == proceed {
 		if err = f.checkNamespaces(s.target); err == nil {
 			err = f.assign(s.target, v)
 		}
@@ -187,7 +187,7 @@ func (s *filterBlockStmt) exec(f *frame) (signal, error) {
 	f.open(&s.scope)
 	defer f.close(&s.scope)
 	v, how, err := f.block(s.body, s.filter, s.textSlot)
-	if err == nil && how == goOn {
+	if err == nil && how == proceed {
 		f.rt.buf, err = f.rt.appendStr(f.rt.buf, v)
 	}
 	if err == nil {
@@ -203,12 +203,12 @@ func (f *frame) block(body []stmt, filter expr, slot *blockText) (v any, how sig
 		how, err = f.execAll(body)
 		return err
 	})
-	if err != nil || how != goOn {
+	if err != nil || how != proceed {
 		return nil, how, err
 	}
 	f.slots[slot.ref.slot] = s
 	v, err = filter.eval(f)
-	return v, goOn, err
+	return v, proceed, err
 }
 
 func (s *withStmt) exec(f *frame) (signal, error) {
@@ -220,7 +220,7 @@ func (s *withStmt) exec(f *frame) (signal, error) {
 			err = f.assign(t, v)
 		}
 		if err != nil {
-			return goOn, at(err, f.rt.t.name, s.line)
+			return proceed, at(err, f.rt.t.name, s.line)
 		}
 	}
 	return f.execAll(s.body)
@@ -229,10 +229,10 @@ func (s *withStmt) exec(f *frame) (signal, error) {
 func (s *forStmt) exec(f *frame) (signal, error) {
 	v, err := s.iter.eval(f)
 	if err != nil {
-		return goOn, at(err, f.rt.t.name, s.line)
+		return proceed, at(err, f.rt.t.name, s.line)
 	}
-	if nothing(v) && s.orElse == nil { // mostly messages without calls
-		return goOn, nil
+	if isEmptyLoop(v) && s.orElse == nil { // mostly messages without calls
+		return proceed, nil
 	}
 	if !s.recursive {
 		return s.loop(f, v, 0, nil)
@@ -242,11 +242,11 @@ func (s *forStmt) exec(f *frame) (signal, error) {
 		f.rt.buf = append(f.rt.buf, text...)
 		err = f.rt.checkBuf()
 	}
-	return goOn, err
+	return proceed, err
 }
 
-// nothing reports whether v is one of the usual values over which a loop makes no pass.
-func nothing(v any) bool {
+// isEmptyLoop reports whether v is one of the usual values over which a loop makes no pass.
+func isEmptyLoop(v any) bool {
 	switch v := v.(type) {
 	case *List:
 		return len(v.items) == 0
@@ -274,7 +274,7 @@ func (s *forStmt) recurse(f *frame, v any, depth int) (string, error) {
 func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (string, error)) (signal, error) {
 	cur, err := f.rt.iterate(v)
 	if err != nil {
-		return goOn, at(err, f.rt.t.name, s.line)
+		return proceed, at(err, f.rt.t.name, s.line)
 	}
 	if s.test != nil {
 		cur = cursor{lazy: s.filtered(f, cur)}
@@ -285,14 +285,14 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 		state = &loopState{source: v, cur: cur, index0: -1, depth0: depth, recurse: recurse, after: missing, last: missing}
 	}
 	if idle, err := s.idle(f, cur.text); idle || err != nil {
-		return goOn, err
+		return proceed, err
 	}
-	how := goOn
+	how := proceed
 	done := false // a pass was completed; Jinja runs the else part if none was, even after a break
 	for how != breakLoop {
 		item, ok, err := s.nextItem(f, &cur, state)
 		if err != nil {
-			return goOn, at(err, f.rt.t.name, s.line)
+			return proceed, at(err, f.rt.t.name, s.line)
 		}
 		if !ok {
 			break
@@ -302,12 +302,12 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 			f.slots[s.loopSlot] = state
 		}
 		if err := f.assign(s.target, item); err != nil {
-			return goOn, at(err, f.rt.t.name, s.line)
+			return proceed, at(err, f.rt.t.name, s.line)
 		}
 		if how, err = f.execAll(s.body); err != nil {
-			return goOn, err
+			return proceed, err
 		}
-		done = done || how == goOn
+		done = done || how == proceed
 	}
 	f.close(&s.scope)
 	if !done && s.orElse != nil {
@@ -315,7 +315,7 @@ func (s *forStmt) loop(f *frame, v any, depth int, recurse func(any, int) (strin
 		defer f.close(&s.elseScope)
 		return f.execAll(s.orElse)
 	}
-	return goOn, nil
+	return proceed, nil
 }
 
 // idle reports whether no pass over a string's characters has an effect: the first pass has none,
@@ -380,7 +380,7 @@ func (s *forStmt) filtered(f *frame, cur cursor) *lazy {
 
 func (s *macroStmt) exec(f *frame) (signal, error) {
 	f.up(s.ref.hops).slots[s.ref.slot] = &macro{def: s.def, outer: f}
-	return goOn, nil
+	return proceed, nil
 }
 
 func (s *callBlockStmt) exec(f *frame) (signal, error) {
@@ -394,5 +394,5 @@ func (s *callBlockStmt) exec(f *frame) (signal, error) {
 	if err == nil {
 		err = f.rt.checkBuf()
 	}
-	return goOn, at(err, f.rt.t.name, s.line)
+	return proceed, at(err, f.rt.t.name, s.line)
 }

@@ -159,7 +159,7 @@ func filterIndent(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	blank := p[2] != missing && truth(p[2])
+	blank := p[2] != missing && truthy(p[2])
 	lines := splitLines(s+"\n", false)
 	if err := c.rt.items(len(lines)); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func filterIndent(c *call) (any, error) {
 		return nil, c.rt.grow(-1)
 	}
 	var b strings.Builder
-	if p[1] != missing && truth(p[1]) {
+	if p[1] != missing && truthy(p[1]) {
 		b.WriteString(by)
 	}
 	for i, line := range lines {
@@ -260,7 +260,7 @@ func filterTruncate(c *call) (any, error) {
 		return nil, err
 	}
 	s = s[:runeOffset(s, keep)]
-	if i := strings.LastIndexByte(s, ' '); i >= 0 && (p[1] == missing || !truth(p[1])) {
+	if i := strings.LastIndexByte(s, ' '); i >= 0 && (p[1] == missing || !truthy(p[1])) {
 		s = s[:i]
 	}
 	return like(c.self, s+end), c.rt.grow(len(s) + len(end))
@@ -286,7 +286,7 @@ func filterDefault(c *call) (any, error) {
 		p[0] = ""
 	}
 	_, isUndefined := c.self.(*undefined)
-	if isUndefined || p[1] != missing && truth(p[1]) && !truth(c.self) {
+	if isUndefined || p[1] != missing && truthy(p[1]) && !truthy(c.self) {
 		return p[0], nil
 	}
 	return c.self, nil

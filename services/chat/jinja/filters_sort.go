@@ -97,7 +97,7 @@ func ignoreCase(v any) any {
 	return v
 }
 
-func flag(v any) bool { return v != missing && truth(v) }
+func flag(v any) bool { return v != missing && truthy(v) }
 
 // sorted sorts items by keys. The sort is stable and reorders keys too.
 func (rt *runtime) sorted(items, keys []any, reversed bool) ([]any, error) {

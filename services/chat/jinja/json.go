@@ -153,8 +153,8 @@ func filterToJSON(c *call) (any, error) {
 		return nil, err
 	}
 	w := &jsonWriter{rt: c.rt, comma: ", ", colon: ": ", b: c.rt.buf, start: len(c.rt.buf)}
-	w.ascii = p[0] != missing && truth(p[0])
-	w.sort = p[3] != missing && truth(p[3])
+	w.ascii = p[0] != missing && truthy(p[0])
+	w.sort = p[3] != missing && truthy(p[3])
 	if given(p[1]) {
 		if err := w.setIndent(p[1]); err != nil {
 			return nil, err

@@ -116,9 +116,9 @@ func sameOfAll(e expr, letter varRef) bool {
 	case *constExpr:
 		return true
 	case *attrExpr:
-		return lacks(e.object, &e.key, letter)
+		return lacksAttr(e.object, &e.key, letter)
 	case *fieldExpr:
-		return lacks(e.object, &e.key, letter)
+		return lacksAttr(e.object, &e.key, letter)
 	case *compareExpr:
 		for _, op := range e.ops {
 			if op != tokEq && op != tokNe { // other operators fail, or consume an iterator
@@ -134,10 +134,10 @@ func sameOfAll(e expr, letter varRef) bool {
 	return same
 }
 
-// lacks reports whether object is that variable and no string has the attribute key.
-func lacks(object expr, key *fixedKey, letter varRef) bool {
+// lacksAttr reports whether object is that variable and no string has the attribute key.
+func lacksAttr(object expr, key *fixedKey, letter varRef) bool {
 	name, ok := object.(*nameExpr)
-	return ok && name.ref == letter && key.inNoText()
+	return ok && name.ref == letter && key.notStringAttr()
 }
 
 func (t *target) copy() *target {

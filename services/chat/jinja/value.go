@@ -261,8 +261,8 @@ func typeName(v any) string {
 	}
 }
 
-// truth implements Python's bool().
-func truth(v any) bool {
+// truthy implements Python's bool().
+func truthy(v any) bool {
 	switch v := v.(type) {
 	case nil, *undefined:
 		return false

@@ -220,8 +220,8 @@ func Token(text, finish string) *inference.Response {
 	}}
 }
 
-// Say returns a script that streams the pieces and ends with the finish reason stop.
-func Say(pieces ...string) Script {
+// StreamText returns a script that streams the pieces and ends with the finish reason stop.
+func StreamText(pieces ...string) Script {
 	return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i, piece := range pieces {
 			finish := ""
@@ -261,17 +261,17 @@ const ChatTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% end
 // Service returns a started service over the engines. The end of the test stops it.
 func Service(tb testing.TB, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
-	return Seeing(tb, cfg, images.Default(), engines...)
+	return ServiceWithImages(tb, cfg, images.Default(), engines...)
 }
 
-// Separated returns a Service with a separator between the names of models and LoRA adapters.
-func Separated(tb testing.TB, separator string, cfg serving.Config, engines ...inference.Engine) *serving.Service {
+// ServiceWithSeparator returns a Service with a separator between the names of models and LoRA adapters.
+func ServiceWithSeparator(tb testing.TB, separator string, cfg serving.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return start(tb, catalog.Config{LoRASeparator: separator}, cfg, images.Default(), engines)
 }
 
-// Seeing returns a Service that reads images under the given rules.
-func Seeing(tb testing.TB, cfg serving.Config, rules images.Config, engines ...inference.Engine) *serving.Service {
+// ServiceWithImages returns a Service that reads images under the given rules.
+func ServiceWithImages(tb testing.TB, cfg serving.Config, rules images.Config, engines ...inference.Engine) *serving.Service {
 	tb.Helper()
 	return start(tb, catalog.Config{}, cfg, rules, engines)
 }

@@ -28,10 +28,10 @@ func Serve(tb testing.TB, cfg serving.Config, script Script, params map[string]s
 	return Service(tb, cfg, engine), engine
 }
 
-// Named returns an engine whose models have many names.
-func Named() *Engine {
+// EngineWithManyNames returns an engine whose models have many names.
+func EngineWithManyNames() *Engine {
 	engine := New()
-	say := Say("x")
+	say := StreamText("x")
 	engine.AddModel("plain", say, map[string]string{"trident.loras": "none"})
 	engine.AddModel("org/chat", say, map[string]string{"trident.aliases": "gpt-4o, org/small ,,plain,gpt-4o", "trident.loras": "doll,sheep"})
 	engine.AddModel("other", say, map[string]string{"trident.aliases": "gpt-4o,ghost"})
@@ -146,28 +146,28 @@ func Drain(s *serving.Service) {
 	s.Admission().Drain(ctx)
 }
 
-// Text returns a parameter of type string.
-func Text(s string) *kserve.InferParameter {
+// String returns a parameter of type string.
+func String(s string) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_StringParam{StringParam: s}}
 }
 
-// Whole returns a parameter of type int64.
-func Whole(n int64) *kserve.InferParameter {
+// Int64 returns a parameter of type int64.
+func Int64(n int64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: n}}
 }
 
-// Truth returns a parameter of type bool.
-func Truth(b bool) *kserve.InferParameter {
+// Bool returns a parameter of type bool.
+func Bool(b bool) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: b}}
 }
 
-// Double returns a parameter of type double.
-func Double(f float64) *kserve.InferParameter {
+// Float64 returns a parameter of type double.
+func Float64(f float64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_DoubleParam{DoubleParam: f}}
 }
 
-// Unsigned returns a parameter of type uint64.
-func Unsigned(n uint64) *kserve.InferParameter {
+// Uint64 returns a parameter of type uint64.
+func Uint64(n uint64) *kserve.InferParameter {
 	return &kserve.InferParameter{ParameterChoice: &kserve.InferParameter_Uint64Param{Uint64Param: n}}
 }
 

@@ -68,8 +68,8 @@ func SharedObject(t *testing.T) string {
 const EchoConfig = `{"backend": "python", "input": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}],
 	"output": [{"name": "TEXT", "data_type": "TYPE_STRING", "dims": [-1]}], "parameters": {"of": {"string_value": "the load"}}}`
 
-// Sender is the function with which an engine's script sends a response.
-type Sender = func(*inference.Response) bool
+// SendFunc is the function with which an engine's script sends a response.
+type SendFunc = func(*inference.Response) bool
 
 // Await waits for a condition and fails the test if it isn't met within 20 seconds.
 func Await(t *testing.T, otherwise string, met func() bool) {
@@ -90,8 +90,8 @@ func Body(t *testing.T, answer *http.Response) string {
 	return string(text)
 }
 
-// Speaking returns an engine with one decoupled model, m, that takes a text.
-func Speaking(play inferencetest.Script) *inferencetest.Engine {
+// TextEngine returns an engine with one decoupled model, m, that takes a text.
+func TextEngine(play inferencetest.Script) *inferencetest.Engine {
 	engine := inferencetest.New()
 	engine.AddOther("m", &api.ModelConfig{
 		Name: "m", ModelTransactionPolicy: &api.ModelTransactionPolicy{Decoupled: true},
@@ -107,10 +107,10 @@ func Decoupled(play inferencetest.Script) *inferencetest.Engine {
 	return engine
 }
 
-// Shouting returns an engine whose model m is like the test models' stream: it sends one
+// StreamEngine returns an engine whose model m is like the test models' stream: it sends one
 // response with the same bytes for each input.
-func Shouting() *inferencetest.Engine {
-	return Decoupled(func(_ context.Context, req *api.ModelInferRequest, send Sender) error {
+func StreamEngine() *inferencetest.Engine {
+	return Decoupled(func(_ context.Context, req *api.ModelInferRequest, send SendFunc) error {
 		for i, in := range req.GetInputs() {
 			send(&inference.Response{Version: "1", Final: i == len(req.GetInputs())-1, Outputs: []inference.Output{
 				{Name: in.GetName(), Type: in.GetDatatype(), Shape: in.GetShape(), Raw: req.GetRawInputContents()[i]},
@@ -120,9 +120,9 @@ func Shouting() *inferencetest.Engine {
 	})
 }
 
-// ShoutingOnce returns an engine with the same model, which sends only one response.
-func ShoutingOnce() *inferencetest.Engine {
-	engine := Shouting()
+// SingleResponseEngine returns an engine with the same model, which sends only one response.
+func SingleResponseEngine() *inferencetest.Engine {
+	engine := StreamEngine()
 	engine.Configure("m", func(c *api.ModelConfig) { c.ModelTransactionPolicy = nil })
 	return engine
 }

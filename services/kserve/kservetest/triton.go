@@ -16,10 +16,10 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
-// Beside makes a comparison run in parallel with others: comparisons mostly wait,
+// RunBesideOthers makes a comparison run in parallel with others: comparisons mostly wait,
 // each for its own tritonserver. With in-process Triton they can't run in parallel,
 // since it has only one log.
-func Beside(t *testing.T) {
+func RunBesideOthers(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRIDENT_TEST_LOCAL") == "" {
 		t.Parallel()

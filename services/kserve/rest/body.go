@@ -178,15 +178,15 @@ func (o object) given(name string) bool { return o.has(name) && o.Member(name).K
 
 // text returns a member that must be a string.
 func (o object) text(name string) (string, error) {
-	s, err := o.TextMember(name)
+	s, err := o.StringMember(name)
 	return validText(s), orNil(err)
 }
 
 // validText returns a string that is valid UTF-8, as protobuf requires.
 func validText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// truth returns a member that must be true or false.
-func (o object) truth(name string) (bool, error) {
+// boolean returns a member that must be true or false.
+func (o object) boolean(name string) (bool, error) {
 	b, err := o.Member(name).Bool()
 	return b, orNil(err)
 }

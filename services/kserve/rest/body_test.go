@@ -17,9 +17,9 @@ import (
 	"github.com/trident-inference/trident/services/kserve/rest"
 )
 
-// TestClaims tests that bodies that announce more than they contain, or that could
+// TestAnnouncedSizes tests that bodies that announce more than they contain, or that could
 // need much memory, allocate only a small multiple of their length.
-func TestClaims(t *testing.T) {
+func TestAnnouncedSizes(t *testing.T) {
 	const size = 1 << 20
 	repeated := func(before, part, after string) string {
 		return before + strings.Repeat(part, (size-len(before)-len(after))/len(part)) + after

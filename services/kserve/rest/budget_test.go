@@ -12,7 +12,7 @@ import (
 
 // TestRESTBudgets tests the budgets of REST requests.
 func TestRESTBudgets(t *testing.T) {
-	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.ShoutingOnce())
+	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	members := func(n int) string {
 		var b strings.Builder
 		for i := range n {

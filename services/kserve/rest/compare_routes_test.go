@@ -30,7 +30,7 @@ import (
 // openapi/kserve.yaml. The table has the differences with their reasons, as
 // docs/kserve.md does.
 func TestRoutesLikeTritonserver(t *testing.T) {
-	kservetest.Beside(t)
+	kservetest.RunBesideOthers(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}
 	triton := tritontest.StartServer(t, tritonserver.Options{Repositories: repositories, Args: []string{"--model-control-mode=explicit", "--load-model=*"}})
 	quick := slices.Concat(routeDescribing(), routeRefusing(), routeMemory(t), routeSettings())
@@ -52,7 +52,7 @@ func TestRoutesLikeTritonserver(t *testing.T) {
 // TestRestrictedLikeTritonserver restricts groups of both servers with
 // --http-restricted-api.
 func TestRestrictedLikeTritonserver(t *testing.T) {
-	kservetest.Beside(t)
+	kservetest.RunBesideOthers(t)
 	triton := tritontest.StartServer(t, tritonserver.Options{Args: []string{
 		"--http-restricted-api=model-repository,logging:Admin-Key=a:b=c", "--http-restricted-api=metadata,statistics:other=1",
 	}})

@@ -23,7 +23,7 @@ import (
 // generate_stream byte by byte, on the shared port, too. Otherwise it is like
 // TestLikeTritonserver.
 func TestInferLikeTritonserver(t *testing.T) {
-	kservetest.Beside(t)
+	kservetest.RunBesideOthers(t)
 	triton := kservetest.CommonTriton(t)
 	want := "http://" + triton.HTTP()
 	t.Run("remote", func(t *testing.T) {

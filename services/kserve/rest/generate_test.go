@@ -40,13 +40,13 @@ func generate(ctx context.Context, t *testing.T, url, method, body string) *http
 // TestGenerateStream tests the order and the content of events, and an error of the
 // engine as the last event.
 func TestGenerateStream(t *testing.T) {
-	engine := kservetest.Speaking(func(_ context.Context, req *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(_ context.Context, req *api.ModelInferRequest, send kservetest.SendFunc) error {
 		if inferencetest.Input(req, "text_input") != "hi" || req.GetParameters()["temperature"].GetDoubleParam() != 0.5 || req.GetId() != "7" {
 			return inference.Invalid("", "got %v", req)
 		}
 		send(&inference.Response{Idle: true})
 		send(&inference.Response{
-			Version: "3", More: true, Parameters: inferencetest.Params{"b": inferencetest.Truth(true), "model_name": inferencetest.Text("x"), "d": inferencetest.Double(2)},
+			Version: "3", More: true, Parameters: inferencetest.Params{"b": inferencetest.Bool(true), "model_name": inferencetest.String("x"), "d": inferencetest.Float64(2)},
 			Outputs: []inference.Output{inferencetest.Bytes("text_output", "a\n"), {Name: "b", Type: "INT8", Shape: []int64{1}, Raw: []byte{1}}, {Name: "a", Type: "FP32", Shape: []int64{2}, Raw: kservetest.Floats(1, 2)}},
 		})
 		for _, text := range []string{"b", "c", "d"} {
@@ -69,7 +69,7 @@ func TestGenerateStream(t *testing.T) {
 
 // TestGenerateFails tests that errors before the first event have their own status.
 func TestGenerateFails(t *testing.T) {
-	engine := kservetest.Speaking(func(context.Context, *api.ModelInferRequest, kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(context.Context, *api.ModelInferRequest, kservetest.SendFunc) error {
 		return &inference.Error{Code: inference.CodeLimited, Message: "too much", RetryAfter: 100 * time.Millisecond}
 	})
 	url := serveREST(t, engine)
@@ -87,7 +87,7 @@ func TestGenerateClientLeaves(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("after an event %t", first), func(t *testing.T) {
 			began, ended := make(chan struct{}), make(chan error, 1)
-			engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+			engine := kservetest.TextEngine(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 				if first {
 					send(piece("a"))
 				}
@@ -138,7 +138,7 @@ func TestGenerateClientLeaves(t *testing.T) {
 func TestGenerateSlowReader(t *testing.T) {
 	var made atomic.Int64
 	long := strings.Repeat("x", 64<<10)
-	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		for send(piece(long)) {
 			made.Add(1)
 		}
@@ -158,7 +158,7 @@ func TestGenerateSlowReader(t *testing.T) {
 // one response for generate.
 func TestGenerateStops(t *testing.T) {
 	var made atomic.Int64
-	engine := kservetest.Speaking(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		for send(piece("x")) {
 			made.Add(1)
 		}
@@ -175,7 +175,7 @@ func TestGenerateStops(t *testing.T) {
 // `make bench-go` runs it; compare two runs with benchstat.
 func BenchmarkGenerateStream(b *testing.B) {
 	const events = 1000
-	engine := kservetest.Speaking(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.Sender) error {
+	engine := kservetest.TextEngine(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
 		resp := piece(" token")
 		resp.More = true
 		for range events {

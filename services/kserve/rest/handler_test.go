@@ -114,7 +114,7 @@ func TestRESTGuards(t *testing.T) {
 		{"no base64", far, "/v2/repository/models/m/load", `{"parameters":{"file:1/model.py":"?"}}`, 400, "is not base64"},
 		{"folder", far, "/v2/repository/models/..%2Fm/load", "", 500, "failed to load '../m', failed to poll from model repository"},
 		{"memory for others", far, "/v2/systemsharedmemory/region/r/register", `{"key":"/x","byte_size":1}`, 501, memory},
-		{"too many members", far, "/v2/repository/models/m/load", `{` + strings.Repeat(`"a":1,`, 4096) + many(5000) + `"b":1}`, 400, "more than 4096 members"},
+		{"too many members", far, "/v2/repository/models/m/load", `{` + strings.Repeat(`"a":1,`, 4096) + manyMembers(5000) + `"b":1}`, 400, "more than 4096 members"},
 		{"deep", far, "/v2/repository/index", strings.Repeat("[", 1<<20), 400, "nesting depth exceeds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestRESTGuards(t *testing.T) {
 	}
 }
 
-// many returns n members with different names.
-func many(n int) string {
+// manyMembers returns n members with different names.
+func manyMembers(n int) string {
 	var b strings.Builder
 	for i := range n {
 		b.WriteString(`"` + strconv.Itoa(i) + `":1,`)
@@ -140,7 +140,7 @@ func many(n int) string {
 // applies to the decompressed size.
 func TestCompressedBodies(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.Say("x"), nil)
+	engine.AddModel("m", inferencetest.StreamText("x"), nil)
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)
 	limited := server.Default()
 	limited.MaxBody = 1000

@@ -177,7 +177,7 @@ func (q *request) readParameter(name string, value tensorjson.Value) error {
 	switch name {
 	case "sequence_id":
 		if parameter, err = unsignedParameter(value); err != nil {
-			parameter, err = textParameter(value)
+			parameter, err = stringParameter(value)
 		}
 	case "sequence_start", "sequence_end":
 		parameter, err = boolParameter(value)
@@ -213,14 +213,14 @@ func (q *request) readParameter(name string, value tensorjson.Value) error {
 // Triton reads it.
 func unsignedParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	n, err := v.Uint64()
-	return wholeParameter(int64(n)), err
+	return intParameter(int64(n)), err
 }
 
-func wholeParameter(n int64) *api.InferParameter {
+func intParameter(n int64) *api.InferParameter {
 	return &api.InferParameter{ParameterChoice: &api.InferParameter_Int64Param{Int64Param: n}}
 }
 
-func textParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
+func stringParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	s, err := v.Text()
 	return &api.InferParameter{ParameterChoice: &api.InferParameter_StringParam{StringParam: s}}, err
 }
@@ -233,11 +233,11 @@ func boolParameter(v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 // parameterOf returns a parameter of the model with the type that it has in JSON.
 func parameterOf(name string, v tensorjson.Value) (*api.InferParameter, *inference.Error) {
 	if n, err := v.Int64(); err == nil {
-		return wholeParameter(n), nil
+		return intParameter(n), nil
 	}
 	switch {
 	case v.Kind() == '"':
-		return textParameter(v)
+		return stringParameter(v)
 	case v.Kind() == 't', v.Kind() == 'f':
 		return boolParameter(v)
 	case v.IsNumber():
@@ -332,11 +332,11 @@ func checkSources(data, binarySize, region tensorjson.Value) error {
 }
 
 func describeInput(input tensorjson.Value) (*api.ModelInferRequest_InferInputTensor, error) {
-	name, err := input.TextMember("name")
+	name, err := input.StringMember("name")
 	if err != nil {
 		return nil, tensorjson.Within("Unable to parse 'name'", err)
 	}
-	datatype, err := input.TextMember("datatype")
+	datatype, err := input.StringMember("datatype")
 	if err != nil {
 		return nil, tensorjson.Within("Unable to parse 'datatype'", err)
 	}
@@ -381,10 +381,10 @@ func readData(tensor *api.ModelInferRequest_InferInputTensor, data tensorjson.Va
 // sharedParameters returns the shared memory that the parameters of a tensor name, in the form
 // of KServe's messages. It returns nil if they name none.
 func sharedParameters(parameters tensorjson.Value) (map[string]*api.InferParameter, error) {
-	all := map[string]*api.InferParameter{keyOffset: wholeParameter(0), keySize: wholeParameter(0)}
+	all := map[string]*api.InferParameter{keyOffset: intParameter(0), keySize: intParameter(0)}
 	region := parameters.Member(keyRegion)
 	if !region.None() {
-		name, err := textParameter(region)
+		name, err := stringParameter(region)
 		if err != nil {
 			return nil, tensorjson.Within("Unable to parse '"+keyRegion+"'", err)
 		}
@@ -414,7 +414,7 @@ func (q *request) readOutput(output tensorjson.Value) error {
 	if err := checkForm(parameters); err != nil {
 		return err
 	}
-	name, err := output.TextMember("name")
+	name, err := output.StringMember("name")
 	if err != nil {
 		return tensorjson.Within("Unable to parse 'name'", err)
 	}
@@ -444,7 +444,7 @@ func (q *request) readOutput(output tensorjson.Value) error {
 		}
 	}
 	if classes > 0 {
-		tensor.Parameters = map[string]*api.InferParameter{keyClasses: wholeParameter(int64(min(classes, math.MaxUint32)))}
+		tensor.Parameters = map[string]*api.InferParameter{keyClasses: intParameter(int64(min(classes, math.MaxUint32)))}
 	}
 	if _, twice := q.forms[name]; !twice {
 		q.forms[name] = form

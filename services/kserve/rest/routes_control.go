@@ -18,7 +18,7 @@ func (h *Handler) IndexRepository(w http.ResponseWriter, r *http.Request) {
 	body, err := readObject(r, true)
 	req := &api.RepositoryIndexRequest{}
 	if err == nil && body.has("ready") {
-		req.Ready, err = body.truth("ready")
+		req.Ready, err = body.boolean("ready")
 	}
 	if err != nil {
 		fail(w, r, err)
@@ -137,7 +137,7 @@ func unloadParameters(body object) (map[string]*api.ModelRepositoryParameter, er
 	if err != nil || !named.has(dependents) {
 		return nil, err
 	}
-	all, err := named.truth(dependents)
+	all, err := named.boolean(dependents)
 	if err != nil {
 		return nil, tensorjson.Internal("Unable to parse '%s': %s", dependents, err.Error())
 	}

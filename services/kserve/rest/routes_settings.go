@@ -162,7 +162,7 @@ func logSetting(body object, name string) (*api.LogSettingsRequest_SettingValue,
 		value.ParameterChoice = &api.LogSettingsRequest_SettingValue_Uint32Param{Uint32Param: uint32(min(n, math.MaxInt32))}
 		return value, err
 	}
-	b, err := body.truth(name)
+	b, err := body.boolean(name)
 	value.ParameterChoice = &api.LogSettingsRequest_SettingValue_BoolParam{BoolParam: b}
 	return value, err
 }

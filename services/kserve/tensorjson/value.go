@@ -403,8 +403,8 @@ func (v Value) ListMember(name string) (Value, *inference.Error) {
 	return m, err
 }
 
-// TextMember decodes a member of an object, which must be a string.
-func (v Value) TextMember(name string) (string, *inference.Error) {
+// StringMember decodes a member of an object, which must be a string.
+func (v Value) StringMember(name string) (string, *inference.Error) {
 	m, err := v.RequiredMember(name)
 	if err != nil {
 		return "", err

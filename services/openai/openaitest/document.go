@@ -56,10 +56,10 @@ func Schema(tb testing.TB, name string) *openapi3.Schema {
 	return Document(tb).Components.Schemas[name].Value
 }
 
-// Agree checks that the decoder accepts and refuses the same values as the schema. The
+// CheckAgreement checks that the decoder accepts and refuses the same values as the schema. The
 // fast path checks fields that have decoders by the decoders alone. The generator makes
 // valid values with a few errors.
-func Agree(t *testing.T, schema *openapi3.Schema, values func(*rapid.T) any, decode func(json.RawMessage) error) {
+func CheckAgreement(t *testing.T, schema *openapi3.Schema, values func(*rapid.T) any, decode func(json.RawMessage) error) {
 	t.Helper()
 	var accepted, refused int
 	rapid.Check(t, func(rt *rapid.T) {

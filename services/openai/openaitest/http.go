@@ -34,8 +34,8 @@ func Do(t *testing.T, method, url, body string) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// Stepwise returns a script that generates t0, t1 … and waits after each token.
-func Stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
+// StepScript returns a script that generates t0, t1 … and waits after each token.
+func StepScript(tokens int, next <-chan struct{}) inferencetest.Script {
 	return func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for i := range tokens {
 			send(inferencetest.Token(fmt.Sprintf("t%d", i), ""))
@@ -50,10 +50,10 @@ func Stepwise(tokens int, next <-chan struct{}) inferencetest.Script {
 	}
 }
 
-// StopsWithItsClient checks, with and without streaming, that the model stops when the client
+// CheckClientDisconnect checks, with and without streaming, that the model stops when the client
 // disconnects. open starts the frontend with a model chat that runs the script, and returns
 // its address. body returns the request's body.
-func StopsWithItsClient(t *testing.T, open func(*testing.T, inferencetest.Script) string, path string, body func(stream string) string) {
+func CheckClientDisconnect(t *testing.T, open func(*testing.T, inferencetest.Script) string, path string, body func(stream string) string) {
 	t.Helper()
 	for _, stream := range []string{"true", "false"} {
 		t.Run("stream "+stream, func(t *testing.T) {
@@ -80,8 +80,8 @@ func StopsWithItsClient(t *testing.T, open func(*testing.T, inferencetest.Script
 	}
 }
 
-// Begin sends a request and returns the response with its body unread.
-func Begin(t *testing.T, url, body string) *http.Response {
+// StartRequest sends a request and returns the response with its body unread.
+func StartRequest(t *testing.T, url, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

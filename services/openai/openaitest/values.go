@@ -7,16 +7,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Junk returns a value of any type, which may be valid in some places.
-func Junk(t *rapid.T) any {
+// AnyValue returns a value of any type, which may be valid in some places.
+func AnyValue(t *rapid.T) any {
 	return rapid.SampledFrom([]any{
 		nil, true, 0, -1, 1.5, "", "x", "text", "user", "{}", "[1]", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "text"},
 	}).Draw(t, "junk")
 }
 
-// Spoil sometimes removes a key of the object, changes its value, or adds a
+// Mutate sometimes removes a key of the object, changes its value, or adds a
 // key.
-func Spoil(t *rapid.T, object map[string]any) map[string]any {
+func Mutate(t *rapid.T, object map[string]any) map[string]any {
 	if rapid.IntRange(0, 5).Draw(t, "spoil") > 0 {
 		return object
 	}
@@ -32,7 +32,7 @@ func Spoil(t *rapid.T, object map[string]any) map[string]any {
 	if rapid.Bool().Draw(t, "drop") {
 		delete(object, key)
 	} else {
-		object[key] = Junk(t)
+		object[key] = AnyValue(t)
 	}
 	return object
 }

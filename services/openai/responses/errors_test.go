@@ -19,7 +19,7 @@ import (
 
 func TestResponseErrors(t *testing.T) {
 	call := `{"type":"function_call","call_id":"c","name":"f","arguments":%q}`
-	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
 	for _, tt := range []struct {
 		name, fields         string
 		status               int
@@ -99,7 +99,7 @@ func TestResponseErrors(t *testing.T) {
 }
 
 func TestNeutralValuesOfResponses(t *testing.T) {
-	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("x"))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
 	for _, fields := range []string{
 		`"background":false`, `"conversation":null`, `"conversation":{}`, `"prompt":null`, `"prompt":{}`, `"context_management":[]`, `"moderation":null`, `"truncation":"disabled"`, `"truncation":null`,
 		`"reasoning":{}`, `"reasoning":null`, `"reasoning":{"effort":null,"summary":null}`, `"reasoning":{"effort":"medium","summary":"auto","generate_summary":"auto","context":"auto","mode":"standard"}`,
@@ -138,9 +138,9 @@ func TestErrorsBeforeAndInAResponse(t *testing.T) {
 	server, _ := serveResponses(t, openai.Default(), failing(2))
 	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 	list := typedEvents(t, body)
-	failed, told := list[len(list)-1], list[len(list)-2]
-	if want := `{"type":"error","code":"engine_unavailable","message":"Triton went away","param":null,"error":` + object + fmt.Sprintf(`,"sequence_number":%d}`, told.Sequence); resp.StatusCode != http.StatusOK || told.raw != want {
-		t.Errorf("%d %s", resp.StatusCode, told.raw)
+	failed, event := list[len(list)-1], list[len(list)-2]
+	if want := `{"type":"error","code":"engine_unavailable","message":"Triton went away","param":null,"error":` + object + fmt.Sprintf(`,"sequence_number":%d}`, event.Sequence); resp.StatusCode != http.StatusOK || event.raw != want {
+		t.Errorf("%d %s", resp.StatusCode, event.raw)
 	}
 	response := whole(t, string(failed.Response))
 	if got := string(openaitest.JSON(t, response["error"])); failed.Type != "response.failed" || response["status"] != "failed" || got != `{"code":"server_error","message":"Triton went away"}` {

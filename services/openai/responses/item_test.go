@@ -23,7 +23,7 @@ func anyItems(t *rapid.T) any {
 	}
 	items := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "items") {
-		items = append(items, openaitest.Spoil(t, anyItem(t)))
+		items = append(items, openaitest.Mutate(t, anyItem(t)))
 	}
 	return items
 }
@@ -44,8 +44,8 @@ func anyItem(t *rapid.T) map[string]any {
 	case itemOutput:
 		object["call_id"], object["output"] = "c", anyItemContent(t, "user")
 	case itemReasoning:
-		object["content"] = []any{openaitest.Spoil(t, map[string]any{"type": partReasoning, "text": "x"})}
-		object["summary"] = []any{openaitest.Spoil(t, map[string]any{"type": partSummary, "text": "x"})}
+		object["content"] = []any{openaitest.Mutate(t, map[string]any{"type": partReasoning, "text": "x"})}
+		object["summary"] = []any{openaitest.Mutate(t, map[string]any{"type": partSummary, "text": "x"})}
 	case itemReference:
 		object["id"] = "msg_1"
 		if rapid.Bool().Draw(t, "easy") {
@@ -71,7 +71,7 @@ func anyItemContent(t *rapid.T, role string) any {
 	}
 	parts := []any{}
 	for range rapid.IntRange(0, 3).Draw(t, "parts") {
-		part := map[string]any{"type": rapid.SampledFrom(kinds).Draw(t, "kind"), "prompt_cache_breakpoint": openaitest.Spoil(t, map[string]any{"mode": "explicit"})}
+		part := map[string]any{"type": rapid.SampledFrom(kinds).Draw(t, "kind"), "prompt_cache_breakpoint": openaitest.Mutate(t, map[string]any{"mode": "explicit"})}
 		switch part["type"] {
 		case partInputText, partOutputText:
 			part["text"], part["annotations"] = "x", []any{map[string]any{}}
@@ -80,7 +80,7 @@ func anyItemContent(t *rapid.T, role string) any {
 		case partInputImage:
 			part["image_url"], part["detail"] = "x", "auto"
 		}
-		parts = append(parts, openaitest.Spoil(t, part))
+		parts = append(parts, openaitest.Mutate(t, part))
 	}
 	return parts
 }
@@ -88,7 +88,7 @@ func anyItemContent(t *rapid.T, role string) any {
 // TestDecodeItemsAgreesWithTheDocument compares decodeItems with the document's schema of the
 // input.
 func TestDecodeItemsAgreesWithTheDocument(t *testing.T) {
-	openaitest.Agree(t, openaitest.Schema(t, "ResponseInput"), anyItems, func(raw json.RawMessage) error { _, err := decodeItems(raw); return err })
+	openaitest.CheckAgreement(t, openaitest.Schema(t, "ResponseInput"), anyItems, func(raw json.RawMessage) error { _, err := decodeItems(raw); return err })
 }
 
 // TestTooManyItems tests that the limit of the list applies while it is read.

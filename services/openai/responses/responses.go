@@ -92,7 +92,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	if instructions := decode.Value(body.Instructions); instructions != "" {
 		t.push(inference.Message{Role: "system", Text: instructions}, "instructions")
 	}
-	if err := a.goOn(t, decode.Value(body.PreviousResponseID)); err != nil {
+	if err := a.addPrevious(t, decode.Value(body.PreviousResponseID)); err != nil {
 		return nil, err
 	}
 	items, err := decodeItems(body.Input)
@@ -122,15 +122,15 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	return t, nil
 }
 
-// goOn adds the items of the previous response, if there is one.
-func (a *API) goOn(t *turn, id string) error {
+// addPrevious adds the items of the previous response, if there is one.
+func (a *API) addPrevious(t *turn, id string) error {
 	const param = "previous_response_id"
 	if id == "" {
 		return nil
 	}
 	previous := a.store.get(keptKey(t.owner, id))
 	if previous == nil {
-		return a.notKept(param, "previous_response_not_found", "response", id)
+		return a.errNotStored(param, "previous_response_not_found", "response", id)
 	}
 	for it := range previous.items {
 		t.input = append(t.input, it)
@@ -146,15 +146,15 @@ func (a *API) addInput(t *turn, it *item, origin string) error {
 	if it.kind == itemReference {
 		id := it.id
 		if it = a.store.item(keptKey(t.owner, id)); it == nil {
-			return a.notKept(origin+".id", "item_not_found", "item", id)
+			return a.errNotStored(origin+".id", "item_not_found", "item", id)
 		}
 	}
 	t.input = append(t.input, it)
 	return t.add(it, origin)
 }
 
-// notKept returns the error of an id that isn't in the store.
-func (a *API) notKept(param, reason, what, id string) error {
+// errNotStored returns the error of an id that isn't in the store.
+func (a *API) errNotStored(param, reason, what, id string) error {
 	message := fmt.Sprintf("the %s %s does not exist: it was never stored, or it is no longer stored", what, strictjson.Quote(id))
 	if !a.store.on() {
 		message = fmt.Sprintf("the %s %s does not exist: this server stores no responses (%s=0)", what, strictjson.Quote(id), a.store.sizeName)
@@ -205,7 +205,7 @@ func (a *API) keep(t *turn, w *eventWriter) {
 			it.id = newItemID(it.kind)
 		}
 	}
-	a.store.put(&keptResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
+	a.store.put(&storedResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
 }
 
 // newResponse returns a response with the settings of the request and the defaults.
@@ -319,10 +319,10 @@ func (a *API) RetrieveResponse(ctx context.Context, request api.RetrieveResponse
 	return wholeResponse(kept.body), nil
 }
 
-func (a *API) kept(ctx context.Context, id string) (*keptResponse, error) {
+func (a *API) kept(ctx context.Context, id string) (*storedResponse, error) {
 	kept := a.store.get(keptKey(ownerOf(ctx), id))
 	if kept == nil {
-		return nil, a.notKept("response_id", "response_not_found", "response", id)
+		return nil, a.errNotStored("response_id", "response_not_found", "response", id)
 	}
 	return kept, nil
 }
@@ -330,7 +330,7 @@ func (a *API) kept(ctx context.Context, id string) (*keptResponse, error) {
 // DeleteResponse deletes a stored response.
 func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
 	if !a.store.remove(keptKey(ownerOf(ctx), request.ResponseID)) {
-		return nil, a.notKept("response_id", "response_not_found", "response", request.ResponseID)
+		return nil, a.errNotStored("response_id", "response_not_found", "response", request.ResponseID)
 	}
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil
 }

@@ -150,7 +150,7 @@ func whole(t *testing.T, raw string) map[string]any {
 }
 
 const (
-	sayNow     = `<tool_call>{"name": "now", "arguments": {}}</tool_call>`
+	callNow    = `<tool_call>{"name": "now", "arguments": {}}</tool_call>`
 	flatTools  = `"tools":[{"type":"function","strict":true,"name":"get","parameters":{"type":"object","properties":{"city":{"type":"string"}}}},{"type":"function","name":"now","description":null}]`
 	messageOf  = `{"content":[{"annotations":[],"logprobs":[],"text":%q,"type":"output_text"}],"id":"msg_","role":"assistant","status":%q,"type":"message"}`
 	thoughtOf  = `{"content":[{"text":%q,"type":"reasoning_text"}],"id":"rs_","status":%q,"summary":[],"type":"reasoning"}`
@@ -162,7 +162,7 @@ const (
 // TestResponse sends each request twice. The non-streaming and the streamed response
 // must be the same.
 func TestResponse(t *testing.T) {
-	said := func(finish string, pieces ...string) inferencetest.Script {
+	script := func(finish string, pieces ...string) inferencetest.Script {
 		return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 			for _, p := range pieces {
 				send(inferencetest.Token(p, ""))
@@ -179,17 +179,17 @@ func TestResponse(t *testing.T) {
 		status       string
 		reason       string
 	}{
-		{"text", `"input":"hi"`, said("stop", "Hel", "lo\n\"é"), []string{text("Hello\n\"é")}, completed, ""},
-		{"nothing", `"input":"hi"`, said("stop"), []string{text("")}, completed, ""},
-		{"cut", `"input":"hi","max_output_tokens":2`, said("length", "Hel", "lo"), []string{fmt.Sprintf(messageOf, "Hello", incomplete)}, incomplete, "max_output_tokens"},
-		{"reasoning", `"input":"hi"`, said("stop", "<think>Hm", "m</think>", "Yes"), []string{fmt.Sprintf(thoughtOf, "Hmm", completed), text("Yes")}, completed, ""},
-		{"cut in its reasoning", `"input":"hi"`, said("length", "<think>Hm", "m"), []string{fmt.Sprintf(thoughtOf, "Hmm", incomplete)}, incomplete, "max_output_tokens"},
-		{"calls", `"input":"hi",` + flatTools, said("stop", "<think>Hm</think>", "Wait.", `<tool_call>{"name": "get", "arguments": {"city": "Pa`, `ris"}}</tool_call>`, sayNow), []string{
+		{"text", `"input":"hi"`, script("stop", "Hel", "lo\n\"é"), []string{text("Hello\n\"é")}, completed, ""},
+		{"nothing", `"input":"hi"`, script("stop"), []string{text("")}, completed, ""},
+		{"cut", `"input":"hi","max_output_tokens":2`, script("length", "Hel", "lo"), []string{fmt.Sprintf(messageOf, "Hello", incomplete)}, incomplete, "max_output_tokens"},
+		{"reasoning", `"input":"hi"`, script("stop", "<think>Hm", "m</think>", "Yes"), []string{fmt.Sprintf(thoughtOf, "Hmm", completed), text("Yes")}, completed, ""},
+		{"cut in its reasoning", `"input":"hi"`, script("length", "<think>Hm", "m"), []string{fmt.Sprintf(thoughtOf, "Hmm", incomplete)}, incomplete, "max_output_tokens"},
+		{"calls", `"input":"hi",` + flatTools, script("stop", "<think>Hm</think>", "Wait.", `<tool_call>{"name": "get", "arguments": {"city": "Pa`, `ris"}}</tool_call>`, callNow), []string{
 			fmt.Sprintf(thoughtOf, "Hm", completed), text("Wait."), fmt.Sprintf(callOf, `{"city": "Paris"}`, "get", completed), fmt.Sprintf(callOf, `{}`, "now", completed),
 		}, completed, ""},
-		{"one call", `"input":"hi","parallel_tool_calls":false,` + flatTools, said("stop", sayNow, sayNow), []string{fmt.Sprintf(callOf, `{}`, "now", completed)}, completed, ""},
-		{"a demanded call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, said("stop", `{"city": `, `"Paris"}`), []string{fmt.Sprintf(callOf, `{"city": "Paris"}`, "get", completed)}, completed, ""},
-		{"a cut call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, said("length", `{"city": `), []string{fmt.Sprintf(callOf, `{"city": `, "get", incomplete)}, incomplete, "max_output_tokens"},
+		{"one call", `"input":"hi","parallel_tool_calls":false,` + flatTools, script("stop", callNow, callNow), []string{fmt.Sprintf(callOf, `{}`, "now", completed)}, completed, ""},
+		{"a demanded call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, script("stop", `{"city": `, `"Paris"}`), []string{fmt.Sprintf(callOf, `{"city": "Paris"}`, "get", completed)}, completed, ""},
+		{"a cut call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, script("length", `{"city": `), []string{fmt.Sprintf(callOf, `{"city": `, "get", incomplete)}, incomplete, "max_output_tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server, _ := serveResponses(t, openai.Default(), tt.say)
@@ -273,7 +273,7 @@ func checkAssembly(t *testing.T, list []event) {
 }
 
 func TestResponseEvents(t *testing.T) {
-	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("<think>Hm", "m</think>", "Yes", ".", sayNow))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.StreamText("<think>Hm", "m</think>", "Yes", ".", callNow))
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","stream":true,`+flatTools))
 	var got []string
 	for _, e := range typedEvents(t, body) {
@@ -343,7 +343,7 @@ func TestResponseSettings(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server, _ := serveResponses(t, openai.Default(), inferencetest.Say("Hi", ""))
+			server, _ := serveResponses(t, openai.Default(), inferencetest.StreamText("Hi", ""))
 			_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
 			openaitest.WantDocument(t, "Response", body)
 			var got map[string]json.RawMessage
@@ -364,7 +364,7 @@ func TestResponseSettings(t *testing.T) {
 func TestResponsePrompts(t *testing.T) {
 	call := `{"type":"function_call","call_id":"c1","name":"get","arguments":" {\"z\": 1, \"a\": 2} "}`
 	const called = `{"id": "c1", "type": "function", "function": {"name": "get", "arguments": {"z": 1, "a": 2}}}`
-	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
 	for _, tt := range []struct{ name, fields, prompt string }{
 		{"text", `"input":"hi"`, `[{"role": "user", "content": "hi"}]`},
 		{"instructions", `"input":"hi","instructions":"Be kind."`, `[{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]`},
@@ -417,7 +417,7 @@ func TestResponsePrompts(t *testing.T) {
 
 // TestResponseSampling tests that the fields reach the engine under its own names.
 func TestResponseSampling(t *testing.T) {
-	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("x"))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
 	for i, tt := range []struct{ fields, want string }{
 		{`"temperature":0.7,"top_p":0.5,"max_output_tokens":9,"seed":3,"stop":"END","top_k":5`, `{"temperature":0.7,"top_p":0.5,"top_k":5,"seed":3,"max_tokens":9,"stop":["END"]`},
 		{`"include":["message.output_text.logprobs","reasoning.encrypted_content"],"top_logprobs":3`, `"logprobs":3`},
@@ -468,7 +468,7 @@ func TestResponseLogprobs(t *testing.T) {
 }
 
 func TestReasoningTokens(t *testing.T) {
-	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("<think>abc</think>", "d", "e", "a", "b"))
+	server, _ := serveResponses(t, openai.Default(), inferencetest.StreamText("<think>abc</think>", "d", "e", "a", "b"))
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, `{"model":"counted","input":"ab"}`)
 	if !strings.Contains(body, `"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3}`) {
 		t.Errorf("got %s", body)
@@ -476,7 +476,7 @@ func TestReasoningTokens(t *testing.T) {
 }
 
 func TestInputTokens(t *testing.T) {
-	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("cd", ""))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("cd", ""))
 	first := create(t, server, `"model":"counted","input":"ab"`)
 	for _, tt := range []struct {
 		name, fields string
@@ -519,7 +519,7 @@ func create(t *testing.T, server *httptest.Server, fields string) string {
 // TestResponseEffort tests that the effort reaches the template as in chats.
 func TestResponseEffort(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages[0].content }}{% if reasoning_effort %} effort {{ reasoning_effort }}{% endif %}`})
+	engine.AddModel("chat", inferencetest.StreamText("x"), map[string]string{"trident.chat_template": `{{ messages[0].content }}{% if reasoning_effort %} effort {{ reasoning_effort }}{% endif %}`})
 	server := serveEngine(t, openai.Config{}, engine)
 	if resp, body := openaitest.Do(t, http.MethodPost, server.URL+"/v1/responses", `{"model":"chat","input":"hi","reasoning":{"effort":"high"}}`); resp.StatusCode != http.StatusOK ||
 		!strings.Contains(body, `"reasoning":{"effort":"high"`) {

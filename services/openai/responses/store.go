@@ -38,7 +38,7 @@ type store struct {
 	mu   sync.Mutex
 	used int64
 	kept map[string]*list.Element // keyed by keptKey, as byID is
-	// order is oldest first; the values are *keptResponse.
+	// order is oldest first; the values are *storedResponse.
 	order *list.List
 	// refs is the number of stored responses that have an item. byID finds the latest
 	// item with an id.
@@ -46,8 +46,8 @@ type store struct {
 	byID map[string]*item
 }
 
-// keptResponse is a stored response. It is read-only.
-type keptResponse struct {
+// storedResponse is a stored response. It is read-only.
+type storedResponse struct {
 	id      string
 	owner   string // the client's name
 	body    []byte // the response as it was sent
@@ -68,7 +68,7 @@ func (s *store) on() bool { return s.size > 0 }
 
 // put stores a response and may evict others. It evicts the new response, too, if that
 // is larger than the limit.
-func (s *store) put(r *keptResponse) {
+func (s *store) put(r *storedResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -106,7 +106,7 @@ func ownerOf(ctx context.Context) string {
 }
 
 // get returns nil if there is no such response.
-func (s *store) get(key string) *keptResponse {
+func (s *store) get(key string) *storedResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
@@ -114,7 +114,7 @@ func (s *store) get(key string) *keptResponse {
 	if !ok {
 		return nil
 	}
-	return e.Value.(*keptResponse) //nolint:forcetypeassert // nothing else is in the list
+	return e.Value.(*storedResponse) //nolint:forcetypeassert // nothing else is in the list
 }
 
 // item returns an item of a stored response, or nil if there is none.
@@ -140,13 +140,13 @@ func (s *store) remove(key string) bool {
 // expire evicts expired responses. All have the same lifetime, so that the oldest
 // expire first.
 func (s *store) expire(now time.Time) {
-	for e := s.order.Front(); e != nil && !e.Value.(*keptResponse).expires.After(now); e = s.order.Front() { //nolint:forcetypeassert // nothing else is in the list
+	for e := s.order.Front(); e != nil && !e.Value.(*storedResponse).expires.After(now); e = s.order.Front() { //nolint:forcetypeassert // nothing else is in the list
 		s.drop(e)
 	}
 }
 
 func (s *store) drop(e *list.Element) {
-	r := s.order.Remove(e).(*keptResponse) //nolint:forcetypeassert // nothing else is in the list
+	r := s.order.Remove(e).(*storedResponse) //nolint:forcetypeassert // nothing else is in the list
 	delete(s.kept, keptKey(r.owner, r.id))
 	s.used -= r.cost()
 	for it := range r.items {
@@ -163,7 +163,7 @@ func (s *store) drop(e *list.Element) {
 }
 
 // items yields all items of the response.
-func (r *keptResponse) items(yield func(*item) bool) {
+func (r *storedResponse) items(yield func(*item) bool) {
 	for _, list := range [][]*item{r.input, r.output} {
 		for _, it := range list {
 			if !yield(it) {
@@ -182,7 +182,7 @@ const (
 	entryCost    = 8 // of an item in a response's list
 )
 
-func (r *keptResponse) cost() int64 {
+func (r *storedResponse) cost() int64 {
 	return int64(responseCost + len(r.body) + entryCost*(len(r.input)+len(r.output)))
 }
 

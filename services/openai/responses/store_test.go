@@ -10,8 +10,8 @@ import (
 
 // keep stores a response with the items of the previous one and a new item, whose
 // text has size bytes.
-func keep(s *store, id string, size int, previous *keptResponse) *keptResponse {
-	r := &keptResponse{id: id, output: []*item{{id: "msg_" + id, kind: itemMessage, text: strings.Repeat("x", size)}}}
+func keep(s *store, id string, size int, previous *storedResponse) *storedResponse {
+	r := &storedResponse{id: id, output: []*item{{id: "msg_" + id, kind: itemMessage, text: strings.Repeat("x", size)}}}
 	if previous != nil {
 		r.input = append(slices.Clone(previous.input), previous.output...)
 	}
@@ -19,11 +19,11 @@ func keep(s *store, id string, size int, previous *keptResponse) *keptResponse {
 	return r
 }
 
-func wantKept(t *testing.T, s *store, ids ...string) {
+func wantStored(t *testing.T, s *store, ids ...string) {
 	t.Helper()
 	var got []string
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		got = append(got, e.Value.(*keptResponse).id)
+		got = append(got, e.Value.(*storedResponse).id)
 	}
 	if !slices.Equal(got, ids) || len(s.kept) != len(ids) {
 		t.Errorf("kept %v, want %v", got, ids)
@@ -31,7 +31,7 @@ func wantKept(t *testing.T, s *store, ids ...string) {
 	var used int64
 	items := map[*item]bool{}
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*keptResponse)
+		r := e.Value.(*storedResponse)
 		used += r.cost()
 		for it := range r.items {
 			if !items[it] {
@@ -50,22 +50,22 @@ func TestStoreCount(t *testing.T) {
 	a := keep(s, "a", 1, nil)
 	b := keep(s, "b", 1, a)
 	keep(s, "c", 1, b)
-	wantKept(t, s, "b", "c")
+	wantStored(t, s, "b", "c")
 	if s.get("a") != nil || s.get("b") != b || s.item("msg_a") == nil {
 		t.Error("b lost what a left to it")
 	}
 	keep(s, "d", 1, nil)
 	keep(s, "e", 1, nil)
-	wantKept(t, s, "d", "e")
+	wantStored(t, s, "d", "e")
 	if s.item("msg_a") != nil {
 		t.Error("an item of no response is still stored")
 	}
 	if !s.remove("d") || s.remove("d") {
 		t.Error("removed not once")
 	}
-	wantKept(t, s, "e")
+	wantStored(t, s, "e")
 	s.remove("e")
-	wantKept(t, s)
+	wantStored(t, s)
 	if s.used != 0 {
 		t.Errorf("%d bytes of nothing", s.used)
 	}
@@ -77,15 +77,15 @@ func TestStoreBytes(t *testing.T) {
 	s := newStore(StoreLimits{Size: 100, Bytes: 12_000, TTL: time.Hour})
 	a := keep(s, "a", 5000, nil)
 	b := keep(s, "b", 1000, a)
-	wantKept(t, s, "a", "b")
+	wantStored(t, s, "a", "b")
 	keep(s, "c", 1000, b) // evicts a, except the text that b and c share
 	keep(s, "d", 1000, nil)
 	if s.get("a") != nil || s.get("b") == nil || s.used > 12_000 {
 		t.Errorf("%d bytes", s.used)
 	}
-	wantKept(t, s, "b", "c", "d")
+	wantStored(t, s, "b", "c", "d")
 	keep(s, "e", 20_000, nil)
-	wantKept(t, s)
+	wantStored(t, s)
 }
 
 func TestStoreTime(t *testing.T) {
@@ -102,9 +102,9 @@ func TestStoreTime(t *testing.T) {
 		if s.get("a") != nil || s.item("msg_a") != nil || s.remove("a") {
 			t.Error("a lives too long")
 		}
-		wantKept(t, s, "b")
+		wantStored(t, s, "b")
 		<-time.After(time.Hour)
 		keep(s, "c", 1, nil)
-		wantKept(t, s, "c")
+		wantStored(t, s, "c")
 	})
 }

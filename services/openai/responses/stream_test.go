@@ -37,8 +37,8 @@ func TestIdleResponse(t *testing.T) {
 // that open its item, while the model is still running.
 func TestResponseFlushesEachToken(t *testing.T) {
 	next := make(chan struct{})
-	server, engine := serveResponses(t, openai.Default(), openaitest.Stepwise(2, next))
-	resp := openaitest.Begin(t, server.URL+responsePath, respond(`"input":"hi","stream":true`))
+	server, engine := serveResponses(t, openai.Default(), openaitest.StepScript(2, next))
+	resp := openaitest.StartRequest(t, server.URL+responsePath, respond(`"input":"hi","stream":true`))
 	read := make([]byte, 64<<10)
 	for i := range 2 {
 		var got string
@@ -61,7 +61,7 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 		server, _ := serveResponses(t, openai.Default(), script)
 		return server.URL
 	}
-	openaitest.StopsWithItsClient(t, open, responsePath, func(stream string) string { return respond(`"input":"hi","stream":` + stream) })
+	openaitest.CheckClientDisconnect(t, open, responsePath, func(stream string) string { return respond(`"input":"hi","stream":` + stream) })
 }
 
 // BenchmarkResponseStream measures the same as the benchmark of streamed chats, for

@@ -100,7 +100,7 @@ func (v LogValues) changed(settings map[string]*kserve.LogSettingsRequest_Settin
 // answer returns the values in tritonserver's form.
 func (v LogValues) answer() *kserve.LogSettingsResponse {
 	type value = kserve.LogSettingsResponse_SettingValue
-	truth := func(b bool) *value {
+	boolean := func(b bool) *value {
 		return &value{ParameterChoice: &kserve.LogSettingsResponse_SettingValue_BoolParam{BoolParam: b}}
 	}
 	text := func(s string) *value {
@@ -108,9 +108,9 @@ func (v LogValues) answer() *kserve.LogSettingsResponse {
 	}
 	return &kserve.LogSettingsResponse{Settings: map[string]*value{
 		"log_file":          text(""),
-		"log_info":          truth(v.Info),
-		"log_warning":       truth(v.Warning),
-		"log_error":         truth(v.Error),
+		"log_info":          boolean(v.Info),
+		"log_warning":       boolean(v.Warning),
+		"log_error":         boolean(v.Error),
 		"log_verbose_level": {ParameterChoice: &kserve.LogSettingsResponse_SettingValue_Uint32Param{Uint32Param: v.Verbose}},
 		"log_format":        text(v.Format),
 	}}

@@ -26,11 +26,11 @@ func (p Parameters) Shared(tensor string) (*inference.SharedRegion, error) {
 	if shared && !text {
 		return nil, wrongType(regionKey, tensor, "string_param")
 	}
-	offset, _, err := p.whole(offsetKey, tensor)
+	offset, _, err := p.integer(offsetKey, tensor)
 	if err != nil {
 		return nil, err
 	}
-	size, sized, err := p.whole(sizeKey, tensor)
+	size, sized, err := p.integer(sizeKey, tensor)
 	switch {
 	case err != nil:
 		return nil, err
@@ -42,9 +42,9 @@ func (p Parameters) Shared(tensor string) (*inference.SharedRegion, error) {
 	return &inference.SharedRegion{Name: name.StringParam, Offset: offset, Size: size}, nil
 }
 
-// whole reads a number that is only valid together with a region. A negative
+// integer reads a number that is only valid together with a region. A negative
 // number is converted to a large one, as in C, which is beyond any region.
-func (p Parameters) whole(key, tensor string) (number uint64, there bool, err error) {
+func (p Parameters) integer(key, tensor string) (number uint64, there bool, err error) {
 	parameter, there := p[key]
 	if !there {
 		return 0, false, nil

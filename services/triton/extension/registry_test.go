@@ -237,8 +237,8 @@ func TestShrunk(t *testing.T) {
 	lease.Release()
 }
 
-// TestRegistryAtOnce calls all methods concurrently, for the race detector.
-func TestRegistryAtOnce(t *testing.T) {
+// TestRegistryConcurrently calls all methods concurrently, for the race detector.
+func TestRegistryConcurrently(t *testing.T) {
 	key := object(t, 1)
 	r := NewRegistry(nil)
 	var group sync.WaitGroup

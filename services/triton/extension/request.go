@@ -56,19 +56,19 @@ func (p Parameters) check(key string) error {
 	negative := p[key].GetInt64Param() < 0
 	switch {
 	case key == "sequence_id":
-		return wants(key, "int64_param or string_param.", kind == aWhole || kind == aText)
+		return wants(key, "int64_param or string_param.", kind == kindInt || kind == kindString)
 	case key == "sequence_start", key == "sequence_end", key == enableEmptyFinal:
-		return wants(key, "bool_param.", kind == aTruth)
+		return wants(key, "bool_param.", kind == kindBool)
 	case key == "priority" && negative:
 		return invalid("invalid value for 'priority', expected value >= 0.")
 	case key == "priority":
-		return wants(key, "int64_param or uint64_param.", kind == aWhole || kind == anUnsigned)
+		return wants(key, "int64_param or uint64_param.", kind == kindInt || kind == kindUint)
 	case key == "timeout":
-		return wants(key, "int64_param.", kind == aWhole)
+		return wants(key, "int64_param.", kind == kindInt)
 	case strings.HasPrefix(key, "triton_"):
 		return invalid("parameter keys starting with 'triton_' are reserved for Triton usage. Only the following keys starting with 'triton_' are allowed: %s", enableEmptyFinal)
 	}
-	return wants(key, "int64_param, bool_param, or string_param.", kind != nothing && kind != anUnsigned)
+	return wants(key, "int64_param, bool_param, or string_param.", kind != kindNone && kind != kindUint)
 }
 
 func wants(key, kinds string, right bool) error {
@@ -82,28 +82,28 @@ func wants(key, kinds string, right bool) error {
 type kind int
 
 const (
-	nothing kind = iota
-	aWhole
-	anUnsigned
-	aText
-	aTruth
-	aFraction
+	kindNone kind = iota
+	kindInt
+	kindUint
+	kindString
+	kindBool
+	kindDouble
 )
 
 func kindOf(p *kserve.InferParameter) kind {
 	switch p.GetParameterChoice().(type) {
 	case *kserve.InferParameter_Int64Param:
-		return aWhole
+		return kindInt
 	case *kserve.InferParameter_Uint64Param:
-		return anUnsigned
+		return kindUint
 	case *kserve.InferParameter_StringParam:
-		return aText
+		return kindString
 	case *kserve.InferParameter_BoolParam:
-		return aTruth
+		return kindBool
 	case *kserve.InferParameter_DoubleParam:
-		return aFraction
+		return kindDouble
 	}
-	return nothing
+	return kindNone
 }
 
 // CheckContents returns an error if the typed contents of a request's input are

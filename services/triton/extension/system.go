@@ -37,7 +37,7 @@ func openSystem(name, key string, offset, size uint64) (s system, err error) {
 	s.address, err = unix.MmapPtr(s.file, int64(offset), nil, s.length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		_ = unix.Close(s.file)
-		return s, invalid("failed to register shared memory region '%s': unable to process address space%s", name, capital(err))
+		return s, invalid("failed to register shared memory region '%s': unable to process address space%s", name, systemErrorText(err))
 	}
 	return s, nil
 }
@@ -64,13 +64,13 @@ func (s system) close() error {
 		err = closed
 	}
 	if err != nil {
-		return failed(inference.CodeInternal, "unable to munmap shared memory region, errno: %s", capital(err))
+		return failed(inference.CodeInternal, "unable to munmap shared memory region, errno: %s", systemErrorText(err))
 	}
 	return nil
 }
 
-// capital formats a system error as the C library does.
-func capital(err error) string {
+// systemErrorText formats a system error as the C library does.
+func systemErrorText(err error) string {
 	text := err.Error()
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]

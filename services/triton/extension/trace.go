@@ -50,11 +50,11 @@ type traceSetting struct {
 
 	own traceFields // values that were set, and don't follow the fallback
 
-	seen     uint64 // number of requests
-	underWay int    // number of traces in progress
-	replaced bool
-	waiting  []byte // comma-separated traces for the file
-	waits    uint32 // number of traces in waiting
+	seen         uint64 // number of requests
+	running      int    // number of traces in progress
+	replaced     bool
+	waiting      []byte // comma-separated traces for the file
+	waitingCount uint32 // number of traces in waiting
 }
 
 // traceChange sets the values that are marked in set, and clears those marked in
@@ -237,7 +237,7 @@ func (t *Traces) Sample(model string) *Trace {
 	if s.count > 0 {
 		s.count--
 	}
-	s.underWay++
+	s.running++
 	return &Trace{Level: s.level, traces: t, setting: s}
 }
 
@@ -249,13 +249,13 @@ func (t *Trace) End(records []TraceRecord) {
 	t.traces.mu.Lock()
 	defer t.traces.mu.Unlock()
 	s := t.setting
-	s.underWay--
+	s.running--
 	if len(text) > 0 {
-		if s.waits > 0 {
+		if s.waitingCount > 0 {
 			s.waiting = append(s.waiting, ',')
 		}
 		s.waiting = append(s.waiting, text...)
-		s.waits++
+		s.waitingCount++
 	}
 	t.traces.flush(s)
 }
@@ -267,18 +267,18 @@ func (t *Trace) End(records []TraceRecord) {
 func (t *Traces) flush(s *traceSetting) {
 	indexed := s.logFrequency != 0
 	switch {
-	case s.waits == 0:
+	case s.waitingCount == 0:
 		return
-	case s.logFrequency != 0 && s.waits >= s.logFrequency:
-	case s.count == 0 && s.underWay == 0 && !s.replaced:
+	case s.logFrequency != 0 && s.waitingCount >= s.logFrequency:
+	case s.count == 0 && s.running == 0 && !s.replaced:
 		indexed = true
-	case s.replaced && s.underWay == 0:
+	case s.replaced && s.running == 0:
 	case s.logFrequency == 0 && s.count < 0:
 	default:
 		return
 	}
 	traces := s.waiting
-	s.waiting, s.waits = nil, 0
+	s.waiting, s.waitingCount = nil, 0
 	if err := t.file.save(traces, indexed); err != nil {
 		t.log.Error("the trace file can't be written: traces are lost", "error", err)
 	}

@@ -112,8 +112,8 @@ func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) 
 		if failed := (*inference.Error)(nil); errors.As(err, &failed) && failed.Code == inference.CodeNotFound {
 			err = nil
 		}
-		sound := c.health.check(req.GetName()) == nil
-		return &kserve.ModelReadyResponse{Ready: ready && sound}, err
+		working := c.health.check(req.GetName()) == nil
+		return &kserve.ModelReadyResponse{Ready: ready && working}, err
 	})
 }
 
@@ -142,7 +142,7 @@ func (e *Engine) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest
 	return &kserve.ModelConfigResponse{Config: config}, err
 }
 
-// ModelStatistics implements [inference.Statistician].
+// ModelStatistics implements [inference.StatisticsReporter].
 func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
 	return describeModel(ctx, e, C.tr_model_statistics, req, &kserve.ModelStatisticsResponse{})
 }

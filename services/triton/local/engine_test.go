@@ -233,7 +233,7 @@ func TestControl(t *testing.T) {
 	if got := ready(t, engine); !slices.Equal(got, []string{"echo"}) {
 		t.Fatalf("at start %q are ready", got)
 	}
-	if err := loadNonsense(t, engine); !strings.Contains(err.Error(), "nonsense") {
+	if err := loadInvalid(t, engine); !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a load with a wrong configuration: %v", err)
 	}
 	wrong := &kserve.ModelRepositoryParameter{ParameterChoice: &kserve.ModelRepositoryParameter_Int64Param{Int64Param: 1}}
@@ -262,9 +262,9 @@ func reload(t *testing.T, engine *Engine, parameters map[string]*kserve.ModelRep
 	return err
 }
 
-// loadNonsense loads a model with an invalid configuration and returns the
+// loadInvalid loads a model with an invalid configuration and returns the
 // error.
-func loadNonsense(t *testing.T, engine *Engine) *inference.Error {
+func loadInvalid(t *testing.T, engine *Engine) *inference.Error {
 	t.Helper()
 	config := &kserve.ModelRepositoryParameter_StringParam{StringParam: `{"backend": "nonsense"}`}
 	err := reload(t, engine, map[string]*kserve.ModelRepositoryParameter{"config": {ParameterChoice: config}})
@@ -317,13 +317,13 @@ func TestFailedModels(t *testing.T) {
 // TestStopAfterFailedReload: Stop ends although Triton waits indefinitely for a
 // model whose reload failed.
 func TestStopAfterFailedReload(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := suiteConfig(t)
 	config.ControlMode, config.LoadModels = ControlExplicit, []string{"stream"}
 	engine := start(t, config)
-	loadNonsense(t, engine)
+	loadInvalid(t, engine)
 	began := time.Now()
 	stop(t, engine)
 	if took := time.Since(began); took > 3*config.ExitTimeout {

@@ -102,7 +102,7 @@ func (o object) read(t *testing.T, from, size int) []byte {
 type parameters = inferencetest.Params
 
 func in(region string, offset, size int64) parameters {
-	return parameters{"shared_memory_region": inferencetest.Text(region), "shared_memory_offset": inferencetest.Whole(offset), "shared_memory_byte_size": inferencetest.Whole(size)}
+	return parameters{"shared_memory_region": inferencetest.String(region), "shared_memory_offset": inferencetest.Int64(offset), "shared_memory_byte_size": inferencetest.Int64(size)}
 }
 
 // tensors is a request to a model of test/models-ext. It has one input, which
@@ -154,17 +154,17 @@ func fp32(values ...float32) []byte {
 	return raw
 }
 
-// TestExtensionsAlike sends the same requests to both engines and compares the
+// TestExtensionsMatchTritonserver sends the same requests to both engines and compares the
 // responses. One engine uses tritonserver's classification and shared memory, the
 // other Trident's.
-func TestExtensionsAlike(t *testing.T) {
+func TestExtensionsMatchTritonserver(t *testing.T) {
 	local := extensionEngine(t)
 	remote := remoteEngine(t)
 	content := fp32(4, 3, 2, 1)
 	object := newObject(t, content)
 	object.register(t, local, "r")
 	object.register(t, remote, "r")
-	for name, x := range alikes(content) {
+	for name, x := range comparedRequests(content) {
 		t.Run(name, func(t *testing.T) {
 			want, wantErr := answerOf(t, remote, x.request())
 			got, gotErr := answerOf(t, local, x.request())
@@ -180,8 +180,8 @@ func TestExtensionsAlike(t *testing.T) {
 	}
 }
 
-func alikes(content []byte) map[string]tensors {
-	classes := func(n int64) parameters { return parameters{"classification": inferencetest.Whole(n)} }
+func comparedRequests(content []byte) map[string]tensors {
+	classes := func(n int64) parameters { return parameters{"classification": inferencetest.Int64(n)} }
 	floats := tensors{model: "types", name: "FP32", datatype: "FP32", shape: []int64{4}, raw: content}
 	of := func(datatype string, width int, n int64) tensors {
 		return tensors{model: "types", name: datatype, datatype: datatype, shape: []int64{int64(16 / width)}, raw: content, output: classes(n)}
@@ -213,25 +213,25 @@ func alikes(content []byte) map[string]tensors {
 		"BOOL":               of("BOOL", 1, 3),
 		"FP16":               of("FP16", 2, 3),
 		"no classes":         with(floats, nil, classes(0)),
-		"classes as text":    with(floats, nil, parameters{"classification": inferencetest.Text("2")}),
+		"classes as text":    with(floats, nil, parameters{"classification": inferencetest.String("2")}),
 		"input shared":       with(floats, in("r", 0, 16), nil),
 		"part shared":        {model: "types", name: "FP32", datatype: "FP32", shape: []int64{2}, input: in("r", 4, 8)},
 		"output shared":      with(floats, nil, in("r", 64, 16)),
 		"both shared":        with(floats, in("r", 0, 16), in("r", 128, 100)),
-		"shared and classed": with(floats, nil, parameters{"shared_memory_region": inferencetest.Text("r"), "shared_memory_byte_size": inferencetest.Whole(16), "classification": inferencetest.Whole(1)}),
+		"shared and classed": with(floats, nil, parameters{"shared_memory_region": inferencetest.String("r"), "shared_memory_byte_size": inferencetest.Int64(16), "classification": inferencetest.Int64(1)}),
 		"output too large":   with(floats, nil, in("r", 64, 15)),
 		"input too small":    with(floats, in("r", 0, 12), nil),
 		"unknown region":     with(floats, in("q", 0, 16), nil),
 		"unknown for output": with(floats, nil, in("q", 0, 16)),
 		"beyond the region":  with(floats, in("r", 4096, 1), nil),
 		"over its end":       with(floats, in("r", 4090, 16), nil),
-		"no size":            with(floats, parameters{"shared_memory_region": inferencetest.Text("r")}, nil),
-		"no region":          with(floats, parameters{"shared_memory_offset": inferencetest.Whole(1)}, nil),
-		"size without it":    with(floats, parameters{"shared_memory_byte_size": inferencetest.Whole(1)}, nil),
-		"region as number":   with(floats, parameters{"shared_memory_region": inferencetest.Whole(1)}, nil),
-		"offset as text":     with(floats, parameters{"shared_memory_region": inferencetest.Text("r"), "shared_memory_offset": inferencetest.Text("1")}, nil),
-		"size as text":       with(floats, parameters{"shared_memory_region": inferencetest.Text("r"), "shared_memory_byte_size": inferencetest.Text("1")}, nil),
-		"other parameters":   with(floats, parameters{"binary_data_size": inferencetest.Whole(16)}, parameters{"binary_data": inferencetest.Text("x")}),
+		"no size":            with(floats, parameters{"shared_memory_region": inferencetest.String("r")}, nil),
+		"no region":          with(floats, parameters{"shared_memory_offset": inferencetest.Int64(1)}, nil),
+		"size without it":    with(floats, parameters{"shared_memory_byte_size": inferencetest.Int64(1)}, nil),
+		"region as number":   with(floats, parameters{"shared_memory_region": inferencetest.Int64(1)}, nil),
+		"offset as text":     with(floats, parameters{"shared_memory_region": inferencetest.String("r"), "shared_memory_offset": inferencetest.String("1")}, nil),
+		"size as text":       with(floats, parameters{"shared_memory_region": inferencetest.String("r"), "shared_memory_byte_size": inferencetest.String("1")}, nil),
+		"other parameters":   with(floats, parameters{"binary_data_size": inferencetest.Int64(16)}, parameters{"binary_data": inferencetest.String("x")}),
 	}
 }
 
@@ -271,7 +271,7 @@ func TestRegionOutlivesStream(t *testing.T) {
 	hold := filepath.Join(t.TempDir(), "hold")
 	touch(t, filepath.Dir(hold), "hold")
 	req := tensors{model: "types", name: "FP32", datatype: "FP32", shape: []int64{4}, input: in("r", 0, 16), output: in("r", 64, 16)}.request()
-	req.Parameters = parameters{"hold": inferencetest.Text(hold)}
+	req.Parameters = parameters{"hold": inferencetest.String(hold)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	group.Go(func() {

@@ -19,9 +19,9 @@ import (
 // extras are the extensions that the parameters of a request's inputs and
 // outputs ask for.
 type extras struct {
-	inputs  []place // one for each input
-	outputs []asked // one for each requested output
-	batches bool    // whether the model batches; set if an output is classified
+	inputs  []place           // one for each input
+	outputs []requestedOutput // one for each requested output
+	batches bool              // whether the model batches; set if an output is classified
 }
 
 // place is a tensor's region in shared memory. lease is nil if the tensor isn't
@@ -31,8 +31,8 @@ type place struct {
 	part  *inference.SharedRegion
 }
 
-// asked describes how to return a requested output.
-type asked struct {
+// requestedOutput describes how to return a requested output.
+type requestedOutput struct {
 	place
 	classes uint32 // 0 for the tensor itself
 }
@@ -43,7 +43,7 @@ func (c *core) extrasOf(req *kserve.ModelInferRequest, version C.int64_t) (*extr
 	if !parametrised(req) {
 		return nil, nil //nolint:nilnil // the request has no such parameters
 	}
-	x := &extras{inputs: make([]place, len(req.GetInputs())), outputs: make([]asked, len(req.GetOutputs()))}
+	x := &extras{inputs: make([]place, len(req.GetInputs())), outputs: make([]requestedOutput, len(req.GetOutputs()))}
 	err := x.read(c.regions, req)
 	if err == nil && x.classifies() {
 		x.batches, err = c.modelBatches(req.GetModelName(), version)
@@ -186,7 +186,7 @@ func (p place) at(b *block, name *C.char) C.tr_place {
 		memory_id: C.int64_t(p.lease.Device),
 	}
 	if p.lease.CUDA {
-		handle := b.carve(len(p.lease.Handle))
+		handle := b.allocate(len(p.lease.Handle))
 		copy(handle, p.lease.Handle)
 		to.handle = unsafe.Pointer(unsafe.SliceData(handle))
 	}
@@ -212,7 +212,7 @@ func (s *stream) extend(req *kserve.ModelInferRequest, x *extras, outputs []C.tr
 	return nil
 }
 
-func (x *extras) find(req *kserve.ModelInferRequest, output string) *asked {
+func (x *extras) find(req *kserve.ModelInferRequest, output string) *requestedOutput {
 	for i, out := range req.GetOutputs() {
 		if out.GetName() == output {
 			return &x.outputs[i]

@@ -13,10 +13,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// alone runs the test in a process of its own and returns true. In that process
-// alone returns false. It is for tests after which no other engine can be
+// inOwnProcess runs the test in a process of its own and returns true. In that process
+// inOwnProcess returns false. It is for tests after which no other engine can be
 // started in the process.
-func alone(t *testing.T) (elsewhere bool) {
+func inOwnProcess(t *testing.T) (elsewhere bool) {
 	t.Helper()
 	const variable = "TRIDENT_TEST_ALONE"
 	needsTriton(t)
@@ -87,7 +87,7 @@ func stopped(t *testing.T, engine *Engine, limit time.Duration) {
 // TestStopWithHangingModel: Stop ends within its limit although a model hangs,
 // and leaves no process of the model.
 func TestStopWithHangingModel(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := configOf(t, map[string]string{"hanging": hanging})

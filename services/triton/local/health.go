@@ -43,29 +43,29 @@ type health struct {
 	// there is such a model.
 	lost, leaked atomic.Bool
 
-	mu    sync.Mutex
-	wards map[string]*ward
+	mu     sync.Mutex
+	models map[string]*modelHealth
 }
 
-// ward is the state of a model that was loaded or is to be loaded.
-type ward struct {
+// modelHealth is the state of a model that was loaded or is to be loaded.
+type modelHealth struct {
 	name string
 	// busy contains a token while a goroutine loads or unloads the model.
 	busy chan struct{}
 
 	// The mutex of health guards these fields.
-	overrides []override       // of the last load
-	stubs     map[int]*watched // by process id
-	python    bool             // whether the model has, or had, processes
-	crashed   string           // how a process of the model ended while the model was busy
-	hung      bool             // Triton doesn't return from the model's load
-	strikes   int              // consecutive requests without a response
-	fault     string           // why the model is broken; empty for a working model
-	sound     chan struct{}    // closed when the model works again or is given up
-	attempts  int              // recovery attempts since the model last worked for a while
-	faults    int              // number of faults since the start
-	healed    time.Time        // when the model last became working again
-	first     uint64           // the number of the first stream after that
+	overrides  []override       // of the last load
+	stubs      map[int]*watched // by process id
+	python     bool             // whether the model has, or had, processes
+	crashed    string           // how a process of the model ended while the model was busy
+	hanging    bool             // Triton doesn't return from the model's load
+	unanswered int              // consecutive requests without a response
+	fault      string           // why the model is broken; empty for a working model
+	working    chan struct{}    // closed when the model works again or is given up
+	attempts   int              // recovery attempts since the model last worked for a while
+	faults     int              // number of faults since the start
+	healed     time.Time        // when the model last became working again
+	first      uint64           // the number of the first stream after that
 }
 
 // watched is a process of a model.
@@ -75,18 +75,18 @@ type watched struct {
 }
 
 func newHealth(ctx context.Context, c *core) *health {
-	h := &health{core: c, wards: map[string]*ward{}}
+	h := &health{core: c, models: map[string]*modelHealth{}}
 	h.ctx, h.stop = context.WithCancel(ctx)
 	return h
 }
 
-func (h *health) ward(name string) *ward {
+func (h *health) model(name string) *modelHealth {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.wards[name]
+	w := h.models[name]
 	if w == nil {
-		w = &ward{name: name, busy: make(chan struct{}, 1), stubs: map[int]*watched{}}
-		h.wards[name] = w
+		w = &modelHealth{name: name, busy: make(chan struct{}, 1), stubs: map[int]*watched{}}
+		h.models[name] = w
 	}
 	return w
 }
@@ -98,7 +98,7 @@ func (h *health) check(model string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w := h.wards[model]; w != nil && w.fault != "" {
+	if w := h.models[model]; w != nil && w.fault != "" {
 		return triton.NotReady(model, w.fault)
 	}
 	return nil
@@ -112,7 +112,7 @@ func (h *health) faults() triton.Faults {
 	all := triton.Faults{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for name, w := range h.wards {
+	for name, w := range h.models {
 		if w.fault != "" {
 			all[name] = w.fault
 		}
@@ -125,16 +125,16 @@ func (h *health) faults() triton.Faults {
 // that reads slowly may learn of it much later.
 func (h *health) ended(s *stream, err error) {
 	verdict := triton.VerdictOn(err)
-	if verdict != triton.SoundModel && h.recovered(s) {
+	if verdict != triton.WorkingModel && h.recovered(s) {
 		return
 	}
 	switch verdict {
-	case triton.SoundModel:
-		h.forgive(s.model)
+	case triton.WorkingModel:
+		h.resetUnanswered(s.model)
 	case triton.DeadEngine:
 		h.fail(s.model, "the model's engine has ended")
-	case triton.SilentModel:
-		h.strike(s.model)
+	case triton.UnresponsiveModel:
+		h.countUnanswered(s.model)
 	case triton.NoVerdict:
 	}
 }
@@ -143,29 +143,29 @@ func (h *health) ended(s *stream, err error) {
 func (h *health) recovered(s *stream) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.wards[s.model]
+	w := h.models[s.model]
 	return w != nil && s.id < w.first
 }
 
-func (h *health) forgive(model string) {
+func (h *health) resetUnanswered(model string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w := h.wards[model]; w != nil {
-		w.strikes = 0
+	if w := h.models[model]; w != nil {
+		w.unanswered = 0
 	}
 }
 
-// strike counts a request without a response, unless the model responds to other
+// countUnanswered counts a request without a response, unless the model responds to other
 // requests.
-func (h *health) strike(model string) {
-	if h.core.queue.heard(model) {
-		h.forgive(model)
+func (h *health) countUnanswered(model string) {
+	if h.core.queue.responded(model) {
+		h.resetUnanswered(model)
 		return
 	}
-	w := h.ward(model)
+	w := h.model(model)
 	h.mu.Lock()
-	w.strikes++
-	silent := w.strikes >= triton.StrikeLimit
+	w.unanswered++
+	silent := w.unanswered >= triton.MaxUnanswered
 	h.mu.Unlock()
 	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // of an ensemble, one of its models is broken instead
 		h.fail(model, "the model doesn't answer")
@@ -175,7 +175,7 @@ func (h *health) strike(model string) {
 // fail starts the recovery of a model, unless it is being loaded or unloaded. In
 // that case the load or unload shows its state.
 func (h *health) fail(model, fault string) {
-	w := h.ward(model)
+	w := h.model(model)
 	if len(w.busy) == 0 {
 		h.recover(w, fault)
 	}
@@ -185,7 +185,7 @@ func (h *health) fail(model, fault string) {
 // limit.
 func (h *health) tookTooLong(model string, err error) {
 	if _, cut := errors.AsType[*cutError](err); cut || errors.Is(err, errHung) {
-		h.recover(h.ward(model), inference.AsError(err).Message)
+		h.recover(h.model(model), inference.AsError(err).Message)
 	}
 }
 

@@ -84,7 +84,7 @@ func killStubs(t *testing.T, engine *Engine, model string) {
 // TestStubDies kills the process of a model with streams in flight. The streams
 // end at once, and the model recovers.
 func TestStubDies(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := suiteConfig(t)
@@ -135,8 +135,8 @@ func TestStubDies(t *testing.T) {
 	stopped(t, engine, config.StopLimit())
 }
 
-// moody is a model that behaves as the number in the request demands.
-const moody = `import os, time
+// misbehavingModel is a model that behaves as the number in the request demands.
+const misbehavingModel = `import os, time
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
@@ -180,7 +180,7 @@ class TritonPythonModel:
 // raise sets a flag of the moody model and returns a function that clears it.
 func raise(t *testing.T, config Config, flag string) (lower func()) {
 	t.Helper()
-	path := touch(t, config.Repositories[0], "moody", "1", flag)
+	path := touch(t, config.Repositories[0], "misbehaving", "1", flag)
 	return func() {
 		if err := os.Remove(path); err != nil {
 			t.Error(err)
@@ -188,11 +188,11 @@ func raise(t *testing.T, config Config, flag string) (lower func()) {
 	}
 }
 
-func TestModelBreaksDown(t *testing.T) {
-	if alone(t) {
+func TestModelFaults(t *testing.T) {
+	if inOwnProcess(t) {
 		return
 	}
-	config := configOf(t, map[string]string{"moody": moody})
+	config := configOf(t, map[string]string{"misbehaving": misbehavingModel})
 	config.FirstResponse = 2 * time.Second // longer than a response takes on a busy machine
 	engine := start(t, config)
 	defer stopped(t, engine, config.StopLimit())
@@ -203,10 +203,10 @@ func TestModelBreaksDown(t *testing.T) {
 		lower := raise(t, config, "over")
 		until(t, engine, "it has ended", func() bool { return len(stubsOf(engine.core.prefix)) == 1 })
 		lower()
-		if err := ask(t, engine, "moody", 1); err != nil {
+		if err := ask(t, engine, "misbehaving", 1); err != nil {
 			t.Error(err)
 		}
-		if engine.core.health.ward("moody").faults != 0 {
+		if engine.core.health.model("misbehaving").faults != 0 {
 			t.Error("it counts as the model's breakdown")
 		}
 	})
@@ -218,28 +218,28 @@ func TestModelBreaksDown(t *testing.T) {
 	}{
 		{"its process ends by itself", 3, 1, "the model's process ended with exit code 0"},
 		{"its engine dies", 4, 1, "the model's engine has ended"},
-		{"it hangs", 2, triton.StrikeLimit, "the model doesn't answer"},
+		{"it hangs", 2, triton.MaxUnanswered, "the model doesn't answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lower := raise(t, config, "slow") // so that the model isn't back before the checks
 			for range test.times {
-				if err := ask(t, engine, "moody", test.wish); err == nil {
+				if err := ask(t, engine, "misbehaving", test.wish); err == nil {
 					t.Fatal("the model answered")
 				}
 			}
-			until(t, engine, "the model is marked", func() bool { return model(t, engine, "moody").Recovering })
-			checkBroken(t, engine, "moody", test.fault)
+			until(t, engine, "the model is marked", func() bool { return model(t, engine, "misbehaving").Recovering })
+			checkBroken(t, engine, "misbehaving", test.fault)
 			lower()
 			until(t, engine, "the model is back", func() bool { return engine.Ready(t.Context()) == nil })
-			if err := ask(t, engine, "moody", 1); err != nil {
+			if err := ask(t, engine, "misbehaving", 1); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
-			calmDown(engine, "moody")
+			ageRecovery(engine, "misbehaving")
 		})
 	}
 	t.Run("an error quotes what a client wrote", func(t *testing.T) {
-		if err := ask(t, engine, "moody", 5); err == nil || model(t, engine, "moody").State != inference.ModelReady {
-			t.Errorf("got %v, and the model is %+v", err, model(t, engine, "moody"))
+		if err := ask(t, engine, "misbehaving", 5); err == nil || model(t, engine, "misbehaving").State != inference.ModelReady {
+			t.Errorf("got %v, and the model is %+v", err, model(t, engine, "misbehaving"))
 		}
 	})
 	t.Run("a late end of a stream that began before the recovery", func(t *testing.T) {
@@ -247,53 +247,53 @@ func TestModelBreaksDown(t *testing.T) {
 		if triton.VerdictOn(dead) != triton.DeadEngine {
 			t.Fatal("the error doesn't mean that the engine is dead")
 		}
-		engine.core.health.ended(&stream{model: "moody"}, dead)
-		if m := model(t, engine, "moody"); m.State != inference.ModelReady || m.Recovering {
+		engine.core.health.ended(&stream{model: "misbehaving"}, dead)
+		if m := model(t, engine, "misbehaving"); m.State != inference.ModelReady || m.Recovering {
 			t.Errorf("the model is %+v", m)
 		}
 	})
 	t.Run("some requests without an answer", func(t *testing.T) {
 		for range 2 {
-			for range triton.StrikeLimit - 1 {
-				engine.core.health.ended(&stream{model: "moody", id: engine.core.queue.number()}, inference.AsError(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonInactive}))
+			for range triton.MaxUnanswered - 1 {
+				engine.core.health.ended(&stream{model: "misbehaving", id: engine.core.queue.number()}, inference.AsError(&inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonInactive}))
 			}
-			if err := ask(t, engine, "moody", 1); err != nil {
+			if err := ask(t, engine, "misbehaving", 1); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 }
 
-// calmDown moves the time of a model's last recovery into the past.
-func calmDown(engine *Engine, name string) {
+// ageRecovery moves the time of a model's last recovery into the past.
+func ageRecovery(engine *Engine, name string) {
 	h := engine.core.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wards[name].healed = time.Time{}
+	h.models[name].healed = time.Time{}
 }
 
 // TestControlBroken loads and unloads a model that can't be recovered.
 func TestControlBroken(t *testing.T) {
-	config := configOf(t, map[string]string{"moody": moody})
-	config.ControlMode, config.LoadModels = ControlExplicit, []string{"moody"}
+	config := configOf(t, map[string]string{"misbehaving": misbehavingModel})
+	config.ControlMode, config.LoadModels = ControlExplicit, []string{"misbehaving"}
 	engine := start(t, config)
 	defer stop(t, engine)
 	load := func() error {
-		_, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: "moody"})
+		_, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: "misbehaving"})
 		return err
 	}
 	lower := raise(t, config, "broken")
-	killStubs(t, engine, "moody")
+	killStubs(t, engine, "misbehaving")
 	h := engine.core.health
 	attempts := func(n int) func() bool {
-		return func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.wards["moody"].attempts >= n }
+		return func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.models["misbehaving"].attempts >= n }
 	}
 	until(t, engine, "it was tried for the third time", attempts(3))
-	checkBroken(t, engine, "moody", "the model's process ended")
+	checkBroken(t, engine, "misbehaving", "the model's process ended")
 	if err := load(); err == nil || !strings.Contains(err.Error(), "broken for now") {
 		t.Errorf("the load gave %v", err)
 	}
-	if pause := h.pause(h.ward("moody")); pause < 4*time.Second {
+	if pause := h.pause(h.model("misbehaving")); pause < 4*time.Second {
 		t.Errorf("the next attempt comes in %s", pause)
 	}
 	lower()
@@ -303,22 +303,22 @@ func TestControlBroken(t *testing.T) {
 	if err := engine.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := ask(t, engine, "moody", 1); err != nil {
+	if err := ask(t, engine, "misbehaving", 1); err != nil {
 		t.Error(err)
 	}
 
 	lower = raise(t, config, "broken")
-	killStubs(t, engine, "moody")
-	until(t, engine, "the model is marked", func() bool { return model(t, engine, "moody").Recovering })
-	if _, err := engine.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: "moody"}); err != nil {
+	killStubs(t, engine, "misbehaving")
+	until(t, engine, "the model is marked", func() bool { return model(t, engine, "misbehaving").Recovering })
+	if _, err := engine.RepositoryModelUnload(t.Context(), &kserve.RepositoryModelUnloadRequest{ModelName: "misbehaving"}); err != nil {
 		t.Fatal(err)
 	}
 	lower()
-	if m := model(t, engine, "moody"); m.Recovering || m.State == inference.ModelReady {
+	if m := model(t, engine, "misbehaving"); m.Recovering || m.State == inference.ModelReady {
 		t.Errorf("the unloaded model is %+v", m)
 	}
 	until(t, engine, "it is unloaded", func() bool { return engine.Ready(t.Context()) == nil })
-	if m := model(t, engine, "moody"); m.State != inference.ModelUnavailable {
+	if m := model(t, engine, "misbehaving"); m.State != inference.ModelUnavailable {
 		t.Errorf("it wasn't left alone: %+v", m)
 	}
 	if err := load(); err != nil {
@@ -328,7 +328,7 @@ func TestControlBroken(t *testing.T) {
 
 // TestEnsemble kills the process of a model that is part of an ensemble.
 func TestEnsemble(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := suiteConfig(t)

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remains describes what a process with an engine leaves behind when it ends suddenly,
+// leftBehind describes what a process with an engine leaves behind when it ends suddenly,
 // in addition to its children.
-type remains struct {
+type leftBehind struct {
 	prefix       string // of the names of shared memory
 	installation *installation
 }
@@ -51,7 +51,7 @@ func (e *Engine) Kill() {
 	for !killChildren() && ctx.Err() == nil {
 		<-poll.C
 	}
-	left := e.remains.Load()
+	left := e.leftBehind.Load()
 	if left == nil {
 		return
 	}

@@ -31,15 +31,15 @@ import (
 )
 
 var (
-	_ inference.Engine       = (*Engine)(nil)
-	_ inference.Forwarder    = (*Engine)(nil)
-	_ inference.Describer    = (*Engine)(nil)
-	_ inference.Statistician = (*Engine)(nil)
-	_ inference.Repository   = (*Engine)(nil)
-	_ inference.SharedMemory = (*Engine)(nil)
-	_ inference.Settings     = (*Engine)(nil)
-	_ inference.Metrics      = (*Engine)(nil)
-	_ inference.Notifier     = (*Engine)(nil)
+	_ inference.Engine             = (*Engine)(nil)
+	_ inference.Forwarder          = (*Engine)(nil)
+	_ inference.Describer          = (*Engine)(nil)
+	_ inference.StatisticsReporter = (*Engine)(nil)
+	_ inference.Repository         = (*Engine)(nil)
+	_ inference.SharedMemory       = (*Engine)(nil)
+	_ inference.Settings           = (*Engine)(nil)
+	_ inference.Metrics            = (*Engine)(nil)
+	_ inference.Notifier           = (*Engine)(nil)
 )
 
 // BuiltIn reports whether this binary has the engine.
@@ -55,8 +55,8 @@ type Engine struct {
 	mu   sync.Mutex
 	core *core // nil before Start and after Stop
 
-	remains atomic.Pointer[remains] // of the latest start; nil before the first
-	changed triton.Changes
+	leftBehind atomic.Pointer[leftBehind] // of the latest start; nil before the first
+	changed    triton.Changes
 }
 
 // core is a running server.
@@ -70,7 +70,7 @@ type core struct {
 	queue        *queue
 	health       *health
 	changed      triton.Changes
-	silences     *triton.Silences
+	idleTimers   *triton.IdleTimers
 	regions      *extension.Registry
 	tracer       *tracer
 	logs         *extension.Logs
@@ -102,7 +102,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.core != nil {
 		return errors.New("the engine has been started already")
 	}
-	c, err := open(ctx, e.config, e.log, &e.remains, e.changed)
+	c, err := open(ctx, e.config, e.log, &e.leftBehind, e.changed)
 	if err != nil {
 		return fmt.Errorf("in-process engine: %w", err)
 	}
@@ -112,7 +112,7 @@ func (e *Engine) Start(ctx context.Context) error {
 
 // open creates a server and starts to load the models. It stores in left what a sudden
 // end of the process would leave behind.
-func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Pointer[remains], changed triton.Changes) (*core, error) {
+func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Pointer[leftBehind], changed triton.Changes) (*core, error) {
 	found, err := find(ctx, config)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Poi
 	}
 	sweepDead(log)
 	c.prefix, c.lease = newPrefix(config.Options)
-	left.Store(&remains{prefix: c.prefix, installation: found})
+	left.Store(&leftBehind{prefix: c.prefix, installation: found})
 	c.regions = extension.NewRegistry(cudaRuntime{}, c.prefix)
 	warnSharedMemory(sharedMemory, minSharedMemory, log)
 	if err := c.makeServer(); err != nil {
@@ -138,7 +138,7 @@ func open(ctx context.Context, config Config, log *slog.Logger, left *atomic.Poi
 	}
 	ctx = context.WithoutCancel(ctx)
 	c.health = newHealth(ctx, c)
-	c.silences = triton.NewSilences(config.KeepAlive, config.FirstResponse, config.Inactivity)
+	c.idleTimers = triton.NewIdleTimers(config.KeepAlive, config.FirstResponse, config.Inactivity)
 	loading, cancel := context.WithCancelCause(ctx)
 	c.cancel = cancel
 	c.users.Go(func() { c.loadModels(loading) })

@@ -72,13 +72,13 @@ func (c *core) options(texts *cTexts) *C.tr_options {
 func (c *core) settings(texts *cTexts) []C.tr_option {
 	o, usual := c.config.Options, DefaultOptions()
 	name := func(field configfield.Field) *C.char { return texts.add(c.config.Names.Of(field)) }
-	asked := func(field configfield.Field, differs bool) *C.char {
+	option := func(field configfield.Field, differs bool) *C.char {
 		if !differs {
 			return nil
 		}
 		return name(field)
 	}
-	truth := func(b bool) C.uint64_t {
+	boolean := func(b bool) C.uint64_t {
 		if b {
 			return 1
 		}
@@ -88,12 +88,12 @@ func (c *core) settings(texts *cTexts) []C.tr_option {
 	all := []C.tr_option{
 		{
 			kind: C.tr_option_pinned_memory_pool, number: C.uint64_t(o.PinnedMemoryPool),
-			flag: asked("local.Options.PinnedMemoryPool", o.PinnedMemoryPool != usual.PinnedMemoryPool),
+			flag: option("local.Options.PinnedMemoryPool", o.PinnedMemoryPool != usual.PinnedMemoryPool),
 		},
-		{kind: C.tr_option_metrics, number: 1, flag: asked("local.Options.Metrics", len(o.Metrics) > 0)},
-		{kind: C.tr_option_gpu_metrics, number: truth(o.GPUMetrics && hasGPU())},
-		{kind: C.tr_option_cpu_metrics, number: truth(o.CPUMetrics)},
-		{kind: C.tr_option_metrics_interval, number: interval, flag: asked("local.Options.MetricsInterval", o.MetricsInterval != usual.MetricsInterval)},
+		{kind: C.tr_option_metrics, number: 1, flag: option("local.Options.Metrics", len(o.Metrics) > 0)},
+		{kind: C.tr_option_gpu_metrics, number: boolean(o.GPUMetrics && hasGPU())},
+		{kind: C.tr_option_cpu_metrics, number: boolean(o.CPUMetrics)},
+		{kind: C.tr_option_metrics_interval, number: interval, flag: option("local.Options.MetricsInterval", o.MetricsInterval != usual.MetricsInterval)},
 	}
 	for _, m := range o.Metrics {
 		all = append(all, C.tr_option{kind: C.tr_option_metrics_setting, flag: name("local.Options.Metrics"), key: texts.add(m.Key), text: texts.add(m.Value)})

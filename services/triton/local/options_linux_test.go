@@ -103,7 +103,7 @@ func TestOptionsReachTriton(t *testing.T) {
 		{"memory_pools", "", func(o *Options) { o.PinnedMemoryPool, o.CUDAMemoryPools = 0, []MemoryPool{{0, 1 << 20}} }, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if alone(t) {
+			if inOwnProcess(t) {
 				return
 			}
 			config := Default()
@@ -158,7 +158,7 @@ func seven() *kserve.ModelInferRequest {
 // TestCache sends the same request twice, so that the second response may come
 // from the cache.
 func TestCache(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := Default()
@@ -181,7 +181,7 @@ func TestCache(t *testing.T) {
 
 // TestMetrics reads Triton's metrics with a setting of the metrics.
 func TestMetrics(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := Default()
@@ -209,7 +209,7 @@ func TestMetrics(t *testing.T) {
 // TestShapedAsContainer starts the library from a folder with the layout of
 // /opt/tritonserver. The folder has links to the installed files.
 func TestShapedAsContainer(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := suiteConfig(t)
@@ -229,7 +229,7 @@ func TestShapedAsContainer(t *testing.T) {
 // The flag that needs the function is refused. Without the flag the engine
 // starts.
 func TestLibraryLacksAnOption(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	const name = "TRITONSERVER_ServerOptionsAddRateLimiterResource"

@@ -122,7 +122,7 @@ func (q *queue) dispatch(list *C.tr_event) {
 		}
 	}
 	if q.waits.Add(added) > q.limit {
-		q.relieve()
+		q.endLargest()
 	}
 	q.mu.Unlock()
 	release(ended)
@@ -142,14 +142,14 @@ func (q *queue) hold(stream uint64, leases []*extension.Lease) {
 	q.leases[stream] = leases
 }
 
-// relieve ends the streams with the most waiting bytes, until the total is within
+// endLargest ends the streams with the most waiting bytes, until the total is within
 // the limit or no stream has responses waiting behind another one.
-func (q *queue) relieve() {
+func (q *queue) endLargest() {
 	for q.waits.Load() > q.limit {
 		var slowest *stream
 		most := int64(0)
 		for _, s := range q.streams {
-			if waiting := s.piled(); waiting > most {
+			if waiting := s.backlog(); waiting > most {
 				slowest, most = s, waiting
 			}
 		}
@@ -215,17 +215,17 @@ func (q *queue) fail(models []string, cause error) int {
 	return failed
 }
 
-// heard reports whether a model has sent a response since the previous call.
-func (q *queue) heard(model string) bool {
+// responded reports whether a model has sent a response since the previous call.
+func (q *queue) responded(model string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	heard := false
+	responded := false
 	for _, s := range q.streams {
-		if s.model == model && s.heard {
-			heard, s.heard = true, false
+		if s.model == model && s.responded {
+			responded, s.responded = true, false
 		}
 	}
-	return heard
+	return responded
 }
 
 // requests returns the number of requests that Triton or a stream holds.

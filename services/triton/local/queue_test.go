@@ -21,8 +21,8 @@ func TestTotalQueue(t *testing.T) {
 	engine := start(t, config)
 	defer stop(t, engine)
 	const size = 64 << 10
-	hold := func(count int32) (*lying, func() error) {
-		held := &lying{release: make(chan struct{}), begun: make(chan struct{}), ended: make(chan error, 1)}
+	hold := func(count int32) (*pausedStream, func() error) {
+		held := &pausedStream{release: make(chan struct{}), begun: make(chan struct{}), ended: make(chan error, 1)}
 		// The delay lets the consumer take the first response alone.
 		go held.stream(t.Context(), engine, numbered(count, number("SIZE", size), number("DELAY", 10)))
 		<-held.begun
@@ -48,14 +48,14 @@ func TestTotalQueue(t *testing.T) {
 	awaitLive(t, engine)
 }
 
-// lying is a stream whose consumer pauses after the first response.
-type lying struct {
+// pausedStream is a stream whose consumer pauses after the first response.
+type pausedStream struct {
 	begun, release chan struct{}
 	ended          chan error
 	got            int
 }
 
-func (l *lying) stream(ctx context.Context, engine *Engine, req *kserve.ModelInferRequest) {
+func (l *pausedStream) stream(ctx context.Context, engine *Engine, req *kserve.ModelInferRequest) {
 	for response, err := range engine.Stream(ctx, req) {
 		if err != nil {
 			l.ended <- err

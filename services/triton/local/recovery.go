@@ -12,7 +12,7 @@ import (
 )
 
 // recover marks a model as broken, ends its streams and starts its recovery.
-func (h *health) recover(w *ward, fault string) {
+func (h *health) recover(w *modelHealth, fault string) {
 	h.mu.Lock()
 	if w.fault != "" || h.ctx.Err() != nil {
 		h.mu.Unlock()
@@ -20,11 +20,11 @@ func (h *health) recover(w *ward, fault string) {
 	}
 	w.fault = fault
 	w.faults++
-	if time.Since(w.healed) > calm {
+	if time.Since(w.healed) > stablePeriod {
 		w.attempts = 0
 	}
-	sound := make(chan struct{})
-	w.sound = sound
+	working := make(chan struct{})
+	w.working = working
 	h.broken.Add(1)
 	h.core.changed.Notify()
 	h.lost.Store(true)
@@ -36,22 +36,22 @@ func (h *health) recover(w *ward, fault string) {
 		Message: fmt.Sprintf("the model `%s` failed: %s", w.name, fault),
 	})
 	h.core.log.Error("model failed", "model", w.name, "fault", fault, "faults", faults, "streams", streams)
-	h.core.users.Go(func() { h.bringBack(w, sound) })
+	h.core.users.Go(func() { h.restart(w, working) })
 }
 
 // Pauses between recovery attempts. The first attempt has no pause if the model
 // worked for the time calm before.
 const (
-	firstPause = time.Second
-	lastPause  = time.Minute
-	calm       = time.Minute
+	firstPause   = time.Second
+	lastPause    = time.Minute
+	stablePeriod = time.Minute
 )
 
-// bringBack unloads and loads the model until it works.
-func (h *health) bringBack(w *ward, sound <-chan struct{}) {
+// restart unloads and loads the model until it works.
+func (h *health) restart(w *modelHealth, working <-chan struct{}) {
 	began := time.Now()
-	for h.take(w, h.pause(w), sound) {
-		err := h.revive(w, w.overrides)
+	for h.take(w, h.pause(w), working) {
+		err := h.reload(w, w.overrides)
 		h.release(w)
 		switch {
 		case h.ctx.Err() != nil:
@@ -64,7 +64,7 @@ func (h *health) bringBack(w *ward, sound <-chan struct{}) {
 	}
 }
 
-func (h *health) pause(w *ward) time.Duration {
+func (h *health) pause(w *modelHealth) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w.attempts == 0 {
@@ -75,25 +75,25 @@ func (h *health) pause(w *ward) time.Duration {
 
 // take waits for a pause and then until no other goroutine loads or unloads the
 // model. It returns false if the server stops first, or if the model works again.
-func (h *health) take(w *ward, pause time.Duration, sound <-chan struct{}) bool {
+func (h *health) take(w *modelHealth, pause time.Duration, working <-chan struct{}) bool {
 	wait := time.NewTimer(pause)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
-	case <-sound:
+	case <-working:
 		return false
 	case <-h.ctx.Done():
 		return false
 	}
 	select {
 	case w.busy <- struct{}{}:
-	case <-sound:
+	case <-working:
 		return false
 	case <-h.ctx.Done():
 		return false
 	}
 	select {
-	case <-sound: // the model works again meanwhile
+	case <-working: // the model works again meanwhile
 		h.release(w)
 		return false
 	case <-h.ctx.Done():
@@ -105,9 +105,9 @@ func (h *health) take(w *ward, pause time.Duration, sound <-chan struct{}) bool 
 }
 
 // release ends a successful take. A model whose load hangs stays taken.
-func (h *health) release(w *ward) {
+func (h *health) release(w *modelHealth) {
 	h.mu.Lock()
-	if w.hung {
+	if w.hanging {
 		h.mu.Unlock()
 		return
 	}
@@ -120,8 +120,8 @@ func (h *health) release(w *ward) {
 	}
 }
 
-// revive unloads a model, by force if needed, and loads it.
-func (h *health) revive(w *ward, overrides []override) error {
+// reload unloads a model, by force if needed, and loads it.
+func (h *health) reload(w *modelHealth, overrides []override) error {
 	h.mu.Lock()
 	w.attempts++
 	h.mu.Unlock()
@@ -141,7 +141,7 @@ const unloadPoll = 20 * time.Millisecond
 // awaitUnload waits for the end of an unload. It kills the model's processes that
 // don't end. If a process died while it worked, Triton may keep the rest of the
 // model. Triton then loads the model beside it.
-func (h *health) awaitUnload(w *ward) {
+func (h *health) awaitUnload(w *modelHealth) {
 	c := h.core
 	if c.await(h.ctx, c.config.ExitTimeout, func() bool { return h.gone(w) }) {
 		return
@@ -154,7 +154,7 @@ func (h *health) awaitUnload(w *ward) {
 }
 
 // gone reports whether the model has ended.
-func (h *health) gone(w *ward) bool {
+func (h *health) gone(w *modelHealth) bool {
 	h.mu.Lock()
 	python := w.python
 	h.mu.Unlock()
@@ -164,25 +164,25 @@ func (h *health) gone(w *ward) bool {
 	return python && len(h.core.stubsOfModel(w.name)) == 0
 }
 
-// heal removes the mark from a model.
-func (h *health) heal(w *ward) {
+// clearFault removes the mark from a model.
+func (h *health) clearFault(w *modelHealth) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w.fault == "" {
 		return
 	}
-	w.fault, w.strikes, w.healed, w.first = "", 0, time.Now(), h.core.queue.number()
-	close(w.sound)
+	w.fault, w.unanswered, w.healed, w.first = "", 0, time.Now(), h.core.queue.number()
+	close(w.working)
 	h.broken.Add(-1)
 	h.core.changed.Notify()
 }
 
 // control loads or unloads a model for a client of the repository. A load recovers
 // a broken model at once. An unload ends its recovery.
-func (h *health) control(model string, change func(*ward) error) error {
-	w := h.ward(model)
+func (h *health) control(model string, change func(*modelHealth) error) error {
+	w := h.model(model)
 	h.mu.Lock()
-	hung := w.hung
+	hung := w.hanging
 	h.mu.Unlock()
 	if hung {
 		return errHung
@@ -195,9 +195,9 @@ func (h *health) control(model string, change func(*ward) error) error {
 }
 
 func (h *health) loadModel(model string, overrides []override) error {
-	return h.control(model, func(w *ward) error {
+	return h.control(model, func(w *modelHealth) error {
 		if h.check(model) != nil {
-			return h.revive(w, overrides)
+			return h.reload(w, overrides)
 		}
 		reload := h.core.serves(model)
 		if reload { // Triton ends the model's current instances
@@ -212,7 +212,7 @@ func (h *health) loadModel(model string, overrides []override) error {
 }
 
 func (h *health) unloadModel(model string, dependents bool) error {
-	return h.control(model, func(*ward) error {
+	return h.control(model, func(*modelHealth) error {
 		names := []string{model}
 		if dependents {
 			names = append(names, h.core.steps(model)...)
@@ -220,7 +220,7 @@ func (h *health) unloadModel(model string, dependents bool) error {
 		err := h.core.unload(model, dependents)
 		if err == nil {
 			for _, name := range names {
-				h.heal(h.ward(name))
+				h.clearFault(h.model(name))
 			}
 		}
 		return err
@@ -228,7 +228,7 @@ func (h *health) unloadModel(model string, dependents bool) error {
 }
 
 // loaded records a successful load and watches the processes that it started.
-func (h *health) loaded(w *ward, overrides []override) {
+func (h *health) loaded(w *modelHealth, overrides []override) {
 	stubs := h.core.stubsOfModel(w.name)
 	h.mu.Lock()
 	fresh := slices.DeleteFunc(stubs, func(s stub) bool { return w.stubs[s.pid] != nil })
@@ -249,12 +249,12 @@ func (h *health) loaded(w *ward, overrides []override) {
 		w.crashed = "" // a previous process ended; without new processes the load has changed nothing
 	}
 	h.mu.Unlock()
-	h.heal(w)
+	h.clearFault(w)
 }
 
 // died records the end of a process. The model is broken if Triton still serves
 // it.
-func (h *health) died(w *ward, pid int, how exit) {
+func (h *health) died(w *modelHealth, pid int, how exit) {
 	h.mu.Lock()
 	was := w.stubs[pid]
 	delete(w.stubs, pid)

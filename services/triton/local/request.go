@@ -42,9 +42,9 @@ func newBlock(size int) *block {
 
 func (b *block) free() { C.free(unsafe.Pointer(&b.memory[0])) }
 
-// carve returns the next piece. It panics if the block is too small, which is a
+// allocate returns the next piece. It panics if the block is too small, which is a
 // defect.
-func (b *block) carve(size int) []byte {
+func (b *block) allocate(size int) []byte {
 	piece := b.memory[b.used : b.used+size]
 	b.used += padded(size)
 	return piece
@@ -53,7 +53,7 @@ func (b *block) carve(size int) []byte {
 func padded(size int) int { return (size + align - 1) / align * align }
 
 func (b *block) text(s string) *C.char {
-	piece := b.carve(len(s) + 1)
+	piece := b.allocate(len(s) + 1)
 	copy(piece, s)
 	piece[len(s)] = 0
 	return (*C.char)(unsafe.Pointer(&piece[0]))
@@ -65,7 +65,7 @@ func array[T any](b *block, n int) []T {
 		return nil
 	}
 	var zero T
-	piece := b.carve(n * int(unsafe.Sizeof(zero)))
+	piece := b.allocate(n * int(unsafe.Sizeof(zero)))
 	clear(piece)
 	return unsafe.Slice((*T)(unsafe.Pointer(&piece[0])), n)
 }
@@ -87,7 +87,7 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest, raw []in
 	if err != nil {
 		return nil, nil, err
 	}
-	request, err := c.layOut(stream, version, req, raw, x)
+	request, err := c.copyRequest(stream, version, req, raw, x)
 	if err != nil {
 		release(x.leases())
 		return nil, nil, err
@@ -96,8 +96,8 @@ func (c *core) newRequest(stream uint64, req *kserve.ModelInferRequest, raw []in
 	return request, x, nil
 }
 
-// layOut copies the request into C memory.
-func (c *core) layOut(stream uint64, version C.int64_t, req *kserve.ModelInferRequest, raw []inference.Content, x *extras) (*C.tr_request, error) {
+// copyRequest copies the request into C memory.
+func (c *core) copyRequest(stream uint64, version C.int64_t, req *kserve.ModelInferRequest, raw []inference.Content, x *extras) (*C.tr_request, error) {
 	contents, err := contentsOf(req, raw, x)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func putTensors(b *block, to *C.tr_inference, req *kserve.ModelInferRequest, con
 	for i, in := range req.GetInputs() {
 		shape := array[int64](b, len(in.GetShape()))
 		copy(shape, in.GetShape())
-		data := b.carve(contents[i].Len())
+		data := b.allocate(contents[i].Len())
 		at := 0
 		for _, piece := range contents[i] {
 			at += copy(data[at:], piece)

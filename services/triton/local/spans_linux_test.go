@@ -61,8 +61,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// telling is a model that writes the trace context of each request to a file.
-const telling = `import os
+// traceContextModel is a model that writes the trace context of each request to a file.
+const traceContextModel = `import os
 import triton_python_backend_utils as pb_utils
 
 NOTES = os.path.join(os.path.dirname(__file__), "notes")
@@ -81,7 +81,7 @@ class TritonPythonModel:
 // TestTraceContext: a model receives the trace context of its request, whether Trident
 // records spans or not. It receives none if the request has none.
 func TestTraceContext(t *testing.T) {
-	config := configOf(t, map[string]string{"telling": telling})
+	config := configOf(t, map[string]string{"trace_context": traceContextModel})
 	engine := start(t, config)
 	defer stop(t, engine)
 	provider := sdktrace.NewTracerProvider()
@@ -93,7 +93,7 @@ func TestTraceContext(t *testing.T) {
 	}
 	clients := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceState: state})
 	req := request(number("IN", 1))
-	req.ModelName = "telling"
+	req.ModelName = "trace_context"
 	for _, ctx := range []context.Context{t.Context(), recorded, trace.ContextWithRemoteSpanContext(t.Context(), clients)} {
 		for _, err := range engine.Stream(ctx, req) {
 			if err != nil {
@@ -101,7 +101,7 @@ func TestTraceContext(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(config.Repositories[0], "telling", "1", "notes"))
+	text, err := os.ReadFile(filepath.Join(config.Repositories[0], "trace_context", "1", "notes"))
 	notes := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if err != nil || len(notes) != 3 || notes[0] != "none" {
 		t.Fatalf("%v: %q", err, notes)

@@ -35,14 +35,14 @@ const releaseTime = 20 * time.Millisecond
 // stream is one request in progress. The queue's goroutine pushes its events,
 // and the goroutine that iterates takes them.
 type stream struct {
-	core    *core
-	id      uint64
-	model   string
-	request *C.tr_request
-	asked   *kserve.ModelInferRequest
-	extras  *extras // extensions that the request asks for, or nil
-	limit   int64   // bytes
-	heard   bool    // a response arrived since the last [queue.heard]; guarded by the queue's mutex
+	core      *core
+	id        uint64
+	model     string
+	request   *C.tr_request
+	req       *kserve.ModelInferRequest
+	extras    *extras // extensions that the request asks for, or nil
+	limit     int64   // bytes
+	responded bool    // a response arrived since the last [queue.responded]; guarded by the queue's mutex
 
 	readable chan struct{} // receives a token when an event or an end needs attention
 	waiting  atomic.Int64  // bytes of the events that the consumer hasn't released
@@ -57,22 +57,22 @@ type stream struct {
 	leaving  sync.WaitGroup        // goroutines that cancel the request
 
 	// The consumer's goroutine uses these fields.
-	forwards bool // errors of the model are passed on as responses
-	asks     bool // client and service are set; they are closed when the context ends
-	client   <-chan struct{}
-	service  <-chan struct{}
-	unfollow func() bool // ends [stream.follow]; nil before it
-	batch    *C.tr_event // taken events that aren't yielded yet
-	current  *C.tr_event // event that is yielded
-	used     *C.tr_event // events to free
-	uses     int         // number of used events
-	useBytes int
-	ended    bool // the final event has been yielded
-	version  C.int64_t
-	silence  triton.Silence
-	response inference.Response
-	output   [1]inference.Output // most models have one output
-	idle     inference.Response
+	forwards  bool // errors of the model are passed on as responses
+	asks      bool // client and service are set; they are closed when the context ends
+	client    <-chan struct{}
+	service   <-chan struct{}
+	unfollow  func() bool // ends [stream.follow]; nil before it
+	batch     *C.tr_event // taken events that aren't yielded yet
+	current   *C.tr_event // event that is yielded
+	used      *C.tr_event // events to free
+	uses      int         // number of used events
+	useBytes  int
+	ended     bool // the final event has been yielded
+	version   C.int64_t
+	idleTimer triton.IdleTimer
+	response  inference.Response
+	output    [1]inference.Output // most models have one output
+	idle      inference.Response
 }
 
 // Stream implements [inference.Engine]. It copies the request's tensors once.
@@ -124,7 +124,7 @@ func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []in
 	s := &stream{
 		core:     c,
 		id:       c.queue.number(),
-		asked:    req,
+		req:      req,
 		model:    req.GetModelName(),
 		limit:    int64(c.config.QueueBytes),
 		readable: make(chan struct{}, 1),
@@ -145,7 +145,7 @@ func (c *core) send(ctx context.Context, req *kserve.ModelInferRequest, raw []in
 		C.tr_request_unref(s.request)
 		return nil, err
 	}
-	c.silences.Watch(&s.silence, s.readable, s.stop, nil)
+	c.idleTimers.Watch(&s.idleTimer, s.readable, s.stop, nil)
 	return s, nil
 }
 
@@ -187,7 +187,7 @@ func (s *stream) follow(ctx context.Context) {
 
 // close ends the stream and cancels a request that hasn't ended.
 func (s *stream) close() {
-	s.silence.Stop()
+	s.idleTimer.Stop()
 	s.awaitRelease()
 	if s.unfollow != nil && s.unfollow() {
 		s.leaving.Done()
@@ -243,7 +243,7 @@ func (s *stream) push(event *C.tr_event) bool {
 	if s.over {
 		return false
 	}
-	s.heard = true
+	s.responded = true
 	waiting := s.waiting.Add(int64(event.bytes))
 	if waiting > s.limit && waiting > int64(event.bytes) {
 		s.waiting.Add(-int64(event.bytes))
@@ -273,9 +273,9 @@ func (s *stream) wake() {
 	}
 }
 
-// piled returns the waiting bytes if more than one response waits. For a
+// backlog returns the waiting bytes if more than one response waits. For a
 // consumer that keeps up it returns 0.
-func (s *stream) piled() int64 {
+func (s *stream) backlog() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first == s.last {
@@ -339,14 +339,14 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 			return nil, triton.Ended(ctx, err)
 		}
 		if s.take() {
-			s.silence.End()
+			s.idleTimer.End()
 			return s.open()
 		}
 		s.free()
-		if s.silence.Idle() {
+		if s.idleTimer.Idle() {
 			return &s.idle, nil
 		}
-		s.silence.Begin()
+		s.idleTimer.Begin()
 		s.wait(ctx)
 	}
 }
@@ -443,7 +443,7 @@ func (s *stream) open() (*inference.Response, error) {
 		}
 	}
 	if s.extras != nil {
-		if err := s.extend(s.asked, s.extras, outputs); err != nil {
+		if err := s.extend(s.req, s.extras, outputs); err != nil {
 			return s.fail(inference.AsError(err))
 		}
 	}

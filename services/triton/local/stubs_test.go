@@ -153,7 +153,7 @@ func TestSweepDead(t *testing.T) {
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(t.Context(), &core{})
-		w := h.ward("m")
+		w := h.model("m")
 		var got []string
 		for range 9 {
 			got = append(got, h.pause(w).String())
@@ -166,13 +166,13 @@ func TestPause(t *testing.T) {
 		if !h.take(w, lastPause, nil) || time.Since(began) != lastPause {
 			t.Errorf("taken after %s", time.Since(began))
 		}
-		sound := make(chan struct{})
-		time.AfterFunc(time.Second, func() { close(sound) })
-		if h.take(w, 0, sound) {
+		working := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(working) })
+		if h.take(w, 0, working) {
 			t.Error("two have it")
 		}
 		h.release(w)
-		if h.take(w, 0, sound) || len(w.busy) != 0 {
+		if h.take(w, 0, working) || len(w.busy) != 0 {
 			t.Error("taken though it is sound")
 		}
 		h.stop()

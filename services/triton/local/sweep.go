@@ -33,7 +33,7 @@ func newPrefix(options Options) (string, *os.File) {
 		case err != nil:
 			return prefix, nil
 		}
-		if lock(lease) && there(lease) {
+		if lock(lease) && stillExists(lease) {
 			return prefix, lease
 		}
 		_ = lease.Close() // another process removed it before it was locked
@@ -44,8 +44,8 @@ func lock(lease *os.File) bool {
 	return syscall.Flock(int(lease.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// there reports whether the file still exists under its name.
-func there(file *os.File) bool {
+// stillExists reports whether the file still exists under its name.
+func stillExists(file *os.File) bool {
 	named, err := os.Stat(file.Name())
 	opened, failed := file.Stat()
 	return err == nil && failed == nil && os.SameFile(named, opened)

@@ -34,11 +34,11 @@ type tracer struct {
 	traces *extension.Traces
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	underWay map[uint64]traced // by number
-	last     uint64
-	closed   bool
-	writers  sync.WaitGroup
+	mu      sync.Mutex
+	running map[uint64]traced // by number
+	last    uint64
+	closed  bool
+	writers sync.WaitGroup
 }
 
 // traced is a traced request. Its trace goes to a file, to spans below a span,
@@ -68,7 +68,7 @@ func skew() time.Duration {
 }
 
 func newTracer(config extension.TraceConfig, log *slog.Logger) *tracer {
-	return &tracer{traces: extension.NewTraces(config, log), log: log, underWay: make(map[uint64]traced)}
+	return &tracer{traces: extension.NewTraces(config, log), log: log, running: make(map[uint64]traced)}
 }
 
 // begin returns the trace of a request that is about to be sent, or nil if the request
@@ -110,7 +110,7 @@ func (t *tracer) begin(ctx context.Context, q *queue, model string) *C.tr_trace 
 		to.end(nil)
 		return nil
 	}
-	t.underWay[t.last] = to
+	t.running[t.last] = to
 	return begun
 }
 
@@ -119,8 +119,8 @@ func (t *tracer) end(ended *C.tr_trace) {
 	number := uint64(ended.number)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	to := t.underWay[number]
-	delete(t.underWay, number)
+	to := t.running[number]
+	delete(t.running, number)
 	if t.closed {
 		C.tr_trace_free(ended)
 		return

@@ -128,7 +128,7 @@ func TestTraces(t *testing.T) {
 	if err := run(t, engine, numbered(1)); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(engine.core.tracer.underWay); n != 0 || engine.core.tracer.last != 0 {
+	if n := len(engine.core.tracer.running); n != 0 || engine.core.tracer.last != 0 {
 		t.Errorf("%d traces while tracing is off", engine.core.tracer.last)
 	}
 	setTraces(t, engine, map[string][]string{"trace_level": {"TIMESTAMPS"}, "trace_rate": {"2"}, "trace_count": {"3"}})

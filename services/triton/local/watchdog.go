@@ -18,9 +18,9 @@ const (
 	// of a loading model's processes. The first checks are frequent, so that a
 	// process that ends early isn't missed.
 	firstLook, lastLook = 20 * time.Millisecond, 5 * time.Second
-	// mourning is how long Triton may take to detect that a process of a
+	// deathDetectionLimit is how long Triton may take to detect that a process of a
 	// loading model has ended.
-	mourning = 5 * time.Second
+	deathDetectionLimit = 5 * time.Second
 )
 
 // errHung is the error of a load in which Triton hangs.
@@ -48,7 +48,7 @@ func (e *cutError) Unwrap() error { return e.err }
 // Triton returns an error. Up to version 25.07 Triton doesn't return if the
 // process ends before it has imported the model: it waits for the process forever.
 // Then load returns [errHung].
-func (h *health) load(w *ward, overrides []override) error {
+func (h *health) load(w *modelHealth, overrides []override) error {
 	done := make(chan error, 1)
 	h.core.users.Go(func() { done <- h.core.load(w.name, overrides) })
 	err, ended := h.watch(w, done)
@@ -65,7 +65,7 @@ func (h *health) load(w *ward, overrides []override) error {
 
 // watch waits for the end of a load. ended is false if the server stops or the
 // load hangs. A load that exceeds its time limit is ended.
-func (h *health) watch(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // ended reports whether err is valid
+func (h *health) watch(w *modelHealth, done <-chan error) (err error, ended bool) { //nolint:revive // ended reports whether err is valid
 	began := time.Now()
 	late := time.NewTimer(h.core.config.LoadTimeout)
 	defer late.Stop()
@@ -85,7 +85,7 @@ func (h *health) watch(w *ward, done <-chan error) (err error, ended bool) { //n
 			pause *= 2
 			word.Reset(pause)
 		case <-look.C:
-			if dead.look(h.core.stubsOfModel(w.name)) {
+			if dead.update(h.core.stubsOfModel(w.name)) {
 				return errHung, false
 			}
 			interval = min(2*interval, lastLook)
@@ -100,10 +100,10 @@ func (h *health) watch(w *ward, done <-chan error) (err error, ended bool) { //n
 // is zero for a live process.
 type deaths map[int]time.Time
 
-// look updates the processes. It reports whether all of them have been dead for a
+// update updates the processes. It reports whether all of them have been dead for a
 // while and Triton hasn't detected that: otherwise Triton would have waited for
 // them.
-func (d deaths) look(living []stub) (unnoticed bool) {
+func (d deaths) update(living []stub) (unnoticed bool) {
 	for _, s := range living {
 		d[s.pid] = time.Time{}
 	}
@@ -115,7 +115,7 @@ func (d deaths) look(living []stub) (unnoticed bool) {
 			delete(d, pid)
 		case since.IsZero():
 			d[pid] = time.Now()
-		case time.Since(since) > mourning && len(living) == 0:
+		case time.Since(since) > deathDetectionLimit && len(living) == 0:
 			unnoticed = true
 		}
 	}
@@ -125,7 +125,7 @@ func (d deaths) look(living []stub) (unnoticed bool) {
 // cut ends a load that takes too long. The load counts as failed even if it succeeds
 // after its processes were killed, because Triton lists a model whose process has
 // ended.
-func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nolint:revive // as for watch
+func (h *health) cut(w *modelHealth, done <-chan error) (err error, ended bool) { //nolint:revive // as for watch
 	select {
 	case err := <-done: // the load ended just in time
 		return err, true
@@ -159,16 +159,16 @@ func (h *health) cut(w *ward, done <-chan error) (err error, ended bool) { //nol
 
 // abandon leaves the model taken until its hanging load ends, if it ends at
 // all.
-func (h *health) abandon(w *ward, done <-chan error, overrides []override) {
+func (h *health) abandon(w *modelHealth, done <-chan error, overrides []override) {
 	h.core.log.Error("the load of a model hangs in Triton: restart trident to load the model again", "model", w.name)
 	h.mu.Lock()
-	w.hung = true
+	w.hanging = true
 	h.mu.Unlock()
 	h.leaked.Store(true)
 	h.core.users.Go(func() {
 		err := <-done
 		h.mu.Lock()
-		w.hung = false
+		w.hanging = false
 		h.mu.Unlock()
 		if err == nil {
 			h.loaded(w, overrides)

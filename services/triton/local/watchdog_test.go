@@ -15,7 +15,7 @@ import (
 // TestLoadTakesTooLong: a load at start that takes too long is ended and tried
 // again.
 func TestLoadTakesTooLong(t *testing.T) {
-	config := configOf(t, map[string]string{"moody": moody})
+	config := configOf(t, map[string]string{"misbehaving": misbehavingModel})
 	config.LoadTimeout = 4 * time.Second // longer than a load takes on a busy machine
 	lower := raise(t, config, "slow")
 	engine := begin(t, config)
@@ -26,16 +26,16 @@ func TestLoadTakesTooLong(t *testing.T) {
 	if err := engine.AwaitModels(t.Context()); err == nil || !strings.Contains(err.Error(), "the load took longer than local.LoadTimeout, and") {
 		t.Errorf("the start gave %v", err)
 	}
-	checkBroken(t, engine, "moody", "wasn't loaded in 4s")
+	checkBroken(t, engine, "misbehaving", "wasn't loaded in 4s")
 	lower()
 	until(t, engine, "the model is there", func() bool { return engine.Ready(t.Context()) == nil })
-	if err := ask(t, engine, "moody", 1); err != nil {
+	if err := ask(t, engine, "misbehaving", 1); err != nil {
 		t.Error(err)
 	}
 }
 
-// asking is a model that hangs in its auto-completion.
-const asking = `import time
+// hangingConfigModel is a model that hangs in its auto-completion.
+const hangingConfigModel = `import time
 
 class TritonPythonModel:
     @staticmethod
@@ -49,32 +49,32 @@ class TritonPythonModel:
 // TestLoadHangs kills a model's process before it has imported the model.
 // Triton up to 25.07 waits for it forever. Other models are served.
 func TestLoadHangs(t *testing.T) {
-	if alone(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	config := suiteConfig(t)
-	config.Repositories = append(config.Repositories, repositoryOf(t, map[string]string{"asking": asking}))
-	config.ControlMode, config.LoadModels = ControlExplicit, []string{"asking", "echo"}
+	config.Repositories = append(config.Repositories, repositoryOf(t, map[string]string{"hanging_config": hangingConfigModel}))
+	config.ControlMode, config.LoadModels = ControlExplicit, []string{"hanging_config", "echo"}
 	engine := begin(t, config)
 	until(t, engine, "it is asked", func() bool {
-		return len(engine.core.stubsOfModel("asking")) == 1 && model(t, engine, "echo").State == inference.ModelReady
+		return len(engine.core.stubsOfModel("hanging_config")) == 1 && model(t, engine, "echo").State == inference.ModelReady
 	})
-	killStubs(t, engine, "asking")
+	killStubs(t, engine, "hanging_config")
 	began := time.Now()
-	if err := engine.AwaitModels(t.Context()); err == nil || !strings.Contains(err.Error(), "model asking: ") {
+	if err := engine.AwaitModels(t.Context()); err == nil || !strings.Contains(err.Error(), "model hanging_config: ") {
 		t.Errorf("the start gave %v", err)
 	}
-	if took := time.Since(began); took > mourning+2*lastLook {
+	if took := time.Since(began); took > deathDetectionLimit+2*lastLook {
 		t.Errorf("that took %s", took)
 	}
-	hangs := engine.core.health.ward("asking").hung
+	hangs := engine.core.health.model("hanging_config").hanging
 	if !hangs {
 		t.Log("this Triton has noticed the death")
 	}
-	if e := inference.AsError(engine.Ready(t.Context())); !strings.Contains(e.Message, "`asking`") {
+	if e := inference.AsError(engine.Ready(t.Context())); !strings.Contains(e.Message, "`hanging_config`") {
 		t.Errorf("the engine is %v", e)
 	}
-	if _, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: "asking"}); hangs && !errors.Is(err, errHung) {
+	if _, err := engine.RepositoryModelLoad(t.Context(), &kserve.RepositoryModelLoadRequest{ModelName: "hanging_config"}); hangs && !errors.Is(err, errHung) {
 		t.Errorf("another load gave %v", err)
 	}
 	if err := reload(t, engine, nil); err != nil {

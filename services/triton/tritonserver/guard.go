@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Guarded runs a program that contains Triton, with the standard streams and
+// RunGuarded runs a program that contains Triton, with the standard streams and
 // environment of cmd, and sends the program's result on exited. Signals to this
 // process's group don't reach it. After it ends, its models' Python processes
 // are killed, and their shared memory is removed. prefix returns the prefix of
 // the shared memory's names for the program's process id. If this process dies,
 // the program gets SIGTERM, and SIGKILL after grace.
-func Guarded(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration) (exited <-chan error, err error) {
+func RunGuarded(cmd *exec.Cmd, prefix func(pid int) string, grace time.Duration) (exited <-chan error, err error) {
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		keepThread()

@@ -217,8 +217,8 @@ func until(t *testing.T, log string, condition func() bool) {
 	}
 }
 
-// TestRestartsWhatHangs restarts a server that ignores the signal to stop.
-func TestRestartsWhatHangs(t *testing.T) {
+// TestRestartsHangingServer restarts a server that ignores the signal to stop.
+func TestRestartsHangingServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs tritonserver")
@@ -231,8 +231,8 @@ func TestRestartsWhatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deaf := script(t, `trap "" TERM; "`+binary+`" "$@" & wait`)
-	server, err := Launch(t.Context(), Options{Binary: deaf, Repositories: []string{filepath.Join(root, "test", "models")}, ExitTimeout: time.Second})
+	ignoring := script(t, `trap "" TERM; "`+binary+`" "$@" & wait`)
+	server, err := Launch(t.Context(), Options{Binary: ignoring, Repositories: []string{filepath.Join(root, "test", "models")}, ExitTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestOtherChildrenLive(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- other.Wait() }()
-		exited, err := Guarded(exec.Command("true"), func(pid int) string { return "trident_test_" + strconv.Itoa(pid) + "_" }, time.Second)
+		exited, err := RunGuarded(exec.Command("true"), func(pid int) string { return "trident_test_" + strconv.Itoa(pid) + "_" }, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,8 +59,8 @@ type Subject struct {
 	Server Server
 }
 
-// patient returns limits that no test reaches by chance.
-func patient() Limits {
+// longLimits returns limits that no test reaches by chance.
+func longLimits() Limits {
 	return Limits{KeepAlive: time.Minute, FirstResponse: time.Minute, Inactivity: time.Minute}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func testModels(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	if err := engine.Ready(t.Context()); err != nil {
 		t.Errorf("ready: %v", err)
 	}
@@ -42,7 +42,7 @@ func testModels(t *testing.T, s Subject) {
 }
 
 func testDescribe(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	d, ok := engine.(inference.Describer)
 	if !ok {
 		t.Fatal("the engine describes nothing")
@@ -74,8 +74,8 @@ func testDescribe(t *testing.T, s Subject) {
 }
 
 func testStatistics(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
-	statistician, ok := engine.(inference.Statistician)
+	engine := open(t, s, longLimits())
+	statistician, ok := engine.(inference.StatisticsReporter)
 	if !ok {
 		t.Fatal("the engine has no statistics")
 	}
@@ -105,7 +105,7 @@ func testStatistics(t *testing.T, s Subject) {
 }
 
 func testRepository(t *testing.T, s Subject) {
-	repository, ok := open(t, s, patient()).(inference.Repository)
+	repository, ok := open(t, s, longLimits()).(inference.Repository)
 	if !ok {
 		t.Fatal("the engine has no repository")
 	}

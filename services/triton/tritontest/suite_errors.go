@@ -14,7 +14,7 @@ import (
 )
 
 func testRefused(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	tests := []struct {
 		name    string
 		request *kserve.ModelInferRequest
@@ -85,7 +85,7 @@ func version(version string, req *kserve.ModelInferRequest) *kserve.ModelInferRe
 // testModelFails checks the message of a model's error. It doesn't check the
 // code, because not every protocol of tritonserver transmits it.
 func testModelFails(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	for _, code := range []string{"INTERNAL", "INVALID_ARG", "UNAVAILABLE"} {
 		all, err := collect(t.Context(), engine, request(t, "echo", texts("TEXT", "x"), texts("FAIL", code+": too much to ask")))
 		var e *inference.Error
@@ -96,7 +96,7 @@ func testModelFails(t *testing.T, s Subject) {
 }
 
 func testFailsInside(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	for range 50 { // repeated, because a server may crash only sometimes
 		all, err := collect(t.Context(), engine, numbered(t, 5, int32s("FAIL_AT", 2)))
 		wantError(t, err, inference.CodeInternal, "")
@@ -133,7 +133,7 @@ func testCancel(t *testing.T, s Subject) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			engine := open(t, s, patient())
+			engine := open(t, s, longLimits())
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var watch sync.WaitGroup
@@ -162,7 +162,7 @@ func testCancel(t *testing.T, s Subject) {
 }
 
 func testCause(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	want := &inference.Error{Code: inference.CodeOverloaded, Reason: inference.ReasonRateLimit, Message: "too many of them"}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -178,7 +178,7 @@ func testCause(t *testing.T, s Subject) {
 }
 
 func testDeadline(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := collect(ctx, engine, endless(t, pace))
@@ -187,7 +187,7 @@ func testDeadline(t *testing.T, s Subject) {
 }
 
 func testEnded(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	all, err := collect(ctx, engine, endless(t, pace))
@@ -198,7 +198,7 @@ func testEnded(t *testing.T, s Subject) {
 }
 
 func testLeave(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	for response, err := range engine.Stream(t.Context(), endless(t, pace)) {
 		if err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func testLeave(t *testing.T, s Subject) {
 }
 
 func testStop(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	const streams = 8
 	running := make(chan struct{}, streams)
 	ended := make(chan error, streams)
@@ -246,7 +246,7 @@ func testServerDies(t *testing.T, s Subject) {
 	if s.Server == nil {
 		t.Skip("there is no server to kill")
 	}
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	var failed error
 	got := 0
 	for _, failed = range engine.Stream(t.Context(), endless(t, pace)) {
@@ -285,7 +285,7 @@ func testServerHangs(t *testing.T, s Subject) {
 	if s.Server == nil {
 		t.Skip("there is no server to pause")
 	}
-	limits := patient()
+	limits := longLimits()
 	limits.Inactivity, limits.Call = 300*time.Millisecond, time.Second
 	engine := open(t, s, limits)
 	if err := engine.Ready(t.Context()); err != nil {

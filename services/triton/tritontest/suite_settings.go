@@ -86,7 +86,7 @@ func traceSteps() []traceStep {
 }
 
 func testTraceSettings(t *testing.T, s Subject) {
-	settings, ok := open(t, s, patient()).(inference.Settings)
+	settings, ok := open(t, s, longLimits()).(inference.Settings)
 	if !ok {
 		t.Fatal("the engine has no settings")
 	}
@@ -126,11 +126,11 @@ func wantRefused(t *testing.T, name string, err error, code inference.Code, text
 type logSettings map[string]*kserve.LogSettingsRequest_SettingValue
 
 func testLogSettings(t *testing.T, s Subject) {
-	settings, ok := open(t, s, patient()).(inference.Settings)
+	settings, ok := open(t, s, longLimits()).(inference.Settings)
 	if !ok {
 		t.Fatal("the engine has no settings")
 	}
-	truth := func(b bool) *kserve.LogSettingsRequest_SettingValue {
+	boolean := func(b bool) *kserve.LogSettingsRequest_SettingValue {
 		return &kserve.LogSettingsRequest_SettingValue{ParameterChoice: &kserve.LogSettingsRequest_SettingValue_BoolParam{BoolParam: b}}
 	}
 	number := func(n uint32) *kserve.LogSettingsRequest_SettingValue {
@@ -149,30 +149,30 @@ func testLogSettings(t *testing.T, s Subject) {
 		error  string
 	}{
 		{name: "settings at start", want: usual},
-		{name: "unknown ones", change: logSettings{"nonsense": truth(true)}, want: usual},
+		{name: "unknown ones", change: logSettings{"nonsense": boolean(true)}, want: usual},
 		{name: "the file", change: logSettings{"log_file": text("x")}, code: inference.CodeUnsupported, error: "log file location can not be updated through network protocol"},
 		{name: "a text for a truth value", change: logSettings{"log_info": text("x")}, code: invalid, error: "expect boolean for 'log_info'"},
 		{name: "a number for a truth value", change: logSettings{"log_warning": number(1)}, code: invalid, error: "expect boolean for 'log_warning'"},
 		{name: "nothing for a truth value", change: logSettings{"log_error": {}}, code: invalid, error: "expect boolean for 'log_error'"},
 		{name: "a text for a number", change: logSettings{"log_verbose_level": text("1")}, code: invalid, error: "expect int32 for 'log_verbose_level'"},
-		{name: "a truth value for a text", change: logSettings{"log_format": truth(true)}, code: invalid, error: "expect string for 'log_format'"},
+		{name: "a truth value for a text", change: logSettings{"log_format": boolean(true)}, code: invalid, error: "expect string for 'log_format'"},
 		{name: "an unknown format", change: logSettings{"log_format": text("x")}, code: invalid, error: "invalid argument for log_format, got: x"},
 		{name: "still as at start", want: usual},
 		{
 			name:   "one right and one wrong",
-			change: logSettings{"log_info": truth(false), "log_verbose_level": truth(true)},
+			change: logSettings{"log_info": boolean(false), "log_verbose_level": boolean(true)},
 			code:   invalid, error: "expect int32 for 'log_verbose_level'",
 		},
 		{name: "the right one counts", want: extension.LogValues{Warning: true, Error: true, Format: "default"}},
 		{
 			name:   "all",
-			change: logSettings{"log_info": truth(true), "log_warning": truth(false), "log_error": truth(false), "log_verbose_level": number(1), "log_format": text("ISO8601")},
+			change: logSettings{"log_info": boolean(true), "log_warning": boolean(false), "log_error": boolean(false), "log_verbose_level": number(1), "log_format": text("ISO8601")},
 			want:   extension.LogValues{Info: true, Verbose: 1, Format: "ISO8601"},
 		},
 		{name: "a level beyond int32", change: logSettings{"log_verbose_level": number(1 << 31)}, want: extension.LogValues{Info: true, Format: "ISO8601"}},
 		{
 			name:   "all back",
-			change: logSettings{"log_warning": truth(true), "log_error": truth(true), "log_format": text("default")},
+			change: logSettings{"log_warning": boolean(true), "log_error": boolean(true), "log_format": text("default")},
 			want:   usual,
 		},
 	} {

@@ -17,7 +17,7 @@ import (
 )
 
 func testStream(t *testing.T, s Subject) {
-	all := mustCollect(t, open(t, s, patient()), numbered(t, 5, int32s("SIZE", 3)))
+	all := mustCollect(t, open(t, s, longLimits()), numbered(t, 5, int32s("SIZE", 3)))
 	if err := checkNumbered(all, 5, 3); err != nil {
 		t.Error(err)
 	}
@@ -29,7 +29,7 @@ func testStream(t *testing.T, s Subject) {
 }
 
 func testEmpty(t *testing.T, s Subject) {
-	all := mustCollect(t, open(t, s, patient()), numbered(t, 0))
+	all := mustCollect(t, open(t, s, longLimits()), numbered(t, 0))
 	if err := checkNumbered(all, 0, 0); err != nil {
 		t.Error(err)
 	}
@@ -40,7 +40,7 @@ func testEcho(t *testing.T, s Subject) {
 		texts("TEXT", "one", "", "zwei, drei: ⅓"),
 		floats("DATA", 2, []byte(strings.Repeat("\x00\x01\xfe\x7f", 8))),
 	}
-	all := mustCollect(t, open(t, s, patient()), request(t, "echo", inputs...))
+	all := mustCollect(t, open(t, s, longLimits()), request(t, "echo", inputs...))
 	if len(all) != 1 || !all[0].final || all[0].id != t.Name() {
 		t.Fatalf("got %+v, want one final response", all)
 	}
@@ -55,7 +55,7 @@ func testRequestUnchanged(t *testing.T, s Subject) {
 		"note": {ParameterChoice: &kserve.InferParameter_StringParam{StringParam: "mine"}},
 	}
 	before := proto.Clone(req)
-	mustCollect(t, open(t, s, patient()), req)
+	mustCollect(t, open(t, s, longLimits()), req)
 	if !proto.Equal(req, before) {
 		t.Errorf("the request became %v", req)
 	}
@@ -67,7 +67,7 @@ func testRequestUnchanged(t *testing.T, s Subject) {
 func testSent(t *testing.T, s Subject) {
 	req, calls := request(t, "echo", texts("TEXT", "mine")), 0
 	ctx := inference.WhenSent(t.Context(), func() { req.RawInputContents = nil; calls++ })
-	for response, err := range open(t, s, patient()).Stream(ctx, req) {
+	for response, err := range open(t, s, longLimits()).Stream(ctx, req) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func testSent(t *testing.T, s Subject) {
 }
 
 func testLazy(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	stream := engine.Stream(t.Context(), numbered(t, 1, texts("KEY", t.Name())))
 	if state, _ := recorded(t, engine, t.Name()); state != "unknown" {
 		t.Errorf("before the iteration the request is %s", state)
@@ -95,7 +95,7 @@ func testLazy(t *testing.T, s Subject) {
 }
 
 func testMore(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	const count = 20
 	announced := 0
 	for response, err := range engine.Stream(t.Context(), numbered(t, count, texts("KEY", t.Name()))) {
@@ -117,7 +117,7 @@ func testMore(t *testing.T, s Subject) {
 
 func testIdle(t *testing.T, s Subject) {
 	const keepAlive = 40 * time.Millisecond
-	limits := patient()
+	limits := longLimits()
 	limits.KeepAlive = keepAlive
 	engine := open(t, s, limits)
 	start := time.Now()
@@ -186,7 +186,7 @@ func testInactive(t *testing.T, s Subject) {
 // testLongWait: the first response may take longer than the limit for each later
 // response.
 func testLongWait(t *testing.T, s Subject) {
-	limits := patient()
+	limits := longLimits()
 	limits.Inactivity = 100 * time.Millisecond
 	engine := open(t, s, limits)
 	start := time.Now()
@@ -206,7 +206,7 @@ func testSlow(t *testing.T, s Subject) {
 		size  = 64 << 10
 		limit = 48 << 20
 	)
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	before := heap()
 	index := 0
 	for response, err := range engine.Stream(t.Context(), numbered(t, count, int32s("SIZE", size), texts("KEY", t.Name()))) {
@@ -255,7 +255,7 @@ func heap() int64 {
 
 func testLarge(t *testing.T, s Subject) {
 	const size = 8 << 20
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	raw := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(raw) // the same data in each run; Read never fails
 	inputs := []tensor{texts("TEXT", "large"), floats("DATA", size/16, raw)}
@@ -272,7 +272,7 @@ func testLarge(t *testing.T, s Subject) {
 }
 
 func testParallel(t *testing.T, s Subject) {
-	engine := open(t, s, patient())
+	engine := open(t, s, longLimits())
 	var group errgroup.Group
 	for i := range 64 {
 		count, size := 20+i, 10*i

@@ -47,7 +47,7 @@ func TestModels(t *testing.T) {
 					if m.Python { // the python model has no pace either
 						tier.OnlySlow(t)
 					}
-					letsGo(t, engine, cards[m.Name])
+					cancelEndless(t, engine, cards[m.Name])
 				})
 			}
 		})
@@ -107,9 +107,9 @@ func refuses(t *testing.T, card *catalog.Card) {
 	}
 }
 
-// letsGo cancels a stream that would take years. Afterwards the model can be unloaded, for which
+// cancelEndless cancels a stream that would take years. Afterwards the model can be unloaded, for which
 // Triton waits until no request is in flight.
-func letsGo(t *testing.T, engine *triton.Engine, card *catalog.Card) {
+func cancelEndless(t *testing.T, engine *triton.Engine, card *catalog.Card) {
 	t.Helper()
 	for _, err := range engine.Stream(t.Context(), encode(t, card, true, 1<<40)) {
 		if err != nil {

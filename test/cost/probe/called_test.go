@@ -31,23 +31,23 @@ func TestCalled(t *testing.T) {
 			t.Errorf("%s has an answer", method)
 		}
 	}
-	probe.Obey(probe.Watch)
+	probe.HandleCommand(probe.Watch)
 	call("/inference.GRPCInferenceService/ServerLive")
-	if called := probe.Obey(probe.Called); called != 0 {
+	if called := probe.HandleCommand(probe.Called); called != 0 {
 		t.Errorf("a call of no model: %d", called)
 	}
 	before := int64(probe.Used())
 	call("/inference.GRPCInferenceService/ModelInfer")
-	first := probe.Obey(probe.Called)
+	first := probe.HandleCommand(probe.Called)
 	if first < before || first > int64(probe.Used()) {
 		t.Errorf("called at %d, after %d", first, before)
 	}
 	call("/inference.GRPCInferenceService/ModelStreamInfer")
-	if called := probe.Obey(probe.Called); called != first {
+	if called := probe.HandleCommand(probe.Called); called != first {
 		t.Errorf("the second call is noted: %d, the first was %d", called, first)
 	}
-	probe.Obey(probe.Watch)
-	if called := probe.Obey(probe.Called); called != 0 {
+	probe.HandleCommand(probe.Watch)
+	if called := probe.HandleCommand(probe.Called); called != 0 {
 		t.Errorf("%d is left", called)
 	}
 }

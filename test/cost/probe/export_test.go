@@ -1,8 +1,8 @@
 package probe
 
-// Obey and Used are exported for the tests, which are in another package because they import
+// HandleCommand and Used are exported for the tests, which are in another package because they import
 // grpc-go.
 var (
-	Obey = obey
-	Used = used
+	HandleCommand = handleCommand
+	Used          = used
 )

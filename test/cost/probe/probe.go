@@ -20,11 +20,11 @@ const Variable = "TRIDENT_COST_PROBE"
 const (
 	// Free makes the program return its free memory.
 	Free = "free"
-	// Tight does the same, and makes the program collect garbage whenever it exceeds a tenth of the heap. By default
+	// FrequentGC does the same, and makes the program collect garbage whenever it exceeds a tenth of the heap. By default
 	// the garbage of one request stays until it is as large as the rest of the heap.
-	Tight = "tight"
-	// Usual makes the program collect garbage at the default rate again. Free does so too.
-	Usual = "usual"
+	FrequentGC = "tight"
+	// DefaultGC makes the program collect garbage at the default rate again. Free does so too.
+	DefaultGC = "usual"
 	// Watch makes the program record the CPU time at its next call of a model by gRPC.
 	Watch = "watch"
 	// Called returns that CPU time in nanoseconds; 0 for no call.
@@ -58,23 +58,23 @@ func Listen() error {
 func answer(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // the other end has what it waits for
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		if _, err := fmt.Fprintln(conn, obey(lines.Text())); err != nil {
+		if _, err := fmt.Fprintln(conn, handleCommand(lines.Text())); err != nil {
 			return
 		}
 	}
 }
 
-// obey executes a command and returns its answer.
-func obey(command string) int64 {
+// handleCommand executes a command and returns its answer.
+func handleCommand(command string) int64 {
 	switch command {
 	case Watch:
 		calls.begin()
 	case Called:
 		return calls.called.Load()
-	case Tight:
+	case FrequentGC:
 		debug.SetGCPercent(tenth)
 		debug.FreeOSMemory()
-	case Usual:
+	case DefaultGC:
 		debug.SetGCPercent(usual)
 	case Free:
 		debug.SetGCPercent(usual)

@@ -58,7 +58,7 @@ async function answered(page, count) {
   await page.getByRole("button", { name: "Retry" }).nth(count - 1).waitFor();
 }
 
-async function picture(page, name) {
+async function screenshot(page, name) {
   if (shots) await page.screenshot({ path: `${shots}/${name}.png` });
 }
 
@@ -167,7 +167,7 @@ test("tokens are coloured by their probability, and responses have a format", as
   assert.ok(doubts.every((d) => d >= 0 && d <= 1) && new Set(doubts).size > 1, String(doubts));
   assert.equal(await page.getByRole("list", { name: "Most likely tokens at this position" }).getByRole("listitem").count(), 5);
   await accessible(page);
-  await picture(page, "heat");
+  await screenshot(page, "heat");
   await page.getByLabel("JSON schema").fill("{");
   await page.getByText(/^Expected property name/).waitFor();
   await ask(page, "Again.");
@@ -188,7 +188,7 @@ test("errors are shown as sentences", async (t) => {
   const alone = await open(t, down);
   await alone.getByRole("heading", { name: "No models" }).waitFor();
   await alone.getByText(/can.t be reached\. Models appear here/).waitFor();
-  await picture(alone, "down");
+  await screenshot(alone, "down");
   await accessible(alone);
 });
 
@@ -222,7 +222,7 @@ test("two models side by side, and tool calls", async (t) => {
     assert.match(await page.getByRole("region", { name: `Reply of ${name}` }).locator(".prose").textContent(), /Which of you is it\?/);
   }
   await accessible(page);
-  await picture(page, "compare");
+  await screenshot(page, "compare");
   await page.getByRole("button", { name: "Compare two models" }).click();
   await page.getByRole("button", { name: "New chat" }).click();
   await page.getByLabel("Functions in the format of OpenAI's API").fill('[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}}}}}]');
@@ -262,7 +262,7 @@ test("embeddings and their similarity", async (t) => {
   const [, aa, ab, ac] = cells; // the first row, after the empty cell of the head
   assert.ok(aa === "1.00" && Number(ab) > Number(ac), cells.join(" "));
   await accessible(page);
-  await picture(page, "embeddings");
+  await screenshot(page, "embeddings");
 });
 
 test("metrics are updated while the page is open", async (t) => {
@@ -274,7 +274,7 @@ test("metrics are updated while the page is open", async (t) => {
   assert.equal(await page.getByRole("img").count(), 6);
   await page.getByRole("row", { name: /^chat .*\d/ }).waitFor();
   await accessible(page);
-  await picture(page, "metrics");
+  await screenshot(page, "metrics");
 });
 
 test("an API key is requested, sent and not stored; the page works below a path", async (t) => {
@@ -310,7 +310,7 @@ test("on a phone, with the keyboard, and in the selected theme", async (t) => {
   await page.getByRole("button", { name: /^Theme: light/ }).click();
   await page.getByRole("button", { name: "Close the menu" }).click();
   await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(19, 23, 22)"); // after the theme is applied
-  await picture(page, "phone");
+  await screenshot(page, "phone");
   await page.getByRole("button", { name: "Options" }).click();
   await accessible(page);
   await page.getByRole("button", { name: "Close the options" }).click();

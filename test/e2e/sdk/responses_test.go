@@ -73,22 +73,22 @@ func TestResponseTools(t *testing.T) {
 		},
 	}}}
 	request.ToolChoice = responses.ResponseNewParamsToolChoiceUnion{OfFunctionTool: &responses.ToolChoiceFunctionParam{Name: "answer"}}
-	demanded, err := client.Responses.New(deadline(t), request)
+	forced, err := client.Responses.New(deadline(t), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := demanded.Output[0].AsFunctionCall()
+	call := forced.Output[0].AsFunctionCall()
 	var arguments struct{ Yes *bool }
 	if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil || arguments.Yes == nil || call.Name != "answer" {
-		t.Fatalf("%v, %s", err, demanded.RawJSON())
+		t.Fatalf("%v, %s", err, forced.RawJSON())
 	}
 	next := input("")
-	next.PreviousResponseID = openai.String(demanded.ID)
+	next.PreviousResponseID = openai.String(forced.ID)
 	output := responses.ResponseInputItemParamOfFunctionCallOutput("noted")
 	output.OfFunctionCallOutput.CallID = openai.String(call.CallID)
 	next.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{output}}
-	told, err := client.Responses.New(deadline(t), next)
-	if err != nil || told.OutputText() == "" || told.PreviousResponseID != demanded.ID {
-		t.Errorf("%v, %s", err, told.RawJSON())
+	answered, err := client.Responses.New(deadline(t), next)
+	if err != nil || answered.OutputText() == "" || answered.PreviousResponseID != forced.ID {
+		t.Errorf("%v, %s", err, answered.RawJSON())
 	}
 }

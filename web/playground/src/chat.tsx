@@ -5,7 +5,7 @@ import { sentence } from "./failure.ts";
 import { Icon } from "./icons.tsx";
 import { OptionsPanel, optionsShown } from "./options.tsx";
 import { Control, ModelPicker, Trouble } from "./picker.tsx";
-import { say, stop } from "./run.ts";
+import { sendText, stop } from "./run.ts";
 import { canChat, follow, isReady, modelOf, models, stateOf, tasksOf, trident, trouble } from "./server.ts";
 import { change, current, isRunning, storageTrouble } from "./store.ts";
 import { isSend, TurnView } from "./turn.tsx";
@@ -81,7 +81,7 @@ function Beginning({ conversation }: { conversation: Conversation }) {
   return (
     <div class="beginning">
       <h2>{conversation.models.length > 1 ? "Ask both models" : `Ask ${conversation.models[0]}`}</h2>
-      <ul class="starters">{starters.map((text) => <li key={text}><button type="button" onClick={() => say(conversation.id, text)}>{text}</button></li>)}</ul>
+      <ul class="starters">{starters.map((text) => <li key={text}><button type="button" onClick={() => sendText(conversation.id, text)}>{text}</button></li>)}</ul>
       <p class="soft keys"><kbd>Enter</kbd> sends the message, <kbd>Shift</kbd>+<kbd>Enter</kbd> starts a new line, <kbd>Esc</kbd> stops the response, <kbd>/</kbd> moves to the message field, <kbd>↑</kbd> edits the last message.</p>
     </div>
   );
@@ -102,11 +102,11 @@ function hindranceOf(conversation: Conversation) {
 
 /** Explains why there are no models, from the server's status. */
 function NoModels() {
-  const [reason, say] = useState("");
+  const [reason, setReason] = useState("");
   useEffect(() => {
-    const leaving = new AbortController();
-    void follow((signal) => trident.value.server.watch(5_000, { signal }), (status) => say(status.ready ? "" : sentence(status.reason)), leaving.signal);
-    return () => leaving.abort();
+    const controller = new AbortController();
+    void follow((signal) => trident.value.server.watch(5_000, { signal }), (status) => setReason(status.ready ? "" : sentence(status.reason)), controller.signal);
+    return () => controller.abort();
   }, []);
   return <><h2>No models</h2><p>{reason || "The server has no models."} Models appear here as soon as the server has them.</p></>;
 }
@@ -152,7 +152,7 @@ function Composer({ conversation }: { conversation: Conversation }) {
   }, []);
   const send = () => {
     if (!text.trim() || running || !able) return;
-    say(conversation.id, text.trim());
+    sendText(conversation.id, text.trim());
     type("");
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -4,18 +4,18 @@ import type { Snippet } from "./snippets.ts";
 
 /** A button that copies a string to the clipboard. */
 export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
-  const [said, say] = useState("");
+  const [message, setMessage] = useState("");
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(typeof text === "string" ? text : text());
-      say("Copied");
+      setMessage("Copied");
     } catch {
-      say("The browser refused to copy"); // pages without TLS have no clipboard
+      setMessage("The browser refused to copy"); // pages without TLS have no clipboard
     }
-    setTimeout(() => say(""), 2000);
+    setTimeout(() => setMessage(""), 2000);
   };
   return (
-    <button type="button" class="quiet" onClick={() => void copy().then(() => announce("Copied."))}>{said || label}</button>
+    <button type="button" class="quiet" onClick={() => void copy().then(() => announce("Copied."))}>{message || label}</button>
   );
 }
 

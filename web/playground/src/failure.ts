@@ -17,7 +17,7 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /** Reports whether a call ended because its signal was aborted. */
-export function isLeaving(thrown: unknown): boolean {
+export function isAbort(thrown: unknown): boolean {
   return thrown instanceof TridentError && thrown.code === Code.Canceled;
 }
 

@@ -17,11 +17,11 @@ export function Metrics() {
   useSignalEffect(() => {
     const client = trident.value;
     if (!visible.value) return;
-    const leaving = new AbortController();
+    const controller = new AbortController();
     void follow((signal) => client.server.watch(interval, { signal }), (status) => {
       statuses.value = [...statuses.value.slice(1 - kept), status];
-    }, leaving.signal);
-    return () => leaving.abort();
+    }, controller.signal);
+    return () => controller.abort();
   });
   const now = statuses.value.at(-1);
   return (

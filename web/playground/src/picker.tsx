@@ -1,7 +1,7 @@
 import { useId } from "preact/hooks";
 import type { ModelInfo } from "@trident/client";
 import type { Failure } from "./failure.ts";
-import { apiKey, keyIsKept, setKey } from "./settings.ts";
+import { apiKey, keyIsStored, setKey } from "./settings.ts";
 import { type Action, control, controlling, isReady, models, stateOf, tasksOf } from "./server.ts";
 import { signal } from "@preact/signals";
 
@@ -81,7 +81,7 @@ export function KeyDialog() {
           <label for={id}>Key</label>
           <input id={id} name="key" type="password" autocomplete="off" spellcheck={false} defaultValue={apiKey.value} autofocus />
         </div>
-        <label class="check"><input type="checkbox" name="keep" defaultChecked={keyIsKept.value} /> Keep the key in this browser</label>
+        <label class="check"><input type="checkbox" name="keep" defaultChecked={keyIsStored.value} /> Keep the key in this browser</label>
         <div class="buttons">
           {apiKey.value && <button type="button" class="quiet" onClick={() => { setKey("", false); close(); }}>Delete key</button>}
           <button type="button" onClick={close}>Cancel</button>

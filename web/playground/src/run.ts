@@ -2,15 +2,15 @@
 import { FinishReason, type ChatDelta } from "@trident/client";
 import { Reader } from "./announce.ts";
 import { requestOf, type Answer, type Call, type Conversation, type Place, type Reply, type Token } from "./conversation.ts";
-import { failureOf, isLeaving, sentence } from "./failure.ts";
+import { failureOf, isAbort, sentence } from "./failure.ts";
 import { trident } from "./server.ts";
 import { change, changeAnswer, conversations } from "./store.ts";
 
 /** Abort controllers of the running responses, by conversation. */
-const leaving = new Map<string, Set<AbortController>>();
+const controllers = new Map<string, Set<AbortController>>();
 
 /** Sends a message to all models of a conversation. */
-export function say(id: string, text: string): void {
+export function sendText(id: string, text: string): void {
   let turn = 0;
   change(id, (c) => {
     turn = c.turns.length;
@@ -33,7 +33,7 @@ export function retry(id: string, { turn, lane, step }: Place): void {
 }
 
 /** Adds the results of tool calls and continues the response. */
-export function giveResults(id: string, turn: number, lane: number, results: { call: string; text: string }[]): void {
+export function sendResults(id: string, turn: number, lane: number, results: { call: string; text: string }[]): void {
   let step = 0;
   change(id, (c) => ({
     ...c,
@@ -52,7 +52,7 @@ export function giveResults(id: string, turn: number, lane: number, results: { c
 
 /** Aborts the running responses; the server stops the models. */
 export function stop(id: string): void {
-  leaving.get(id)?.forEach((controller) => controller.abort());
+  controllers.get(id)?.forEach((controller) => controller.abort());
 }
 
 function withReply(replies: Reply[], lane: number, to: (reply: Reply) => Reply): Reply[] {
@@ -76,8 +76,8 @@ async function ask(id: string, place: Place): Promise<void> {
   };
   change(id, (c) => ({ ...c, turns: c.turns.map((t, i) => (i === place.turn ? { ...t, replies: withReply(t.replies, place.lane, (r) => [...r.slice(0, place.step), begun]) } : t)) }));
   const controller = new AbortController();
-  const all = leaving.get(id) ?? new Set();
-  leaving.set(id, all.add(controller));
+  const all = controllers.get(id) ?? new Set();
+  controllers.set(id, all.add(controller));
   const writer = new Writer(begun, (answer) => changeAnswer(id, place, answer));
   try {
     await writer.write(conversation, place, controller.signal);
@@ -107,7 +107,7 @@ class Writer {
       this.#set({ promptTokens: stream.usage?.promptTokens, completionTokens: stream.usage?.completionTokens });
       this.#end("done");
     } catch (thrown) {
-      if (signal.aborted || isLeaving(thrown)) return this.#end("stopped");
+      if (signal.aborted || isAbort(thrown)) return this.#end("stopped");
       // An Error that isn't from the server is a sentence of the page: invalid
       // options.
       const failure = thrown instanceof Error && thrown.name === "Error" ? { text: sentence(thrown.message), requestId: "", needsKey: false } : failureOf(thrown);

@@ -2,7 +2,7 @@
 // and whether the server responds.
 import { computed, effect, signal } from "@preact/signals";
 import { createTrident, ModelState, ModelTask, type ModelInfo } from "@trident/client";
-import { failureOf, isLeaving, type Failure } from "./failure.ts";
+import { failureOf, isAbort, type Failure } from "./failure.ts";
 import { apiKey } from "./settings.ts";
 
 /** Address of the server: the page's own address without a trailing slash. */
@@ -36,7 +36,7 @@ export async function follow<T>(call: (signal: AbortSignal) => AsyncIterable<T>,
         wait = firstWait;
       }
     } catch (thrown) {
-      if (signal.aborted || isLeaving(thrown)) return;
+      if (signal.aborted || isAbort(thrown)) return;
       trouble.value = failureOf(thrown);
       if (trouble.value.needsKey) return; // a new key starts the stream again
     }
@@ -50,7 +50,7 @@ export function followModels(): void {
   effect(() => {
     const client = trident.value;
     if (!visible.value) return;
-    const leaving = new AbortController();
+    const controller = new AbortController();
     void follow(
       (signal) => client.models.watch({ all: true }, { signal }),
       (change, isFirst) => {
@@ -59,9 +59,9 @@ export function followModels(): void {
         change.removed.forEach((name) => byName.delete(name));
         models.value = [...byName.values()].sort((a, b) => a.name.localeCompare(b.name));
       },
-      leaving.signal,
+      controller.signal,
     );
-    return () => leaving.abort();
+    return () => controller.abort();
   });
 }
 

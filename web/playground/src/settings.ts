@@ -13,7 +13,7 @@ export const theme = signal<Theme>(themes.find((name) => name === kept) ?? "auto
  * never appears in an address.
  */
 export const apiKey = signal(String(read("key", "session") ?? read("key") ?? ""));
-export const keyIsKept = signal(read("key") !== undefined);
+export const keyIsStored = signal(read("key") !== undefined);
 
 export function setTheme(next: Theme): void {
   theme.value = next;
@@ -22,7 +22,7 @@ export function setTheme(next: Theme): void {
 
 export function setKey(key: string, keep: boolean): void {
   apiKey.value = key;
-  keyIsKept.value = keep && key !== "";
+  keyIsStored.value = keep && key !== "";
   write("key", key && !keep ? key : undefined, "session");
   write("key", key && keep ? key : undefined);
 }

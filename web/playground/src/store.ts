@@ -44,7 +44,7 @@ export function change(id: string, to: (conversation: Conversation) => Conversat
   } else {
     conversations.value = conversations.value.map((c) => (c.id === id ? to(c) : c));
   }
-  keepSoon(id);
+  saveSoon(id);
 }
 
 /** Changes the response at this position. */
@@ -100,7 +100,7 @@ const waiting = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Stores a conversation within half a second, or when the page is closed. */
-function keepSoon(id: string): void {
+function saveSoon(id: string): void {
   waiting.add(id);
   timer ??= setTimeout(keep, 500);
 }

@@ -7,7 +7,7 @@ import { openCalls, requestOf, speedOf, type Answer, type Call, type Conversatio
 import { Heat } from "./heat.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Trouble } from "./picker.tsx";
-import { edit, giveResults, retry } from "./run.ts";
+import { edit, sendResults, retry } from "./run.ts";
 import { apiKey } from "./settings.ts";
 import { chatSnippets } from "./snippets.ts";
 import { serverUrl } from "./server.ts";
@@ -91,7 +91,7 @@ function ReplyView({ conversation, reply, turn, lane }: { conversation: Conversa
           <div key={step} class="result"><h3 class="who">Result of {part.call}</h3><pre class="plain mono" tabIndex={0}>{part.text}</pre></div>
         ),
       )}
-      {calls.length > 0 && <Results calls={calls} onGive={(results) => giveResults(conversation.id, turn, lane, results)} />}
+      {calls.length > 0 && <Results calls={calls} onGive={(results) => sendResults(conversation.id, turn, lane, results)} />}
     </>
   );
 }

@@ -14,7 +14,7 @@ import (
 
 // Constrain reads the fields that constrain the output of the model.
 func Constrain(s *inference.Sampling, stop json.RawMessage, bias map[string]int, fields Constraints) (err error) {
-	if s.Stop, err = stopTexts(stop); err != nil {
+	if s.Stop, err = stopSequences(stop); err != nil {
 		return err
 	}
 	if s.LogitBias, err = logitBias(bias); err != nil {
@@ -32,8 +32,8 @@ type Constraints struct {
 	GuidedChoice                []string
 }
 
-// stopTexts reads a stop sequence or a list of them. It drops empty ones.
-func stopTexts(raw json.RawMessage) ([]string, error) {
+// stopSequences reads a stop sequence or a list of them. It drops empty ones.
+func stopSequences(raw json.RawMessage) ([]string, error) {
 	if requests.Neutral(raw) {
 		return nil, nil
 	}

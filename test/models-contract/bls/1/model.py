@@ -14,7 +14,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import engine
 import executor
-import picture
+import imagefile
 
 
 class TritonPythonModel:
@@ -32,7 +32,7 @@ class TritonPythonModel:
             try:
                 if self.sees:
                     for uri in engine.texts(request, "image_url_input"):
-                        picture.of_uri(uri, "jpeg")
+                        imagefile.of_uri(uri, "jpeg")
                 executor.respond(executor.Request(request), sender, self.accumulate)
             except ValueError:
                 engine.fail(sender, traceback.format_exc())

@@ -14,7 +14,7 @@ import sys
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 import engine
-import picture
+import imagefile
 from engine import END, decode, encode, scalar, send, strings, tensor, texts
 
 SCALARS = ("max_tokens", "temperature", "top_k", "top_p", "frequency_penalty", "presence_penalty", "seed", "best_of")
@@ -34,7 +34,7 @@ class TritonPythonModel:
             try:
                 if self.multimodal:
                     for uri in texts(request, "image_url"):
-                        picture.of_uri(uri, r"\w+")
+                        imagefile.of_uri(uri, r"\w+")
                 respond(request, sender)
             except ValueError as error:
                 engine.fail(sender, f"Error generating request: {error}", text_output=strings("N/A"))

@@ -37,7 +37,7 @@ from constraint import smallest
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
-import picture
+import imagefile
 
 DIMENSIONS = 16
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
@@ -189,7 +189,7 @@ class Answer:
 
     def __init__(self, request, sampling, context, images):
         self._prompt = scalar(request, "text_input").decode()
-        pictures = seen(request, self._prompt, images)
+        image_count = seen(request, self._prompt, images)
         self._stream = bool(scalar(request, "stream", False))
         exclude = scalar(request, "exclude_input_in_output", None)
         self._echo = not exclude if exclude is not None else not self._stream
@@ -198,7 +198,7 @@ class Answer:
         self._sampling = checked(sampling)
         refuse(self._sampling, context)
         self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
-        tokens = tokenize(self._prompt) + [EOS] * pictures * IMAGE
+        tokens = tokenize(self._prompt) + [EOS] * image_count * IMAGE
         if not tokens:
             raise ValueError("The decoder prompt cannot be empty")
         keep = self._sampling.get("truncate_prompt_tokens", -1)
@@ -297,7 +297,7 @@ def seen(request, prompt, most):
     if tensor is None:
         return 0
     for text in tensor.as_numpy():
-        picture.opened(text.decode())
+        imagefile.opened(text.decode())
     count, places = len(tensor.as_numpy()), prompt.count(PLACE)
     if most is None:
         raise ValueError("contract is not a multimodal model")

@@ -15,12 +15,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Door refuses requests to a loopback port whose Host isn't a name of this machine. A page
+// HostCheck refuses requests to a loopback port whose Host isn't a name of this machine. A page
 // in a browser of this machine can make its own name resolve to a loopback address (DNS
 // rebinding). To the browser the server then has the page's origin. If clients need a key
 // or a certificate, such a page has neither, and every Host is served, as on ports that
-// other machines can reach. Door may be used concurrently.
-type Door struct {
+// other machines can reach. HostCheck may be used concurrently.
+type HostCheck struct {
 	listener     *Listener
 	gate         *auth.Gate
 	certificates *Certificates
@@ -28,8 +28,8 @@ type Door struct {
 	setting      string   // what operators call the field of more names
 }
 
-// NewDoor returns the door of a port.
-func NewDoor(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate) Door {
+// NewHostCheck returns the host check of a port.
+func NewHostCheck(cfg Config, listener *Listener, certificates *Certificates, gate *auth.Gate) HostCheck {
 	names := []string{"localhost", "host.docker.internal", "host.containers.internal"}
 	if own, err := os.Hostname(); err == nil {
 		names = append(names, strings.ToLower(own))
@@ -37,11 +37,11 @@ func NewDoor(cfg Config, listener *Listener, certificates *Certificates, gate *a
 	for _, name := range cfg.AllowedHosts {
 		names = append(names, strings.ToLower(name))
 	}
-	return Door{listener: listener, gate: gate, certificates: certificates, names: names, setting: cfg.Names.Of("server.AllowedHosts")}
+	return HostCheck{listener: listener, gate: gate, certificates: certificates, names: names, setting: cfg.Names.Of("server.AllowedHosts")}
 }
 
 // Check returns an error for a Host or :authority that isn't served.
-func (d Door) Check(host string) error {
+func (d HostCheck) Check(host string) error {
 	if !d.listener.Loopback() || d.gate.Keyed() || d.certificates.WantsClients() || d.serves(host) {
 		return nil
 	}
@@ -56,7 +56,7 @@ const reasonHost = "host_not_allowed"
 
 // serves reports whether a host is an IP address or one of the names. An empty host is
 // served: HTTP/1.0 clients may omit it, which no browser does.
-func (d Door) serves(host string) bool {
+func (d HostCheck) serves(host string) bool {
 	if host == "" {
 		return true
 	}
@@ -88,7 +88,7 @@ func validateHost(name string) error {
 }
 
 // handler responds with 421 to requests for another host (RFC 9110, 15.5.20).
-func (d Door) handler(next http.Handler) http.Handler {
+func (d HostCheck) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := d.Check(r.Host); err != nil {
 			refuseEarly(w, r, err, http.StatusMisdirectedRequest, connect.CodePermissionDenied)

@@ -50,10 +50,10 @@ func (d *deployment) asAuthority(t *testing.T, host string) error {
 	return err
 }
 
-// TestDoors checks the host names that a loopback server without keys accepts. No port
+// TestHostCheck checks the host names that a loopback server without keys accepts. No port
 // serves a name that a web page can make resolve to this machine. All ports serve an
 // allowed name.
-func TestDoors(t *testing.T) {
+func TestHostCheck(t *testing.T) {
 	t.Setenv("AIP_PREDICT_ROUTE", "/predict")
 	t.Setenv("AIP_HEALTH_ROUTE", "/healthy")
 	sageMaker, vertex := freePort(t), freePort(t)
@@ -96,9 +96,9 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestDoorsOfKeyedServers checks that a server with keys accepts every host name, for
+// TestHostCheckWithKeys checks that a server with keys accepts every host name, for
 // clients with a key.
-func TestDoorsOfKeyedServers(t *testing.T) {
+func TestHostCheckWithKeys(t *testing.T) {
 	d := deploy(t, textModels(), "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte("sk-one\n")))
 	if status, body := d.asHost(t, "models.example", http.MethodGet, d.openai+"/v1/models", ""); status != http.StatusUnauthorized {
 		t.Errorf("%d %s", status, body)

@@ -41,7 +41,7 @@ func inputItems(t *testing.T, server *httptest.Server, id, query string) listing
 // TestPreviousResponse continues from a response with a call, by the response's id and
 // by its items' ids. The model must see the same as if the client had sent all items.
 func TestPreviousResponse(t *testing.T) {
-	server, engine := serveResponses(t, openai.Default(), inferencetest.Say("<think>Hm</think>", "Wait.", sayNow))
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("<think>Hm</think>", "Wait.", callNow))
 	resp, first := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"instructions":"Be kind.","input":"hi",`+flatTools))
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, first)
@@ -109,9 +109,9 @@ func TestPreviousResponse(t *testing.T) {
 	}
 }
 
-// TestCallsThatBroke tests that the model sees the malformed arguments that it wrote.
-func TestCallsThatBroke(t *testing.T) {
-	server, engine := serveResponses(t, openai.Default(), inferencetest.Say(`<tool_call>{"name": "now", "arguments": {"a": `))
+// TestMalformedArguments tests that the model sees the malformed arguments that it wrote.
+func TestMalformedArguments(t *testing.T) {
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText(`<tool_call>{"name": "now", "arguments": {"a": `))
 	id := create(t, server, `"model":"chat","input":"hi",`+flatTools)
 	create(t, server, `"model":"chat","previous_response_id":"`+id+`","input":"go on"`)
 	requests := engine.Requests()
@@ -120,11 +120,11 @@ func TestCallsThatBroke(t *testing.T) {
 	}
 }
 
-// TestResponsesAreTheirClients tests that no client can read another client's responses
+// TestResponsesBelongToClients tests that no client can read another client's responses
 // and items, whatever it sends.
-func TestResponsesAreTheirClients(t *testing.T) {
+func TestResponsesBelongToClients(t *testing.T) {
 	engine := inferencetest.New()
-	engine.AddModel("chat", inferencetest.Say("x"), map[string]string{"trident.chat_template": `{{ messages | tojson }}`})
+	engine.AddModel("chat", inferencetest.StreamText("x"), map[string]string{"trident.chat_template": `{{ messages | tojson }}`})
 	handler := newHandler(t, openai.Default(), engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(inference.WithClient(r.Context(), &inference.Client{Name: r.URL.Query().Get("client")})))
@@ -154,8 +154,8 @@ func TestResponsesAreTheirClients(t *testing.T) {
 	}
 }
 
-func TestKeptResponses(t *testing.T) {
-	server, _ := serveResponses(t, openai.Default(), inferencetest.Say("x"))
+func TestStoredResponses(t *testing.T) {
+	server, _ := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
 	id := create(t, server, `"model":"chat","input":[`+strings.Repeat(`{"role":"user","content":"a"},`, 24)+`{"role":"user","content":"last"}]`)
 	unkept := create(t, server, `"model":"chat","store":false,"input":"hi"`)
 	path := responsePath + "/" + id
@@ -205,9 +205,9 @@ func TestKeptResponses(t *testing.T) {
 	}
 }
 
-// TestNothingIsKept tests that a server without a store reports that.
-func TestNothingIsKept(t *testing.T) {
-	server, _ := serveResponses(t, openai.Config{}, inferencetest.Say("x"))
+// TestServerWithoutStore tests that a server without a store reports that.
+func TestServerWithoutStore(t *testing.T) {
+	server, _ := serveResponses(t, openai.Config{}, inferencetest.StreamText("x"))
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","store":true`))
 	if !strings.Contains(body, `"store":false`) {
 		t.Errorf("got %s", body)
@@ -221,7 +221,7 @@ func TestNothingIsKept(t *testing.T) {
 // TestStoreIsShared tests the store under concurrent requests.
 func TestStoreIsShared(t *testing.T) {
 	t.Parallel()
-	server, _ := serveResponses(t, openai.Config{ResponsesStoreSize: 3, ResponsesStoreBytes: 20_000, ResponsesStoreTTL: time.Minute}, inferencetest.Say("x", "y"))
+	server, _ := serveResponses(t, openai.Config{ResponsesStoreSize: 3, ResponsesStoreBytes: 20_000, ResponsesStoreTTL: time.Minute}, inferencetest.StreamText("x", "y"))
 	first := create(t, server, `"model":"chat","input":"hi"`)
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

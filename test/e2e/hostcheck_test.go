@@ -14,10 +14,10 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestDoors sends requests to a server on the loopback interface without keys under the name of
+// TestHostCheck sends requests to a server on the loopback interface without keys under the name of
 // another host, as a page does in a DNS rebinding attack. All ports refuse them. Local clients are
 // served, except for the registration of shared memory, which needs a flag.
-func TestDoors(t *testing.T) {
+func TestHostCheck(t *testing.T) {
 	s := &kserveTrident{trident: start(t, append([]string{"--triton-endpoint=127.0.0.1:1"}, kservePorts()...)...)}
 	for what, address := range map[string]*string{"listening for KServe v2 by gRPC": &s.native, "listening for KServe v2 by REST": &s.rest} {
 		line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == what })
@@ -62,8 +62,8 @@ func TestDoors(t *testing.T) {
 func TestEmptyKey(t *testing.T) {
 	command := exec.Command(tridentBinary(t), "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint=127.0.0.1:1")
 	command.Env = environment(raceOptions, "TRIDENT_API_KEY=")
-	said, err := command.CombinedOutput()
-	if err == nil || command.ProcessState.ExitCode() != 1 || !strings.Contains(string(said), "--api-key: the API key is empty") || !strings.Contains(string(said), "(TRIDENT_API_KEY)") {
-		t.Errorf("%v: %s", err, said)
+	output, err := command.CombinedOutput()
+	if err == nil || command.ProcessState.ExitCode() != 1 || !strings.Contains(string(output), "--api-key: the API key is empty") || !strings.Contains(string(output), "(TRIDENT_API_KEY)") {
+		t.Errorf("%v: %s", err, output)
 	}
 }

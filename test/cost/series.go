@@ -15,15 +15,15 @@ const (
 	sizeFactor = 4
 )
 
-// course is the measurement of a target in one encoding: either the sizes up to the reader's limit,
+// series is the measurement of a target in one encoding: either the sizes up to the reader's limit,
 // or the sizes beyond it up to half of the largest body.
-type course struct {
+type series struct {
 	target *target
 	zip    bool
 	steps  []*step
 }
 
-func (c *course) String() string {
+func (c *series) String() string {
 	if c.zip {
 		return c.target.String() + ", gzipped"
 	}
@@ -31,7 +31,7 @@ func (c *course) String() string {
 }
 
 // worst returns the step with the most CPU time.
-func (c *course) worst() *step {
+func (c *series) worst() *step {
 	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.cpu - b.cpu) })
 }
 
@@ -59,7 +59,7 @@ func (s scope) most(t *target) int {
 }
 
 // measure measures requests with a target's field filled to several sizes.
-func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, error) {
+func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*series, error) {
 	if _, err := m.base(ctx, t.call); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		return nil, err
 	}
 	if t.text && !s.all {
-		if list, err := m.glance(ctx, t, s); len(list) > 0 || err != nil {
+		if list, err := m.quickCheck(ctx, t, s); len(list) > 0 || err != nil {
 			return list, err
 		}
 	}
@@ -93,7 +93,7 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		}
 		m.refused[t.call] = true
 	}
-	var list []*course
+	var list []*series
 	for _, p := range plans {
 		if len(p.units) == 0 {
 			continue
@@ -102,7 +102,7 @@ func (m *meter) measure(ctx context.Context, t *target, s scope) ([]*course, err
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &course{t, p.zip, steps})
+		list = append(list, &series{t, p.zip, steps})
 	}
 	return list, nil
 }
@@ -127,9 +127,9 @@ func (m *meter) ignores(ctx context.Context, t *target) (bool, error) {
 // readingTime is the maximum CPU time of a text of textSize that is only passed on.
 const readingTime = 60 * time.Millisecond
 
-// glance measures one long text. If it is cheap and gets the same response as a short text, further
+// quickCheck measures one long text. If it is cheap and gets the same response as a short text, further
 // measurements aren't needed.
-func (m *meter) glance(ctx context.Context, t *target, s scope) ([]*course, error) {
+func (m *meter) quickCheck(ctx context.Context, t *target, s scope) ([]*series, error) {
 	steps, err := m.steps(ctx, t, []int{t.units(s.most(t))}, false)
 	if err != nil || steps[0].cpu > readingTime {
 		return nil, err
@@ -138,7 +138,7 @@ func (m *meter) glance(ctx context.Context, t *target, s scope) ([]*course, erro
 	if err != nil || short != steps[0].answer.class() {
 		return nil, err
 	}
-	return []*course{{t, false, steps}}, nil
+	return []*series{{t, false, steps}}, nil
 }
 
 // reach returns the largest body to send and the reader's limit, both in units. A limit of 0 means
@@ -225,10 +225,10 @@ func (m *meter) answered(ctx context.Context, c *call, body []byte) (string, err
 	return got.class(), err
 }
 
-// greatest returns the step with the most memory above the bound for its size.
-func (c *course) greatest() *step {
+// largest returns the step with the most memory above the bound for its size.
+func (c *series) largest() *step {
 	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.memory - a.memoryBound() - b.memory + b.memoryBound()) })
 }
 
 // excess returns the memory of that step minus the bound for its size.
-func (c *course) excess() int64 { return c.greatest().memory - memoryTimes*int64(c.greatest().decoded) }
+func (c *series) excess() int64 { return c.largest().memory - memoryTimes*int64(c.largest().decoded) }

@@ -15,9 +15,9 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// behindDoor returns a handler that responds with 200 to requests that the door of a port
+// withHostCheck returns a handler that responds with 200 to requests that the host check of a port
 // admits.
-func behindDoor(tb testing.TB, cfg Config, certificates *Certificates, gate *auth.Gate) http.Handler {
+func withHostCheck(tb testing.TB, cfg Config, certificates *Certificates, gate *auth.Gate) http.Handler {
 	tb.Helper()
 	fine := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	routes := []Route{{Pattern: "/", Handler: fine, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "/v2/", Handler: fine, Record: auth.Unmatched(auth.REST)}}
@@ -60,7 +60,7 @@ func TestHosts(t *testing.T) {
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "::1", "127.1.2.3"} {
 		cfg.Host = host
-		h := behindDoor(t, cfg, nil, nil)
+		h := withHostCheck(t, cfg, nil, nil)
 		for _, name := range served {
 			if w := askAs(h, name, http.MethodGet, "/v1/models", ""); w.Code != http.StatusOK {
 				t.Errorf("%s as %q: %d %s", host, name, w.Code, w.Body)
@@ -75,7 +75,7 @@ func TestHosts(t *testing.T) {
 	}
 	for _, host := range []string{"0.0.0.0", "", "::", "192.0.2.1", "trident.example"} {
 		cfg.Host = host
-		if w := askAs(behindDoor(t, cfg, nil, nil), "evil.example", http.MethodGet, "/v1/models", ""); w.Code != http.StatusOK {
+		if w := askAs(withHostCheck(t, cfg, nil, nil), "evil.example", http.MethodGet, "/v1/models", ""); w.Code != http.StatusOK {
 			t.Errorf("%s, which other machines reach: %d", host, w.Code)
 		}
 	}
@@ -87,7 +87,7 @@ func TestHostsOfKeyedServers(t *testing.T) {
 	cfg := Default()
 	cfg.Host = "127.0.0.1"
 	gate, _ := newGate(t, auth.Config{})
-	h := behindDoor(t, cfg, nil, gate)
+	h := withHostCheck(t, cfg, nil, gate)
 	if w := askAs(h, "evil.example", http.MethodGet, "/health/live", ""); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("without keys: %d", w.Code)
 	}
@@ -104,11 +104,11 @@ func TestHostsOfKeyedServers(t *testing.T) {
 		t.Errorf("with keys: %d", w.Code)
 	}
 	certified := &Certificates{files: TLS{CertFile: "a", ClientCAFile: "b"}}
-	if w := askAs(behindDoor(t, cfg, certified, nil), "evil.example", http.MethodGet, "/v1/models", ""); w.Code != http.StatusOK {
+	if w := askAs(withHostCheck(t, cfg, certified, nil), "evil.example", http.MethodGet, "/v1/models", ""); w.Code != http.StatusOK {
 		t.Errorf("with clients' certificates: %d", w.Code)
 	}
 	certified.files.ClientCAFile = ""
-	if w := askAs(behindDoor(t, cfg, certified, nil), "evil.example", http.MethodGet, "/v1/models", ""); w.Code != http.StatusMisdirectedRequest {
+	if w := askAs(withHostCheck(t, cfg, certified, nil), "evil.example", http.MethodGet, "/v1/models", ""); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("with a certificate of its own alone: %d", w.Code)
 	}
 }
@@ -121,7 +121,7 @@ func TestMisdirected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := behindDoor(t, cfg, nil, gate)
+	h := withHostCheck(t, cfg, nil, gate)
 	for _, test := range []struct {
 		path, kind string
 		status     int
@@ -137,8 +137,8 @@ func TestMisdirected(t *testing.T) {
 		{"/inference.GRPCInferenceService/ModelInfer", "application/grpc", 200, "7"},
 	} {
 		w := askAs(h, "evil.example", http.MethodPost, test.path, test.kind)
-		said := w.Body.String() + w.Header().Get("Grpc-Status") + w.Header().Get(http.TrailerPrefix+"Grpc-Status")
-		if w.Code != test.status || !strings.Contains(said, test.want) {
+		response := w.Body.String() + w.Header().Get("Grpc-Status") + w.Header().Get(http.TrailerPrefix+"Grpc-Status")
+		if w.Code != test.status || !strings.Contains(response, test.want) {
 			t.Errorf("%s %s: %d %s %v", test.path, test.kind, w.Code, w.Body, w.Header())
 		}
 	}

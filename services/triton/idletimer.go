@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// silenceTicks is the number of ticks in the shortest of the limits.
-	silenceTicks = 8
+	// ticksPerLimit is the number of ticks in the shortest of the limits.
+	ticksPerLimit = 8
 	// earlyTicks is subtracted, because the tick in progress when the wait
 	// starts is incomplete.
 	earlyTicks = 1
 )
 
-// Silences measures how long each stream of an engine has waited for a response. It
+// IdleTimers measures how long each stream of an engine has waited for a response. It
 // uses one clock, which ticks rarely and only while there are streams. With a timer
 // for each stream, the runtime would insert the timer, and wake a thread for it, for
 // each response that a stream waits for. All methods may be called concurrently.
@@ -23,34 +23,34 @@ const (
 // There are two limits. The first response takes the time in Triton's queue and the
 // time of the prompt. If the model doesn't stream, it takes the time of all work.
 // Later responses come steadily.
-type Silences struct {
+type IdleTimers struct {
 	first, inactivity time.Duration
 	tick              time.Duration
 	idleEvery         int64 // ticks between two idle responses
-	lookEvery         int64 // ticks between two health checks
+	checkEvery        int64 // ticks between two health checks
 	firstLimit, limit int64 // ticks after which a stream fails as inactive
 	now               atomic.Int64
 
 	mu      sync.Mutex
-	streams map[*Silence]struct{}
+	streams map[*IdleTimer]struct{}
 	clock   *time.Timer // nil before the first stream
 	running bool
 }
 
-// NewSilences returns a clock for streams. An idle response is due each keepAlive.
+// NewIdleTimers returns a clock for streams. An idle response is due each keepAlive.
 // A stream without its first response ends after first, and another stream after
 // inactivity.
-func NewSilences(keepAlive, first, inactivity time.Duration) *Silences {
-	tick := max(min(keepAlive, first, inactivity)/silenceTicks, time.Millisecond)
-	return &Silences{
+func NewIdleTimers(keepAlive, first, inactivity time.Duration) *IdleTimers {
+	tick := max(min(keepAlive, first, inactivity)/ticksPerLimit, time.Millisecond)
+	return &IdleTimers{
 		first:      first,
 		inactivity: inactivity,
 		tick:       tick,
 		idleEvery:  ticksIn(keepAlive, tick),
-		lookEvery:  ticksIn(inactivity, tick),
+		checkEvery: ticksIn(inactivity, tick),
 		firstLimit: ticksIn(first, tick) + earlyTicks,
 		limit:      ticksIn(inactivity, tick) + earlyTicks,
-		streams:    map[*Silence]struct{}{},
+		streams:    map[*IdleTimer]struct{}{},
 	}
 }
 
@@ -58,17 +58,17 @@ func ticksIn(d, tick time.Duration) int64 {
 	return int64((d + tick - 1) / tick)
 }
 
-// Silence is the wait of one stream. The stream's consumer calls its methods.
-type Silence struct {
-	all    *Silences
+// IdleTimer is the wait of one stream. The stream's consumer calls its methods.
+type IdleTimer struct {
+	all    *IdleTimers
 	wake   chan<- struct{}
 	cancel context.CancelCauseFunc
-	look   func()
+	check  func()
 	// since is the tick at which the wait started, counted from 1. It is negative
 	// for the first response, and 0 while the consumer doesn't wait.
 	since    atomic.Int64
 	answered bool
-	told     int64 // idle responses during this wait
+	reported int64 // idle responses during this wait
 }
 
 // Watch starts to watch a stream that doesn't wait yet. The clock sends a token on wake,
@@ -77,8 +77,8 @@ type Silence struct {
 // response, the clock calls look each time the inactivity limit has passed, to check the
 // server's health. look must not block and may be nil. The watch ends with
 // s.Stop.
-func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.CancelCauseFunc, look func()) {
-	s.all, s.wake, s.cancel, s.look = a, wake, cancel, look
+func (a *IdleTimers) Watch(s *IdleTimer, wake chan<- struct{}, cancel context.CancelCauseFunc, look func()) {
+	s.all, s.wake, s.cancel, s.check = a, wake, cancel, look
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.streams[s] = struct{}{}
@@ -94,7 +94,7 @@ func (a *Silences) Watch(s *Silence, wake chan<- struct{}, cancel context.Cancel
 }
 
 // ticked runs at each tick of the clock.
-func (a *Silences) ticked() {
+func (a *IdleTimers) ticked() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.running = len(a.streams) > 0; !a.running {
@@ -115,8 +115,8 @@ func (a *Silences) ticked() {
 			s.cancel(Inactive(allowed))
 			continue
 		}
-		if since < 0 && s.look != nil && ticks > earlyTicks && (ticks-earlyTicks)%a.lookEvery == 0 {
-			s.look()
+		if since < 0 && s.check != nil && ticks > earlyTicks && (ticks-earlyTicks)%a.checkEvery == 0 {
+			s.check()
 		}
 		if ticks >= a.idleEvery+earlyTicks {
 			select {
@@ -128,14 +128,16 @@ func (a *Silences) ticked() {
 }
 
 // clockNow returns the clock's current tick.
-func (a *Silences) clockNow() int64 { return a.now.Load() }
+func (a *IdleTimers) clockNow() int64 { return a.now.Load() }
 
 // since returns the time since a tick, with the clock's resolution.
-func (a *Silences) since(tick int64) time.Duration { return time.Duration(a.now.Load()-tick) * a.tick }
+func (a *IdleTimers) since(tick int64) time.Duration {
+	return time.Duration(a.now.Load()-tick) * a.tick
+}
 
 // Begin marks that the consumer waits for a response. It has no effect during a
 // wait.
-func (s *Silence) Begin() {
+func (s *IdleTimer) Begin() {
 	if s.since.Load() != 0 {
 		return
 	}
@@ -147,31 +149,31 @@ func (s *Silence) Begin() {
 }
 
 // End marks that a response has arrived.
-func (s *Silence) End() {
+func (s *IdleTimer) End() {
 	s.answered = true
 	if s.since.Load() != 0 {
 		s.since.Store(0)
-		s.told = 0
+		s.reported = 0
 	}
 }
 
 // Idle reports whether an idle response is due, and counts it as sent.
-func (s *Silence) Idle() bool {
+func (s *IdleTimer) Idle() bool {
 	since := s.since.Load()
 	if since == 0 {
 		return false
 	}
 	since = max(since, -since)
 	due := (s.all.now.Load() + 1 - since - earlyTicks) / s.all.idleEvery
-	if due <= s.told {
+	if due <= s.reported {
 		return false
 	}
-	s.told = due
+	s.reported = due
 	return true
 }
 
 // Stop ends the watch. After Stop, the stream is neither woken nor cancelled.
-func (s *Silence) Stop() {
+func (s *IdleTimer) Stop() {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
 	delete(s.all.streams, s)

@@ -9,47 +9,47 @@ const maxDepth = 2
 // answer can go through. With more of them llguidance is slow as well.
 const maxLoops = 2
 
-// tangle returns the error for expressions that xgrammar matches in very many ways at once. The
+// checkAmbiguity returns the error for expressions that xgrammar matches in very many ways at once. The
 // engine would take seconds or minutes for each token of an answer. Such expressions are
 // repetitions of an ambiguous part without a low limit, nested ambiguous repetitions, several
 // in a row, and rules that refer to themselves in this way.
-func (s *sizer) tangle(b Backends, path string) error {
-	if s.tangled == "" {
+func (s *sizer) checkAmbiguity(b Backends, path string) error {
+	if s.ambiguousConstruct == "" {
 		return nil
 	}
-	return b.need(Guidance|Outlines, path, s.tangled)
+	return b.need(Guidance|Outlines, path, s.ambiguousConstruct)
 }
 
-// untangled sets tangled for a repetition of which the parts are marked.
-func (s *sizer) untangled(x *expr) {
+// checkRepetition sets ambiguousConstruct for a repetition of which the parts are marked.
+func (s *sizer) checkRepetition(x *expr) {
 	sub := x.subs[0]
 	switch {
 	case sub.single() || sub.depth == 0:
 	case x.most == unlimited || x.most > copies:
-		s.tangled = "the repetition " + x.quantifier() + " of something whose parts can be split in several ways"
+		s.ambiguousConstruct = "the repetition " + x.quantifier() + " of something whose parts can be split in several ways"
 	case x.depth > maxDepth:
-		s.tangled = "the repetition " + x.quantifier() + " around repetitions whose parts can be split in several ways"
+		s.ambiguousConstruct = "the repetition " + x.quantifier() + " around repetitions whose parts can be split in several ways"
 	}
 }
 
-// untangledWhole sets tangled for a whole expression that is marked.
-func (s *sizer) untangledWhole(x *expr) {
-	if x.loops > maxLoops && s.tangled == "" {
-		s.tangled = fmt.Sprintf("more than %d repetitions of groups in a row, whose parts can be split in several ways,", maxLoops)
+// checkWhole sets ambiguousConstruct for a whole expression that is marked.
+func (s *sizer) checkWhole(x *expr) {
+	if x.loops > maxLoops && s.ambiguousConstruct == "" {
+		s.ambiguousConstruct = fmt.Sprintf("more than %d repetitions of groups in a row, whose parts can be split in several ways,", maxLoops)
 	}
 }
 
-// tangledRules sets tangled for rules that name themselves.
-func (s *sizer) tangledRules(order []*rule) {
+// checkRecursiveRules sets ambiguousConstruct for rules that name themselves.
+func (s *sizer) checkRecursiveRules(order []*rule) {
 	all := s.cyclic(order, func(x *expr) []*expr { return x.subs })
 	left := s.cyclic(order, func(x *expr) []*expr { return ends(x, 1) })
 	right := s.cyclic(order, func(x *expr) []*expr { return ends(x, -1) })
 	for _, r := range order {
 		switch {
 		case all[r] && r.body.depth > 0:
-			s.tangled = "the rule " + r.name + ", which repeats itself and whose parts can be split in several ways,"
+			s.ambiguousConstruct = "the rule " + r.name + ", which repeats itself and whose parts can be split in several ways,"
 		case left[r] && right[r]:
-			s.tangled = "the rule " + r.name + ", which names itself both first and last,"
+			s.ambiguousConstruct = "the rule " + r.name + ", which names itself both first and last,"
 		}
 	}
 }
