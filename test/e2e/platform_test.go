@@ -14,7 +14,9 @@ func (s *trident) platforms(t *testing.T, names ...string) map[string]*trident {
 	t.Helper()
 	ports := map[string]*trident{}
 	for _, name := range names {
-		line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for requests of a cloud platform" && l["platform"] == name })
+		line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool {
+			return l["msg"] == "listening for requests of a cloud platform" && l["platform"] == name
+		})
 		if !ok {
 			t.Fatalf("no port for %s:\n%s", name, s.log)
 		}
