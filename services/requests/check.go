@@ -145,7 +145,7 @@ func (s *Schemas) Tool(ctx context.Context, param string, definition json.RawMes
 	}
 	switch schema := tool.Function.Parameters; {
 	case tool.Type != FunctionType:
-		return inference.Unsupported(param+".type", "%s.type must be function: chat templates know functions only", param)
+		return inference.Unsupported(param+".type", "%s.type must be function: chat templates support only functions", param)
 	case constrains && !Neutral(schema):
 		return s.Check(ctx, &inference.Structured{Kind: "json", Value: schema, Param: param + ".function.parameters"})
 	}
