@@ -238,7 +238,7 @@ var quoted = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
 func noRange(token parser.Token) error {
 	if strings.Contains(quoted.ReplaceAllString(token.Args, ""), "..") {
-		return fmt.Errorf("line %d: ranges are not supported: %s", token.SourceLoc.LineNo, token.Source)
+		return fmt.Errorf("line %d: Liquid ranges are not supported: %s", token.SourceLoc.LineNo, token.Source)
 	}
 	return nil
 }

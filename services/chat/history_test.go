@@ -93,8 +93,8 @@ func TestHistorySyntax(t *testing.T) {
 		{"unknown tag", "{% frobnicate %}", "frobnicate"},
 		{"unknown filter", "{% for i in items %}{{ i.content | frobnicate }}{% endfor %}", "frobnicate"},
 		{"include", "{% include 'passwd' %}", "include is not supported"},
-		{"range", "{% assign r = (1..999999999) %}", "line 1: ranges are not supported"},
-		{"range in a loop", "\n{% for i in items %}{% for j in (1..9) %}{% endfor %}{% endfor %}", "line 2: ranges are not supported"},
+		{"range", "{% assign r = (1..999999999) %}", "line 1: Liquid ranges are not supported"},
+		{"range in a loop", "\n{% for i in items %}{% for j in (1..9) %}{% endfor %}{% endfor %}", "line 2: Liquid ranges are not supported"},
 		{"range in a branch", "{% if true %}{% elsif false %}{{ (1..9) | join }}{% endif %}", "ranges are not supported"},
 		{"bad regular expression of a filter", "{{ 'x' | truncate: 100000 }}", "repeat count"},
 	}

@@ -50,7 +50,7 @@ var checks = map[string]filterFunc{
 func isA(is func(v any) bool) filterFunc {
 	return func(c *call) (any, error) {
 		if len(c.args) > 0 || len(c.kw) > 0 {
-			return nil, failf("the test takes no arguments")
+			return nil, failf("the test after 'is' takes no arguments")
 		}
 		return is(c.self), nil
 	}

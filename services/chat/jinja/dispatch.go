@@ -45,7 +45,7 @@ func (c *call) mapAttribute() (func(v any) (any, error), error) {
 
 func (c *call) mapFilter() (func(v any) (any, error), error) {
 	if len(c.args) == 0 {
-		return nil, failf("map needs the name of a filter or attribute=")
+		return nil, failf("the filter map needs the name of a filter, or attribute=NAME")
 	}
 	name, err := wantText("the name of a filter", c.args[0], "")
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *call) condition(byAttribute bool) (func(v any) (any, error), error) {
 	subject := func(v any) (any, error) { return v, nil }
 	if byAttribute {
 		if len(args) == 0 {
-			return nil, failf("the name of the attribute is missing")
+			return nil, failf("the filters selectattr and rejectattr need the name of an attribute")
 		}
 		subject = c.keyOf(args[0], missing, true)
 		args = args[1:]

@@ -124,7 +124,7 @@ func filterString(c *call) (any, error) {
 
 func filterFormat(c *call) (any, error) {
 	if len(c.args) > 0 && len(c.kw) > 0 {
-		return nil, failf("format takes either positional or keyword arguments, not both")
+		return nil, failf("the filter format takes either positional or keyword arguments, not both")
 	}
 	s, err := c.soft()
 	if err != nil {
@@ -151,7 +151,7 @@ func filterIndent(c *call) (any, error) {
 	}
 	by, isText := text(p[0])
 	if !isText {
-		n, err := wantInt("width", p[0], 4)
+		n, err := wantInt("the argument width", p[0], 4)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func filterReplace(c *call) (any, error) {
 	limit := -1
 	var err error
 	if given(p[2]) {
-		if limit, err = wantInt("count", p[2], -1); err != nil {
+		if limit, err = wantInt("the argument count", p[2], -1); err != nil {
 			return nil, err
 		}
 	}
@@ -233,24 +233,24 @@ func filterTruncate(c *call) (any, error) {
 	if err := c.bind("truncate", 0, p[:], "length", "killwords", "end", "leeway"); err != nil {
 		return nil, err
 	}
-	limit, err := wantInt("length", p[0], 255)
+	limit, err := wantInt("the argument length", p[0], 255)
 	if err != nil {
 		return nil, err
 	}
-	end, err := wantText("end", p[2], "...")
+	end, err := wantText("the argument end", p[2], "...")
 	if err != nil {
 		return nil, err
 	}
 	if p[3] == nil {
 		p[3] = missing
 	}
-	leeway, err := wantInt("leeway", p[3], 5)
+	leeway, err := wantInt("the argument leeway", p[3], 5)
 	if err != nil {
 		return nil, err
 	}
 	keep := limit - runeLen(end)
 	if keep < 0 || leeway < 0 {
-		return nil, failf("truncate needs a length of at least the length of end, and a leeway of at least 0")
+		return nil, failf("the filter truncate needs a length of at least the length of end, and a leeway of at least 0")
 	}
 	if n, sized := length(c.self); sized && n <= limit+leeway {
 		return c.self, nil

@@ -9,7 +9,7 @@ func filterAbs(c *call) (any, error) {
 	n, ok := toNumber(c.self)
 	switch {
 	case !ok:
-		return nil, failf("abs needs a number, not %s", typeName(c.self))
+		return nil, failf("the filter abs needs a number, not %s", typeName(c.self))
 	case n.isFloat:
 		return math.Abs(n.f), nil
 	case n.b == nil && n.i >= 0:
@@ -35,7 +35,7 @@ func filterInt(c *call) (any, error) {
 	if s, ok := text(c.self); ok {
 		// If int(text, base) fails, even because of the base, jinja2 tries
 		// float(text).
-		base, err := wantInt("base", p[1], 10)
+		base, err := wantInt("the argument base", p[1], 10)
 		if err == nil && (base == 0 || base >= 2 && base <= 36) {
 			if v, ok := parseInt(s, base); ok {
 				return v, c.rt.step(len(s))
@@ -93,20 +93,20 @@ func filterRound(c *call) (any, error) {
 	if err := c.bind("round", 0, p[:], "precision", "method"); err != nil {
 		return nil, err
 	}
-	method, err := wantText("method", p[1], "common")
+	method, err := wantText("the argument method", p[1], "common")
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Contains([]string{"common", "ceil", "floor"}, method) {
-		return nil, failf("the method of round must be common, ceil or floor")
+		return nil, failf("the argument method of the filter round must be common, ceil or floor")
 	}
-	digits, err := wantInt("precision", p[0], 0)
+	digits, err := wantInt("the argument precision", p[0], 0)
 	if err != nil {
 		return nil, err
 	}
 	n, ok := toNumber(c.self)
 	if !ok {
-		return nil, failf("round needs a number, not %s", typeName(c.self))
+		return nil, failf("the filter round needs a number, not %s", typeName(c.self))
 	}
 	if method == "common" && !n.isFloat {
 		return roundInt(n, digits)
@@ -120,7 +120,7 @@ func filterRound(c *call) (any, error) {
 	}
 	scale := math.Pow(10, float64(digits))
 	if math.IsNaN(f) || math.IsInf(f, 0) || math.IsInf(scale, 0) {
-		return nil, failf("round can't handle %s with %d digits", floatRepr(f), digits)
+		return nil, failf("the filter round can't round %s to %d digits", floatRepr(f), digits)
 	}
 	if method == "ceil" {
 		return math.Ceil(f*scale) / scale, nil

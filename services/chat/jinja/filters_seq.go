@@ -74,7 +74,7 @@ func filterSum(c *call) (any, error) {
 		total = int64(0)
 	}
 	if _, ok := text(total); ok {
-		return nil, failf("sum can't add strings: use join")
+		return nil, failf("the filter sum can't add strings: use the filter join")
 	}
 	items, err := c.rt.collect(c.self)
 	if err != nil {
@@ -219,7 +219,7 @@ func filterItems(c *call) (any, error) {
 	}
 	failed := c.self
 	return &lazy{rt: c.rt, kind: "generator", next: func() (any, bool, error) {
-		return nil, false, failf("items needs a mapping, not %s", typeName(failed))
+		return nil, false, failf("the filter items needs a mapping, not %s", typeName(failed))
 	}}, nil
 }
 

@@ -162,7 +162,7 @@ func filterSort(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reversed, err := wantInt("reverse", p[0], 0)
+	reversed, err := wantInt("the argument reverse", p[0], 0)
 	if err != nil {
 		return nil, err
 	}
@@ -194,16 +194,16 @@ func filterDictSort(c *call) (any, error) {
 	if err := c.bind("dictsort", 0, p[:], "case_sensitive", "by", "reverse"); err != nil {
 		return nil, err
 	}
-	by, err := wantText("by", p[1], "key")
+	by, err := wantText("the argument by", p[1], "key")
 	if err != nil {
 		return nil, err
 	}
 	if by != "key" && by != "value" {
-		return nil, failf("dictsort sorts by 'key' or 'value'")
+		return nil, failf("the argument by of the filter dictsort must be 'key' or 'value'")
 	}
 	d, ok := c.self.(*Dict)
 	if !ok {
-		return nil, failf("dictsort needs a mapping, not %s", typeName(c.self))
+		return nil, failf("the filter dictsort needs a mapping, not %s", typeName(c.self))
 	}
 	items, keys := make([]any, d.Len()), make([]any, d.Len())
 	for i, e := range d.entries {

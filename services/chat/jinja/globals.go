@@ -81,7 +81,7 @@ func (c *call) addPairs(d *Dict, v any) error {
 			return err
 		}
 		if len(kv) != 2 {
-			return failf("element %d has %d values instead of a key and a value", i, len(kv))
+			return failf("a mapping is built from pairs, but element %d has %d values instead of a key and a value", i, len(kv))
 		}
 		if err := d.set(kv[0], kv[1]); err != nil {
 			return err

@@ -49,7 +49,7 @@ func (r *jsonReader) value(depth int) (any, error) {
 	switch c := r.next(); c {
 	case '{', '[':
 		if depth == 0 {
-			return nil, fmt.Errorf("more than %d levels of arrays and objects", maxJSONDepth)
+			return nil, fmt.Errorf("the JSON text has more than %d levels of arrays and objects", maxJSONDepth)
 		}
 		r.i++
 		if c == '[' {
@@ -126,11 +126,11 @@ func decodeNumber(s string) (any, error) {
 		return f, nil
 	}
 	if len(s) > maxDigits {
-		return nil, fmt.Errorf("an integer of %d digits is too long", len(s))
+		return nil, fmt.Errorf("the JSON text has an integer of %d digits, which is too long", len(s))
 	}
 	v, ok := bigFromText(s, 10)
 	if !ok {
-		return nil, fmt.Errorf("'%s' is not a number", s)
+		return nil, fmt.Errorf("'%s' is not a JSON number", s)
 	}
 	return v, nil
 }
@@ -179,7 +179,7 @@ func (w *jsonWriter) setIndent(v any) error {
 		w.indent = s
 		return nil
 	}
-	n, err := wantInt("indent", v, 0)
+	n, err := wantInt("the argument indent", v, 0)
 	if err == nil {
 		w.indent, err = w.rt.pad("", " ", n, 0)
 	}
@@ -192,12 +192,12 @@ func (w *jsonWriter) setSeparators(v any) error {
 		return err
 	}
 	if len(parts) != 2 {
-		return failf("separators must be a pair, not %d values", len(parts))
+		return failf("the argument separators of tojson must be a pair, not %d values", len(parts))
 	}
-	if w.comma, err = wantText("a separator", parts[0], ""); err != nil {
+	if w.comma, err = wantText("each of the separators of tojson", parts[0], ""); err != nil {
 		return err
 	}
-	w.colon, err = wantText("a separator", parts[1], "")
+	w.colon, err = wantText("each of the separators of tojson", parts[1], "")
 	return err
 }
 

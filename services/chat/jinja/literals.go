@@ -70,7 +70,7 @@ func (l *lexer) exponent(i int) int {
 func (l *lexer) integer(end int) error {
 	digits := strings.ReplaceAll(l.src[l.pos:end], "_", "")
 	if len(digits) > maxDigits {
-		return l.fail("an integer of %d digits is too long", len(digits))
+		return l.fail("the template has an integer of %d digits, which is too long", len(digits))
 	}
 	b, ok := new(big.Int).SetString(digits, 0)
 	if !ok {
@@ -100,7 +100,7 @@ func (l *lexer) str(quote byte) error {
 			return nil
 		}
 	}
-	return l.fail("the string is not closed")
+	return l.fail("the string is not closed: add the closing quote")
 }
 
 var simpleEscapes = map[byte]byte{

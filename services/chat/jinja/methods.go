@@ -110,7 +110,7 @@ func (c *call) indexItem(items []any) (any, error) {
 			return int64(i), nil
 		}
 	}
-	return nil, failf("the value is not in the list")
+	return nil, failf("index() doesn't find its argument in the list")
 }
 
 func (c *call) text() string {

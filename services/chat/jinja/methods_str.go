@@ -186,7 +186,7 @@ func (c *call) split(name string, bySpace func(string, int) []string, bySep func
 	if err := c.bind(name, 0, p[:], "sep", "maxsplit"); err != nil {
 		return nil, err
 	}
-	limit, err := wantInt("maxsplit", p[1], -1)
+	limit, err := wantInt("the argument maxsplit", p[1], -1)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (c *call) split(name string, bySpace func(string, int) []string, bySep func
 		}
 		return c.texts(bySpace(s, limit)), nil
 	}
-	sep, err := wantText("sep", p[0], "")
+	sep, err := wantText("the argument sep", p[0], "")
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func strReplace(c *call) (any, error) {
 	}
 	limit := -1
 	if len(c.args) == 3 {
-		if limit, err = wantInt("count", c.args[2], -1); err != nil {
+		if limit, err = wantInt("the argument count", c.args[2], -1); err != nil {
 			return nil, err
 		}
 	}
@@ -352,7 +352,7 @@ func strSplitLines(c *call) (any, error) {
 	if err := c.bind("splitlines", 0, p[:], "keepends"); err != nil {
 		return nil, err
 	}
-	keep, err := wantInt("keepends", p[0], 0)
+	keep, err := wantInt("the argument keepends", p[0], 0)
 	if err != nil {
 		return nil, err
 	}

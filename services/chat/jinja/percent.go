@@ -26,7 +26,7 @@ func (f *frame) percent(self any, format string, values any) (any, error) {
 		return nil, err
 	}
 	if p.next < len(p.values) && p.mapping == nil && !p.loose {
-		return nil, failf("not all arguments were converted by the format")
+		return nil, failf("not all arguments were converted by the %%-format string")
 	}
 	return like(self, string(p.out)), f.rt.grow(len(p.out))
 }
@@ -78,7 +78,7 @@ func (p *percentFormat) run() error {
 
 func (p *percentFormat) take() (any, error) {
 	if p.next >= len(p.values) {
-		return nil, failf("not enough arguments for the format")
+		return nil, failf("not enough arguments for the %%-format string")
 	}
 	p.next++
 	return p.values[p.next-1], nil
@@ -93,11 +93,11 @@ func (p *percentFormat) conversion(s string) (string, error) {
 			return "", err
 		}
 		if p.mapping == nil {
-			return "", failf("the format needs a mapping")
+			return "", failf("the %%-format string names a key, so that its argument must be a mapping")
 		}
 		v, ok := p.mapping.Get(key)
 		if !ok {
-			return "", failf("the format names the key '%s', which is not in the mapping", key)
+			return "", failf("the %%-format string names the key '%s', which is not in the mapping", key)
 		}
 		keyed, s = v, rest
 	}
@@ -118,7 +118,7 @@ func (p *percentFormat) conversion(s string) (string, error) {
 	}
 	s = strings.TrimLeft(s, "hlL")
 	if s == "" {
-		return "", failf("the format is incomplete")
+		return "", failf("the %%-format string ends inside a conversion")
 	}
 	sp.kind = s[0]
 	s = s[1:]
@@ -148,7 +148,7 @@ func parenthesized(s string) (key, rest string, err error) {
 			}
 		}
 	}
-	return "", "", failf("the key of the format is not closed")
+	return "", "", failf("the %%-format string has an unclosed (key): add ')'")
 }
 
 func (sp *spec) flags(s string) string {
@@ -178,7 +178,7 @@ func (p *percentFormat) number(s string) (int, string, error) {
 		if err != nil {
 			return 0, "", err
 		}
-		n, err := wantInt("*", v, 0)
+		n, err := wantInt("the width or precision * of the %-format string", v, 0)
 		return n, s[1:], err
 	}
 	n, rest, err := leadingInt(s)
@@ -195,7 +195,7 @@ func leadingInt(s string) (int, string, error) {
 	}
 	n, err := strconv.ParseInt(s[:end], 10, 32)
 	if err != nil {
-		return 0, "", failf("a number in the format is too large")
+		return 0, "", failf("the format string has a width or precision that is too large")
 	}
 	return int(n), s[end:], nil
 }
@@ -216,7 +216,7 @@ func (p *percentFormat) convert(sp spec, v any) error {
 			s, err = p.rt.formatFloat(sp, f)
 		}
 	default:
-		err = failf("the format has an unknown conversion '%c'", sp.kind)
+		err = failf("the %%-format string has an unknown conversion '%c'", sp.kind)
 	}
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func convertChar(v any) (string, error) {
 	}
 	n, ok := toInt(v)
 	if !ok || n < 0 || n > utf8.MaxRune {
-		return "", failf("%%c needs a character or its number")
+		return "", failf("the format type 'c' needs a character or the number of a character")
 	}
 	return string(rune(n)), nil
 }
@@ -282,7 +282,7 @@ func (p *percentFormat) convertInt(sp spec, v any) (string, error) {
 		return "", u.err()
 	}
 	if !ok {
-		return "", failf("%%%c needs a number, not %s", sp.kind, typeName(v))
+		return "", failf("the conversion %%%c needs a number, not %s", sp.kind, typeName(v))
 	}
 	base := map[byte]int{'x': 16, 'X': 16, 'o': 8}[sp.kind]
 	if base == 0 {
@@ -296,7 +296,7 @@ func (p *percentFormat) convertInt(sp spec, v any) (string, error) {
 		}
 	}
 	if n.isFloat {
-		return "", failf("%%%c needs an integer, not float", sp.kind)
+		return "", failf("the conversion %%%c needs an integer, not float", sp.kind)
 	}
 	digits := n.bigInt().Text(base)
 	sign := ""
@@ -344,7 +344,7 @@ func toFloat(v any) (float64, error) {
 	}
 	n, ok := toNumber(v)
 	if !ok {
-		return 0, failf("a number is required, not %s", typeName(v))
+		return 0, failf("the %%-format string needs a number, not %s", typeName(v))
 	}
 	f, ok := n.float()
 	if !ok {
@@ -375,7 +375,7 @@ func floatDigits(sp spec, f float64) (string, error) {
 		precision = 6
 	}
 	if precision > maxPrecision {
-		return "", failf("the precision of a format is limited to %d", maxPrecision)
+		return "", failf("the format string has a precision above the maximum of %d", maxPrecision)
 	}
 	var s string
 	switch kind := sp.kind | 0x20; {

@@ -31,7 +31,7 @@ type braceFormat struct {
 // run formats s. depth is the number of levels of nested fields that are still allowed.
 func (p *braceFormat) run(s string, depth int) (string, error) {
 	if depth == 0 {
-		return "", failf("the format nests fields too deep")
+		return "", failf("the format string nests replacement fields too deep")
 	}
 	var out []byte
 	for s != "" {
@@ -47,11 +47,11 @@ func (p *braceFormat) run(s string, depth int) (string, error) {
 			continue
 		}
 		if s[i] == '}' {
-			return "", failf("the format has a single '}'")
+			return "", failf("the format string has a single '}'")
 		}
 		end := fieldEnd(s[i:])
 		if end < 0 {
-			return "", failf("the format has a single '{'")
+			return "", failf("the format string has a single '{'")
 		}
 		field, err := p.field(s[i+1:i+end], depth)
 		if err != nil {
@@ -104,7 +104,7 @@ func (p *braceFormat) field(s string, depth int) (string, error) {
 		r, err = p.rt.repr(v)
 		v = asciiOnly(r)
 	default:
-		err = failf("the format has an unknown conversion '%s'", conversion)
+		err = failf("the format string has an unknown conversion '%s'", conversion)
 	}
 	if err != nil {
 		return "", err
@@ -160,7 +160,7 @@ func (p *braceFormat) value(name string) (any, error) {
 			}
 			attr := rest[1 : end+1]
 			if attr == "" {
-				return nil, failf("the format has an empty attribute")
+				return nil, failf("the format string has a replacement field with an empty attribute name")
 			}
 			fixed := newFixedKey(attr)
 			v, err = p.rt.attr(v, &fixed)
@@ -169,7 +169,7 @@ func (p *braceFormat) value(name string) (any, error) {
 		}
 		end := strings.IndexByte(rest, ']')
 		if rest[0] != '[' || end < 2 {
-			return nil, failf("the format has a key without its brackets")
+			return nil, failf("the format string has a replacement field whose key is empty or not in brackets")
 		}
 		var key any = rest[1:end]
 		if n, convErr := strconv.ParseUint(rest[1:end], 10, 31); convErr == nil {
@@ -196,13 +196,13 @@ func (p *braceFormat) argument(name string) (any, error) {
 				return k.value, nil
 			}
 		}
-		return nil, failf("the format names '%s', which is not an argument", name)
+		return nil, failf("the format string names '%s', which is not an argument of format()", name)
 	}
 	if p.auto && p.manual {
-		return nil, failf("the format mixes {} and {0} fields")
+		return nil, failf("the format string mixes {} and {0} fields")
 	}
 	if i >= uint64(len(p.args)) {
-		return nil, failf("the format needs the argument %d, but there are only %d arguments", i, len(p.args))
+		return nil, failf("the format string needs the argument %d, counted from 0, but format() has only %d positional arguments", i, len(p.args))
 	}
 	return p.args[i], nil
 }
@@ -221,7 +221,7 @@ func (rt *runtime) formatValue(v any, format string) (string, error) {
 	}
 	n, ok := toNumber(v)
 	if !ok {
-		return "", failf("%s takes no format specification", typeName(v))
+		return "", failf("a value of type %s takes no format specification", typeName(v))
 	}
 	if _, isBool := v.(bool); isBool && sp.kind == 0 && sp.align == 0 && sp.fill == "" {
 		sp.kind = 'd'
@@ -276,7 +276,7 @@ func parseSpec(s string) (spec, error) {
 	}
 	if strings.HasPrefix(s, ".") {
 		if !isDigitAt(s, 1) {
-			return sp, failf("a format specification lacks its precision")
+			return sp, failf("a format specification has a '.' without a precision")
 		}
 		if sp.precision, s, err = leadingInt(s[1:]); err != nil {
 			return sp, err
@@ -294,7 +294,7 @@ func parseSpec(s string) (spec, error) {
 func (rt *runtime) formatText(sp spec, s string) (string, error) {
 	if sp.kind != 0 && sp.kind != 's' || sp.plus || sp.blank || sp.alt || sp.grouping != 0 ||
 		sp.align == '=' && !sp.zero {
-		return "", failf("the format specification does not fit a string")
+		return "", failf("the format specification can't be applied to a string")
 	}
 	if sp.precision >= 0 {
 		s = s[:runeOffset(s, sp.precision)]
@@ -325,11 +325,11 @@ func (rt *runtime) formatNumber(sp spec, n number) (sign, prefix, digits string,
 			return integerParts(sp, n)
 		}
 		if sp.kind != 0 && sp.kind != 'n' {
-			return "", "", "", failf("the format '%c' needs an integer, not float", sp.kind)
+			return "", "", "", failf("the format type '%c' needs an integer, not float", sp.kind)
 		}
 	case 'e', 'E', 'f', 'F', 'g', 'G', '%':
 	default:
-		return "", "", "", failf("the format '%c' does not fit a number", sp.kind)
+		return "", "", "", failf("the format type '%c' can't be applied to a number", sp.kind)
 	}
 	f, ok := n.float()
 	if !ok {
@@ -362,7 +362,7 @@ func numberDigits(sp spec, f float64) (string, error) {
 		return floatRepr(f), nil
 	case sp.kind == 0 && !math.IsNaN(f) && !math.IsInf(f, 0): // like g, but with a fraction or an exponent
 		if sp.precision > maxPrecision {
-			return "", failf("the precision of a format is limited to %d", maxPrecision)
+			return "", failf("the format string has a precision above the maximum of %d", maxPrecision)
 		}
 		precision := max(sp.precision, 1)
 		s := generalFloat(f, precision, precision-1, sp.alt)
@@ -382,7 +382,7 @@ func numberDigits(sp spec, f float64) (string, error) {
 
 func integerParts(sp spec, n number) (sign, prefix, digits string, err error) {
 	if sp.precision >= 0 {
-		return "", "", "", failf("an integer's format has no precision")
+		return "", "", "", failf("a format specification of an integer can't have a precision")
 	}
 	if sp.kind == 'c' {
 		v, err := fromBig(n.bigInt())

@@ -45,8 +45,8 @@ func (u *undefined) problem() string {
 
 var (
 	noElse     = undefinedHint("the condition of an inline if is false and it has no else")
-	noPrevious = undefinedHint("there is no previous item")
-	noNext     = undefinedHint("there is no next item")
+	noPrevious = undefinedHint("the first item of the loop has no previous item")
+	noNext     = undefinedHint("the last item of the loop has no next item")
 	noCaller   = undefinedHint("the macro was called without a caller")
 )
 
