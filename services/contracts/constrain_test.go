@@ -60,7 +60,7 @@ func TestConstrain(t *testing.T) {
 			name: "a forced call", setting: "auto", kind: "json", param: forced, wantParam: "tools[1].function.parameters", reason: inference.ReasonUnsupported,
 			value: `{"type":"array","minItems":1,"items":{"anyOf":[{"type":"object","properties":{"name":{"const":"a"}}},{"type":"object","properties":{"name":{"const":"b"},` +
 				`"arguments":{"type":"object","properties":{"x":{"type":"string","pattern":"\\p{L}{3}"}}}}}]}}`,
-			message: "tools[1].function.parameters: properties.x.pattern: the class \\p is not supported: the engine of the model `m` may run a structured outputs backend that doesn't support it; if the engine always runs guidance, set the model's parameter trident.structured_outputs to that backend",
+			message: "tools[1].function.parameters: properties.x.pattern: the character class \\p is not supported: the engine of the model `m` may run a structured outputs backend that doesn't support it; if the engine always runs guidance, set the model's parameter trident.structured_outputs to that backend",
 		},
 	}
 	for _, tt := range tests {

@@ -167,7 +167,7 @@ func number[T int64 | float64](declared kserve.DataType, value T) (datatype stri
 // text.
 func firstBytes(out *inference.Output) ([]byte, error) {
 	if out.Type != "BYTES" {
-		return nil, fmt.Errorf("datatype %s instead of BYTES", out.Type)
+		return nil, fmt.Errorf("the output tensor has datatype %s instead of BYTES", out.Type)
 	}
 	element, _, err := nextBytes(out.Raw)
 	return element, err
@@ -180,11 +180,11 @@ func nextBytes(raw []byte) (element, rest []byte, err error) {
 		return nil, nil, nil
 	}
 	if len(raw) < 4 {
-		return nil, nil, errors.New("tensor shorter than its length prefix")
+		return nil, nil, errors.New("an element of a BYTES tensor is shorter than its 4-byte length prefix")
 	}
 	n := uint64(binary.LittleEndian.Uint32(raw))
 	if n > uint64(len(raw)-4) {
-		return nil, nil, fmt.Errorf("element of %d bytes in a tensor of %d bytes", n, len(raw))
+		return nil, nil, fmt.Errorf("an element of a BYTES tensor has a length prefix of %d bytes, but only %d bytes follow", n, len(raw)-4)
 	}
 	return raw[4 : 4+n], raw[4+n:], nil
 }
@@ -197,13 +197,13 @@ func firstInt(out *inference.Output) (int, error) {
 		size = 8
 	case "INT32", "UINT32":
 	default:
-		return 0, fmt.Errorf("datatype %s instead of integers", out.Type)
+		return 0, fmt.Errorf("the output tensor has datatype %s instead of integers", out.Type)
 	}
 	switch {
 	case len(out.Raw) == 0:
 		return 0, nil
 	case len(out.Raw) < size:
-		return 0, errors.New("tensor shorter than one element")
+		return 0, errors.New("the output tensor is shorter than one element")
 	case size == 8:
 		return int(binary.LittleEndian.Uint64(out.Raw)), nil
 	case out.Type == "INT32":

@@ -80,7 +80,7 @@ func (d *textDecoder) output(out *inference.Output, f *found, step *inference.St
 		f.finish, err = allBytes(out)
 	case outLogprobs:
 		if d.logprobs && out.Type != "FP32" {
-			return fmt.Errorf("datatype %s instead of FP32", out.Type)
+			return fmt.Errorf("the output tensor has datatype %s instead of FP32", out.Type)
 		}
 		f.logprobs = out.Raw
 	case outInput:
@@ -202,7 +202,7 @@ func (d *textDecoder) split(text string, count int) []string {
 // allBytes returns the raw elements of a BYTES tensor.
 func allBytes(out *inference.Output) ([]byte, error) {
 	if out.Type != "BYTES" {
-		return nil, fmt.Errorf("datatype %s instead of BYTES", out.Type)
+		return nil, fmt.Errorf("the output tensor has datatype %s instead of BYTES", out.Type)
 	}
 	return out.Raw, nil
 }

@@ -114,7 +114,7 @@ func TestTextDecode(t *testing.T) {
 		{"a count below 0", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("num_output_tokens", -3))}, `0:""  0+0`, ""},
 		{"an index below 0", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", -1))}, "", "more than 128 texts"},
 		{"an index too high", TensorRTLLM{}, accumulating(), []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", 1<<30))}, "", "more than 128 texts"},
-		{"a text that is cut", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'}))}, "", "9 bytes in a tensor of 5"},
+		{"a text that is cut", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'}))}, "", "9 bytes, but only 1 bytes follow"},
 		{"a text of another type", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("text_output", 1))}, "", "INT32 instead of BYTES"},
 		{"probabilities of another type", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("output_log_probs", 1))}, "", "INT32 instead of FP32"},
 	}

@@ -23,7 +23,7 @@ func (b Backends) grammarValue(value json.RawMessage) (json.RawMessage, error) {
 func (b Backends) grammarSized(value json.RawMessage) (json.RawMessage, *sizer, error) {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil || strings.TrimSpace(text) == "" {
-		return nil, nil, wrongf("", "the value is not a string with a grammar")
+		return nil, nil, wrongf("", "the grammar is not a string")
 	}
 	if err := b.need(XGrammar|Guidance, "", "a grammar"); err != nil {
 		return nil, nil, err
@@ -152,13 +152,13 @@ func (g *grammarParser) refuse(supporting Backends, construct string) error {
 func (g *grammarParser) rule() error {
 	name := ruleName.FindString(g.rest)
 	if name == "" {
-		return wrongf("", "a rule is expected at %q", cut(g.rest))
+		return wrongf("", "the grammar has %q where the name of a rule is expected", cut(g.rest))
 	}
 	g.rest = g.rest[len(name):]
 	g.skip(false)
 	rest, ok := strings.CutPrefix(g.rest, "::=")
 	if !ok {
-		return wrongf(name, "::= is expected at %q", cut(g.rest))
+		return wrongf(name, "the grammar has %q where ::= is expected", cut(g.rest))
 	}
 	if g.rules[name] != nil {
 		return wrongf(name, "the grammar defines the rule twice")
@@ -176,7 +176,7 @@ func (g *grammarParser) rule() error {
 	g.now.body, g.now.text = body, g.out.String()
 	g.skip(false)
 	if g.rest != "" && strings.IndexByte("\r\n", g.rest[0]) < 0 {
-		return g.wrong("the syntax at %q is invalid", cut(g.rest))
+		return g.wrong("the grammar has invalid syntax at %q", cut(g.rest))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (g *grammarParser) next(depth int) {
 
 func (g *grammarParser) alternatives(depth int) (*expr, error) {
 	if depth > maxGroups {
-		return nil, g.wrong("groups nest deeper than %d levels", maxGroups)
+		return nil, g.wrong("the grammar has parentheses nested deeper than %d levels: simplify the rule", maxGroups)
 	}
 	g.tree.open()
 	for {
@@ -251,7 +251,7 @@ func (g *grammarParser) element(depth int) (repeats bool, _ error) {
 	}
 	name := ruleName.FindString(g.rest)
 	if name == "" {
-		return false, g.wrong("the syntax at %q is invalid", cut(g.rest))
+		return false, g.wrong("the grammar has invalid syntax at %q", cut(g.rest))
 	}
 	g.rest = g.rest[len(name):]
 	if strings.HasPrefix(g.rest, "(") {
@@ -275,7 +275,7 @@ func (g *grammarParser) group(depth int) (repeats bool, _ error) {
 		return false, err
 	}
 	if !strings.HasPrefix(g.rest, ")") {
-		return false, g.wrong("a ( is not closed")
+		return false, g.wrong("the grammar has a ( without a closing )")
 	}
 	g.tree.add(group)
 	g.rest = g.rest[1:]
@@ -316,7 +316,7 @@ func (g *grammarParser) repeat() error {
 		hi, err = strconv.ParseUint(most, 10, 31)
 	}
 	if !ok || err != nil || lo > hi || hi > maxRepeat {
-		return g.wrong("a { is not followed by a number of repetitions up to %d", maxRepeat)
+		return g.wrong("the grammar has a { without a number of repetitions up to %d after it", maxRepeat)
 	}
 	g.tree.repeat(int(lo), limitOf(hi, two && most == ""))
 	g.out.WriteString("{" + body + "}")
@@ -354,7 +354,7 @@ func (g *grammarParser) char() (rune, error) {
 	r, size := utf8.DecodeRuneInString(g.rest)
 	switch {
 	case g.rest == "" || r == '\n' || r == '\r':
-		return 0, g.wrong("a string or a character class is not closed")
+		return 0, g.wrong("the grammar has a string or a character class that is not closed")
 	case r != '\\':
 		g.rest = g.rest[size:]
 		return r, nil
@@ -369,7 +369,7 @@ func (g *grammarParser) char() (rune, error) {
 	if digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]; digits > 0 {
 		n, err := strconv.ParseUint(g.rest[2:min(2+digits, len(g.rest))], 16, 31)
 		if err != nil || len(g.rest) < 2+digits || n > utf8.MaxRune || n >= 0xd800 && n < 0xe000 {
-			return 0, g.wrong(`the escape \%c lacks its digits`, c)
+			return 0, g.wrong(`the grammar has an escape \%c without its hexadecimal digits`, c)
 		}
 		g.rest = g.rest[2+digits:]
 		return rune(n), nil
@@ -378,7 +378,7 @@ func (g *grammarParser) char() (rune, error) {
 		g.rest = g.rest[2:]
 		return rune(c), nil
 	}
-	return 0, g.wrong(`the escape \%c is unknown`, c)
+	return 0, g.wrong(`the grammar has the unknown escape \%c`, c)
 }
 
 // class writes a class in brackets. A hyphen comes last, because not all backends support its
@@ -407,13 +407,13 @@ func (g *grammarParser) class() error {
 		}
 		switch {
 		case to < from:
-			return g.wrong("a range in a character class is reversed")
+			return g.wrong("the grammar has a character class with a reversed range")
 		case from == '-' && to == '-':
 			dash = "-"
 		case from == '^' && to == '^':
 			caret = "^"
 		case from == '-' || to == '-' || from == '^':
-			return g.refuse(0, "a range in a class that starts or ends with - or ^")
+			return g.refuse(0, "a range in a character class that starts or ends with - or ^")
 		case to > from:
 			inside.WriteString(quoteClass(from) + "-" + quoteClass(to))
 		default:
@@ -426,7 +426,7 @@ func (g *grammarParser) class() error {
 		open = "[^"
 	}
 	if body+caret+dash == "" {
-		return g.wrong("a character class is empty")
+		return g.wrong("the grammar has an empty character class")
 	}
 	g.tree.add(classOf(set, negated))
 	if body == "" && caret != "" && !negated { // it must not come first
@@ -447,7 +447,7 @@ func (g *grammarParser) classChar() (rune, error) {
 		return 0, err
 	}
 	if r > 0x7e || r < ' ' && !strings.ContainsRune("\n\r\t", r) {
-		return 0, g.refuse(Guidance, fmt.Sprintf("the character %+q in a class", r))
+		return 0, g.refuse(Guidance, fmt.Sprintf("the character %+q in a character class", r))
 	}
 	return r, nil
 }

@@ -40,7 +40,7 @@ func parse(data []byte) (*node, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("unexpected data follows the value")
+		return nil, errors.New("unexpected data follows the JSON value")
 	}
 	return n, nil
 }

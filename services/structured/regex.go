@@ -14,14 +14,14 @@ func (b Backends) regexValue(value json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return judged, size.refusal(b, "", "an expression")
+	return judged, size.refusal(b, "", "a regular expression")
 }
 
 // regexSized judges a regular expression by its constructs.
 func (b Backends) regexSized(value json.RawMessage) (json.RawMessage, *sizer, error) {
 	var pattern string
 	if err := json.Unmarshal(value, &pattern); err != nil || pattern == "" {
-		return nil, nil, wrongf("", "the value is not a string with a regular expression")
+		return nil, nil, wrongf("", "the regular expression is not a string")
 	}
 	size := &sizer{}
 	body := asciiClasses(pattern)
@@ -58,7 +58,7 @@ func (b Backends) regex(pattern, path string, inString bool) (string, *sizer, er
 		return "", nil, err
 	}
 	if p.rest != "" {
-		return "", nil, p.wrong("a ) has no matching (")
+		return "", nil, p.wrong("the regular expression has a ) without a matching (")
 	}
 	size := &sizer{}
 	size.whole(whole, byteSet{})
@@ -99,7 +99,7 @@ func (p *regexParser) take(prefix string) bool {
 
 func (p *regexParser) alternatives(depth int) (*expr, error) {
 	if depth > maxGroups {
-		return nil, p.wrong(fmt.Sprintf("groups nest deeper than %d levels", maxGroups))
+		return nil, p.wrong(fmt.Sprintf("the regular expression has groups nested deeper than %d levels: simplify it", maxGroups))
 	}
 	p.tree.open()
 	for {
@@ -170,7 +170,7 @@ func (p *regexParser) group(depth int) error {
 		return err
 	}
 	if !p.take(")") {
-		return p.wrong("a ( is not closed")
+		return p.wrong("the regular expression has a ( without a closing )")
 	}
 	p.tree.add(group)
 	p.out.WriteByte(')')
@@ -190,7 +190,7 @@ func (p *regexParser) groupKind() error {
 	if strings.HasPrefix(p.rest, "?P<") || strings.HasPrefix(p.rest, "?<") {
 		end := strings.IndexByte(p.rest, '>')
 		if end < 0 {
-			return p.wrong("the name of a group is not closed by >")
+			return p.wrong("the regular expression has a group name without a closing >")
 		}
 		p.rest = p.rest[end+1:]
 		return nil
@@ -281,7 +281,7 @@ func setOf(characters string) (set byteSet) {
 
 func (p *regexParser) escape() error {
 	if len(p.rest) < 2 {
-		return p.wrong(`the expression ends in a \`)
+		return p.wrong(`the regular expression ends in a \`)
 	}
 	c := p.rest[1]
 	if set := p.set(c); set != "" {
@@ -298,7 +298,7 @@ func (p *regexParser) escape() error {
 	case 'b', 'B', 'A', 'z', 'Z':
 		return p.refuse(0, `the anchor \`+string(c))
 	case 'p', 'P':
-		return p.refuse(Guidance, `the class \`+string(c))
+		return p.refuse(Guidance, `the character class \`+string(c))
 	}
 	if c >= '1' && c <= '9' || c == 'k' {
 		return p.refuse(0, `the back reference \`+string(c))
@@ -397,11 +397,11 @@ func (p *regexParser) class() error {
 	var inside strings.Builder
 	var set byteSet
 	if strings.HasPrefix(p.rest, "]") {
-		return p.refuse(Guidance, "a ] as the first character of a class")
+		return p.refuse(Guidance, "a ] as the first character of a character class")
 	}
 	for !strings.HasPrefix(p.rest, "]") {
 		if p.rest == "" {
-			return p.wrong("a [ is not closed")
+			return p.wrong("the regular expression has a [ without a closing ]")
 		}
 		if err := p.classPart(&inside, &set, negated); err != nil {
 			return err
@@ -420,7 +420,7 @@ func (p *regexParser) class() error {
 func (p *regexParser) classPart(inside *strings.Builder, bytes *byteSet, negated bool) error {
 	for _, set := range []string{"[", "&&", "--", "~~"} {
 		if strings.HasPrefix(p.rest, set) {
-			return p.refuse(Guidance, "the operator "+set+" in a class")
+			return p.refuse(Guidance, "the operator "+set+" in a character class")
 		}
 	}
 	if len(p.rest) > 1 && p.rest[0] == '\\' {
@@ -442,11 +442,11 @@ func (p *regexParser) classPart(inside *strings.Builder, bytes *byteSet, negated
 			return err
 		}
 		if to < from {
-			return p.wrong("a range in a character class is reversed")
+			return p.wrong("the regular expression has a character class with a reversed range")
 		}
 	}
 	if p.inString && !negated && (from <= '"' && to >= '"' || from <= '\\' && to >= '\\') {
-		return p.refuse(0, "a quote or a backslash in a class of a pattern")
+		return p.refuse(0, "a quote or a backslash in a character class of a pattern")
 	}
 	*bytes = bytes.with(span(byte(from), byte(to))) // both are of ASCII
 	inside.WriteString(regexQuote(from))
@@ -462,7 +462,7 @@ func (p *regexParser) classChar(negated bool) (rune, error) {
 	r, size := utf8.DecodeRuneInString(p.rest)
 	if r == '\\' && len(p.rest) > 1 {
 		if c := p.rest[1]; strings.IndexByte("DWSpPbBk", c) >= 0 {
-			return 0, p.refuse(Guidance, `the escape \`+string(c)+" in a class")
+			return 0, p.refuse(Guidance, `the escape \`+string(c)+" in a character class")
 		}
 		var err error
 		if r, err = p.escaped(); err != nil {
@@ -472,7 +472,7 @@ func (p *regexParser) classChar(negated bool) (rune, error) {
 		p.rest = p.rest[size:]
 	}
 	if r > 0x7e {
-		return 0, p.refuse(Guidance, "a character beyond ASCII in a class")
+		return 0, p.refuse(Guidance, "a character beyond ASCII in a character class")
 	}
 	if negated && p.inString && r >= ' ' || strings.ContainsRune("\n\r\t\f\v", r) && (!p.inString || negated) {
 		return r, nil

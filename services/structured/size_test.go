@@ -54,10 +54,10 @@ var sizeCases = []struct{ kind, value, want string }{
 	{"regex", `([a-z]{1,20} ?){1,5}`, "most of it in the repetition {1,5}"},                                       // 22.4 s
 	{"regex", `(- .{1,80}\n){3,10}`, "most of it in the repetition {3,10}"},                                       // 20.2 s
 	{"regex", `([a-z]{1,64} ){1,10}`, "most of it in the repetition {1,10}"},                                      // 6.5 s
-	{"regex", `.*a.{10}`, "an expression whose size is above 1000000"},                                            // 14.6 s
-	{"regex", `[ab]*a[ab]{13}`, "an expression whose size is above 1000000"},                                      // 4.5 s
-	{"regex", strings.Repeat("[^a]", 400), "an expression whose size is above 1000000"},                           // 2.2 s
-	{"regex", strings.Repeat("(ab)?", 1000), "an expression whose size is above 1000000"},                         // 10 s
+	{"regex", `.*a.{10}`, "a regular expression whose size is above 1000000"},                                     // 14.6 s
+	{"regex", `[ab]*a[ab]{13}`, "a regular expression whose size is above 1000000"},                               // 4.5 s
+	{"regex", strings.Repeat("[^a]", 400), "a regular expression whose size is above 1000000"},                    // 2.2 s
+	{"regex", strings.Repeat("(ab)?", 1000), "a regular expression whose size is above 1000000"},                  // 10 s
 	{"regex", `(([a-z]+ ?)+-?)+`, "the repetition + of something whose parts"},                                    // minutes a token
 	{"regex", `(.+ ?)+`, "the repetition + of something whose parts"},                                             // 0.04 s a token, and more
 	{"regex", `((.{1,2})?.+){2,9}`, ""},                                                                           //

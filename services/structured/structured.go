@@ -169,7 +169,7 @@ func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMes
 func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error) {
 	var choices []string
 	if err := json.Unmarshal(value, &choices); err != nil {
-		return "", nil, wrongf("", "the value is not a list of strings")
+		return "", nil, wrongf("", "the choices are not a list of strings")
 	}
 	if len(choices) == 0 {
 		return "", nil, wrongf("", "the list of choices is empty")

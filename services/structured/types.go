@@ -234,7 +234,7 @@ func (w *schemaWalk) limits(n *node, path, least, most string, outlines int64) (
 		number, ok := value.scalar.(json.Number)
 		v, whole := wholeNumber(number)
 		if !ok || !whole {
-			return nil, nil, wrongf(join(path, limit.name), "the limit is not a 64-bit integer")
+			return nil, nil, wrongf(join(path, limit.name), "the limit %s is not a 64-bit integer", limit.name)
 		}
 		if v > outlines {
 			if err := w.need(XGrammar|Guidance, join(path, limit.name), fmt.Sprintf("a %s above %d", limit.name, outlines)); err != nil {
