@@ -51,7 +51,7 @@ func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader
 
 // errTooManyEntries is returned for a list with more texts or more lists than the budget
 // allows.
-var errTooManyEntries = errors.New("too many entries")
+var errTooManyEntries = errors.New("the field input has too many entries")
 
 // inputList reads a list. The first item determines the type of all items.
 func inputList(r *strictjson.Reader, text func(*strictjson.Reader) (string, error)) ([]inference.Input, error) {

@@ -287,5 +287,5 @@ func refuseCustom(call map[string]any) error {
 			return err
 		}
 	}
-	return &strictjson.Error{Message: "is a call of a custom tool, but chat templates support only functions", Named: true, Unsupported: true}
+	return &strictjson.Error{Message: "is a custom tool call, which is not supported: chat templates support only functions", Named: true, Unsupported: true}
 }

@@ -269,7 +269,7 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	return result, nil
 }
 
-var errNotObject = errors.New("not a JSON object")
+var errNotObject = errors.New("the request body is not a JSON object")
 
 // omitValues prevents the library from writing the value and the schema into errors that aren't
 // shown.

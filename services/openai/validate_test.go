@@ -102,12 +102,12 @@ func TestValidateRefusesOtherThanOneJSONObject(t *testing.T) {
 	v := newValidator(t)
 	const prefix = "the request body is not valid JSON: "
 	for _, tt := range []struct{ name, body, message string }{
-		{"empty", "", prefix + "it is empty"},
-		{"spaces", " \n", prefix + "it is empty"},
+		{"empty", "", prefix + "the JSON text is empty"},
+		{"spaces", " \n", prefix + "the JSON text is empty"},
 		{"list", "[]", "the request body must be a JSON object"},
 		{"text", `"x"`, "the request body must be a JSON object"},
 		{"bare word", "hello", "the request body must be a JSON object"},
-		{"two objects", "{} {}", prefix + "unexpected data follows the value at byte 3 ('{')"},
+		{"two objects", "{} {}", prefix + "unexpected data follows the JSON value at byte 3 ('{')"},
 		{"cut", `{"model": "m`, prefix + "a closing quote is expected at byte 12, where the text ends"},
 		{"cut after colon", `{"model":`, prefix + "a value is expected at byte 9, where the text ends"},
 		{"bare key", `{model: 1}`, prefix + "a key in quotes is expected at byte 1 ('m')"},
@@ -124,10 +124,10 @@ func TestValidateRefusesOtherThanOneJSONObject(t *testing.T) {
 		{"unicode escape", `{"a": "\u12g4"}`, prefix + `four hexadecimal digits are expected after \u at byte 11 ('g')`},
 		{"newline in a string", "{\"a\": \"\n\"}", prefix + `control characters in strings must be escaped at byte 7 ('\n')`},
 		{"Python's True", `{"stream": True}`, prefix + "a value is expected at byte 11 ('T')"},
-		{"not UTF-8", "{\"a\": \"\xff\"}", prefix + "it is not UTF-8 at byte 7"},
+		{"not UTF-8", "{\"a\": \"\xff\"}", prefix + "the JSON text is not UTF-8 at byte 7"},
 		{"byte order mark", "\ufeff{}", "the request body must be a JSON object"},
 		{"form", "model=m&n=1", "the request body must be a JSON object"},
-		{"too deep", `{"a":` + strings.Repeat("[", 200), prefix + "nested deeper than 128 levels at byte 132 ('[')"},
+		{"too deep", `{"a":` + strings.Repeat("[", 200), prefix + "arrays and objects are nested deeper than 128 levels at byte 132 ('[')"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := v.Validate(chatPattern, []byte(tt.body))

@@ -66,14 +66,14 @@ func flawf(format string, args ...any) error { return schemaError(fmt.Sprintf(fo
 // Errors in addresses and references.
 const (
 	errSchemaAddress   = schemaError("an address in $id, $ref, $anchor or $schema isn't a valid URI reference")
-	errSchemaElsewhere = schemaError("it refers to another document, but only references within the schema are supported")
+	errSchemaElsewhere = schemaError("the schema refers to another document, but only references within the schema are supported")
 	errSchemaNowhere   = schemaError("a $ref refers to a part of the schema that doesn't exist")
 	errSchemaTwice     = schemaError("two subschemas have the same $id or $anchor")
 )
 
 var (
-	errTooManySchemas  = errors.New("too many schemas")
-	errTooManyPatterns = errors.New("too many patterns")
+	errTooManySchemas  = errors.New("the JSON schemas of the request have too many subschemas")
+	errTooManyPatterns = errors.New("the patterns in the JSON schemas of the request are too long together")
 )
 
 // schemaWalk visits the subschemas of one schema and the targets of references, each once.

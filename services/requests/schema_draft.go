@@ -38,7 +38,7 @@ var schemaDrafts = sync.OnceValues(func() (map[string]*schemaDraft, error) { //n
 		}
 		meta, err := compiler.Compile(scheme + address)
 		if err != nil {
-			return nil, fmt.Errorf("compile metaschema: %w", err)
+			return nil, fmt.Errorf("compile the metaschema of JSON Schema: %w", err)
 		}
 		d.meta = meta
 	}

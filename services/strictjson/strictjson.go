@@ -28,13 +28,13 @@ import (
 
 var (
 	// ErrTooManyKeys is returned when an object exceeds its budget of keys.
-	ErrTooManyKeys = errors.New("an object in it has too many keys")
+	ErrTooManyKeys = errors.New("the JSON text has an object with too many keys")
 	// ErrFieldFull is returned when a field exceeds its budget of values: see
 	// [Reader.Within].
-	ErrFieldFull = errors.New("the field holds too many values")
+	ErrFieldFull = errors.New("the JSON field has too many values")
 	// Errors of the budgets of the whole text.
-	errTooManyValues  = errors.New("it holds too many values")
-	errTooManyNumbers = errors.New("it holds too many numbers")
+	errTooManyValues  = errors.New("the JSON text has too many values")
+	errTooManyNumbers = errors.New("the JSON text has too many numbers")
 )
 
 // Reader reads one JSON text (RFC 8259). It rejects two things that encoding/json accepts and
@@ -70,7 +70,7 @@ func (e *Error) Error() string { return e.Message }
 // errors are [*Error], the errors of the budgets, and the errors of read.
 func Read(data []byte, read func(*Reader) error) error {
 	if !utf8.Valid(data) {
-		return &Error{Message: fmt.Sprintf("it is not UTF-8 at byte %d", invalidUTF8(data))}
+		return &Error{Message: fmt.Sprintf("the JSON text is not UTF-8 at byte %d", invalidUTF8(data))}
 	}
 	return ReadPart(data, func(r *Reader) error { return r.whole(read) })
 }
@@ -98,7 +98,7 @@ func (r *Reader) reset(data []byte) {
 // whole reads one value with the function read, and checks that nothing follows the value.
 func (r *Reader) whole(read func(*Reader) error) error {
 	if r.space(0) == len(r.data) {
-		return &Error{Message: "it is empty"}
+		return &Error{Message: "the JSON text is empty"}
 	}
 	if err := read(r); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *Reader) whole(read func(*Reader) error) error {
 	case r.hasLeadingZero(at):
 		return r.fail(r.digits(at), "a number without leading zeros is expected")
 	default:
-		return r.fail(at, "unexpected data follows the value")
+		return r.fail(at, "unexpected data follows the JSON value")
 	}
 }
 
@@ -442,7 +442,7 @@ func (r *Reader) enter(open jsontext.Kind) error {
 	case r.decoder.PeekKind() != open:
 		return r.fail(r.Offset(), "%q is expected", byte(open))
 	case r.decoder.StackDepth() == budget.Depth:
-		return r.fail(r.Offset(), "nested deeper than %d levels", budget.Depth)
+		return r.fail(r.Offset(), "arrays and objects are nested deeper than %d levels", budget.Depth)
 	}
 	_, err := r.decoder.ReadToken()
 	return err

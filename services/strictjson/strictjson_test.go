@@ -34,15 +34,15 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]struct{ param, message string }{
-		"":                                  {"", "the request body is not valid JSON: it is empty"},
+		"":                                  {"", "the request body is not valid JSON: the JSON text is empty"},
 		"{":                                 {"", "the request body is not valid JSON: a key in quotes is expected at byte 1, where the text ends"},
 		"[1,]":                              {"", "the request body is not valid JSON: an element is expected after the comma at byte 3 (']')"},
-		"1 2":                               {"", "the request body is not valid JSON: unexpected data follows the value at byte 2 ('2')"},
+		"1 2":                               {"", "the request body is not valid JSON: unexpected data follows the JSON value at byte 2 ('2')"},
 		"01":                                {"", "the request body is not valid JSON: a number without leading zeros is expected at byte 2, where the text ends"},
-		"\"\xff\"":                          {"", "the request body is not valid JSON: it is not UTF-8 at byte 1"},
+		"\"\xff\"":                          {"", "the request body is not valid JSON: the JSON text is not UTF-8 at byte 1"},
 		`{"a": [{"b": 1, "b": 2}]}`:         {"a[0].b", "a[0].b is given twice"},
 		`{"a": [1e999]}`:                    {"a[0]", "a[0] is a number too large for 64 bits"},
-		strings.Repeat("[", budget.Depth+1): {"", "the request body is not valid JSON: nested deeper than 128 levels at byte 128 ('[')"},
+		strings.Repeat("[", budget.Depth+1): {"", "the request body is not valid JSON: arrays and objects are nested deeper than 128 levels at byte 128 ('[')"},
 		"[" + strings.Repeat("1,", budget.Values) + "1]": {"", "the request body holds too many values: at most 262144 numbers, strings, lists and objects together are allowed"},
 	} {
 		_, err := read(text)

@@ -357,7 +357,7 @@ func (a *API) ListResponseInputItems(ctx context.Context, request api.ListRespon
 	list := api.ResponseItemList{Object: "list", Data: make([]api.ResponseListedItem, len(page)), HasMore: more}
 	for i, it := range page {
 		if err := list.Data[i].UnmarshalJSON(it.encode()); err != nil {
-			return nil, fmt.Errorf("encode item: %w", err)
+			return nil, fmt.Errorf("encode an item of the response: %w", err)
 		}
 	}
 	if len(page) > 0 {
