@@ -78,7 +78,7 @@ type Library interface {
 }
 
 // ErrFetching is returned while a folder is being fetched from the hub. The caller should retry.
-var ErrFetching = errors.New("being fetched from the Hugging Face hub")
+var ErrFetching = errors.New("the model's files haven't been fetched from the Hugging Face hub yet")
 
 // Published has the properties that a model's maker published.
 type Published struct {

@@ -201,7 +201,7 @@ func TestDetectLoRAs(t *testing.T) {
 		{"no arguments of vLLM", "vllm", map[string]string{"m/1/multi_lora.json": adapters}, "", ""},
 		{"arguments of vLLM that can't be read", "vllm", map[string]string{"m/1/model.json": `{`, "m/1/multi_lora.json": adapters}, "", "1/model.json: unexpected end of JSON input"},
 		{"a list", "python", map[string]string{"m/1/multi_lora.json": `["wolf"]`}, "", "1/multi_lora.json: json: cannot unmarshal array"},
-		{"a comma", "python", map[string]string{"m/1/multi_lora.json": `{"a,b": ""}`}, "", "1/multi_lora.json: the name of an adapter must not contain a comma"},
+		{"a comma", "python", map[string]string{"m/1/multi_lora.json": `{"a,b": ""}`}, "", "1/multi_lora.json: the name of a LoRA adapter must not contain a comma"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func (d *detection) loras() {
 	case len(d.errs) > failures:
 		return
 	case strings.Contains(strings.Join(names, ""), ","):
-		d.errs = append(d.errs, fmt.Errorf("%s: the name of an adapter must not contain a comma", origin))
+		d.errs = append(d.errs, fmt.Errorf("%s: the name of a LoRA adapter must not contain a comma", origin))
 		return
 	}
 	if check := d.loraCheck(); check != nil {
@@ -80,11 +80,11 @@ func (d *detection) loraCheck() func(path json.RawMessage, name string) error {
 	}
 	return func(path json.RawMessage, name string) error {
 		if strings.Contains(name, "=") {
-			return errors.New(`the name must not contain "="`)
+			return errors.New(`the name of a LoRA adapter must not contain "="`)
 		}
 		var text string
 		if err := json.Unmarshal(path, &text); err != nil {
-			return errors.New("its path is not a string")
+			return errors.New("the path of the LoRA adapter is not a string")
 		}
 		folder, err := openLoRA(filepath.Dir(d.folder), text)
 		if err != nil {
@@ -142,7 +142,7 @@ func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
 	}
 	var path string
 	if err := json.Unmarshal(given, &path); err != nil {
-		return nil, fmt.Errorf("%s: %q: its path is not a string", fileLoRAs, adapter)
+		return nil, fmt.Errorf("%s: %q: the path of the LoRA adapter is not a string", fileLoRAs, adapter)
 	}
 	return openLoRA(filepath.Dir(folder), path)
 }
@@ -154,7 +154,7 @@ type loraFolder struct {
 	name string   // relative to the root, without links
 }
 
-var errOutside = errors.New("is not in the model repository: its path must be relative to the repository, and links must not lead out of it")
+var errOutside = errors.New("the file or folder is not in the model repository: its path must be relative to the repository, and links must not lead out of it")
 
 func openLoRA(repository, path string) (*loraFolder, error) {
 	if !filepath.IsLocal(path) {
@@ -175,7 +175,7 @@ func openLoRA(repository, path string) (*loraFolder, error) {
 	if folder.name, err = folder.resolve(path); err == nil {
 		var info fs.FileInfo
 		if info, err = root.Stat(folder.name); err == nil && !info.IsDir() {
-			err = errors.New("is not a folder")
+			err = errors.New("the path of the LoRA adapter is not a folder")
 		}
 	}
 	if err != nil {
@@ -209,12 +209,12 @@ func (f *loraFolder) resolve(name string) (string, error) {
 func (f *loraFolder) read(values bool) (*inference.LoRAWeights, error) {
 	weights, shape, err := f.matrix(fileLoRAWeights, "<f2", 2, values)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", fileLoRAWeights, err)
+		return nil, fmt.Errorf("%s: %w", fileLoRAWeights, err)
 	}
 	config, rows, err := f.matrix(fileLoRAConfig, "<i4", 4, values)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s %w", fileLoRAConfig, err)
+		return nil, fmt.Errorf("%s: %w", fileLoRAConfig, err)
 	case rows[0] != shape[0]:
 		return nil, fmt.Errorf("%s has %d rows, but %s has %d: convert the adapter again", fileLoRAWeights, shape[0], fileLoRAConfig, rows[0])
 	}
@@ -230,7 +230,7 @@ func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byt
 	}
 	info, err := f.root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil, errors.Join(errors.New("is not a regular file"), err)
+		return nil, nil, errors.Join(errors.New("the file is not a regular file"), err)
 	}
 	opened, err := f.root.Open(name)
 	if err != nil {
@@ -252,13 +252,13 @@ func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byt
 	size := array.bytes(width)
 	switch {
 	case array.descr != descr:
-		return nil, nil, fmt.Errorf("has values of type %q, not %q: convert the adapter with --storage-type float16", array.descr, descr)
+		return nil, nil, fmt.Errorf("the array has values of type %q, not %q: convert the adapter with --storage-type float16", array.descr, descr)
 	case len(shape) != 2 || size == 0:
-		return nil, nil, fmt.Errorf("has the shape %v, but must have rows and columns", array.shape)
+		return nil, nil, fmt.Errorf("the array has the shape %v, but must have rows and columns", array.shape)
 	case size < 0 || size > maxLoRA:
-		return nil, nil, fmt.Errorf("has the shape %v, which needs more than %d bytes", array.shape, maxLoRA)
+		return nil, nil, fmt.Errorf("the array has the shape %v, which needs more than %d bytes", array.shape, maxLoRA)
 	case info.Size()-at != size:
-		return nil, nil, fmt.Errorf("has %d bytes of values, but the shape %v needs %d", info.Size()-at, array.shape, size)
+		return nil, nil, fmt.Errorf("the file has %d bytes of values, but the shape %v needs %d", info.Size()-at, array.shape, size)
 	case !values:
 		return nil, shape, nil
 	}

@@ -118,17 +118,17 @@ func TestLoRAWeights(t *testing.T) {
 		{"with a batch", weights, settings, "2 8 3", ""},
 		{"without", array("<f2", "(2, 8)", 32), array("<i4", "(2, 3)", 24), "2 8 3", ""},
 		{"of DoRA", weights, array("<i4", "(1, 2, 4)", 32), "2 8 4", ""},
-		{"bfloat16", array("|V2", "(1, 2, 8)", 32), settings, "", `model.lora_weights.npy has values of type "|V2", not "<f2": convert the adapter with --storage-type float16`},
+		{"bfloat16", array("|V2", "(1, 2, 8)", 32), settings, "", `model.lora_weights.npy: the array has values of type "|V2", not "<f2": convert the adapter with --storage-type float16`},
 		{"big-endian", array(">f2", "(1, 2, 8)", 32), settings, "", `">f2"`},
 		{"a value too many", weights + "x", settings, "", "has 33 bytes of values, but the shape [1 2 8] needs 32"},
-		{"a value too few", weights, settings[:len(settings)-1], "", "model.lora_config.npy has 23 bytes of values, but the shape [1 2 3] needs 24"},
+		{"a value too few", weights, settings[:len(settings)-1], "", "model.lora_config.npy: the file has 23 bytes of values, but the shape [1 2 3] needs 24"},
 		{"one dimension", array("<f2", "(16,)", 32), settings, "", "has the shape [16], but must have rows and columns"},
 		{"two batches", array("<f2", "(2, 2, 8)", 64), settings, "", "has the shape [2 2 8], but must have rows and columns"},
 		{"nothing", array("<f2", "(1, 0, 8)", 0), settings, "", "has the shape [1 0 8], but must have rows and columns"},
 		{"more than there can be", array("<f2", "(1, 4611686018427387904, 8)", 32), settings, "", "more than"},
 		{"more than a message holds", array("<f2", "(1, 1073741824, 2)", 32), settings, "", "more than 2080374784 bytes"},
 		{"other rows", weights, array("<i4", "(1, 3, 3)", 36), "", "model.lora_weights.npy has 2 rows, but model.lora_config.npy has 3"},
-		{"no NumPy", "{}", settings, "", "model.lora_weights.npy is not a NumPy file"},
+		{"no NumPy", "{}", settings, "", "model.lora_weights.npy: the file is not a NumPy file"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -198,12 +198,12 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 		{"by a link out of it", `"m/1/out"`, "", "is not in the model repository"},
 		{"through a link out of it", `"up/away"`, "", "is not in the model repository"},
 		{"through a link out of it and back", `"up/repository/m/1/doll"`, "m/1/doll", ""},
-		{"a file that lies outside", `"m/1/partly"`, "", "model.lora_weights.npy is not in the model repository"},
+		{"a file that lies outside", `"m/1/partly"`, "", "model.lora_weights.npy: the file or folder is not in the model repository"},
 		{"nowhere", `"m/1/none"`, "", "no such file"},
 		{"a file", `"m/1/file"`, "", "is not a folder"},
 		{"half of it", `"m/1/half"`, "", "no such file"},
 		{"empty", `""`, "", "is not in the model repository"},
-		{"no path", `{"path": "m/1/doll"}`, "", "its path is not a string"},
+		{"no path", `{"path": "m/1/doll"}`, "", "the path of the LoRA adapter is not a string"},
 	}
 	for _, tt := range tests {
 		for _, at := range []string{repository, entry} {

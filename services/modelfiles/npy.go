@@ -37,7 +37,7 @@ func readNPY(r io.Reader) (npyArray, error) {
 	var none npyArray
 	start := make([]byte, len(npyMagic)+2)
 	if _, err := io.ReadFull(r, start); err != nil || !bytes.HasPrefix(start, []byte(npyMagic)) {
-		return none, errors.New("is not a NumPy file (.npy)")
+		return none, errors.New("the file is not a NumPy file (.npy)")
 	}
 	size, width := make([]byte, 4), 2
 	switch version := start[len(npyMagic):]; string(version) {
@@ -45,18 +45,18 @@ func readNPY(r io.Reader) (npyArray, error) {
 	case "\x02\x00":
 		width = 4
 	default:
-		return none, fmt.Errorf("has version %d.%d of the NumPy format, but only 1.0 and 2.0 are supported", version[0], version[1])
+		return none, fmt.Errorf("the file has version %d.%d of the NumPy format, but only 1.0 and 2.0 are supported", version[0], version[1])
 	}
 	if _, err := io.ReadFull(r, size[:width]); err != nil {
-		return none, errors.New("is truncated in its header")
+		return none, errors.New("the NumPy file is truncated in its header")
 	}
 	length := binary.LittleEndian.Uint32(size)
 	if length > maxNPYHeader {
-		return none, fmt.Errorf("has a header of %d bytes, which is too long", length)
+		return none, fmt.Errorf("the NumPy file has a header of %d bytes, which is too long", length)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(r, header); err != nil {
-		return none, errors.New("is truncated in its header")
+		return none, errors.New("the NumPy file is truncated in its header")
 	}
 	return parseNPY(string(header))
 }
@@ -64,10 +64,10 @@ func readNPY(r io.Reader) (npyArray, error) {
 func parseNPY(header string) (npyArray, error) {
 	m := npyHeaders.FindStringSubmatch(header)
 	if m == nil {
-		return npyArray{}, errors.New("has a header that NumPy doesn't write")
+		return npyArray{}, errors.New("the NumPy file has a header that NumPy doesn't write")
 	}
 	if m[2] == "True" {
-		return npyArray{}, errors.New("has its values in column-major order (fortran_order): save it from a C-contiguous array")
+		return npyArray{}, errors.New("the NumPy file has its values in column-major order (fortran_order): save it from a C-contiguous array")
 	}
 	a := npyArray{descr: m[1]}
 	dims := strings.Split(m[3], ",")
@@ -77,7 +77,7 @@ func parseNPY(header string) (npyArray, error) {
 	for _, dim := range dims {
 		n, err := strconv.ParseInt(strings.TrimSpace(dim), 10, 64)
 		if err != nil {
-			return npyArray{}, errors.New("has a shape that NumPy doesn't write")
+			return npyArray{}, errors.New("the NumPy file has a shape that NumPy doesn't write")
 		}
 		a.shape = append(a.shape, n)
 	}

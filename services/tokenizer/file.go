@@ -36,7 +36,7 @@ type component struct {
 // UnmarshalJSON stores the part for decode.
 func (c *component) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '{' {
-		return fmt.Errorf("expected an object, got %.20s", data)
+		return fmt.Errorf("expected a JSON object, got %.20s", data)
 	}
 	var head struct {
 		Type string `json:"type"`
@@ -77,7 +77,7 @@ func strict(data []byte, target any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(target)
 	if err == nil && d.More() {
-		err = errors.New("more than one value")
+		err = errors.New("the JSON text has more than one value")
 	}
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))

@@ -42,7 +42,7 @@ func (p patternJSON) compile() (pattern, error) {
 	case p.Regex != nil && *p.Regex != "":
 		return newRegex(*p.Regex)
 	}
-	return nil, errors.New("the pattern is empty")
+	return nil, errors.New("the field pattern needs a String or a Regex that isn't empty")
 }
 
 // literal matches a string.

@@ -49,18 +49,18 @@ const unitSize = 4
 
 func newCharsmap(data []byte, lone []span32) (*charsmap, error) {
 	if len(data) < unitSize {
-		return nil, errors.New("the data is shorter than the size of its trie")
+		return nil, errors.New("the charsmap is shorter than the size of its trie")
 	}
 	size := int64(binary.LittleEndian.Uint32(data)) / unitSize
 	if data = data[unitSize:]; size == 0 || size*unitSize > int64(len(data)) {
-		return nil, fmt.Errorf("the trie has %d units, but the data has only %d bytes", size, len(data))
+		return nil, fmt.Errorf("the trie of the charsmap has %d units, but only %d bytes follow", size, len(data))
 	}
 	m := &charsmap{units: make([]uint32, size)}
 	for i := range m.units {
 		m.units[i] = binary.LittleEndian.Uint32(data[i*unitSize:])
 	}
 	if data = data[size*unitSize:]; !utf8.Valid(data) {
-		return nil, errors.New("the replacements are not UTF-8")
+		return nil, errors.New("the replacement strings of the charsmap are not UTF-8")
 	}
 	m.replacements = string(data)
 	m.lone = newSet(lone)

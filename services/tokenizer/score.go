@@ -66,7 +66,7 @@ func scale(f float64, power int) (float64, error) {
 		f = math.Inf(1)
 	}
 	if math.IsInf(f, 0) {
-		return 0, errors.New("the score is out of range")
+		return 0, errors.New("the score of a token is out of range")
 	}
 	return f, nil
 }

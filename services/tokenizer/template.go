@@ -113,7 +113,7 @@ func (t *tokenID) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(parts) != 2 {
-		return fmt.Errorf("expected a token and its id, got %s", data)
+		return fmt.Errorf("expected a JSON list of a token and its id, got %s", data)
 	}
 	return nil
 }

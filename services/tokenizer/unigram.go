@@ -48,7 +48,7 @@ func (s *scored) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(parts) != 2 || parts[0] == nil || number == "" {
-		return fmt.Errorf("expected a token and its score, got %.60s", data)
+		return fmt.Errorf("expected a JSON list of a token and its score, got %.60s", data)
 	}
 	var err error
 	if s.score, err = parseScore(string(number)); err != nil {
