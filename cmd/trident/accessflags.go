@@ -30,7 +30,7 @@ type apiKeyFlag []auth.Secret
 func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
 	token := ctx.Scan.Pop()
 	if token.IsEOL() {
-		return errors.New("missing value")
+		return errors.New("the value is missing: give an API key")
 	}
 	if list, ok := token.Value.([]any); ok { // list from a file
 		for _, item := range list {
@@ -142,7 +142,7 @@ func (hashKeyCommand) Run() error { return hashKey(os.Stdin, os.Stdout) }
 func hashKey(in io.Reader, out io.Writer) error {
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the key: %w", err)
+		return fmt.Errorf("read the API key from standard input: %w", err)
 	}
 	hash, err := auth.HashKey(strings.TrimSpace(line))
 	if err != nil {

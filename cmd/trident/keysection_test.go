@@ -95,7 +95,7 @@ func TestBadKeysOfTheFile(t *testing.T) {
 		"keys:\n  - key: SECRET\n    limits:\n      rates: 1":              ":4: keys: entry 1: limits: unknown key: the keys are in_flight, queued, rate, burst",
 		"keys:\n  - {key: SECRET, limits: 1}":                              ":2: keys: entry 1: limits: must be a mapping with the keys in_flight",
 		"keys:\n  - {key: SECRET, limits: {in_flight: 1.5}}":               ":2: keys: entry 1: limits: in_flight: must be a whole number",
-		"keys:\n  - {key: SECRET, limits: {rate: -1}}":                     ":2: keys: entry 1: the limits must be finite numbers of 0 or more",
+		"keys:\n  - {key: SECRET, limits: {rate: -1}}":                     ":2: keys: entry 1: the client's limits must be finite numbers of 0 or more",
 		"keys:\n  - key: SECRET with spaces":                               ":2: keys: entry 1: a key must have",
 		"keys:\n  - key: sha256:SECRET":                                    ":2: keys: entry 1: sha256: must be followed by",
 		"keys:\n  - {name: a, key: SECRET}\n  - {name: b, key: SECRET}":    ":3: keys: entry 2: the clients b and a have the same key",

@@ -70,7 +70,7 @@ func TestRestrictionSyntax(t *testing.T) {
 func TestRestrictedTwice(t *testing.T) {
 	for _, flag := range []string{"--http-restricted-api", "--grpc-restricted-protocol"} {
 		_, err := parse(flag+"=health,logging,a=b", flag+"=trace,logging,c=d")
-		if err == nil || !strings.Contains(err.Error(), flag+": logging is restricted twice") {
+		if err == nil || !strings.Contains(err.Error(), flag+": the group logging is restricted twice") {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}

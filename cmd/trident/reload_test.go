@@ -395,7 +395,7 @@ func TestReloadOfKeys(t *testing.T) {
 	}
 	write(t, f.file.path, "log-level: debug\n")
 	log.Await(t, refused, 1)
-	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "--api-keys-file "+keys+": the file can't be read") || f.level.Level() != slog.LevelInfo {
+	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "--api-keys-file "+keys+": the API keys file can't be read") || f.level.Level() != slog.LevelInfo {
 		t.Errorf("level %s, and the log has\n%s", f.level.Level(), log)
 	}
 }

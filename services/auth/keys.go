@@ -222,7 +222,11 @@ func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err err
 	}
 	for i, entry := range section.entries {
 		if err := next.add(entry, old); err != nil {
-			return nil, seen, fmt.Errorf("keys: entry %d: %w", i+1, err)
+			where := "keys"
+			if section.File != "" {
+				where = section.File + ": keys"
+			}
+			return nil, seen, fmt.Errorf("%s: entry %d: %w", where, i+1, err)
 		}
 	}
 	return next, seen, nil
@@ -279,14 +283,14 @@ func (o *oneOrMore) UnmarshalYAML(node *yaml.Node) error {
 func (r *keyring) read(file string, old *keyring) error {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return errors.New("the file can't be read: " + causeOf(err))
+		return errors.New("the API keys file can't be read: " + causeOf(err))
 	}
 	entries, err := entriesOf(content)
 	if err != nil {
 		return err
 	}
 	if len(entries) == 0 {
-		return errors.New("the file has no keys")
+		return errors.New("the API keys file has no keys")
 	}
 	for i, entry := range entries {
 		if err := r.add(entry, old); err != nil {
@@ -388,11 +392,11 @@ func (r *keyring) add(entry KeyEntry, old *keyring) error {
 // allows none.
 func (e *KeyEntry) client() (*inference.Client, error) {
 	if len(e.Name) > 100 || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, errors.New("the name must be one line of at most 100 bytes")
+		return nil, errors.New("the client's name must be one line of at most 100 bytes")
 	}
 	l := e.Limits
 	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
-		return nil, errors.New("the limits must be finite numbers of 0 or more")
+		return nil, errors.New("the client's limits must be finite numbers of 0 or more")
 	}
 	return &inference.Client{
 		Name: e.Name, Models: e.Models,

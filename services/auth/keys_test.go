@@ -142,8 +142,8 @@ func TestKeyLines(t *testing.T) {
 // TestBadKeys tests that errors name the place of an invalid entry and never show a key.
 func TestBadKeys(t *testing.T) {
 	for content, want := range map[string]string{
-		"":                             "the file has no keys",
-		"# only this\n":                "the file has no keys",
+		"":                             "the API keys file has no keys",
+		"# only this\n":                "the API keys file has no keys",
 		"- name: a":                    "entry 1: the field key is missing",
 		"- key: []":                    "entry 1: the field key is missing",
 		"- key: SECRET\n- key: SECRET": "two entries have the name",

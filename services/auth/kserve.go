@@ -74,7 +74,7 @@ func kserveByGroup(field configfield.Field, all []KServeRestriction) (map[KServe
 	for _, r := range all {
 		for _, group := range r.Groups {
 			if _, twice := by[group]; twice {
-				return nil, configfield.Errorf(field, "%s is restricted twice: name each group once", group)
+				return nil, configfield.Errorf(field, "the group %s is restricted twice: name each group once", group)
 			}
 			by[group] = r
 		}

@@ -61,7 +61,7 @@ func newRestrictions(all []OpenAIRestriction) (restrictions, error) {
 	for _, r := range all {
 		for _, group := range r.Groups {
 			if _, repeated := by[group]; repeated {
-				return nil, configfield.Errorf("auth.Restricted", "%s is restricted twice: name each group once", group)
+				return nil, configfield.Errorf("auth.Restricted", "the group %s is restricted twice: name each group once", group)
 			}
 			if by == nil {
 				by = restrictions{}

@@ -103,7 +103,7 @@ func TestBadRestrictions(t *testing.T) {
 		}
 	}
 	cfg := Config{Restricted: []OpenAIRestriction{{[]Group{Health, Metrics}, "a", "b"}, {[]Group{Metrics}, "c", "d"}}}
-	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "auth.Restricted: metrics is restricted twice") {
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "auth.Restricted: the group metrics is restricted twice") {
 		t.Error(err)
 	}
 }

@@ -320,7 +320,7 @@ func (c *Catalog) warnMissed(fresh *snapshot) {
 				c.missed = map[string]bool{}
 			}
 			c.missed[o.Model] = true
-			c.log.Warn("settings for a model that Triton doesn't have", "model", o.Model, "from", o.Origin)
+			c.log.Warn("the settings name a model that Triton doesn't have", "model", o.Model, "from", o.Origin)
 		}
 	}
 }

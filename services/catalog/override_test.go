@@ -46,7 +46,7 @@ func TestOverride(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(log.String(), `msg="settings for a model that Triton doesn't have" model=n from="flag for n"`); n != 2 {
+	if n := strings.Count(log.String(), `msg="the settings name a model that Triton doesn't have" model=n from="flag for n"`); n != 2 {
 		t.Errorf("logged %d times: %s", n, log)
 	}
 

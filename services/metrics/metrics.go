@@ -54,7 +54,7 @@ func (c Config) Validate() error {
 		return configfield.Errorf("metrics.Port", "%d is not a port: give a number from 0 to 65535", c.Port)
 	}
 	if c.Off && c.Own {
-		return configfield.Errorf("metrics.Port", "the port of metrics can't be set with %s: remove one of the two", configfield.Field("metrics.Off"))
+		return configfield.Errorf("metrics.Port", "the port of metrics can't be combined with %s: remove one of the two", configfield.Field("metrics.Off"))
 	}
 	seen := map[string]bool{}
 	for _, text := range c.TritonURLs {
