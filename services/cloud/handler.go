@@ -56,7 +56,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			allowed = http.MethodGet
 		}
 		w.Header().Set("Allow", allowed)
-		refuse(w, r, http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" can't be used on this path; use "+allowed)
+		refuse(w, r, http.StatusMethodNotAllowed, "method_not_allowed", "the method "+r.Method+" isn't allowed on the path "+r.URL.Path+": use "+allowed)
 	case h.redirect != "" && r.Header.Get(h.redirect) != "":
 		h.redirected(w, r, "/"+strings.TrimPrefix(r.Header.Get(h.redirect), "/"))
 	default:

@@ -24,7 +24,7 @@ const maxRedirects = 3
 var (
 	errScheme    = errors.New("must be a data: URI, or an http: or https: URL")
 	errUser      = errors.New("must be a URL without a user name")
-	errRedirects = fmt.Errorf("redirects more than %d times", maxRedirects)
+	errRedirects = fmt.Errorf("is a URL that redirects more than %d times", maxRedirects)
 	errPrivate   = errors.New("is a URL whose host has a non-public IP address, which this server doesn't access")
 )
 

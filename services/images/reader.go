@@ -144,7 +144,7 @@ func (r *byteBudget) take(n int64) error {
 
 // Errors of an image. The name of its field precedes the text.
 var (
-	errTotal   = errors.New("is too much: all images of this request together are larger than this server accepts")
+	errTotal   = errors.New("exceeds the size limit: all images of this request together are larger than this server accepts")
 	errTooBig  = errors.New("is larger than this server accepts")
 	errNoImage = errors.New("is not a PNG, JPEG, GIF, WebP or BMP image")
 )

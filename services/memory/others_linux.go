@@ -17,7 +17,7 @@ func (m *Monitor) measureOthers() (int64, error) {
 	}
 	all, err := fs.AllProcs()
 	if err != nil {
-		return 0, fmt.Errorf("list processes: %w", err)
+		return 0, fmt.Errorf("list the processes in /proc: %w", err)
 	}
 	children := map[int][]procfs.Proc{}
 	for _, p := range all {
@@ -27,7 +27,7 @@ func (m *Monitor) measureOthers() (int64, error) {
 	}
 	self, err := fs.Self()
 	if err != nil {
-		return 0, fmt.Errorf("find this process: %w", err)
+		return 0, fmt.Errorf("find this process in /proc: %w", err)
 	}
 	own, err := anonymous(self)
 	if err != nil {

@@ -193,7 +193,7 @@ func (s *Server) warnIfOpen() {
 func (s *Server) Serve() {
 	s.serving.Go(func() {
 		if err := s.certificates.Serve(s.http, LimitConnections(s.listener.open, s.cfg, s.telemetry, s.log)); !errors.Is(err, http.ErrServerClosed) {
-			s.abort(fmt.Errorf("serve: %w", err))
+			s.abort(fmt.Errorf("serve HTTP on the OpenAI port: %w", err))
 		}
 	})
 }

@@ -28,7 +28,7 @@ func (s *Service) readImages(ctx context.Context, req *inference.Request) (*infe
 	}
 	list, err := s.images.Read(ctx, refs)
 	if err != nil {
-		return nil, fmt.Errorf("read images: %w", err)
+		return nil, fmt.Errorf("read the images of the request: %w", err)
 	}
 	return &inference.Images{List: list}, nil
 }

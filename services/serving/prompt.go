@@ -105,7 +105,7 @@ func decodeIDs(c *catalog.Card, param string, ids []int) (string, error) {
 // errTokenize returns the error of a field whose text, or whose last text, couldn't be tokenized.
 func errTokenize(c *catalog.Card, param, text string, err error) error {
 	if !errors.Is(err, inference.ErrTextTooLong) {
-		return fmt.Errorf("tokenize: %w", err)
+		return fmt.Errorf("tokenize the text: %w", err)
 	}
 	const advice = "send less text, or split it into several requests"
 	e := &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: param}

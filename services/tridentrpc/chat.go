@@ -184,7 +184,7 @@ func toolDefinition(objects *requests.Objects, param string, f *tridentv1.Functi
 		Function function `json:"function"`
 	}{"function", function{f.GetName(), f.GetDescription(), parameters, f.Strict}}) //nolint:protogetter // unset differs from false
 	if err != nil {
-		return nil, fmt.Errorf("encode tool: %w", err)
+		return nil, fmt.Errorf("encode the tool definition: %w", err)
 	}
 	return definition, nil
 }

@@ -75,7 +75,7 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 func (*codec) Unmarshal(data mem.BufferSlice, v any) error {
 	f, ok := v.(*frame)
 	if !ok {
-		return fmt.Errorf("can't decode into %T", v)
+		return fmt.Errorf("can't decode a gRPC message into a value of type %T", v)
 	}
 	f.free()
 	f.buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())

@@ -100,7 +100,7 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.MaxMessage <= 0 || c.MaxMessage > math.MaxInt32 {
-		return fmt.Errorf("MaxMessage must be between 1 and %d, not %d", math.MaxInt32, c.MaxMessage)
+		return fmt.Errorf("triton.MaxMessage must be between 1 and %d bytes, not %d", math.MaxInt32, c.MaxMessage)
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func (e *Engine) connection(ctx context.Context) (*link, error) {
 	case ctx.Err() != nil:
 		return nil, e.failure(ctx, ctx.Err())
 	case state == connectivity.Idle || state == connectivity.Connecting:
-		return nil, unreachable(fmt.Errorf("the connection is %s after %s", state, e.config.ConnectTimeout))
+		return nil, unreachable(fmt.Errorf("the connection to the inference server is still %s after %s", state, e.config.ConnectTimeout))
 	}
 	// A failed connection is returned too. The call then fails at once, with
 	// the reason for the log.

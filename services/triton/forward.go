@@ -72,7 +72,7 @@ func (asIs) Name() string { return "proto" }
 func (asIs) Marshal(v any) (mem.BufferSlice, error) {
 	encoded, ok := v.(mem.BufferSlice)
 	if !ok {
-		return nil, fmt.Errorf("can't encode %T", v)
+		return nil, fmt.Errorf("can't encode a value of type %T as a gRPC message", v)
 	}
 	encoded.Ref()
 	return encoded, nil
@@ -82,7 +82,7 @@ func (asIs) Marshal(v any) (mem.BufferSlice, error) {
 func (asIs) Unmarshal(data mem.BufferSlice, v any) error {
 	to, ok := v.(*mem.BufferSlice)
 	if !ok {
-		return fmt.Errorf("can't decode into %T", v)
+		return fmt.Errorf("can't decode a gRPC message into a value of type %T", v)
 	}
 	data.Ref()
 	*to = data

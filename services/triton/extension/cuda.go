@@ -40,7 +40,7 @@ func (r *Registry) openCUDA(req *kserve.CudaSharedMemoryRegisterRequest) (*regio
 	case err != nil:
 		return nil, &inference.Error{Code: inference.CodeInvalid, Message: "failed to register shared memory region: invalid args", Err: err}
 	case req.GetByteSize() > size:
-		err := fmt.Errorf("the memory has only %d bytes", size)
+		err := fmt.Errorf("the CUDA memory of the handle has only %d bytes", size)
 		return nil, &inference.Error{
 			Code:    inference.CodeInvalid,
 			Message: fmt.Sprintf("failed to register shared memory region '%s': invalid args", req.GetName()),

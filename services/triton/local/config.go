@@ -140,7 +140,7 @@ func (c Config) Validate() error {
 		return configfield.Errorf("local.ExitTimeout", "must be at least 1 second, not %s", c.ExitTimeout)
 	}
 	if c.QueueBytes <= 0 || c.TotalQueueBytes < c.QueueBytes {
-		return fmt.Errorf("QueueBytes must be more than 0, but it is %d, and TotalQueueBytes must be at least QueueBytes, but it is %d", c.QueueBytes, c.TotalQueueBytes)
+		return fmt.Errorf("local.QueueBytes must be more than 0, but it is %d, and local.TotalQueueBytes must be at least local.QueueBytes, but it is %d", c.QueueBytes, c.TotalQueueBytes)
 	}
 	return c.Options.Validate()
 }

@@ -26,7 +26,7 @@ func TestValidate(t *testing.T) {
 		{"no load timeout", func(c *Config) { c.LoadTimeout = -1 }, "local.LoadTimeout: must be longer than 0"},
 		{"no exit timeout", func(c *Config) { c.ExitTimeout = 1 }, "local.ExitTimeout: must be at least 1 second, not 1ns"},
 		{"no queue", func(c *Config) { c.QueueBytes = 0 }, "QueueBytes must be more than 0"},
-		{"total below a stream's queue", func(c *Config) { c.TotalQueueBytes = c.QueueBytes - 1 }, "QueueBytes must be more than 0, but it is 268435456, and TotalQueueBytes must be at least QueueBytes"},
+		{"total below a stream's queue", func(c *Config) { c.TotalQueueBytes = c.QueueBytes - 1 }, "QueueBytes must be more than 0, but it is 268435456, and local.TotalQueueBytes must be at least local.QueueBytes"},
 		{"unknown rate limit", func(c *Config) { c.Options.RateLimit = "on" }, `local.Options.RateLimit: must be off or execution_count, not "on"`},
 		{"resource without rate limit", func(c *Config) { c.Options.RateLimitResources = []RateLimitResource{{"r", 1, EveryDevice}} }, "local.Options.RateLimitResources: needs local.Options.RateLimit=execution_count"},
 		{"negative pinned memory", func(c *Config) { c.Options.PinnedMemoryPool = -1 }, "local.Options.PinnedMemoryPool: must not be less than 0"},

@@ -40,12 +40,12 @@ type queue struct {
 func newQueue(limit int64, traced func(*C.tr_trace)) (*queue, error) {
 	var c *C.tr_queue
 	if err := failure(C.tr_queue_new(&c)); err != nil {
-		return nil, fmt.Errorf("queue of responses: %w", err)
+		return nil, fmt.Errorf("create the queue of responses: %w", err)
 	}
 	file := os.NewFile(uintptr(c.wake), "eventfd") // non-blocking, so the runtime's poller waits for it
 	wake, err := file.SyscallConn()
 	if err != nil {
-		return nil, fmt.Errorf("queue of responses: %w", err)
+		return nil, fmt.Errorf("create the queue of responses: %w", err)
 	}
 	q := &queue{
 		c:       c,

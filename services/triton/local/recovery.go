@@ -128,7 +128,7 @@ func (h *health) reload(w *modelHealth, overrides []override) error {
 	c := h.core
 	if c.serves(w.name) {
 		if err := c.unload(w.name, false); err != nil {
-			return fmt.Errorf("unload: %w", err)
+			return fmt.Errorf("unload the model: %w", err)
 		}
 	}
 	h.awaitUnload(w)

@@ -145,7 +145,7 @@ func (h *health) cut(w *modelHealth, done <-chan error) (err error, ended bool) 
 		case err == nil && len(stubs) == 0:
 			return nil, true
 		case err == nil:
-			err = errors.New("the load ended meanwhile")
+			err = errors.New("the load of the model ended while its processes were being killed")
 		}
 		return &inference.Error{
 			Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady,
