@@ -92,7 +92,7 @@ func (a *answer) control(line []byte) error {
 		code, _, _ := bytes.Cut(rest, []byte(" "))
 		var err error
 		if a.status, err = strconv.Atoi(string(code)); err != nil || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
-			return fmt.Errorf("not an HTTP/1.1 response: %.100q", line)
+			return fmt.Errorf("the server sent a line that is not an HTTP/1.1 response: %.100q", line)
 		}
 		a.stage = stageHead
 	case stageHead:
@@ -191,7 +191,7 @@ func (a *answer) payload(data []byte) error {
 	case hasText(data, `"finish_reason":`):
 		a.finished = true
 	case bytes.HasPrefix(data, []byte(`{"error"`)):
-		return fmt.Errorf("error event %.300s", data)
+		return fmt.Errorf("the stream has the error event %.300s", data)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (a *answer) keep(data []byte) error {
 		} `json:"choices"`
 	}
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return fmt.Errorf("event %.300s: %w", data, err)
+		return fmt.Errorf("decode the stream event %.300s: %w", data, err)
 	}
 	for _, c := range chunk.Choices {
 		a.text = append(a.text, c.Delta.Content...)
@@ -231,7 +231,7 @@ func (a *answer) keep(data []byte) error {
 func (a *answer) check(tokens int) error {
 	switch {
 	case a.status != 200:
-		return fmt.Errorf("status %d: %.300s", a.status, a.body)
+		return fmt.Errorf("the response has the HTTP status %d: %.300s", a.status, a.body)
 	case !a.stream:
 		return a.checkBody(tokens)
 	case a.tokens != tokens:
@@ -257,7 +257,7 @@ func (a *answer) checkBody(tokens int) error {
 		} `json:"usage"`
 	}
 	if err := json.Unmarshal(a.body, &whole); err != nil {
-		return fmt.Errorf("answer %.300s: %w", a.body, err)
+		return fmt.Errorf("decode the response %.300s: %w", a.body, err)
 	}
 	if len(whole.Choices) != 1 || whole.Choices[0].Finish == "" || whole.Choices[0].Message.Content == "" || whole.Usage.Tokens != tokens {
 		return fmt.Errorf("the response isn't one finished choice of %d tokens: %.300s", tokens, a.body)

@@ -141,7 +141,7 @@ func (leanCodec) Name() string { return "proto" }
 func (leanCodec) Marshal(v any) (mem.BufferSlice, error) {
 	request, ok := v.([]byte)
 	if !ok {
-		return nil, fmt.Errorf("can't send a %T", v)
+		return nil, fmt.Errorf("can't encode a value of type %T as a gRPC message", v)
 	}
 	return mem.BufferSlice{mem.SliceBuffer(request)}, nil
 }
@@ -149,7 +149,7 @@ func (leanCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (leanCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	r, ok := v.(interface{ decode(message []byte) error })
 	if !ok {
-		return fmt.Errorf("can't read into a %T", v)
+		return fmt.Errorf("can't decode a gRPC message into a value of type %T", v)
 	}
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()

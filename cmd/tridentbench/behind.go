@@ -49,7 +49,7 @@ func (passCodec) Name() string { return "proto" }
 func (passCodec) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.(mem.BufferSlice)
 	if !ok {
-		return nil, fmt.Errorf("can't send a %T", v)
+		return nil, fmt.Errorf("can't encode a value of type %T as a gRPC message", v)
 	}
 	return b, nil
 }
@@ -57,7 +57,7 @@ func (passCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	to, ok := v.(*mem.BufferSlice)
 	if !ok {
-		return fmt.Errorf("can't read into a %T", v)
+		return fmt.Errorf("can't decode a gRPC message into a value of type %T", v)
 	}
 	data.Ref()
 	*to = data

@@ -119,13 +119,13 @@ func (w *worker) receive(ctx context.Context, want state) (*result, error) {
 	}
 	var n workerReport
 	if err := json.Unmarshal([]byte(line), &n); err != nil {
-		return nil, w.failed(fmt.Errorf("%.200q: %w", line, err))
+		return nil, w.failed(fmt.Errorf("decode the worker's report %.200q: %w", line, err))
 	}
 	if n.Error != "" {
 		return nil, errors.New(n.Error)
 	}
 	if n.State != want {
-		return nil, w.failed(fmt.Errorf("its state is %s, not %s", n.State, want))
+		return nil, w.failed(fmt.Errorf("the worker's state is %s, not %s", n.State, want))
 	}
 	return n.Result, nil
 }
@@ -388,7 +388,7 @@ func (c *child) awaitReady(ctx context.Context, address string) error {
 		case <-c.exited:
 			return c.failed(errors.New("the process has ended"))
 		case <-ctx.Done():
-			return c.failed(fmt.Errorf("isn't ready: %w", err))
+			return c.failed(fmt.Errorf("the process isn't ready: %w", err))
 		}
 	}
 }

@@ -135,7 +135,7 @@ func build(ctx context.Context, o *options, t target, compiler, binary string) e
 	cc = zig + strings.TrimPrefix(cc, strings.Fields(o.Zig)[0])
 	cmd.Env = append(environment(compiler), "CGO_ENABLED=1", "GOOS=linux", "GOARCH="+t.goarch, "GOFLAGS=", "CC="+cc, "CXX=false", "ZIG_GLOBAL_CACHE_DIR="+cache)
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, text)
+		return fmt.Errorf("build trident: %w\n%s", err, text)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func parseRemaining(text string) (remaining, error) {
 		}
 		number, err := strconv.Atoi(fields[2])
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: number: %w", remainingFile, n+1, err)
+			return nil, fmt.Errorf("%s:%d: the number of hits: %w", remainingFile, n+1, err)
 		}
 		left[counted{fields[0], fields[1]}] += number
 	}
