@@ -255,7 +255,7 @@ func newTag(run func(io.Writer, liquid.Context) error) liquid.Node {
 func budgetOf(ctx liquid.Context) (*budget, error) {
 	b, ok := ctx.Get(budgetVar).(*budget)
 	if !ok {
-		return nil, errors.New("the render has no budget")
+		return nil, errors.New("the history template is rendered without a budget")
 	}
 	return b, nil
 }

@@ -211,10 +211,10 @@ func (e *sliceExpr) apply(f *frame, v any) (any, error) {
 		return nil, u.err()
 	}
 	if _, isDict := v.(*Dict); !ok || isDict {
-		return nil, failf("%s can't be sliced", typeName(v))
+		return nil, failf("a value of type %s can't be sliced", typeName(v))
 	}
 	if _, isView := v.(*dictView); isView {
-		return nil, failf("%s can't be sliced", typeName(v))
+		return nil, failf("a value of type %s can't be sliced", typeName(v))
 	}
 	start, step, count, err := sliceRange(parts, n)
 	if err != nil {
@@ -303,7 +303,7 @@ func (rt *runtime) slice(v any, start, step, count int) (any, error) {
 		items, err := rt.sliceItems(v.items, start, step, count)
 		return &Tuple{items: items}, err
 	}
-	return nil, failf("%s can't be sliced", typeName(v))
+	return nil, failf("a value of type %s can't be sliced", typeName(v))
 }
 
 func (rt *runtime) sliceItems(items []any, start, step, count int) ([]any, error) {

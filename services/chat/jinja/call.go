@@ -78,7 +78,7 @@ func (rt *runtime) call(fn any, c *call) (any, error) {
 	case *undefined:
 		return nil, fn.err()
 	}
-	return nil, failf("'%s' can't be called", typeName(fn))
+	return nil, failf("a value of type %s can't be called", typeName(fn))
 }
 
 // eval adds the arguments to c.

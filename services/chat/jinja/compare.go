@@ -159,7 +159,7 @@ func notOrdered(a, b any) error {
 			return u.err()
 		}
 	}
-	return failf("'%s' and '%s' can't be ordered", typeName(a), typeName(b))
+	return failf("values of the types %s and %s can't be ordered", typeName(a), typeName(b))
 }
 
 func (rt *runtime) lessItems(x, y []any, depth int) (bool, error) {

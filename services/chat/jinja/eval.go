@@ -334,7 +334,7 @@ func (rt *runtime) repeat(v any, n int64) (any, error) {
 	case *Tuple:
 		items = v.items
 	default:
-		return nil, failf("%s can't be repeated", typeName(v))
+		return nil, failf("a value of type %s can't be repeated", typeName(v))
 	}
 	total := size(len(items))
 	if err := rt.items(total); err != nil {
