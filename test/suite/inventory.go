@@ -212,11 +212,11 @@ func (inv *inventory) compare(seen *inventory, renames []rename) difference {
 		switch {
 		case !ran[[2]string{key.Suite, key.Package}], excused(key.String(), renames):
 		case !there:
-			d.Problems = append(d.Problems, fmt.Sprintf("%s is missing: give the reason in a line of %s", key, renamesFile))
+			d.Problems = append(d.Problems, fmt.Sprintf("the test %s is missing: give the reason in a line of %s", key, renamesFile))
 		case want.Outcome == "pass" && got.Outcome == "skip":
-			d.Problems = append(d.Problems, fmt.Sprintf("%s is skipped, but it passed before", key))
+			d.Problems = append(d.Problems, fmt.Sprintf("the test %s is skipped, but it passed before", key))
 		case got.Below < want.Below:
-			d.Problems = append(d.Problems, fmt.Sprintf("%s has %d subtests, but had %d before", key, got.Below, want.Below))
+			d.Problems = append(d.Problems, fmt.Sprintf("the test %s has %d subtests, but had %d before", key, got.Below, want.Below))
 		}
 	}
 	for key, got := range seen.Tests {

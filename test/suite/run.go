@@ -134,7 +134,7 @@ func goTestPart(ctx context.Context, s suite, p part, number int, r *results, sh
 	if ended := cmd.Wait(); ended != nil && !isExit(ended) {
 		err = errors.Join(err, ended)
 	} else if ended != nil && len(r.failed) == 0 {
-		err = errors.Join(err, fmt.Errorf("go test failed, but no test did: %w", ended))
+		err = errors.Join(err, fmt.Errorf("go test failed, but no test failed: %w", ended))
 	}
 	return err
 }
