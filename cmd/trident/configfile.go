@@ -174,7 +174,7 @@ func (r *settingsReader) read() {
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		r.problemf(&second, "the file has more than one YAML document: keep only one")
+		r.problemf(&second, "the settings file has more than one YAML document: keep only one")
 	}
 	r.eachKey(document.Content[0], "the file", func(key, value *yaml.Node) {
 		for _, s := range sections() {
@@ -203,7 +203,7 @@ func (r *settingsReader) eachKey(node *yaml.Node, what string, visit func(key, v
 		key, value := node.Content[i], resolved(node.Content[i+1])
 		switch line, twice := lines[key.Value]; {
 		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
-			r.problemf(key, "keys must be strings; merge keys (<<) aren't supported")
+			r.problemf(key, "keys of the settings file must be strings; merge keys (<<) aren't supported")
 		case twice:
 			r.problemf(key, "duplicate key %s: line %d already has it", key.Value, line)
 		default:

@@ -150,7 +150,7 @@ func TestBadFiles(t *testing.T) {
 		{"no mapping", "- host", []string{":1: the file must be a mapping of keys to values"}},
 		{"no YAML", "host: [", []string{"trident.yaml: ", "line"}},
 		{"two documents", "host: a\n---\nhost: b", []string{"more than one YAML document"}},
-		{"a merge", "a: &a {host: b}\n<<: *a", []string{":2: keys must be strings"}},
+		{"a merge", "a: &a {host: b}\n<<: *a", []string{":2: keys of the settings file must be strings"}},
 		{"all at once", "hst: a\nopenai-port: x", []string{":1: unknown key hst: did you mean host?\n", ":2: openai-port: "}},
 		{"models as a list", "models: [a]", []string{":1: models must be a mapping of keys to values"}},
 		{"a model without keys", "models:\n  a: b", []string{":2: a must be a mapping of keys to values"}},

@@ -169,7 +169,7 @@ type errorLog struct{ log *slog.Logger }
 
 // Println implements [promhttp.Logger].
 func (l errorLog) Println(v ...any) {
-	l.log.Error("writing the metrics failed", "error", fmt.Sprint(v...))
+	l.log.Error("can't write the metrics page", "error", fmt.Sprint(v...))
 }
 
 func (p *Page) gather(ctx context.Context, open bool) ([]*dto.MetricFamily, error) {

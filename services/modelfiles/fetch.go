@@ -51,7 +51,7 @@ func newHub(config HubConfig) *hub {
 // folder of its snapshot. It writes the revision last, so that other programs
 // find a complete snapshot or none.
 func (h *hub) fetch(ctx context.Context, r repo) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.config.Timeout, fmt.Errorf("the download took longer than %s", h.config.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, h.config.Timeout, fmt.Errorf("the download from the Hugging Face hub took longer than %s", h.config.Timeout))
 	defer cancel()
 	commit, files, err := h.info(ctx, r)
 	if err != nil {

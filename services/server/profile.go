@@ -56,7 +56,7 @@ func (p *Profiler) Start(ctx context.Context) error {
 	}
 	p.serving.Go(func() {
 		if err := p.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			p.log.Error("the server of profiles has failed", "error", err)
+			p.log.Error("the server of Go profiles has failed", "error", err)
 		}
 	})
 	p.log.Info("serving profiles", "url", "http://"+l.Addr().String()+"/debug/pprof/")

@@ -47,7 +47,7 @@ func TestParseTraceConfig(t *testing.T) {
 		{"an unknown level", []string{"level=LOUD"}, TraceConfig{}, `level: must be OFF, TIMESTAMPS or TENSORS, not "LOUD"`},
 		{"another mode", []string{"mode=opentelemetry"}, TraceConfig{}, `mode: must be triton, not "opentelemetry"`},
 		{"another mode's setting", []string{"opentelemetry,url=x"}, TraceConfig{}, "opentelemetry,url: unknown setting"},
-		{"a level without a file", []string{"level=TIMESTAMPS"}, TraceConfig{}, "needs a trace file if the level isn't OFF: add triton,file=PATH"},
+		{"a level without a file", []string{"level=TIMESTAMPS"}, TraceConfig{}, "the trace settings need a file unless the trace level is OFF: add triton,file=PATH"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := ParseTraceConfig(test.values)

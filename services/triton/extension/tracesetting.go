@@ -67,7 +67,7 @@ func ParseTraceConfig(values []string) (TraceConfig, error) {
 		config.Level = TraceOff
 	}
 	if config.Level != TraceOff && config.File == "" {
-		return config, fmt.Errorf("needs a trace file if the level isn't OFF: add %s,file=PATH", traceMode)
+		return config, fmt.Errorf("the trace settings need a file unless the trace level is OFF: add %s,file=PATH", traceMode)
 	}
 	return config, nil
 }
