@@ -334,7 +334,7 @@ func entriesOf(content []byte) ([]KeyEntry, error) {
 		if lines := slices.Compact(yamlLine.FindAllString(err.Error(), -1)); lines != nil {
 			where = ": see " + strings.Join(lines, ", ")
 		}
-		return nil, fmt.Errorf("the file is not a YAML list of entries with the fields name, key, models, limits (in_flight, queued, rate, burst) and expires (a date)%s", where)
+		return nil, fmt.Errorf("the API keys file is not a YAML list of entries with the fields name, key, models, limits (in_flight, queued, rate, burst) and expires (a date)%s", where)
 	}
 	return entries, nil
 }

@@ -110,7 +110,7 @@ func burnCPU() error {
 		default:
 		}
 		if time.Since(began) > 24*time.Hour {
-			return errors.New("the load still ran after 24 hours: its parent didn't stop it")
+			return errors.New("a process that keeps a core busy still ran after 24 hours: its parent didn't stop it")
 		}
 	}
 }
