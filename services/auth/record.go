@@ -43,8 +43,8 @@ type API uint8
 // The APIs.
 const (
 	Pages     API = iota // files and documents, with errors of OpenAI's API
-	OpenAI               // openapi/openai.yaml
-	REST                 // openapi/kserve.yaml
+	OpenAI               // the API of openapi/openai.yaml
+	REST                 // KServe's REST API, described by openapi/kserve.yaml
 	Procedure            // the services of gRPC and Connect
 )
 
@@ -107,11 +107,11 @@ type Cost uint8
 
 // The classes of cost.
 const (
-	Constant  Cost = iota // none: the response is ready
-	Metadata              // the number of models, or an engine's answer about one
-	Tokenizer             // the body, which Trident tokenizes
-	Model                 // the work of a model on the body
-	Loading               // the size of a model
+	Constant  Cost = iota // no cost: the response is ready
+	Metadata              // the cost depends on the number of models, or on an engine's answer about one model
+	Tokenizer             // the cost depends on the body, which Trident tokenizes
+	Model                 // the cost is the work of a model on the body
+	Loading               // the cost depends on the size of a model, which is loaded or unloaded
 )
 
 // Find returns the record of a route by its pattern, or nil if there is none.
