@@ -209,7 +209,7 @@ func (h *repositoryModel) awaitUnloaded(ctx context.Context) error {
 // turns serializes changes of the same model.
 type turns struct {
 	mu    sync.Mutex
-	taken map[string]chan struct{} // by model; the channel is closed when the change ends
+	taken map[string]chan struct{} // models that are being changed, by name; the channel is closed when the change ends
 }
 
 // take waits for other changes of the model to end. The caller must call done after its change.

@@ -64,7 +64,7 @@ type loraEngine struct {
 	mu       sync.Mutex
 	capacity int
 	kept     []uint64
-	log      []string      // of the requests: the id and the letter of the weights, or -
+	log      []string      // received requests: the id of the adapter, and the letter of its weights or -
 	first    chan struct{} // the first response waits for it; nil for no wait
 	idle     bool          // keep-alives precede the response
 	fault    error         // sent after the first response

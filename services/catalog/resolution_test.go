@@ -35,7 +35,7 @@ type surface struct {
 
 const (
 	asJSON   = "application/json"
-	asStream = "application/connect+json" // one message in an envelope
+	asStream = "application/connect+json" // content type of a Connect stream, here of one message in an envelope
 	asGRPC   = "application/grpc"
 )
 

@@ -10,9 +10,9 @@ import (
 
 // Inputs for images.
 const (
-	inImage         = "image"           // vLLM: base64
-	inImageURL      = "image_url"       // TensorRT-LLM's LLM API: URLs
-	inImageURLInput = "image_url_input" // TensorRT-LLM's bls and multimodal ensemble: URLs
+	inImage         = "image"           // input of vLLM's backend for images in base64
+	inImageURL      = "image_url"       // input of TensorRT-LLM's LLM API for image URLs
+	inImageURLInput = "image_url_input" // input of TensorRT-LLM's bls and multimodal ensemble for image URLs
 )
 
 // imageForms are the prefixes of an image's base64 in each input. Models get no URLs: the core has

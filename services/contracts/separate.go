@@ -100,7 +100,7 @@ type separate struct {
 	*tensors
 
 	target *inference.Target
-	model  string // as the client names it
+	model  string // name of the model as the client wrote it, for errors
 	err    error
 }
 

@@ -317,7 +317,7 @@ func vllmTokenLogprobs(text []byte, top int) ([]inference.TokenLogprob, error) {
 type vllmLogprob struct {
 	ID      int     `json:"-"`
 	Logprob float64 `json:"logprob"`
-	Rank    *int    `json:"rank"` // from 1; null if the model doesn't know it
+	Rank    *int    `json:"rank"` // the token's rank among all tokens, from 1; null if the model doesn't report it
 	Token   string  `json:"decoded_token"`
 }
 

@@ -56,8 +56,8 @@ type loadKind uint8
 const (
 	loadMissing loadKind = iota
 	loadParam
-	loadName  // from the caller's variables or the globals
-	loadOuter // copied from the enclosing scope
+	loadName  // the value comes from the caller's variables or the globals
+	loadOuter // the value is copied from the enclosing scope
 )
 
 type load struct {
