@@ -99,7 +99,7 @@ func TestForwards(t *testing.T) {
 // forwardedBy is a server to call.
 type forwardedBy struct {
 	grpc grpc.ClientConnInterface
-	http string // URL
+	http string // URL of the server's HTTP port
 }
 
 func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inference.Engine) {
@@ -119,7 +119,7 @@ func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inf
 // forwardTrial is a request with headers.
 type forwardTrial struct {
 	name    string
-	headers []string // name, value, name, value
+	headers []string // the sent headers: name, value, name, value
 	own     inferencetest.Params
 	// kept are headers that Trident doesn't forward, since parameters with these names
 	// have a meaning.

@@ -16,7 +16,7 @@ type readyConn struct {
 	net.Conn
 
 	socket syscall.RawConn
-	read   func(fd uintptr) bool // [readyConn.try], for the socket
+	read   func(fd uintptr) bool // the method [readyConn.try] as a value, for socket.Read
 	// The fields of the current read.
 	size int
 	pool mem.BufferPool

@@ -315,7 +315,7 @@ func hex4(text []byte, at int) (rune, bool) {
 // Numbers within these limits always fit into a float64.
 const (
 	safeDigits   = 300
-	safeExponent = 3 // digits of e+999 and such
+	safeExponent = 3 // exponents with fewer digits, below e100, always fit
 )
 
 func (c *checker) number() string {
