@@ -169,7 +169,7 @@ type errorCase struct {
 type errorServer struct {
 	engine    *inferencetest.Engine
 	service   serving.Config
-	separator string // of LoRA adapters
+	separator string // separator between the names of a model and of its LoRA adapter
 	// started is called with the running service.
 	started func(*serving.Service)
 }

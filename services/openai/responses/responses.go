@@ -55,7 +55,7 @@ func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequ
 		return &streamedResponse{ctx: ctx, api: a, turn: turn, writer: writer}, nil
 	}
 	rec := server.RecordOf(ctx)
-	var events []byte // discarded
+	var events []byte // encoded events, which a non-streaming response discards
 	for delta, err := range a.answer(ctx, turn) {
 		switch {
 		case err != nil:

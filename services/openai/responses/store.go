@@ -179,7 +179,7 @@ const (
 	responseCost = 512
 	itemCost     = 512
 	partCost     = 64
-	entryCost    = 8 // of an item in a response's list
+	entryCost    = 8 // bytes of an item's entry in a response's list
 )
 
 func (r *storedResponse) cost() int64 {
