@@ -40,7 +40,7 @@ type merge struct {
 
 type bpeJSON struct {
 	typed
-	Dropout      *float64         `json:"dropout"` // used in training only
+	Dropout      *float64         `json:"dropout"` // dropout probability of training; Trident ignores it
 	Unknown      *string          `json:"unk_token"`
 	Prefix       *string          `json:"continuing_subword_prefix"`
 	Suffix       *string          `json:"end_of_word_suffix"`
