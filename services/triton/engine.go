@@ -46,7 +46,7 @@ type Engine struct {
 	target     string
 	security   credentials.TransportCredentials
 	codec      *codec
-	rings      sync.Pool // of *ring
+	rings      sync.Pool // unused rings, of type *ring
 	idleTimers *IdleTimers
 	health     *health
 	// conn is nil before Start and after Stop.

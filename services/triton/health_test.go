@@ -33,7 +33,7 @@ const (
 type killableServer struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 
-	explicit bool   // models may be loaded
+	explicit bool   // the server allows Trident to load models
 	text     string // error of each request after the engine has ended
 
 	mu           sync.Mutex
