@@ -34,9 +34,9 @@ type LoRAForm uint8
 // The ways of passing an adapter.
 const (
 	LoRANone   LoRAForm = iota // the model takes no adapters
-	LoRAByName                 // by the name alone
-	LoRAByID                   // by a number, with the weights while the engine lacks them
-	LoRAByPath                 // by a number, a name and the path of a folder
+	LoRAByName                 // the request has the adapter's name
+	LoRAByID                   // the request has the adapter's number, and its weights while the engine lacks them
+	LoRAByPath                 // the request has the adapter's number, its name and the path of its folder
 )
 
 // ErrNoLoRA is in the error of an engine that lacks an adapter which a request named by number.

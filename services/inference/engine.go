@@ -149,9 +149,9 @@ type Output struct {
 // SharedRegion is a part of a shared memory region that a client has registered. A tensor in it
 // may be smaller than the part.
 type SharedRegion struct {
-	Name   string // of the region
-	Offset uint64 // bytes from its start
-	Size   uint64 // bytes
+	Name   string // name of the shared memory region
+	Offset uint64 // number of bytes from the start of the region to the part
+	Size   uint64 // size of the part in bytes
 }
 
 // ModelState is a model's state in the engine.

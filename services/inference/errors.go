@@ -24,7 +24,7 @@ const (
 	CodeDeadlineExceeded             // the request exceeded its time limit
 	CodeCanceled                     // the client canceled the request or disconnected
 	CodeUnauthenticated              // the client isn't authenticated: send a key
-	CodeForbidden                    // the client isn't allowed to do that
+	CodeForbidden                    // the client isn't allowed to send this request
 )
 
 // String returns the code's name for logs.

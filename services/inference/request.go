@@ -12,8 +12,8 @@ type Task uint8
 
 // The tasks. A model's card lists those that the model can do.
 const (
-	TaskGenerate Task = 1 << iota // text from messages or a prompt
-	TaskEmbed                     // one vector per input
+	TaskGenerate Task = 1 << iota // generates text from messages or a prompt
+	TaskEmbed                     // computes one vector for each input
 )
 
 // Request is one generation or embedding, independent of any frontend's wire format and of any
@@ -96,7 +96,7 @@ func (r *Request) TextParam() string {
 // Input is one text or one list of token ids.
 type Input struct {
 	Text     string
-	TokenIDs []int // used when not nil
+	TokenIDs []int // token ids of the input; if not nil, they replace Text
 }
 
 // Message is one turn of a chat.

@@ -80,7 +80,7 @@ type Monitor struct {
 	idleFor     time.Duration // duration of the idle period, or time since memory was last returned
 	pause       time.Duration // value of calm at which memory is returned
 	reported    uint64        // requests refused up to the previous tick
-	refusing    time.Duration // time since the last refused request while refusals are logged as ongoing; -1 otherwise
+	refusing    time.Duration // time since the last refused request while refusals are logged as ongoing; otherwise -1
 }
 
 // New returns a monitor with the configured or detected limit.

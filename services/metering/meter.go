@@ -210,9 +210,9 @@ type Measure struct {
 	meter    *meter
 	began    time.Time
 	answered atomic.Bool
-	lora     string     // the adapter, or ""
+	lora     string     // name of the request's LoRA adapter, or ""
 	span     trace.Span // the request's span; a span that isn't recorded ignores all calls
-	stream   trace.Span // starts with the first token; nil before
+	stream   trace.Span // span "stream", which starts with the first token; nil before the first token
 }
 
 // Begin starts to measure a request. The caller must call End or Refuse.
@@ -320,7 +320,7 @@ func (m *Measure) Answer() bool {
 
 // Pace has the steps of a choice that aren't counted yet.
 type Pace struct {
-	last   time.Time // time of the last count
+	last   time.Time // time at which the steps were last counted
 	steps  int
 	tokens int
 }

@@ -32,10 +32,10 @@ const commit = "0123456789abcdef0123456789abcdef01234567"
 type fakeHub struct {
 	*httptest.Server
 
-	files   map[string]string // small files
+	files   map[string]string // contents of the small files by path
 	large   map[string]string
 	damage  bool
-	etag    string // of small files, instead of the real one
+	etag    string // ETag header of the small files; it replaces the real one
 	failing func(path string) int
 
 	mu    sync.Mutex

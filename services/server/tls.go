@@ -51,7 +51,7 @@ type Certificates struct {
 	loaded atomic.Pointer[material]
 
 	reloading sync.Mutex
-	seen      auth.FileStates // of the latest attempt
+	seen      auth.FileStates // states of the certificate files at the latest attempt to load them
 }
 
 // material is the content of the files.
