@@ -34,7 +34,7 @@ import (
 
 // deployment is the whole program over a tritonserver in Go and an engine of text models.
 type deployment struct {
-	openai, rest, native string // addresses
+	openai, rest, native string // addresses of the ports of OpenAI's API, of KServe's REST and of KServe's gRPC
 	log                  *logbuffer.Buffer
 	http                 *http.Client
 }

@@ -74,7 +74,7 @@ func TestMigrateIsComplete(t *testing.T) {
 		}
 		text, _, _ = strings.Cut(text, "\n## ")
 		_, table, _ := strings.Cut(text, "\n### Flags\n")
-		var theirs strings.Builder // the first column
+		var theirs strings.Builder // the cells of the table's first column, which has the other server's flags
 		for line := range strings.Lines(table) {
 			if cells := strings.Split(line, "|"); len(cells) > 1 {
 				theirs.WriteString(cells[1])

@@ -121,7 +121,7 @@ func medianInterval(values []float64) interval {
 
 // The limits of the verdict rule.
 const (
-	tolerance = 0.03 // tolerance of a ratio, in both directions
+	tolerance = 0.03 // relative change of a ratio that is treated as no change, in both directions
 	widest    = 0.06 // maximum width of a ratio's interval for the verdict "same"
 
 	// Counts of allocations have no tolerance, but differences below these grains are noise.
