@@ -13,9 +13,9 @@ type call struct {
 	operation string
 	native    bool // uses KServe's own gRPC port
 	path      string
-	content   string // the content type
+	content   string // content type of the requests
 	framing   framing
-	endless   bool // its response doesn't end by itself
+	endless   bool // the response of the call doesn't end by itself
 	header    func(payload []byte) map[string]string
 	base      []byte // the smallest valid request
 }

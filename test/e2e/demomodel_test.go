@@ -22,7 +22,7 @@ import (
 // called is a response of the demo's chat model in a form common to all surfaces.
 type called struct {
 	text, finish, name, arguments string
-	prompt                        int // number of tokens
+	prompt                        int // number of tokens of the prompt
 }
 
 // offer is a chat with one tool in a form common to all surfaces.

@@ -177,8 +177,8 @@ func killStub(t *testing.T, server *tritonserver.Server) {
 type process struct {
 	id, parent  int
 	group       int
-	command     string // arguments, separated by spaces
-	environment string // variables, separated by NULs
+	command     string // arguments of the process, separated by spaces
+	environment string // environment variables of the process, separated by NULs
 }
 
 // String omits the environment, which may contain secrets.

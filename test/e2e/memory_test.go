@@ -41,8 +41,8 @@ var plainBinary = shared(func(t *testing.T) (string, error) {
 type siege struct {
 	*kserveTrident
 
-	limit int64              // in bytes
-	calls []*grpc.ClientConn // one per hostile client
+	limit int64              // memory limit of trident in bytes
+	calls []*grpc.ClientConn // connections of the hostile clients, one for each client
 }
 
 // The API keys of a siege, and the maximum number of requests in flight of the client at its

@@ -27,8 +27,8 @@ type line struct {
 // book is the content of a golden file.
 type book struct {
 	header header
-	order  []string        // keys
-	lines  map[string]line // by key
+	order  []string        // keys of the lines in the order of the file
+	lines  map[string]line // lines of the file by key
 }
 
 func (b *book) add(l line) {

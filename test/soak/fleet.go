@@ -21,10 +21,10 @@ import (
 
 // fleet is a tritonserver, a network and a Trident, or only a Trident with in-process Triton.
 type fleet struct {
-	binary  string // path of Trident
+	binary  string // path of the program trident
 	local   bool
-	folder  string               // of the models and the logs
-	triton  *tritonserver.Server // nil for in-process Triton, as are the next two
+	folder  string               // folder of the models and the logs
+	triton  *tritonserver.Server // the tritonserver; nil for in-process Triton, as are log and network
 	log     *os.File             // log of tritonserver
 	network *proxy
 	trident *trident
@@ -186,10 +186,10 @@ func (f *fleet) stop() error {
 type trident struct {
 	cmd                   *exec.Cmd
 	engine                []string // flags with the address of Triton
-	logPath, settings     string   // paths of files
-	logStart              int64    // offset of its own lines in the log
+	logPath, settings     string   // paths of the log file and of the settings file
+	logStart              int64    // offset in the log file at which the process's own lines start
 	gone                  chan struct{}
-	how                   error // how it ended; valid once gone is closed
+	how                   error // error with which the process ended, or nil; valid once gone is closed
 	url, native, profiles string
 }
 

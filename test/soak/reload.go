@@ -23,7 +23,7 @@ import (
 type settings struct {
 	level string
 	limit int    // maximum number of requests in flight; 0 for no limit
-	alias string // of the steady model
+	alias string // alias of the steady model
 }
 
 // usual returns the settings of the whole run. others returns different valid settings. invalid
@@ -48,7 +48,7 @@ func (s settings) write(path string) error {
 const (
 	logReloaded      = "settings reloaded"
 	logReloadRefused = "reload failed: the previous settings stay in effect"
-	logMixed         = "the inference server sent another request's response" // clients get it too
+	logMixed         = "the inference server sent another request's response" // log message about a response of another request; clients receive the same message
 )
 
 // reloadLimit is the time in which new settings must take effect or be refused, on a busy machine.

@@ -21,9 +21,9 @@ type soak struct {
 	out     io.Writer
 	began   time.Time
 	rows    []*row
-	crashes int // of the process in which Triton runs, without an injected fault
+	crashes int // number of crashes of the process in which Triton runs, without an injected fault
 	hangs   int
-	mixed   float64 // responses that belonged to another request, as Trident counts them
+	mixed   float64 // number of responses that belonged to another request, as Trident counts them
 	before  footprint
 	after   footprint
 	stopped time.Duration // duration of the stop under load

@@ -36,7 +36,7 @@ type construct struct {
 // and lets through, with the text.
 type measured struct {
 	ID        string            `json:"id"`
-	Form      string            `json:"form"` // given, or its rewritten form for a setting
+	Form      string            `json:"form"` // form of the constraint: given, or its rewritten form for a setting
 	Kind      string            `json:"kind"`
 	Value     json.RawMessage   `json:"value"`
 	Backends  map[string]string `json:"backends"`

@@ -32,8 +32,8 @@ const (
 // item is one piece of English in a file: a whole group of comments, a string, or a paragraph.
 type item struct {
 	file string
-	line int // of the first line
-	last int // of the last line, where a suppression may also stand
+	line int // number of the item's first line
+	last int // number of the item's last line, where a suppression may also stand
 	kind kind
 	text string
 	// flat reports whether the whole text stands on its first line, as the string "a\nb" does.
