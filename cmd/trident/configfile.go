@@ -284,7 +284,7 @@ func textsOf(t reflect.Type, node *yaml.Node) ([]string, error) {
 // valueKind is the required type of a value in YAML.
 type valueKind string
 
-// The kinds of values, in words for error messages.
+// The kinds of values of settings, in words for error messages.
 const (
 	kindString   valueKind = "a string"
 	kindBool     valueKind = "true or false"

@@ -182,7 +182,8 @@ func TestEngineOrder(t *testing.T) {
 	}
 }
 
-// TestTritonFlags sets each of tritonserver's flags.
+// TestTritonFlags checks the options of in-process Triton that result from the flags which Trident
+// shares with tritonserver.
 func TestTritonFlags(t *testing.T) {
 	t.Setenv("TRIDENT_METRICS_CONFIG", "summary_latencies=true\ncounter_latencies=false")
 	got, err := parse("--model-repository=a", "--disable-auto-complete-config", "--model-load-thread-count=7", "--exit-timeout-secs=8",

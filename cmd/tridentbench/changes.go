@@ -62,7 +62,7 @@ type comparedFigure struct {
 	grain  float64 // minimum change of a count, see [judge]
 }
 
-// rule is the rule for a verdict.
+// rule determines which change of a metric is an improvement.
 type rule int
 
 const (
@@ -119,7 +119,7 @@ func medianInterval(values []float64) interval {
 	return interval{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[k-1], High: sorted[n-k], Coverage: 1 - 2*tail}
 }
 
-// The limits of the verdict rule.
+// The limits of the rule that decides whether a metric has changed.
 const (
 	tolerance = 0.03 // relative change of a ratio that is treated as no change, in both directions
 	widest    = 0.06 // maximum width of a ratio's interval for the verdict "same"
@@ -131,7 +131,7 @@ const (
 	callGrain  = 0.5
 )
 
-// verdict is the conclusion from an interval.
+// verdict is the conclusion on a metric from the confidence interval of its ratio.
 type verdict string
 
 const (
@@ -141,7 +141,7 @@ const (
 	same    verdict = "same"
 )
 
-// change is a metric of both binaries.
+// change compares a metric between the base binary and the binary of the tree.
 type change struct {
 	Scenario string `json:"scenario"`
 	Engine   string `json:"engine"`

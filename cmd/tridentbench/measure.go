@@ -16,7 +16,7 @@ import (
 // measured are absent.
 type sample map[string]float64
 
-// Metrics of a sample.
+// The names of the metrics that a sample of a column can have.
 const (
 	tokenRate   = "tokens/s"
 	requestRate = "requests/s"

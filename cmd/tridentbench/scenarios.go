@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// scenario is one job for several columns.
+// scenario is one load that is measured with several columns.
 type scenario struct {
 	name    string // short name by which flags select the scenario
 	title   string
