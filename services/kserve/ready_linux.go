@@ -17,7 +17,8 @@ type readyConn struct {
 
 	socket syscall.RawConn
 	read   func(fd uintptr) bool // the method [readyConn.try] as a value, for socket.Read
-	// The fields of the current read.
+	// The parameters and results of the current read, from ReadOnReady to try: size and the following
+	// fields.
 	size int
 	pool mem.BufferPool
 	into *[]byte

@@ -80,8 +80,8 @@ type streamCall struct {
 	closed bool          // no further request is accepted
 	idle   chan struct{} // closed when closed is set and no request is active
 
-	// Used only by the reader. Both contain channels that are closed when the next request
-	// may proceed.
+	// The goroutine that reads the stream uses order and sequences. Both contain channels that are
+	// closed when the next request may proceed.
 	order     <-chan struct{}            // closed after the latest request of a model that isn't decoupled
 	sequences map[sequence]chan struct{} // closed after the latest request of each sequence
 }

@@ -79,8 +79,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsStayTheSame sends each bad request 20 times. A client that repeats a request
-// must get the same error.
+// TestErrorsStayTheSame checks that a client that repeats a bad request gets the same error each
+// time. It sends each bad request 20 times.
 func TestErrorsStayTheSame(t *testing.T) {
 	const times = 20
 	for _, tt := range errorCases() {
@@ -151,7 +151,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	}
 }
 
-// errorCase is a request that fails.
+// errorCase is a request whose error response is compared with the golden file.
 type errorCase struct {
 	name, method, path, body string
 	// fails is the error with which the model ends, if it gets the request.

@@ -225,7 +225,7 @@ func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte
 // ChatEvents writes a streamed chat completion: server-sent events of chat.completion.chunk
 // objects, ended by [DONE]. It is for one response.
 type ChatEvents struct {
-	// ID is the id in every chunk.
+	// ID is the id of the response, which every chunk has.
 	ID string
 	// Model has the name that the client sent and the fingerprint, unless that is empty. Every
 	// chunk has both. The model that generates the response is known when the first Delta

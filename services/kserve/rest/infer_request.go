@@ -69,7 +69,7 @@ func (q *request) encode() (*inference.InferRequest, error) {
 	return inference.NewInferRequest(encoded)
 }
 
-// The members of a request's objects.
+// The JSON members of an inference request's objects.
 const (
 	keyID         = "id"
 	keyParameters = "parameters"

@@ -284,7 +284,7 @@ func (c *checker) escape() string {
 	return ""
 }
 
-// The starts of the ranges of surrogates.
+// The first code points of the two ranges of UTF-16 surrogates, and of the range after them.
 const (
 	highSurrogate = 0xd800
 	lowSurrogate  = 0xdc00

@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// The items of the Responses API.
+// The kinds of items of the Responses API.
 const (
 	itemMessage   = "message"
 	itemCall      = "function_call"
@@ -30,7 +30,7 @@ const (
 	statusFailed     = "failed"
 )
 
-// The parts of items.
+// The kinds of content parts of an item.
 const (
 	partInputText  = "input_text"
 	partInputImage = "input_image"

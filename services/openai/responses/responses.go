@@ -270,7 +270,7 @@ func (s *streamedResponse) VisitCreateResponseResponse(w http.ResponseWriter) er
 	return wire.WriteEvents(w, server.RecordOf(s.ctx), s.writer, s.api.answer(s.ctx, s.turn))
 }
 
-// wholeResponse is a whole response in JSON.
+// wholeResponse is a non-streaming response, encoded as JSON.
 type wholeResponse []byte
 
 // VisitCreateResponseResponse writes the response.
