@@ -93,7 +93,7 @@ type frame struct {
 	names  *names // shared by the frames of a stream
 	buffer mem.Buffer
 	whole  [1]mem.Buffer // contains only the buffer
-	// Slices that are kept for reuse.
+	// The slice raws and the following slices are kept for reuse.
 	raws    [][]byte
 	tensors [][]byte // the encoded outputs
 	typed   bool     // an output has typed contents

@@ -28,7 +28,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// sharing is an engine with shared memory.
+// sharing is an engine that supports shared memory.
 type sharing interface {
 	inference.Engine
 	inference.SharedMemory
@@ -259,9 +259,9 @@ func TestSharedOutput(t *testing.T) {
 	}
 }
 
-// TestRegionOutlivesStream unregisters a region while a model has a request whose
-// client has disconnected. The memory stays mapped until the model has released the
-// request, and no longer.
+// TestRegionOutlivesStream checks that the memory of an unregistered region stays mapped until the
+// model has released the request that uses it, and no longer. The client of the request has
+// disconnected.
 func TestRegionOutlivesStream(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })

@@ -23,7 +23,7 @@ const container = "/opt/tritonserver"
 // instance.
 const stubName = "triton_python_backend_stub"
 
-// installation is a Triton on this machine.
+// installation is where the files of a Triton on this machine are.
 type installation struct {
 	library  string
 	backends string

@@ -59,7 +59,7 @@ type Engine struct {
 	changed    triton.Changes
 }
 
-// core is a running server.
+// core is the state of a running in-process Triton.
 type core struct {
 	config       Config
 	log          *slog.Logger

@@ -22,7 +22,8 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// Limits of used responses. They are freed in batches, to save calls into C.
+// Limits on the used responses that are kept until they are freed. They are freed in batches, to save
+// calls into C.
 const (
 	usedEvents = 16
 	usedBytes  = 64 << 10

@@ -71,7 +71,7 @@ type Server struct {
 	current *process
 }
 
-// process is one run of the server.
+// process is one process of tritonserver; each restart starts another.
 type process struct {
 	cmd     *exec.Cmd
 	started chan error
