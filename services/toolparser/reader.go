@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Limits of what is held back while its meaning is undecided.
+// Limits on the bytes that a parser holds back while their meaning is undecided.
 const (
 	maxHeader = 256 // maximum bytes of a name, a key or a channel's header
 	maxBlank  = 256 // maximum bytes of white space before the first text
