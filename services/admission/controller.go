@@ -44,8 +44,8 @@ type Controller struct {
 	anonymous  client             // shared state of all requests without a client
 	roundRobin []*client          // clients with queued requests; a client that gets a slot moves to the end
 
-	// Tickets of requests that are admitted or queued, and of changes of models. The timer fires at
-	// the deadline of the first ticket, or earlier.
+	// given has the tickets of requests that are admitted or queued, and of changes of models. The
+	// timer fires at the deadline of the first ticket, or earlier.
 	given   tickets
 	count   int
 	timer   *time.Timer // nil before the first deadline

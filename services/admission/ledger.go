@@ -136,7 +136,8 @@ func (l *ledger) drop(acc *account) {
 	}
 }
 
-// The results of fits.
+// fitResult is the result of fits: whether an arrival gets what it needs, or the reason why it
+// doesn't.
 type fitResult uint8
 
 const (

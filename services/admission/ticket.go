@@ -23,7 +23,7 @@ type Ticket struct {
 
 	prev, next *Ticket // neighbors in the controller's list of tickets, which is ordered by deadline
 
-	// Set while the request is queued.
+	// The fields rank to refused are set while the request is queued.
 	rank    int64         // order of service among the client's queued requests
 	turn    chan struct{} // closed when the request leaves the queue
 	placed  bool

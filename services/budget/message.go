@@ -35,7 +35,7 @@ type field struct {
 	number width
 }
 
-// width is the encoding of a number.
+// width is the wire encoding of a numeric field.
 type width uint8
 
 const (
@@ -50,7 +50,7 @@ func Of(descriptor protoreflect.MessageDescriptor) *Message {
 	return derive(descriptor, map[protoreflect.FullName]*Message{})
 }
 
-// Kinds are budgets by message name.
+// Kinds are the budgets of message types, by full message name.
 type Kinds map[protoreflect.FullName]*Message
 
 // Inputs returns the budgets of the request messages of services.

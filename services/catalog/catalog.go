@@ -71,7 +71,7 @@ type Catalog struct {
 	done sync.WaitGroup
 }
 
-// snapshot is the result of one refresh.
+// snapshot is the state of all models after one refresh of the catalog.
 type snapshot struct {
 	cards map[string]*Card
 	// aliases are the cards by their further names.

@@ -186,7 +186,7 @@ func (h *repositoryModel) refuse(ctx context.Context, reason, format string, arg
 // noModel is a name that no model has, because a folder can't have it.
 const noModel = "/"
 
-// Pauses between two checks of a model that is being unloaded.
+// The first and the longest pause between two checks of a model that is being unloaded.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second

@@ -123,8 +123,8 @@ func checkControl(t *testing.T, action string, err error, want *inference.Error)
 	}
 }
 
-// checkServed checks the result of the next request, without a wait, after a load or unload. If
-// that failed, it checks nothing.
+// checkServed checks, after a load or unload of a model, the result of a request that is sent without
+// a wait. It checks nothing if the load or unload failed.
 func checkServed(t *testing.T, s *serving.Service, model string, want bool, failed error) {
 	t.Helper()
 	if failed != nil {

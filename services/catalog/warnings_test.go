@@ -76,7 +76,7 @@ func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
 	return named.Card.Fingerprint
 }
 
-// elsewhere is an engine on another server.
+// elsewhere is an engine that runs on another server, and reports that server's address.
 type elsewhere struct{ *inferencetest.Engine }
 
 // Address returns the address of the server.

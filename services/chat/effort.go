@@ -7,7 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Variables with which templates instruct their models how much to think.
+// Template variables with which chat templates instruct their models how much to think.
 const (
 	effortVariable   = "reasoning_effort" // template variable with an effort as a word, as in gpt-oss
 	thinkingVariable = "enable_thinking"  // template variable that is true or false, as in Qwen 3

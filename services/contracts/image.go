@@ -8,7 +8,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Inputs for images.
+// Names of the input tensors for images, by backend.
 const (
 	inImage         = "image"           // input of vLLM's backend for images in base64
 	inImageURL      = "image_url"       // input of TensorRT-LLM's LLM API for image URLs
@@ -76,7 +76,7 @@ func imageTexts(list []inference.Image, prefix func(mediaType string) string) []
 	return raw
 }
 
-// Messages of vLLM, of TensorRT-LLM and of Python's image library.
+// Error messages about images, of vLLM, of TensorRT-LLM and of Python's image library.
 var (
 	tooManyImages = regexp.MustCompile(`At most (\d+) image\(s\) may be provided`)
 	noImages      = regexp.MustCompile(`is not a multimodal model|does not support multimodal`)

@@ -31,7 +31,7 @@ type LoRAWeights struct {
 // LoRAForm is the way in which a kind of model receives an adapter.
 type LoRAForm uint8
 
-// The ways of passing an adapter.
+// The forms in which an engine expects a LoRA adapter in a request.
 const (
 	LoRANone   LoRAForm = iota // the model takes no adapters
 	LoRAByName                 // the request has the adapter's name

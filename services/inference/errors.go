@@ -12,7 +12,7 @@ import (
 // Code classifies an [Error]. Frontends map it to the status of their protocol.
 type Code uint8
 
-// The codes. Each code implies the party that can act on it.
+// The codes of an [Error]. Each code implies the party that can act on the error.
 const (
 	CodeInternal         Code = iota // a defect in Trident or Triton
 	CodeInvalid                      // the request is invalid: the client must change it

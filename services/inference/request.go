@@ -10,7 +10,7 @@ import "encoding/json"
 // Task is the operation that a request selects.
 type Task uint8
 
-// The tasks. A model's card lists those that the model can do.
+// The tasks that a model can do. A model's card lists its tasks.
 const (
 	TaskGenerate Task = 1 << iota // generates text from messages or a prompt
 	TaskEmbed                     // computes one vector for each input
@@ -126,7 +126,7 @@ type Message struct {
 // PartKind distinguishes the kinds of content parts.
 type PartKind string
 
-// The content parts of OpenAI's chat messages.
+// The kinds of content parts in OpenAI's chat messages.
 const (
 	PartText    PartKind = "text"
 	PartRefusal PartKind = "refusal"

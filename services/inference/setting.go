@@ -82,12 +82,12 @@ var ErrFetching = errors.New("being fetched from the Hugging Face hub")
 
 // Published has the properties that a model's maker published.
 type Published struct {
-	// Folder is the path on this machine.
+	// Folder is the path of the tokenizer's folder on this machine.
 	Folder string
 	// Template is the chat template with the tokens that it may print. Its Source is empty if
 	// there is no template.
 	Template TemplateSource
-	// TemplateOrigin is the file of the template.
+	// TemplateOrigin is the file from which the chat template was read.
 	TemplateOrigin string
 	// ImageToken is the image token with its origin, or a zero Setting if it isn't known.
 	ImageToken Setting

@@ -25,7 +25,7 @@ const (
 // sampleInterval is the time for which a measurement of Go's memory is reused by all requests.
 const sampleInterval = 5 * time.Millisecond
 
-// The intervals of the maintenance.
+// The intervals and limits of the memory maintenance.
 const (
 	tick = time.Second
 	// idlePeriod is the time with few allocations after which idle memory is returned to the system. The
@@ -74,7 +74,7 @@ type Monitor struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	// Used only by the maintenance goroutine.
+	// The maintenance goroutine uses collections and the following fields.
 	collections uint64        // collections at the previous tick
 	allocated   uint64        // bytes allocated at the start of the idle period
 	idleFor     time.Duration // duration of the idle period, or time since memory was last returned

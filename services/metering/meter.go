@@ -26,7 +26,7 @@ const OutcomeOK Outcome = 0
 // OutcomeCanceled is the outcome of a request whose client has disconnected.
 const OutcomeCanceled = Outcome(1 + inference.CodeCanceled)
 
-// Outcomes is the number of outcomes.
+// Outcomes is the number of values of Outcome.
 const Outcomes = 2 + int(inference.CodeForbidden)
 
 // OutcomeOf returns the outcome of a request that ended with an error, or with nil.
@@ -54,7 +54,7 @@ type Series struct {
 	Operation inference.Operation
 }
 
-// The periods of the recent figures.
+// The durations of the epochs over which recent rates and recent quantiles are measured.
 const (
 	rateEpoch     = 5 * time.Second
 	quantileEpoch = 30 * time.Second

@@ -24,7 +24,7 @@ const (
 	sourceLimit   = 16 << 20
 )
 
-// source is a Triton with metrics.
+// source is a Triton whose metrics are added to the page.
 type source struct {
 	name  string
 	fetch func(context.Context) ([]byte, error)

@@ -194,8 +194,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestPythonSeesTheCache: huggingface_hub finds the fetched files, and the cache
-// shows it which files the model lacks.
+// TestPythonSeesTheCache checks that Python's huggingface_hub finds the fetched files in the cache
+// and sees which files the model lacks.
 func TestPythonSeesTheCache(t *testing.T) {
 	python, _ := filepath.Abs("../../.venv-test/bin/python")
 	if path := os.Getenv("TRIDENT_TEST_PYTHON"); path != "" {

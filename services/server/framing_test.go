@@ -95,8 +95,8 @@ func framings() []framing {
 	}
 }
 
-// TestSmuggling tests each row about framing in docs/security.md. Requests that two
-// servers may read differently are refused or read as documented.
+// TestSmuggling checks each row of the table of request framing in docs/security.md. Requests that
+// two servers may read differently are refused or read as documented.
 func TestSmuggling(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
