@@ -29,7 +29,7 @@ const (
 	vectorModel = "vllm"   // name of the model that computes embeddings
 )
 
-// contextTokens is the context of textModel.
+// contextTokens is the context length of textModel in tokens.
 const contextTokens = 128 << 10
 
 // chatTemplate prints all fields that a chat may have.
@@ -47,7 +47,7 @@ type fleet struct {
 	tridents []*trident
 }
 
-// trident is a measured trident.
+// trident is a process of Trident whose costs are measured.
 type trident struct {
 	log     string // path of the process's log file
 	command *exec.Cmd

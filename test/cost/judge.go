@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Bounds of a request's cost.
+// Bounds on the CPU time and the memory of one request.
 const (
 	// stepTimes is the maximum ratio of the CPU times of two requests, of which the larger one has
 	// four times the size. It applies only if the larger one takes more than stepFrom, and more

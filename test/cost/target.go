@@ -20,7 +20,7 @@ type call struct {
 	base      []byte // the smallest valid request
 }
 
-// framing is the data around a message.
+// framing is the framing of a message within a request body.
 type framing int
 
 const (
@@ -45,7 +45,7 @@ type target struct {
 	schema func(value string) []byte
 }
 
-// fillName is the name of a fill.
+// fillName identifies a way of filling a field.
 type fillName struct {
 	name string
 	// further reports whether another fill of the field costs about the same. make cost skips such

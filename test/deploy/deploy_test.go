@@ -34,8 +34,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// optional is like tool for a tool that setup doesn't install. If it is missing, the test is
-// skipped.
+// optional returns the path of a tool that setup doesn't install. It skips the test if the tool is
+// missing.
 func optional(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

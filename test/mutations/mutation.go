@@ -44,7 +44,7 @@ func readMutations(folder string) ([]*mutation, error) {
 	return all, nil
 }
 
-// The lines before the sections of a mutation's file.
+// The marker lines that start the two sections of a mutation's file.
 const (
 	oldLine = "-- old --\n"
 	newLine = "-- new --\n"

@@ -213,7 +213,7 @@ func (r *runner) command(ctx context.Context, overlay string, args ...string) *e
 	return cmd
 }
 
-// report is the output of go test.
+// report is the parsed output of go test.
 type report struct {
 	ran, passed int
 	failed      []string // the failed tests, except those that failed because of a subtest

@@ -182,7 +182,7 @@ func (f *fleet) stop() error {
 	return err
 }
 
-// trident is the program under test.
+// trident is a process of Trident, the program under test.
 type trident struct {
 	cmd                   *exec.Cmd
 	engine                []string // flags with the address of Triton
@@ -301,13 +301,13 @@ func (t *trident) ready(ctx context.Context) bool {
 
 func (t *trident) pid() int { return t.cmd.Process.Pid }
 
-// kill ends it, if it still runs.
+// kill ends Trident with SIGKILL, if it still runs.
 func (t *trident) kill() {
 	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if it has ended
 	<-t.gone
 }
 
-// terminate stops it as an operator does.
+// terminate stops Trident with SIGTERM, as an operator does.
 func (t *trident) terminate(limit time.Duration) error {
 	if err := t.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// footprint is the resources that Trident uses.
+// footprint is the goroutines, the descriptors and the memory that a Trident process uses.
 type footprint struct {
 	goroutines, descriptors int
 	heap, resident          int // sizes in bytes; resident excludes the memory that Go's heap is about to release

@@ -198,7 +198,8 @@ type effect struct {
 	last    time.Duration // time from the repair to the start of the last failed request; negative for none
 }
 
-// effectOf summarizes a window whose fault was repaired at this time.
+// effectOf summarizes the effect of a fault on requests, from the fault's window and the time of its
+// repair.
 func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()

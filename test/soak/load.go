@@ -49,7 +49,7 @@ const (
 	longest = tokens*slowPause + 2*inactivity + slack
 )
 
-// kind is a kind of request.
+// kind is a kind of request in the load, with its share of the streams.
 type kind struct {
 	name  string
 	share int // number of streams of this kind among 100 streams
@@ -92,7 +92,7 @@ func kinds() []kind {
 	}
 }
 
-// reading returns the time in which a reader of this kind reads everything before an error.
+// reading returns the time in which a reader of the given kind reads everything before an error.
 func reading(kind string) time.Duration {
 	if kind == kindSlow || kind == kindFlood {
 		return tokens * slowPause

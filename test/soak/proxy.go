@@ -32,7 +32,7 @@ const (
 	linkRefuses           // the proxy closes new connections
 )
 
-// link is one connection through the proxy.
+// link is one connection through the proxy between Trident and Triton.
 type link struct {
 	near, far *net.TCPConn
 	lost      bool // the proxy drops the connection's bytes forever

@@ -44,7 +44,7 @@ func (s settings) write(path string) error {
 	return os.Rename(path+".new", path)
 }
 
-// Messages of Trident's log.
+// Messages of Trident's log for which the soak test searches.
 const (
 	logReloaded      = "settings reloaded"
 	logReloadRefused = "reload failed: the previous settings stay in effect"
@@ -169,7 +169,7 @@ func (t *trident) logHas(from int64, attribute, value string) (bool, error) {
 	return len(lines) > 0, err
 }
 
-// lines returns all such lines.
+// lines returns all log lines that have the attribute after an offset.
 func (t *trident) lines(from int64, attribute, value string) ([]string, error) {
 	log, err := os.Open(filepath.Clean(t.logPath))
 	if err != nil {

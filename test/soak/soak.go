@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// soak is a run.
+// soak is the state of a run of the soak test.
 type soak struct {
 	options options
 	fleet   *fleet
@@ -343,7 +343,7 @@ func (s *soak) reportMixed() error {
 	return nil
 }
 
-// mixed returns Trident's own count of such responses.
+// mixed returns the number of responses that Triton sent to another request, as Trident counts them.
 func (t *trident) mixed(ctx context.Context) (float64, error) {
 	page, err := get(ctx, t.url+"/metrics")
 	if err != nil {

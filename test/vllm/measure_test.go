@@ -118,7 +118,7 @@ func constructs(t *testing.T) []construct {
 	return all
 }
 
-// measure probes one form of each construct that has this form.
+// measure probes the given form of each construct that has the form.
 func measure(t *testing.T, all []construct, form string, of func(construct) (string, json.RawMessage, bool), backends ...string) (json.RawMessage, []measured) {
 	t.Helper()
 	var cases []probeCase

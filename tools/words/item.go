@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is the kind of an item.
+// kind is the kind of an item: where in a file its text stands.
 type kind string
 
 const (
@@ -15,11 +15,11 @@ const (
 	doc kind = "doc"
 	// help is the help of a flag or command, in a struct tag.
 	help kind = "help"
-	// failure is the message of an error.
+	// failure is the text of an error in Go code.
 	failure kind = "error"
 	// logged is the message of a log line.
 	logged kind = "log"
-	// metric is the help of a metric.
+	// metric is the help text of a Prometheus metric.
 	metric kind = "metric"
 	// description is a description, a summary or a title of an OpenAPI document.
 	description kind = "description"
