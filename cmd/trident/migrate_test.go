@@ -9,9 +9,8 @@ import (
 
 var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
 
-// TestMigrateFlags compares docs/migrate.md with the existing flags, in the columns of its
-// tables that list Trident's flags. If such a cell has no flag, Trident must reject the
-// other server's flag.
+// TestMigrateFlags checks that the flags of Trident in the tables of docs/migrate.md exist. If a row
+// has no flag of Trident, Trident must reject the other server's flag.
 func TestMigrateFlags(t *testing.T) {
 	page, err := os.ReadFile("../../docs/migrate.md")
 	if err != nil {

@@ -373,8 +373,8 @@ func TestReloadOfLimits(t *testing.T) {
 	}
 }
 
-// TestReloadOfKeys checks that the keys file is read immediately. If it is invalid, no
-// new setting is applied.
+// TestReloadOfKeys checks that a reload of the settings also reads the keys file. If the keys file is
+// invalid, no new setting is applied.
 func TestReloadOfKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	write(t, keys, "first-key-of-some-length\n")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMedianInterval compares ranks and coverages with those of the binomial distribution
-// with p = 1/2 (Conover, table A3).
+// TestMedianInterval checks the ranks and the coverage of the median's confidence interval against a
+// table of the binomial distribution with p = 1/2 (Conover, table A3).
 func TestMedianInterval(t *testing.T) {
 	for _, tt := range []struct {
 		n, low, high int // ranks
