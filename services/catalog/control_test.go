@@ -139,8 +139,8 @@ func checkServed(t *testing.T, s *serving.Service, model string, want bool, fail
 	}
 }
 
-// TestLoadsTakeTurns checks that Triton receives one of several concurrent loads of one model.
-// Loads of other models don't wait for it.
+// TestLoadsTakeTurns checks that Triton receives only one of several concurrent loads of the same
+// model. Loads of other models don't wait for that load.
 func TestLoadsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := controlled()

@@ -118,8 +118,8 @@ func TestNativeTLS(t *testing.T) {
 	}
 }
 
-// TestClientsFault tests that the record distinguishes errors that a client caused from
-// errors of this server. The status of a stream doesn't show that, and only errors of the
+// TestClientsFault tests that the log record of a call distinguishes errors that the client caused
+// from errors of this server. The status of a stream doesn't distinguish them, and only errors of the
 // server are logged as errors.
 func TestClientsFault(t *testing.T) {
 	for code, want := range map[connect.Code]inference.Code{

@@ -107,9 +107,9 @@ func goldenLine(t *testing.T, e goldenError) []byte {
 	return line.Bytes()
 }
 
-// TestErrorsAreDocumented tests that docs/openai.md lists each status, type and code of
-// the goldens. It may list others only if the server returns them before this frontend
-// gets the request.
+// TestErrorsAreDocumented tests that docs/openai.md lists each status, type and code of the golden
+// errors. The page may list other errors only if the server returns them before this frontend gets
+// the request.
 func TestErrorsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/openai.md")
 	if err != nil {

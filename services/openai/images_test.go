@@ -238,8 +238,8 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 	})
 }
 
-// TestImagesOfModelsThatIgnoreThem tests that a model that would silently ignore images gets
-// none, unless it is configured to read images.
+// TestImagesOfModelsThatIgnoreThem tests that a request with images is refused if its model would
+// silently ignore images, unless the model is configured to read images.
 func TestImagesOfModelsThatIgnoreThem(t *testing.T) {
 	for _, contract := range []string{"llmapi", "bls"} {
 		engine := inferencetest.New()

@@ -224,8 +224,8 @@ func TestSchemaTooWide(t *testing.T) {
 	}
 }
 
-// TestSchemaOfManyKeys checks that the error names the budget, because such a schema is valid
-// JSON.
+// TestSchemaOfManyKeys checks that the error about a schema with too many keys names the budget,
+// because such a schema is valid JSON.
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
 	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})

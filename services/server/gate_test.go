@@ -138,8 +138,8 @@ func TestUnrecordedRoutes(t *testing.T) {
 	}
 }
 
-// TestOpenServerWarns tests the warning of a server that other machines can reach and
-// that needs no authentication. The warning names the flags that enable it.
+// TestOpenServerWarns tests the warning of a server that other machines can reach and that needs no
+// authentication. The warning names the flags that enable authentication.
 func TestOpenServerWarns(t *testing.T) {
 	keyed, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	open, _ := newGate(t, auth.Config{})

@@ -310,7 +310,7 @@ func (o object) mapped(t *testing.T) bool {
 	return strings.Contains(string(maps), o.path)
 }
 
-// await waits for a condition.
+// await fails the test if a condition isn't met within 10 seconds.
 func await(t *testing.T, otherwise string, met func() bool) {
 	t.Helper()
 	if !pause.Until(10*time.Second, met) {

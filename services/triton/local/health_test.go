@@ -19,7 +19,7 @@ import (
 // backTime is the time limit for loading a model on a busy machine.
 const backTime = 30 * time.Second
 
-// until waits for a condition.
+// until fails the test if a condition isn't met within backTime.
 func until(t *testing.T, engine *Engine, what string, met func() bool) {
 	t.Helper()
 	if !engine.core.await(t.Context(), backTime, met) {

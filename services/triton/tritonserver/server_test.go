@@ -207,8 +207,7 @@ func awaitStarted(t *testing.T, log string) (pid int, prefix string) {
 	return pid, prefix
 }
 
-// until waits for a condition. If the condition isn't met in 30 s, the test
-// fails with the log.
+// until fails the test, with the server's log, if a condition isn't met within 30 seconds.
 func until(t *testing.T, log string, condition func() bool) {
 	t.Helper()
 	if !pause.Until(30*time.Second, condition) {
