@@ -239,8 +239,8 @@ func decode(t *testing.T, path string, to any) {
 	}
 }
 
-// TestPrometheus checks the configuration with promtool, with the rules beside it as in the
-// container.
+// TestPrometheus checks the Prometheus configuration with promtool. The alert rules are in the same
+// folder, as in the container.
 func TestPrometheus(t *testing.T) {
 	var config struct {
 		Global        map[string]string

@@ -224,7 +224,7 @@ func typedFinish(reason tridentv1.FinishReason) string {
 	return strings.ToLower(strings.TrimPrefix(reason.String(), "FINISH_REASON_"))
 }
 
-// ofMessages reads a complete chat, or the chunks of one.
+// ofMessages returns the common form of a complete chat, or of the chunks of a streamed chat.
 func ofMessages(t *testing.T, chats []json.RawMessage) called {
 	t.Helper()
 	type message struct {
@@ -261,7 +261,8 @@ func ofMessages(t *testing.T, chats []json.RawMessage) called {
 	return c
 }
 
-// ofResponse reads a response. Its finish reason follows from its output.
+// ofResponse returns the common form of a response of the Responses API. Its finish reason follows
+// from its output.
 func ofResponse(t *testing.T, raw json.RawMessage) called {
 	t.Helper()
 	var r struct {
@@ -358,8 +359,8 @@ func llamaCPP[T any](t *testing.T, command string, question any) T {
 	return answer
 }
 
-// TestDemoTokenizer checks that the tokenizer in the demo's folder is that of the weights, and that
-// it returns the token ids of llama.cpp.
+// TestDemoTokenizer checks that the tokenizer in the demo's folder belongs to the model's weights,
+// and that it returns the same token ids as llama.cpp.
 func TestDemoTokenizer(t *testing.T) {
 	t.Parallel()
 	made, err := exec.CommandContext(t.Context(), filepath.Join(root(t), ".venv", "bin", "python"), filepath.Join(root(t), "tools", "gguf-tokenizer.py")).Output()

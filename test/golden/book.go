@@ -78,7 +78,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(unpacked)
 }
 
-// write writes a golden file: answers, or only their digests.
+// write writes a golden file, with the oracle's answers or only with their digests.
 func (b *book) write(path string, digests bool) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

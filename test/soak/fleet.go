@@ -251,7 +251,7 @@ func (t *trident) await(ctx context.Context) error {
 	return t.awaitReady(ctx)
 }
 
-// awaitReady waits until all of its models are ready.
+// awaitReady waits until all of Trident's models are ready.
 func (t *trident) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
