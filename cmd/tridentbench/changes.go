@@ -149,7 +149,8 @@ type change struct {
 	// Base and Tree are the medians of the rounds.
 	Base float64 `json:"base"`
 	Tree float64 `json:"tree"`
-	// Ratio is tree to base, paired by round.
+	// Ratio is the confidence interval of the ratio of Tree to Base. The ratio is computed for each
+	// round.
 	Ratio   interval `json:"ratio"`
 	Verdict verdict  `json:"verdict"`
 	Rounds  []pair   `json:"rounds"`

@@ -22,9 +22,10 @@ type LoRAWeights struct {
 	Rows int64
 	// Width is the number of values in a row of Weights, and Columns that in a row of Config.
 	Width, Columns int64
-	// Weights are FP16 [Rows, Width].
+	// Weights are the adapter's weights: FP16 values of the shape [Rows, Width].
 	Weights []byte
-	// Config is INT32 [Rows, Columns]. Its columns are the module, the layer and the rank.
+	// Config describes the adapted modules: INT32 values of the shape [Rows, Columns]. Its columns
+	// are the module, the layer and the rank.
 	Config []byte
 }
 

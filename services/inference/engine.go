@@ -178,7 +178,7 @@ type Model struct {
 	Reason string
 	// Recovering is true for a model that broke down and that the engine is recovering by itself.
 	Recovering bool
-	// Config is set for models that are ready.
+	// Config is the model's configuration in Triton. It is set only for models that are ready.
 	Config *kserve.ModelConfig
 }
 

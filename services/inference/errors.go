@@ -70,12 +70,12 @@ type Error struct {
 	Message string // a sentence for the client
 	// RetryAfter is the suggested delay before a retry. 0 means no suggestion.
 	RetryAfter time.Duration
-	// Triton is the error code that Triton returned.
+	// Triton is the error code that Triton returned, or TritonNone if the failure isn't Triton's.
 	Triton TritonCode
 	// Text is the message for Triton's own clients if it differs from Message: it contains the
 	// request's id, as Triton's errors do.
 	Text string
-	// Err is the cause, for the log.
+	// Err is the internal cause of the failure. It is logged and never sent to the client.
 	Err error
 }
 

@@ -58,7 +58,7 @@ type Request struct {
 	// the highest average token likelihood are returned. 0 means N.
 	BestOf int
 
-	// Inputs are embedded, one vector each.
+	// Inputs are the texts to embed. Each input gets one vector.
 	Inputs []Input
 	// Dimensions truncates embedding vectors to their first n components, which are renormalized
 	// to unit length. 0 keeps all components.

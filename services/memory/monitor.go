@@ -40,7 +40,7 @@ const (
 type Figures struct {
 	// Limit of this process and its child processes. It is math.MaxInt64 if there is no limit.
 	Limit int64
-	// Goal is Go's soft limit.
+	// Goal is Go's soft memory limit.
 	Goal int64
 	// Used is Go's memory in use: live objects at the last collection, stacks and the runtime's own
 	// memory.

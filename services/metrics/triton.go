@@ -30,7 +30,7 @@ type source struct {
 	fetch func(context.Context) ([]byte, error)
 }
 
-// answer is the result of reading a source.
+// answer has the metrics that were read from one Triton, or the error.
 type answer struct {
 	source   string
 	families []*dto.MetricFamily

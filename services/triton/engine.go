@@ -49,7 +49,7 @@ type Engine struct {
 	rings      sync.Pool // unused rings, of type *ring
 	idleTimers *IdleTimers
 	health     *health
-	// conn is nil before Start and after Stop.
+	// conn is the current connection to the server. It is nil before Start and after Stop.
 	conn  atomic.Pointer[link]
 	links links
 	mixed atomic.Uint64
