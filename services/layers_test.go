@@ -481,7 +481,8 @@ func matches(pattern, path string) bool {
 
 var update = flag.Bool("update", false, "write what is generated from layers")
 
-// TestLayers compares layers with the files that contain generated parts of it.
+// TestLayers checks that the generated parts of the documents and of .golangci.yml agree with the
+// variable layers.
 func TestLayers(t *testing.T) {
 	for _, g := range []struct {
 		file, begin, end string

@@ -34,14 +34,14 @@ import (
 
 // deployment is the whole program over a tritonserver in Go and an engine of text models.
 type deployment struct {
-	openai, rest, native string // addresses
+	openai, rest, native string // addresses of the ports of OpenAI's API, of KServe's REST and of KServe's gRPC
 	log                  *logbuffer.Buffer
 	http                 *http.Client
 }
 
 var addresses = regexp.MustCompile(`msg="?(listening[^"]*?)"? address=(\S+)`)
 
-// deploy starts the program with these flags. It runs until the test ends.
+// deploy starts the program with the given flags. The program runs until the test ends.
 func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 	t.Helper()
 	cfg, err := parse(append([]string{

@@ -79,7 +79,7 @@ KServe v2 by gRPC        127.0.0.1:8001
 	}
 }
 
-// nativePorts are open if true.
+// nativePorts stands in for the KServe ports, which are open if the value is true.
 type nativePorts bool
 
 func (p nativePorts) Addr() net.Addr {

@@ -24,7 +24,7 @@ import (
 type configFlags struct {
 	Config configPath `placeholder:"FILE" help:"Settings file in YAML: a key with the name of each flag, such as openai-port, and the sections models and keys. Check a file with trident config check."`
 
-	args     []string // arguments of the command line
+	args     []string // arguments of Trident's command line
 	app      *kong.Application
 	file     *settingsFile  // nil without a settings file
 	settings []setting      // settings of all flags, set when they have been read
@@ -56,10 +56,10 @@ func (configPath) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.P
 type settingsFile struct {
 	path      string
 	data      []byte
-	values    map[string]entry // keyed by flag
+	values    map[string]entry // values of the flags, keyed by flag name
 	overrides []inference.Override
 	keys      auth.KeySection
-	sections  *yaml.Node // keys that aren't flags, in a form that may be printed
+	sections  *yaml.Node // contents of the keys that aren't flags, in a form that may be printed
 }
 
 // modelSettings returns the settings of the section models, or nil without a file.
@@ -284,7 +284,7 @@ func textsOf(t reflect.Type, node *yaml.Node) ([]string, error) {
 // valueKind is the required type of a value in YAML.
 type valueKind string
 
-// The kinds of values, in words for error messages.
+// The kinds of values of settings, in words for error messages.
 const (
 	kindString   valueKind = "a string"
 	kindBool     valueKind = "true or false"

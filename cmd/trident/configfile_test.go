@@ -271,7 +271,8 @@ func TestConfigPrint(t *testing.T) {
 
 const schemaFile = "../../docs/config.schema.json"
 
-// TestConfigSchema compares the committed schema with the flags. -update writes it.
+// TestConfigSchema checks that the committed schema of the settings file matches the flags. With
+// -update it writes the schema.
 func TestConfigSchema(t *testing.T) {
 	text, err := readLine(t).schema()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const configurationPage = "../../docs/configuration.md"
 
-// TestConfigurationPage compares the page's tables with the flags and the keys of
-// models. -update writes them.
+// TestConfigurationPage checks that the tables of the configuration page match the flags and the keys
+// of models. With -update it writes the tables.
 func TestConfigurationPage(t *testing.T) {
 	data, err := os.ReadFile(configurationPage)
 	if err != nil {

@@ -92,8 +92,8 @@ func TestDemoTemplateTools(t *testing.T) {
 	}
 }
 
-// TestDemoTemplatePrefix checks that the prompt of a turn, without the generation prompt, is a
-// prefix of the next turn's. Prefix caches need this.
+// TestDemoTemplatePrefix checks that the prompt of a turn, without the generation prompt, is a prefix
+// of the next turn's prompt. Prefix caches need such prefixes.
 func TestDemoTemplatePrefix(t *testing.T) {
 	messages, before := `{"role": "user", "content": "go"}`, ""
 	const turns = 20

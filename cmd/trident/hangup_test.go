@@ -16,8 +16,9 @@ import (
 // asMain is an environment variable that makes the test binary run as Trident.
 const asMain = "TEST_AS_TRIDENT"
 
-// TestEarlyHangup sends SIGHUP to a Trident that has just started and reads its settings
-// from a pipe. Trident serves and reads the settings again. Another command ends.
+// TestEarlyHangup checks the effect of a SIGHUP that arrives while trident still reads its settings.
+// If trident is to serve, it serves and reads the settings again. With another command, trident ends
+// with an error.
 func TestEarlyHangup(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string

@@ -17,7 +17,7 @@ type keyField struct {
 	name, help, kind string
 	schema           schema
 	into             func(e *auth.KeyEntry) any
-	fields           []keyField // keys of a mapping
+	fields           []keyField // the keys of this key's value, if the value is a mapping
 }
 
 const wholeNumber = string(kindInt)

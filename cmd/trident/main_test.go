@@ -182,7 +182,8 @@ func TestEngineOrder(t *testing.T) {
 	}
 }
 
-// TestTritonFlags sets each of tritonserver's flags.
+// TestTritonFlags checks the options of in-process Triton that result from the flags which Trident
+// shares with tritonserver.
 func TestTritonFlags(t *testing.T) {
 	t.Setenv("TRIDENT_METRICS_CONFIG", "summary_latencies=true\ncounter_latencies=false")
 	got, err := parse("--model-repository=a", "--disable-auto-complete-config", "--model-load-thread-count=7", "--exit-timeout-secs=8",
@@ -219,8 +220,8 @@ func TestTritonFlags(t *testing.T) {
 	}
 }
 
-// TestTritonFlagsAlone checks that each of these flags is rejected by name
-// without a repository.
+// TestTritonFlagsAlone checks that each flag of in-process Triton is rejected by name if no model
+// repository is set.
 func TestTritonFlagsAlone(t *testing.T) {
 	for _, flag := range []string{
 		"--triton-library=a", "--model-control-mode=explicit", "--load-model=a", "--exit-on-error=false", "--model-load-timeout=1s", "--disable-auto-complete-config",

@@ -41,7 +41,7 @@ import (
 // on how the gate finds a route. A response to a client without access must be a refusal, a
 // redirect, or the public response of an open route.
 
-// caller is a kind of client.
+// caller is a kind of client in the access matrix, by its API key.
 type caller struct {
 	name, key string
 	// admitted reports whether the server admits the caller at all.
@@ -199,7 +199,7 @@ func matrixPath(tb testing.TB, path string) string {
 	return strings.NewReplacer("{$}", "", "{model}", "other", "{version}", "1", "{repository}", "r", "{region}", "r", "{response_id}", "resp_1").Replace(path)
 }
 
-// matrixAnswer is a response.
+// matrixAnswer is the response to a request of the access matrix.
 type matrixAnswer struct {
 	status int
 	body   string
@@ -402,8 +402,8 @@ func checkCalls(t *testing.T, target *matrixTarget, requests []matrixRequest, c 
 	return asked
 }
 
-// TestMatrixOfGroups restricts all groups of APIs. Without the header, the server only
-// serves responses that are the same on all servers.
+// TestMatrixOfGroups checks a server on which all groups of APIs are restricted to requests with a
+// header. A request without that header is only served if its response is the same on all servers.
 func TestMatrixOfGroups(t *testing.T) {
 	target := startMatrix(t, "--openai-restricted-api", "inference,embedding,model-repository,metrics,health", "admin-key", "one", "--allowed-host=other.example")
 	requests := matrixRequests(t)

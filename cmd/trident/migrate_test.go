@@ -9,9 +9,8 @@ import (
 
 var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
 
-// TestMigrateFlags compares docs/migrate.md with the existing flags, in the columns of its
-// tables that list Trident's flags. If such a cell has no flag, Trident must reject the
-// other server's flag.
+// TestMigrateFlags checks that the flags of Trident in the tables of docs/migrate.md exist. If a row
+// has no flag of Trident, Trident must reject the other server's flag.
 func TestMigrateFlags(t *testing.T) {
 	page, err := os.ReadFile("../../docs/migrate.md")
 	if err != nil {
@@ -74,7 +73,7 @@ func TestMigrateIsComplete(t *testing.T) {
 		}
 		text, _, _ = strings.Cut(text, "\n## ")
 		_, table, _ := strings.Cut(text, "\n### Flags\n")
-		var theirs strings.Builder // the first column
+		var theirs strings.Builder // the cells of the table's first column, which has the other server's flags
 		for line := range strings.Lines(table) {
 			if cells := strings.Split(line, "|"); len(cells) > 1 {
 				theirs.WriteString(cells[1])

@@ -188,7 +188,7 @@ func slowChat() *hostile {
 	}
 }
 
-// inFlight waits until this many requests are running and waiting.
+// inFlight waits until the given numbers of requests are running and waiting.
 func (m *matrixTarget) inFlight(t *testing.T, running, waiting int) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {

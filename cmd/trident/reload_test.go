@@ -58,7 +58,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestReloadOnChange changes the file in the usual ways.
+// TestReloadOnChange checks that the settings are reloaded when their file is written in place or
+// replaced by a rename, and that an invalid file is refused and changes nothing.
 func TestReloadOnChange(t *testing.T) {
 	path := settingsOf(t, "log-level: info\n")
 	r, f, log := reloaderOf(t, path)
@@ -100,7 +101,8 @@ func TestReloadOnChange(t *testing.T) {
 	}
 }
 
-// TestReloadInKubernetes replaces the link in the path of a mounted ConfigMap's files.
+// TestReloadInKubernetes checks that the settings are reloaded when Kubernetes updates a mounted
+// ConfigMap: the path is a symbolic link through the link ..data, which is replaced.
 func TestReloadInKubernetes(t *testing.T) {
 	mount := t.TempDir()
 	publish := func(name, text string) {
@@ -133,7 +135,8 @@ func TestReloadInKubernetes(t *testing.T) {
 	}
 }
 
-// TestReloadOfALink changes the link target of the path, which is in another folder.
+// TestReloadOfALink checks that the settings are reloaded when --config is a symbolic link and the
+// contents of the file that the link points to change. That file is in another folder than the link.
 func TestReloadOfALink(t *testing.T) {
 	target := settingsOf(t, "log-level: info\n")
 	path := filepath.Join(t.TempDir(), "link.yaml")
@@ -145,8 +148,8 @@ func TestReloadOfALink(t *testing.T) {
 	log.Await(t, taken, 1)
 }
 
-// TestReloadInABusyFolder changes the file in a folder where other files are constantly
-// written and created.
+// TestReloadInABusyFolder checks that a change of the settings file is noticed although other files
+// in the same folder are constantly written and created.
 func TestReloadInABusyFolder(t *testing.T) {
 	for name, busy := range map[string]func(folder string) error{
 		"a log": func(folder string) error { return os.WriteFile(filepath.Join(folder, "log"), []byte("x"), 0o600) },
@@ -297,7 +300,7 @@ func runWith(t *testing.T, path string, engine inference.Engine) (url string, lo
 	return "http://" + <-address.address, log
 }
 
-// awaitRequests waits until the engine has this many requests.
+// awaitRequests waits until the engine has received the given number of requests.
 func awaitRequests(t *testing.T, engine *inferencetest.Engine, n int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -352,8 +355,8 @@ func chatText(t *testing.T, url, model string) string {
 	return text
 }
 
-// TestReloadOfLimits changes the limits, and checks that an invalid file changes
-// nothing.
+// TestReloadOfLimits checks that changed limits take effect without a restart, and that an invalid
+// file leaves the limits unchanged.
 func TestReloadOfLimits(t *testing.T) {
 	path := settingsOf(t, "max-in-flight: 5\n")
 	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{InFlight: 5}}}, inferencetest.New())
@@ -370,8 +373,8 @@ func TestReloadOfLimits(t *testing.T) {
 	}
 }
 
-// TestReloadOfKeys checks that the keys file is read immediately. If it is invalid, no
-// new setting is applied.
+// TestReloadOfKeys checks that a reload of the settings also reads the keys file. If the keys file is
+// invalid, no new setting is applied.
 func TestReloadOfKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	write(t, keys, "first-key-of-some-length\n")

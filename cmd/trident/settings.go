@@ -20,7 +20,7 @@ type setting struct {
 	origin string
 }
 
-// The origins of settings that aren't in the file.
+// The origins of settings whose value isn't from the settings file.
 const (
 	originDefault = "default"
 	originFlag    = "flag"

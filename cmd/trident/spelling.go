@@ -28,7 +28,7 @@ var spellings = []struct { //nolint:gochecknoglobals // a constant table
 	{"default-max-tokens", 0, []string{"default_max_tokens"}, ""},
 }
 
-// The prefixes of environment variables.
+// The prefixes of the environment variables that set flags.
 const (
 	ownVariables   = "TRIDENT"
 	proxyVariables = "OPENAI_TRTLLM"

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestProxyFlags parses the command lines in the proxies' documentation, except for
-// intended differences.
+// TestProxyFlags checks that Trident accepts the command lines in the documentation of the proxies
+// that it replaces, except for intended differences.
 func TestProxyFlags(t *testing.T) {
 	cfg, err := parse("-H", "127.0.0.1", "-p", "3000", "-t", "http://triton:8001", "--history-template", "{{ items[0].content }}")
 	if err != nil {

@@ -158,7 +158,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestSignalsAtOnce checks that signals shortly after the first one count as part of it.
+// TestSignalsAtOnce checks that signals which arrive shortly after the first signal are treated as
+// the same stop.
 func TestSignalsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, first, second := make(chan os.Signal), make(chan os.Signal, 1), make(chan os.Signal, 1)

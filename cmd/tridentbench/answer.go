@@ -14,17 +14,17 @@ import (
 // API servers: a head, then a body of known length or in chunks. The body is
 // one JSON object or server-sent events.
 type answer struct {
-	sampling bool // keep the text of the events
+	sampling bool // whether the text of the events is kept
 
 	stage   stage
-	line    partial // line of the head, or of a chunk's size
-	event   partial // line of the events
+	line    partial // partial line of the response's head, or of a chunk's size
+	event   partial // partial line of the server-sent events
 	status  int
 	chunked bool
-	stream  bool // the body is events
-	left    int  // remaining bytes of the body, or of the chunk
+	stream  bool // the body is a stream of server-sent events
+	left    int  // number of bytes of the body, or of the chunk, that haven't arrived
 
-	tokens   int // events with content
+	tokens   int // number of events with content; each is one token
 	writes   int // number of chunks, which are the server's writes
 	finished bool
 	done     bool   // [DONE] was received
@@ -37,8 +37,8 @@ type stage uint8
 const (
 	stageStatus stage = iota
 	stageHead
-	stageLength // a body of known length
-	stageSize   // a chunk's size
+	stageLength // a body of known length is being read
+	stageSize   // the line with a chunk's size is being read
 	stageChunk
 	stageChunkEnd
 	stageTrailer

@@ -159,7 +159,7 @@ func (leanCodec) Unmarshal(data mem.BufferSlice, v any) error {
 // reply is the part of a ModelStreamInferResponse that the bare client reads.
 type reply struct {
 	failure string
-	text    []byte // valid until the next response
+	text    []byte // text of the response; the bytes are valid until the next response
 }
 
 func (r *reply) decode(message []byte) error {

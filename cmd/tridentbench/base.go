@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// commit is a commit of the repository.
+// commit is a commit of Trident's repository.
 type commit struct {
 	Hash    string `json:"hash"`
 	Subject string `json:"subject"`

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// bench is one run.
+// bench is the state of one run of the benchmark.
 type bench struct {
 	options   *options
 	scenarios []scenario

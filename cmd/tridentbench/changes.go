@@ -62,7 +62,7 @@ type comparedFigure struct {
 	grain  float64 // minimum change of a count, see [judge]
 }
 
-// rule is the rule for a verdict.
+// rule determines which change of a metric is an improvement.
 type rule int
 
 const (
@@ -119,9 +119,9 @@ func medianInterval(values []float64) interval {
 	return interval{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[k-1], High: sorted[n-k], Coverage: 1 - 2*tail}
 }
 
-// The limits of the verdict rule.
+// The limits of the rule that decides whether a metric has changed.
 const (
-	tolerance = 0.03 // tolerance of a ratio, in both directions
+	tolerance = 0.03 // relative change of a ratio that is treated as no change, in both directions
 	widest    = 0.06 // maximum width of a ratio's interval for the verdict "same"
 
 	// Counts of allocations have no tolerance, but differences below these grains are noise.
@@ -131,7 +131,7 @@ const (
 	callGrain  = 0.5
 )
 
-// verdict is the conclusion from an interval.
+// verdict is the conclusion on a metric from the confidence interval of its ratio.
 type verdict string
 
 const (
@@ -141,7 +141,7 @@ const (
 	same    verdict = "same"
 )
 
-// change is a metric of both binaries.
+// change compares a metric between the base binary and the binary of the tree.
 type change struct {
 	Scenario string `json:"scenario"`
 	Engine   string `json:"engine"`
@@ -149,7 +149,8 @@ type change struct {
 	// Base and Tree are the medians of the rounds.
 	Base float64 `json:"base"`
 	Tree float64 `json:"tree"`
-	// Ratio is tree to base, paired by round.
+	// Ratio is the confidence interval of the ratio of Tree to Base. The ratio is computed for each
+	// round.
 	Ratio   interval `json:"ratio"`
 	Verdict verdict  `json:"verdict"`
 	Rounds  []pair   `json:"rounds"`

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMedianInterval compares ranks and coverages with those of the binomial distribution
-// with p = 1/2 (Conover, table A3).
+// TestMedianInterval checks the ranks and the coverage of the median's confidence interval against a
+// table of the binomial distribution with p = 1/2 (Conover, table A3).
 func TestMedianInterval(t *testing.T) {
 	for _, tt := range []struct {
 		n, low, high int // ranks
@@ -38,8 +38,8 @@ func TestMedianInterval(t *testing.T) {
 	}
 }
 
-// TestMedianIntervalCovers draws samples of a skewed distribution with a known median,
-// and counts how often the interval contains the median.
+// TestMedianIntervalCovers checks how often the confidence interval contains the true median, with
+// many samples of a skewed distribution whose median is known.
 func TestMedianIntervalCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const samples = 20_000
@@ -111,7 +111,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestVerdictsOfNoise counts the verdicts over many comparisons of noisy rounds.
+// TestVerdictsOfNoise checks how often the verdict on a metric is as expected, and how often it is
+// the opposite, over many simulated comparisons with noise.
 func TestVerdictsOfNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	const runs = 4000

@@ -16,7 +16,7 @@ import (
 type comparisonReport struct {
 	Machine  string        `json:"machine"`
 	Cores    int           `json:"cores"`
-	Load     string        `json:"load"` // load average before the first round
+	Load     string        `json:"load"` // the machine's load average before the first round
 	Date     string        `json:"date"`
 	Base     commit        `json:"base"`
 	Versions [sides]string `json:"versions"`
@@ -26,7 +26,7 @@ type comparisonReport struct {
 	Changes  []change      `json:"changes"`
 
 	trials  []trial
-	samples [][][sides]sample // by trial and round
+	samples [][][sides]sample // samples of both sides, indexed by trial and by round
 }
 
 func (r *comparisonReport) begin(b *comparison) {

@@ -59,7 +59,7 @@ func httpRequest(j *job) ([]byte, error) {
 		j.Path, j.Address, len(body), own, body), nil
 }
 
-// connection is one client connection.
+// connection is one HTTP connection of the driver to a server under test.
 type connection struct {
 	conn    net.Conn
 	request []byte

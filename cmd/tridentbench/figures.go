@@ -10,7 +10,7 @@ type figure struct {
 	Name    string  `json:"name"`
 	Unit    string  `json:"unit,omitempty"`
 	AtMost  float64 `json:"at_most,omitempty"`
-	AtLeast float64 `json:"at_least,omitempty"` // without either, the figure is informational
+	AtLeast float64 `json:"at_least,omitempty"` // minimum of the target; a figure without AtMost and AtLeast is informational
 	Value   spread  `json:"value"`
 
 	of func(round) float64 // value for one round; NaN if the round lacks data

@@ -44,7 +44,7 @@ const (
 	readyTimeout = time.Minute
 )
 
-// column is a source of tokens.
+// column is a source of tokens that the bench measures, and a column of its report.
 type column struct {
 	name    string
 	worker  *worker // the driver, or a worker that is itself the column

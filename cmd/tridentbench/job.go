@@ -39,9 +39,9 @@ type result struct {
 	Writes   int     `json:"writes"` // writes of the server, or 0 if they can't be observed
 	Seconds  float64 `json:"seconds"`
 
-	First50 float64 `json:"first_50"` // from the request to the first token
+	First50 float64 `json:"first_50"` // median time from the request to the first token
 	First99 float64 `json:"first_99"`
-	Gap50   float64 `json:"gap_50"` // between a stream's tokens
+	Gap50   float64 `json:"gap_50"` // median time between two tokens of a stream
 	Gap99   float64 `json:"gap_99"`
 
 	// Text is the text of one response.

@@ -61,7 +61,7 @@ func tensor(size int) []byte {
 	return bytes.Repeat([]byte("tensors "), size/8+1)[:size]
 }
 
-// streamSession is a client of decoupled models.
+// streamSession is a KServe client that streams the responses of decoupled models.
 type streamSession struct{ bareSession }
 
 func (s *streamSession) close() { _ = s.client.conn.Close() }

@@ -53,7 +53,7 @@ type commandLine struct {
 	Relay  relayCommand  `cmd:"" hidden:""`
 }
 
-// options are the options of a run.
+// options are the command-line flags of the benchmark.
 type options struct {
 	Quick    bool                `help:"Run the main scenarios for a few seconds to check that the bench works; the figures aren't reliable."`
 	Rounds   int                 `default:"5" help:"Number of rounds; each round measures every column of every scenario once."`

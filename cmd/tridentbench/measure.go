@@ -16,7 +16,7 @@ import (
 // measured are absent.
 type sample map[string]float64
 
-// Metrics of a sample.
+// The names of the metrics that a sample of a column can have.
 const (
 	tokenRate   = "tokens/s"
 	requestRate = "requests/s"
@@ -107,7 +107,7 @@ func sampleOf(r *result) sample {
 // used is the resource usage of the processes of a role.
 type used struct {
 	cpu    time.Duration
-	memory int64 // bytes
+	memory int64 // memory of the processes, in bytes
 }
 
 // usage returns the usage of the column's processes, by role.

@@ -20,7 +20,7 @@ type child struct {
 	name   string
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	log    string // path of its standard error output
+	log    string // path of the file with the process's standard error output
 	lines  chan string
 	exited chan struct{}
 }

@@ -27,7 +27,7 @@ func killGroup(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }
 // threads. It reads the process's CPU clock, which has nanoseconds; /proc's stat
 // has ticks of 10 ms. See clock_getcpuclockid(3).
 func cpuTime(pid int) (time.Duration, error) {
-	const scheduled = 2 // CPUCLOCK_SCHED
+	const scheduled = 2 // CPUCLOCK_SCHED of Linux: the clock of the CPU time that a process has used
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^pid)<<3|scheduled, &t); err != nil {
 		return 0, fmt.Errorf("CPU clock of process %d: %w", pid, err)

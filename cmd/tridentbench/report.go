@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// report is the result of a run.
+// report is the result of a benchmark run, as written to the JSON file.
 type report struct {
 	Machine string        `json:"machine"`
 	Cores   int           `json:"cores"`
@@ -272,7 +272,8 @@ func (t table) markdown(b *bytes.Buffer) {
 	b.WriteByte('\n')
 }
 
-// Markers in the Markdown file. The bench writes the text between them.
+// Markers in the Markdown file with the bench's results. The bench writes the text between the
+// markers.
 const (
 	reportBegin = "<!-- make bench writes from here -->\n"
 	reportEnd   = "<!-- to here -->\n"

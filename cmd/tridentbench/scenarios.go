@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// scenario is one job for several columns.
+// scenario is one load that is measured with several columns.
 type scenario struct {
-	name    string // key
+	name    string // short name by which flags select the scenario
 	title   string
 	job     job
-	columns []string // without peers, which take part in all streaming scenarios
+	columns []string // the measured columns, without peers, which take part in all streaming scenarios
 	quick   bool     // included in a quick run
 	once    bool     // measured once, before the rounds
 }

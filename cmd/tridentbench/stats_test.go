@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestHistogram compares quantiles with those of the sorted list, to the width
-// of a bin.
+// TestHistogram checks that the quantiles of a histogram equal the quantiles of the sorted values, up
+// to the width of a bin.
 func TestHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []time.Duration

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// file is a file of an archive.
+// file is a file to put into a release archive: its path on disk and its path in the archive.
 type file struct {
 	from, to string
 	mode     int64

@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// options are the options of a release.
+// options are the command-line flags of tridentrelease.
 type options struct {
 	Version string `required:"" help:"Version that trident version prints and that the archives' names contain."`
 	Zig     string `default:".venv-release/bin/python -m ziglang" help:"Command of the Zig compiler, which links C code against an old glibc for each architecture."`

@@ -71,7 +71,8 @@ func list(t *testing.T, all []byte) string {
 	}
 }
 
-// TestCheck reads a program of this system.
+// TestCheck checks that a program is refused if it needs a newer glibc than allowed, if it is for
+// another architecture, or if it isn't an ELF file. The accepted program is one of this system.
 func TestCheck(t *testing.T) {
 	const program = "/bin/sh"
 	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
@@ -106,7 +107,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestStamp uses programs that stand in for Trident.
+// TestStamp checks that a release is refused if the program doesn't print the release's version with
+// both engines. Scripts stand in for the program.
 func TestStamp(t *testing.T) {
 	for _, row := range []struct{ name, says, want string }{
 		{"as it must", "trident v1.2.3\nengines: remote, local (in-process Triton)", ""},
@@ -150,8 +152,9 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestToolchain replaces the go command by a script, so that the tests need no
-// network.
+// TestToolchain checks the choice of the Go version that builds a release: the pinned version, which
+// is fetched if it is missing, or a newer one. A script stands in for the go command, so that the
+// test needs no network.
 func TestToolchain(t *testing.T) {
 	for _, row := range []struct{ name, script, want, fails string }{
 		{"fetched", `case "$GOTOOLCHAIN" in ` + pinned + `) echo ` + pinned + `;; *) echo go1.26.8;; esac`, pinned, ""},
@@ -176,7 +179,8 @@ func TestToolchain(t *testing.T) {
 	}
 }
 
-// TestBuiltBy reads the build information of this test's own binary.
+// TestBuiltBy checks that a binary is refused if another Go version built it than the expected one,
+// or if it has no build information. The accepted binary is this test's own.
 func TestBuiltBy(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {

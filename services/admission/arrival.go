@@ -28,7 +28,7 @@ type Arrival struct {
 	controller *Controller
 	party      Party
 
-	// Guarded by the ledger's lock.
+	// The ledger's lock guards bytes and the following fields.
 	bytes     int64
 	reading   bool // the request counts as one that is being read
 	slot      bool // the request has a decode slot

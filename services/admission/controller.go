@@ -39,13 +39,13 @@ type Controller struct {
 	mu         sync.Mutex
 	bounds     Bounds
 	server     scope
-	models     map[string]*scope  // by name; used if models have limits
-	clients    map[string]*client // by key name, which operators assign
-	anonymous  client             // requests without a client
+	models     map[string]*scope  // the models' scopes by model name; used if models have limits
+	clients    map[string]*client // the clients by the names of their keys, which operators assign
+	anonymous  client             // shared state of all requests without a client
 	roundRobin []*client          // clients with queued requests; a client that gets a slot moves to the end
 
-	// Tickets of requests that are admitted or queued, and of changes of models. The timer fires at
-	// the deadline of the first ticket, or earlier.
+	// given has the tickets of requests that are admitted or queued, and of changes of models. The
+	// timer fires at the deadline of the first ticket, or earlier.
 	given   tickets
 	count   int
 	timer   *time.Timer // nil before the first deadline

@@ -423,7 +423,8 @@ func TestAdmissionRefusesTooMany(t *testing.T) {
 	})
 }
 
-// TestConcurrentClients runs many concurrent clients. Under -race, it checks the locking.
+// TestConcurrentClients checks that no request fails with an internal error under many concurrent
+// clients, some of which cancel. With -race, the test also checks the locking.
 func TestConcurrentClients(t *testing.T) {
 	engine := inferencetest.New()
 	for _, name := range []string{"m", "n"} {

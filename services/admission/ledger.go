@@ -53,7 +53,7 @@ type Holding struct {
 type ledger struct {
 	mu         sync.Mutex
 	limits     intakeLimits
-	most       int64              // further bound of bytes; 0 is no bound
+	most       int64              // maximum of all parties' bytes in addition to limits.bytes; 0 is no maximum
 	accounts   map[Party]*account // parties that hold something
 	all        Holding
 	roundRobin []*account // parties that wait for slots, in round-robin order
@@ -136,7 +136,8 @@ func (l *ledger) drop(acc *account) {
 	}
 }
 
-// The results of fits.
+// fitResult is the result of fits: whether an arrival gets what it needs, or the reason why it
+// doesn't.
 type fitResult uint8
 
 const (

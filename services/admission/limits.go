@@ -144,7 +144,7 @@ func (s *scope) rateError(wait time.Duration) *inference.Error {
 type Rate struct {
 	// Limit is the number of requests that may start at once, and Remaining the number left now.
 	Limit, Remaining int
-	// Reset is the time until Remaining equals Limit.
+	// Reset is the time until Remaining equals Limit if no further request starts.
 	Reset time.Duration
 }
 

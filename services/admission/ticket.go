@@ -21,10 +21,10 @@ type Ticket struct {
 	model   *scope // nil if models have no limits
 	unknown string // the model's name if it comes from the client and isn't known
 
-	prev, next *Ticket // in the controller's list
+	prev, next *Ticket // neighbors in the controller's list of tickets, which is ordered by deadline
 
-	// Set while the request is queued.
-	rank    int64         // order among the client's requests
+	// The fields rank to refused are set while the request is queued.
+	rank    int64         // order of service among the client's queued requests
 	turn    chan struct{} // closed when the request leaves the queue
 	placed  bool
 	refused *inference.Error // the error if the request didn't get a slot

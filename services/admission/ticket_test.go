@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestEnds ends requests in each way. The request's context and the contexts derived from it must
-// end with the specified error and cause.
+// TestEnds checks that the context of a request and the contexts derived from it end with the
+// expected error and cause, for each way in which a request can end.
 func TestEnds(t *testing.T) {
 	stop := func(s *serving.Service, _ context.CancelFunc) { go inferencetest.Drain(s) }
 	for name, c := range map[string]struct {

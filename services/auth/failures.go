@@ -41,7 +41,7 @@ type failures struct {
 	mu      sync.Mutex
 	buckets [failureBuckets]*rate.Limiter // nil before the first failure
 	refused uint64
-	since   uint64    // failures with 429 since the last log line
+	since   uint64    // number of failures with 429 since the last log line
 	logged  time.Time // time of the last log line
 }
 

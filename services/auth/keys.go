@@ -48,18 +48,20 @@ const HiddenKey = "***"
 
 // keys are the accepted API keys. Only their digests are kept.
 type keys struct {
-	given   []Secret // by flag or environment
-	file    string   // empty for none
+	given   []Secret // keys set by a flag or an environment variable
+	file    string   // path of the key file; empty if there is none
 	log     *slog.Logger
 	keyring atomic.Pointer[keyring]
 	now     func() time.Time // the clock by which keys expire
 
-	began time.Time    // by the monotonic clock, as next is: setting the wall clock back delays no check
-	next  atomic.Int64 // time of the next check of the file, in ns from began
+	// began is the creation time of keys. Times since began use the monotonic clock, so that
+	// setting the wall clock back delays no check.
+	began time.Time
+	next  atomic.Int64 // time of the next check of the key file, in nanoseconds since began
 
 	reloading sync.Mutex
 	section   KeySection
-	seen      FileStates // of the latest read
+	seen      FileStates // state of the key file at the latest read
 }
 
 // KeySection has the clients and keys of the settings file. The zero value has none.
@@ -68,7 +70,7 @@ type KeySection struct {
 	File string
 
 	entries []KeyEntry
-	keyring *keyring // of the entries; adding to it validates them
+	keyring *keyring // keyring of the entries; adding an entry to it validates the entry
 }
 
 // Add appends an entry. Its errors contain no key.

@@ -30,8 +30,8 @@ func newGate(tb testing.TB, cfg Config) (*Gate, *logbuffer.Buffer) {
 	return gate, log
 }
 
-// admitted returns the name of the client of a request with these header lines, or the
-// gate's refusal. The name is empty if no key is needed.
+// admitted returns the name of the client of a request with the given header lines, or the gate's
+// refusal. The name is empty if no key is needed.
 func admitted(tb testing.TB, gate *Gate, lines ...string) (string, *inference.Error) {
 	tb.Helper()
 	header := http.Header{}
@@ -139,7 +139,8 @@ func TestKeyLines(t *testing.T) {
 	}
 }
 
-// TestBadKeys tests that errors name the place of an invalid entry and never show a key.
+// TestBadKeys tests that an error about an invalid key entry names the place of the entry and never
+// shows the key.
 func TestBadKeys(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                             "the API keys file has no keys",
@@ -366,7 +367,7 @@ func TestReadableKeys(t *testing.T) {
 	}
 }
 
-// TestSecret tests that no way of printing shows a secret.
+// TestSecret tests that no way of printing a value of type Secret shows the secret.
 func TestSecret(t *testing.T) {
 	cfg := Config{APIKeys: []Secret{"sk-one"}, Restricted: []OpenAIRestriction{{Groups: []Group{Health}, Header: "a", Value: "sk-two"}}}
 	var log bytes.Buffer

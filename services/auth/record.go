@@ -40,18 +40,18 @@ const (
 // errors.
 type API uint8
 
-// The APIs.
+// The APIs to which a route can belong. They determine the form of error responses.
 const (
 	Pages     API = iota // files and documents, with errors of OpenAI's API
-	OpenAI               // openapi/openai.yaml
-	REST                 // openapi/kserve.yaml
+	OpenAI               // the API of openapi/openai.yaml
+	REST                 // KServe's REST API, described by openapi/kserve.yaml
 	Procedure            // the services of gRPC and Connect
 )
 
 // Access is the class of clients that may call a route of a server with keys.
 type Access uint8
 
-// The classes of access. The zero value requires a key.
+// The classes of clients that may call a route. The zero value requires a key.
 const (
 	Client   Access = iota // clients with a key; the core checks which models the key allows
 	Operator               // clients whose key allows all models
@@ -79,7 +79,7 @@ const (
 // --http-restricted-api. An empty group means that the method is in no group.
 type KServeGroup string
 
-// The groups, by tritonserver's names.
+// The groups of APIs that operators can restrict, by tritonserver's names.
 const (
 	KServeHealth       KServeGroup = "health"
 	KServeMetadata     KServeGroup = "metadata"
@@ -95,7 +95,7 @@ const (
 // Effect is the effect of a request on the server.
 type Effect uint8
 
-// The effects.
+// The effects that a call of a route can have.
 const (
 	Reads   Effect = iota // shows existing state
 	Runs                  // computes an answer from the request, by a model or a tokenizer
@@ -105,13 +105,13 @@ const (
 // Cost is the quantity with which the work of a request grows.
 type Cost uint8
 
-// The classes of cost.
+// The classes of cost of a route's calls: what determines the work of a call.
 const (
-	Constant  Cost = iota // none: the response is ready
-	Metadata              // the number of models, or an engine's answer about one
-	Tokenizer             // the body, which Trident tokenizes
-	Model                 // the work of a model on the body
-	Loading               // the size of a model
+	Constant  Cost = iota // no cost: the response is ready
+	Metadata              // the cost depends on the number of models, or on an engine's answer about one model
+	Tokenizer             // the cost depends on the body, which Trident tokenizes
+	Model                 // the cost is the work of a model on the body
+	Loading               // the cost depends on the size of a model, which is loaded or unloaded
 )
 
 // Find returns the record of a route by its pattern, or nil if there is none.

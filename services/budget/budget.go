@@ -38,7 +38,7 @@ const (
 	UnknownFields = 1 << 12
 )
 
-// Budgets of fields.
+// Maximum numbers of values, keys and elements in the fields of a request.
 const (
 	// FieldValues is the maximum number of values in one field with a form defined by the API, such
 	// as tool_choice.

@@ -28,14 +28,14 @@ type Message struct {
 type field struct {
 	name   string
 	of     *Message // nil if the field isn't a message
-	list   bool     // a list or a map
-	entry  bool     // a map
+	list   bool     // the field is a list or a map
+	entry  bool     // the field is a map
 	most   int
-	count  int // its index among the counted fields, or -1
+	count  int // the field's index among the counted fields, or -1 if it has no own count
 	number width
 }
 
-// width is the encoding of a number.
+// width is the wire encoding of a numeric field.
 type width uint8
 
 const (
@@ -50,7 +50,7 @@ func Of(descriptor protoreflect.MessageDescriptor) *Message {
 	return derive(descriptor, map[protoreflect.FullName]*Message{})
 }
 
-// Kinds are budgets by message name.
+// Kinds are the budgets of message types, by full message name.
 type Kinds map[protoreflect.FullName]*Message
 
 // Inputs returns the budgets of the request messages of services.
@@ -156,7 +156,7 @@ func widthOf(kind protoreflect.Kind) width {
 type tally struct {
 	values, strings, numbers, elements, unknown int
 	mostNumbers, mostElements                   int
-	counts                                      []int // of the counted fields of all messages that are being read
+	counts                                      []int // numbers of elements of the counted fields of all messages that are being read
 }
 
 // add counts n elements of a field.

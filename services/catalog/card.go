@@ -39,7 +39,7 @@ type Card struct {
 	Images inference.ImageInput
 	// noImagesReason is the reason why the model takes no images although it declares an input for them.
 	noImagesReason string
-	// Template is nil for a model without a chat template.
+	// Template is the model's chat template. It is nil for a model without a chat template.
 	Template inference.Template
 	// ToolParser and ReasoningParser are the dialects of [toolparser.Dialects] that the model
 	// writes. They are empty if there is none.

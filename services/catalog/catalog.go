@@ -54,7 +54,7 @@ type Catalog struct {
 	announced  map[inference.Engine]bool // guarded by refreshing: the engine's models have been announced
 
 	onAnnounce func([]*Card)
-	onLookup   func() // set only by tests
+	onLookup   func() // a hook that tests set
 
 	library   inference.Library    // nil for none
 	overrides []inference.Override // guarded by refreshing once it runs
@@ -71,7 +71,7 @@ type Catalog struct {
 	done sync.WaitGroup
 }
 
-// snapshot is the result of one refresh.
+// snapshot is the state of all models after one refresh of the catalog.
 type snapshot struct {
 	cards map[string]*Card
 	// aliases are the cards by their further names.

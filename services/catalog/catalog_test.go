@@ -133,8 +133,8 @@ func TestReadyWhenTheModelsAreKnown(t *testing.T) {
 	})
 }
 
-// TestReadyAfterALoad checks that once the server is ready, clients find the models that it was
-// loading.
+// TestReadyAfterALoad checks that clients find the models that the server was loading as soon as the
+// server is ready.
 func TestReadyAfterALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
@@ -157,8 +157,8 @@ func TestReadyAfterALoad(t *testing.T) {
 	})
 }
 
-// TestUnknownModelBesideABrokenModel checks that unknown models are reported as such while another
-// model is broken. Triton isn't ready then, but it lists its models.
+// TestUnknownModelBesideABrokenModel checks that a request for an unknown model gets the error about
+// an unknown model while another model is broken. Triton isn't ready then, but it lists its models.
 func TestUnknownModelBesideABrokenModel(t *testing.T) {
 	engine := listing{Engine: inferencetest.New(), proceed: make(chan struct{}), readyErr: errors.New("one model is broken")}
 	close(engine.proceed)
@@ -206,8 +206,8 @@ func TestModelLoadedLaterIsFoundAtOnce(t *testing.T) {
 	})
 }
 
-// TestTwoEngines checks that a model of both engines is served by the first one while it is ready
-// there.
+// TestTwoEngines checks that a model that both engines have is served by the first engine while the
+// model is ready there.
 func TestTwoEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engines := map[string]*inferencetest.Engine{"first": inferencetest.New(), "second": inferencetest.New()}

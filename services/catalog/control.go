@@ -186,7 +186,7 @@ func (h *repositoryModel) refuse(ctx context.Context, reason, format string, arg
 // noModel is a name that no model has, because a folder can't have it.
 const noModel = "/"
 
-// Pauses between two checks of a model that is being unloaded.
+// The first and the longest pause between two checks of a model that is being unloaded.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second
@@ -209,7 +209,7 @@ func (h *repositoryModel) awaitUnloaded(ctx context.Context) error {
 // turns serializes changes of the same model.
 type turns struct {
 	mu    sync.Mutex
-	taken map[string]chan struct{} // by model; the channel is closed when the change ends
+	taken map[string]chan struct{} // models that are being changed, by name; the channel is closed when the change ends
 }
 
 // take waits for other changes of the model to end. The caller must call done after its change.

@@ -123,8 +123,8 @@ func checkControl(t *testing.T, action string, err error, want *inference.Error)
 	}
 }
 
-// checkServed checks the result of the next request, without a wait, after a load or unload. If
-// that failed, it checks nothing.
+// checkServed checks, after a load or unload of a model, the result of a request that is sent without
+// a wait. It checks nothing if the load or unload failed.
 func checkServed(t *testing.T, s *serving.Service, model string, want bool, failed error) {
 	t.Helper()
 	if failed != nil {
@@ -139,8 +139,8 @@ func checkServed(t *testing.T, s *serving.Service, model string, want bool, fail
 	}
 }
 
-// TestLoadsTakeTurns checks that Triton receives one of several concurrent loads of one model.
-// Loads of other models don't wait for it.
+// TestLoadsTakeTurns checks that Triton receives only one of several concurrent loads of the same
+// model. Loads of other models don't wait for that load.
 func TestLoadsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := controlled()

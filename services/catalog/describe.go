@@ -80,7 +80,7 @@ func (c *Catalog) open(tokenizer inference.Setting) (*inference.Published, error
 	return published, err
 }
 
-// description is a card under construction.
+// description is the state while the card of a model is built.
 type description struct {
 	card      *Card
 	catalog   *Catalog

@@ -30,7 +30,7 @@ type loras struct {
 	sending chan struct{}
 
 	mu     sync.Mutex
-	states map[string]*loraState // by the names of listed adapters
+	states map[string]*loraState // state of each listed adapter, by adapter name
 }
 
 // loraState is the state of one adapter in the engine.

@@ -64,7 +64,7 @@ type loraEngine struct {
 	mu       sync.Mutex
 	capacity int
 	kept     []uint64
-	log      []string      // of the requests: the id and the letter of the weights, or -
+	log      []string      // received requests: the id of the adapter, and the letter of its weights or -
 	first    chan struct{} // the first response waits for it; nil for no wait
 	idle     bool          // keep-alives precede the response
 	fault    error         // sent after the first response
@@ -362,8 +362,9 @@ func TestAdaptersWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// TestAdaptersAreNotSentIntoAnAnswer checks that a request isn't repeated once its answer has
-// begun.
+// TestAdaptersAreNotSentIntoAnAnswer checks that a request isn't repeated with the weights of its
+// LoRA adapter if the engine reports the adapter as missing after the first response. The client
+// would get the start of the answer twice.
 func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
 	engine := &loraEngine{capacity: 1, fault: &inference.Error{Code: inference.CodeInternal, Message: fmt.Sprintf(noLoRA, 5)}}
 	s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll", byID...))
@@ -375,8 +376,8 @@ func TestAdaptersAreNotSentIntoAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAdaptersOfAReloadedModel checks that the weights are sent again after the model is
-// reloaded.
+// TestAdaptersOfAReloadedModel checks that the weights of a LoRA adapter are sent to the engine again
+// after the adapter's model was reloaded.
 func TestAdaptersOfAReloadedModel(t *testing.T) {
 	engine := &loraEngine{capacity: 1}
 	s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll", byID...))

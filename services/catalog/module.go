@@ -29,7 +29,7 @@ type Parts struct {
 
 	Config Config
 
-	Engines    []inference.Engine // in order of preference: models of the first engine win
+	Engines    []inference.Engine // engines in order of preference: models of the first engine win
 	Backends   []inference.Backend
 	Tokenizers *tokenizer.Folders
 	Library    inference.Library

@@ -35,7 +35,7 @@ type surface struct {
 
 const (
 	asJSON   = "application/json"
-	asStream = "application/connect+json" // one message in an envelope
+	asStream = "application/connect+json" // content type of a Connect stream, here of one message in an envelope
 	asGRPC   = "application/grpc"
 )
 
@@ -178,8 +178,8 @@ func TestOneLookup(t *testing.T) {
 	})
 }
 
-// TestReload reloads a model while a request for it waits in the queue, or while it answers. The
-// fingerprint in the answer must be that of the load whose context length limits the request.
+// TestReload checks that the fingerprint in an answer is that of the load whose context length limits
+// the request, if the model is reloaded while the request waits in the queue or is answered.
 func TestReload(t *testing.T) {
 	for _, s := range textSurfaces() {
 		t.Run(s.name+", while it answers", func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestWarningsAtLoad checks that properties with surprising effects on answers are logged once when
-// the model is loaded, and not again while it stays loaded.
+// TestWarningsAtLoad checks that properties of a model with surprising effects on answers are logged
+// once when the model is loaded, and not again while the model stays loaded.
 func TestWarningsAtLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()
@@ -76,7 +76,7 @@ func fingerprintOf(t *testing.T, engine *inferencetest.Engine) string {
 	return named.Card.Fingerprint
 }
 
-// elsewhere is an engine on another server.
+// elsewhere is an engine that runs on another server, and reports that server's address.
 type elsewhere struct{ *inferencetest.Engine }
 
 // Address returns the address of the server.

@@ -159,8 +159,8 @@ func (c *counted) Models(ctx context.Context) ([]inference.Model, error) {
 	return c.Engine.Models(ctx)
 }
 
-// TestWatchSlow checks that a slow watcher receives the latest state, and that few changes are kept
-// for it.
+// TestWatchSlow checks that a watcher that reads slowly receives the latest state, and that the
+// catalog keeps few changes for this watcher.
 func TestWatchSlow(t *testing.T) {
 	engine := controlled()
 	engine.Control(nil)

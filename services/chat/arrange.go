@@ -28,10 +28,10 @@ type arranged struct {
 
 // capabilities describes the messages that a template shows in their order. Probes measure it.
 type capabilities struct {
-	system  bool // one system message at the start
-	leading bool // several system messages at the start
-	middle  bool // system messages after the start
-	tools   bool // tool messages
+	system  bool // the template shows one system message at the start
+	leading bool // the template shows several system messages at the start
+	middle  bool // the template shows system messages after the start
+	tools   bool // the template shows tool messages
 }
 
 // arrange measures which messages a template shows. It stops at a template that can't

@@ -23,7 +23,7 @@ const (
 	noSystem = `{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ m.role[0] }}:{{ m.content }};{% endfor %}`
 )
 
-// chatOf builds messages from lines such as "user: hi".
+// chatOf returns the messages of a chat from lines such as "user: hi".
 func chatOf(lines ...string) []inference.Message {
 	messages := make([]inference.Message, len(lines))
 	for i, line := range lines {

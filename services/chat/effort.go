@@ -7,10 +7,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Variables with which templates instruct their models how much to think.
+// Template variables with which chat templates instruct their models how much to think.
 const (
-	effortVariable   = "reasoning_effort" // a word, as in gpt-oss
-	thinkingVariable = "enable_thinking"  // true or false, as in Qwen 3
+	effortVariable   = "reasoning_effort" // template variable with an effort as a word, as in gpt-oss
+	thinkingVariable = "enable_thinking"  // template variable that is true or false, as in Qwen 3
 )
 
 // efforts reports which of the variables a template reads.

@@ -20,9 +20,9 @@ func CompileAt(now time.Time, model string, source inference.TemplateSource) (in
 
 // Traits describes how a Jinja template handles its messages.
 type Traits struct {
-	None   bool // handles None as content
-	Parts  bool // reads lists of parts
-	Images bool // shows images
+	None   bool // the template handles None as content
+	Parts  bool // the template reads content that is a list of parts
+	Images bool // the template shows images
 }
 
 // TraitsOf returns the traits of a compiled template.

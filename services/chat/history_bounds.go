@@ -21,7 +21,7 @@ import (
 // the filters that produce them.
 const (
 	historySteps = 250_000
-	historyBytes = 256 << 20 // bytes of all strings and lists, including garbage
+	historyBytes = 256 << 20 // maximum bytes of all strings and lists of one render, including garbage
 )
 
 type historyLimits struct{ steps, bytes int }

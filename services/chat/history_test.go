@@ -20,8 +20,8 @@ func renderHistory(t *testing.T, source string, req *inference.Request) (string,
 	return template.Render(t.Context(), req)
 }
 
-// TestHistoryGoldens renders testdata/history/*.liquid. Each file shows one common way to write
-// such templates.
+// TestHistoryGoldens checks the prompts of the history templates in testdata/history/*.liquid. Each
+// template shows one common way to write history templates.
 func TestHistoryGoldens(t *testing.T) {
 	chat := &inference.Request{Messages: []inference.Message{
 		{Role: "developer", Text: "Answer in verse."},

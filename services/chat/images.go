@@ -11,8 +11,8 @@ import (
 
 // imagePlaces describes how the images of a chat get into its prompt.
 type imagePlaces struct {
-	shown bool   // by the template, at their positions
-	token string // as in [inference.TemplateSource], for templates that don't show images
+	shown bool   // the template itself shows images, at their positions
+	token string // placeholder of an image, for templates that don't show images; see [inference.TemplateSource]
 }
 
 // showsImages probes the template with a list that has an image. A template that

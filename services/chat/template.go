@@ -21,7 +21,7 @@ import (
 // concurrent requests.
 const (
 	maxSteps  = 5_000_000
-	maxMemory = 256 << 20 // bytes
+	maxMemory = 256 << 20 // maximum bytes that one render may allocate
 )
 
 // Compile compiles the chat template of a model: a Hugging Face template, or a Liquid
@@ -100,12 +100,12 @@ var comparesWithNone = regexp.MustCompile(`(?i)(\bis|[!=]=)\s+(not\s+)?none\b`)
 type template struct {
 	parsed    *jinja.Template
 	tokens    map[string]string
-	developer bool // knows the role developer
+	developer bool // the template knows the role developer
 	efforts   efforts
-	parts     bool // reads content that is a list of parts
+	parts     bool // the template reads content that is a list of parts
 	images    imagePlaces
-	none      bool // handles None as content
-	rawCalls  bool // shows arguments of tool calls that are strings
+	none      bool // the template handles None as content
+	rawCalls  bool // the template shows arguments of tool calls that are strings
 }
 
 // takesParts probes the template with a content list. A template that can't read lists

@@ -23,13 +23,15 @@ import (
 type handler struct {
 	health, probe string // the platform's path of probes, and the probe that it runs
 	predict       string // the platform's path for all requests to models
-	kind          string // of requests; if empty, the body determines the kind
-	model         string // default model; if empty, the only model is the default
-	setting       string // what operators call the setting of the default model
-	binary        string // content type of KServe's binary requests, without the length
-	redirect      string // header with the path to redirect to; empty if there is none
+	// kind is the kind of the path's requests, such as infer. If it is empty, the body determines
+	// the kind.
+	kind     string
+	model    string // default model; if empty, the only model is the default
+	setting  string // what operators call the setting of the default model
+	binary   string // content type of KServe's binary requests, without the length
+	redirect string // header with the path to redirect to; empty if there is none
 
-	routes  *server.Mux // of the shared port
+	routes  *server.Mux // routes of the shared port, to which requests are passed on
 	catalog *catalog.Catalog
 }
 

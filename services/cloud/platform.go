@@ -56,7 +56,7 @@ const (
 	EnvVertexHealth   = "AIP_HEALTH_ROUTE"
 )
 
-// The platforms' names.
+// The names of the supported cloud platforms.
 const (
 	NameSageMaker = "SageMaker"
 	NameVertexAI  = "Vertex AI"

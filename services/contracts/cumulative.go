@@ -11,7 +11,7 @@ import (
 // API returns them. The texts are valid UTF-8. An incomplete character appears as replacement
 // characters at the end.
 type cumulative struct {
-	stops   []string // stop sequences
+	stops   []string // the request's stop sequences
 	emitted []byte   // the emitted part of the latest text
 	held    []byte   // the rest of the latest text, which may still change
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Inputs for images.
+// Names of the input tensors for images, by backend.
 const (
-	inImage         = "image"           // vLLM: base64
-	inImageURL      = "image_url"       // TensorRT-LLM's LLM API: URLs
-	inImageURLInput = "image_url_input" // TensorRT-LLM's bls and multimodal ensemble: URLs
+	inImage         = "image"           // input of vLLM's backend for images in base64
+	inImageURL      = "image_url"       // input of TensorRT-LLM's LLM API for image URLs
+	inImageURLInput = "image_url_input" // input of TensorRT-LLM's bls and multimodal ensemble for image URLs
 )
 
 // imageForms are the prefixes of an image's base64 in each input. Models get no URLs: the core has
@@ -76,7 +76,7 @@ func imageTexts(list []inference.Image, prefix func(mediaType string) string) []
 	return raw
 }
 
-// Messages of vLLM, of TensorRT-LLM and of Python's image library.
+// Error messages about images, of vLLM, of TensorRT-LLM and of Python's image library.
 var (
 	tooManyImages = regexp.MustCompile(`At most (\d+) image\(s\) may be provided`)
 	noImages      = regexp.MustCompile(`is not a multimodal model|does not support multimodal`)

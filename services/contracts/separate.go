@@ -8,8 +8,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Inputs of the contracts with one tensor for each parameter. The constants are the names in
-// TensorRT-LLM's ensemble.
+// Names of the input tensors of the contracts with one tensor for each parameter. The constants are
+// the names in TensorRT-LLM's ensemble.
 const (
 	inText          = "text_input"
 	inStream        = "stream"
@@ -100,7 +100,7 @@ type separate struct {
 	*tensors
 
 	target *inference.Target
-	model  string // as the client names it
+	model  string // name of the model as the client wrote it, for errors
 	err    error
 }
 

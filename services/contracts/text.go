@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Outputs of the contracts with one tensor for each parameter.
+// Names of the output tensors of the contracts with one tensor for each parameter.
 const (
 	outText     = "text_output"
 	outFinish   = "finish_reason"

@@ -70,8 +70,9 @@ func (TensorRTLLM) Explain(req *inference.Request, err *inference.Error) *infere
 	return trtExplain(req, err)
 }
 
-// Messages of TensorRT-LLM's executor, of its LLM API, and of models that refuse the same requests.
-// The groups are the number of the prompt's tokens and the maximum.
+// Error messages about prompts that are too long: of TensorRT-LLM's executor, of its LLM API, and of
+// models that refuse the same requests. The groups match the number of the prompt's tokens and the
+// maximum.
 var trtTooLong = []*regexp.Regexp{ //nolint:gochecknoglobals // a constant list
 	regexp.MustCompile(`Prompt length \((\d+)\) exceeds maximum (?:input|sequence) length \((\d+)\)`),
 	regexp.MustCompile(`sum of prompt length \((\d+)[^)]*\).* should not exceed max_(?:num_tokens|seq_len) \((\d+)\)`),
@@ -80,9 +81,9 @@ var trtTooLong = []*regexp.Regexp{ //nolint:gochecknoglobals // a constant list
 // trtNoGuide is the message of an engine without guided decoding.
 const trtNoGuide = "GuidedDecoder is not setup"
 
-// Messages of TensorRT-LLM about adapters. The first is about an adapter that the engine lacks or
-// has replaced. The second is about an adapter without room beside those in use. The third is about
-// a folder that doesn't exist on the engine's machine.
+// Error messages of TensorRT-LLM about LoRA adapters. The first is about an adapter that the engine
+// lacks or has replaced. The second is about an adapter without room beside those in use. The third
+// is about a folder that doesn't exist on the engine's machine.
 const (
 	trtNoLoRA = "not found in cache. Please send LoRA weights"
 	trtFull   = "PEFT Cache is full"

@@ -29,7 +29,7 @@ type VLLM struct {
 	Names *configfield.Names
 }
 
-// Tensor names of the contract.
+// Names of the tensors of the vLLM backend.
 const (
 	vllmText           = "text_input"
 	vllmStream         = "stream"
@@ -317,7 +317,7 @@ func vllmTokenLogprobs(text []byte, top int) ([]inference.TokenLogprob, error) {
 type vllmLogprob struct {
 	ID      int     `json:"-"`
 	Logprob float64 `json:"logprob"`
-	Rank    *int    `json:"rank"` // from 1; null if the model doesn't know it
+	Rank    *int    `json:"rank"` // the token's rank among all tokens, from 1; null if the model doesn't report it
 	Token   string  `json:"decoded_token"`
 }
 
@@ -351,7 +351,7 @@ func (o *orderedLogprobs) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Messages of vLLM, and of models that refuse the same requests as vLLM.
+// Error messages of vLLM, and of models that refuse the same requests as vLLM.
 var (
 	vllmTooLong      = regexp.MustCompile(`(?i)(prompt|input).*longer than the (maximum model length|model's context length|maximum length) of (\d+)`)
 	vllmLength       = regexp.MustCompile(`length (\d+)`)

@@ -60,7 +60,7 @@ func cutBase64(header string) (kind string, isBase64 bool) {
 // decodeAll checks all of the data and returns its first bytes. Python's decoder
 // would skip characters outside of the alphabet and decode a different image.
 func decodeAll(data string) (head []byte, err error) {
-	const piece = 4096 // characters
+	const piece = 4096 // number of base64 characters that are decoded at a time
 	var from [piece]byte
 	var to [piece / 4 * 3]byte
 	for start := 0; start < len(data); start += piece {

@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// maxRedirects is the maximum number of redirects.
+// maxRedirects is the maximum number of redirects when an image is fetched.
 const maxRedirects = 3
 
 var (

@@ -142,7 +142,8 @@ func (r *byteBudget) take(n int64) error {
 	return nil
 }
 
-// Errors of an image. The name of its field precedes the text.
+// Errors about an image of a request. An error that the client gets has the name of the image's field
+// before this text.
 var (
 	errTotal   = errors.New("exceeds the size limit: all images of this request together are larger than this server accepts")
 	errTooBig  = errors.New("is larger than this server accepts")

@@ -22,21 +22,22 @@ type LoRAWeights struct {
 	Rows int64
 	// Width is the number of values in a row of Weights, and Columns that in a row of Config.
 	Width, Columns int64
-	// Weights are FP16 [Rows, Width].
+	// Weights are the adapter's weights: FP16 values of the shape [Rows, Width].
 	Weights []byte
-	// Config is INT32 [Rows, Columns]. Its columns are the module, the layer and the rank.
+	// Config describes the adapted modules: INT32 values of the shape [Rows, Columns]. Its columns
+	// are the module, the layer and the rank.
 	Config []byte
 }
 
 // LoRAForm is the way in which a kind of model receives an adapter.
 type LoRAForm uint8
 
-// The ways of passing an adapter.
+// The forms in which an engine expects a LoRA adapter in a request.
 const (
 	LoRANone   LoRAForm = iota // the model takes no adapters
-	LoRAByName                 // by the name alone
-	LoRAByID                   // by a number, with the weights while the engine lacks them
-	LoRAByPath                 // by a number, a name and the path of a folder
+	LoRAByName                 // the request has the adapter's name
+	LoRAByID                   // the request has the adapter's number, and its weights while the engine lacks them
+	LoRAByPath                 // the request has the adapter's number, its name and the path of its folder
 )
 
 // ErrNoLoRA is in the error of an engine that lacks an adapter which a request named by number.

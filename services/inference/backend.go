@@ -10,7 +10,7 @@ import (
 type Target struct {
 	// Name is the name of the model.
 	Name string
-	// Config is nil unless the model is ready.
+	// Config is the model's configuration in Triton. It is nil if the model isn't ready.
 	Config *kserve.ModelConfig
 	// Tokenizer is nil if the tokenizer isn't known. The engine counts the tokens then.
 	Tokenizer Tokenizer

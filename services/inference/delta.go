@@ -27,7 +27,8 @@ type Delta struct {
 	ToolCalls []ToolCallPiece
 	// Logprobs are the log probabilities of this step's tokens, if the client requested them.
 	Logprobs []TokenLogprob
-	// Finish is set once per choice, in its last Delta.
+	// Finish is the finish reason of the choice. It is set once per choice, in the choice's last
+	// Delta.
 	Finish FinishReason
 	// Embedding is the vector of input Index, of unit length.
 	Embedding []float32

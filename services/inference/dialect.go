@@ -21,7 +21,7 @@ type Parser interface {
 // ParseState reports whether a [Parser] continues to read.
 type ParseState uint8
 
-// The states of a parser.
+// The states of a [Parser]: it continues to read, or the reason why it has stopped.
 const (
 	ParseOpen     ParseState = iota
 	ParseComplete            // the one requested call is complete: finish_reason tool_calls
@@ -31,7 +31,7 @@ const (
 // PieceKind is the part of an answer that a [Piece] extends.
 type PieceKind uint8
 
-// The kinds of pieces.
+// The kinds of the pieces into which a parser divides an answer.
 const (
 	PieceText PieceKind = iota
 	PieceReasoning

@@ -149,9 +149,9 @@ type Output struct {
 // SharedRegion is a part of a shared memory region that a client has registered. A tensor in it
 // may be smaller than the part.
 type SharedRegion struct {
-	Name   string // of the region
-	Offset uint64 // bytes from its start
-	Size   uint64 // bytes
+	Name   string // name of the shared memory region
+	Offset uint64 // number of bytes from the start of the region to the part
+	Size   uint64 // size of the part in bytes
 }
 
 // ModelState is a model's state in the engine.
@@ -178,7 +178,7 @@ type Model struct {
 	Reason string
 	// Recovering is true for a model that broke down and that the engine is recovering by itself.
 	Recovering bool
-	// Config is set for models that are ready.
+	// Config is the model's configuration in Triton. It is set only for models that are ready.
 	Config *kserve.ModelConfig
 }
 

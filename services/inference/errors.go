@@ -12,7 +12,7 @@ import (
 // Code classifies an [Error]. Frontends map it to the status of their protocol.
 type Code uint8
 
-// The codes. Each code implies the party that can act on it.
+// The codes of an [Error]. Each code implies the party that can act on the error.
 const (
 	CodeInternal         Code = iota // a defect in Trident or Triton
 	CodeInvalid                      // the request is invalid: the client must change it
@@ -24,7 +24,7 @@ const (
 	CodeDeadlineExceeded             // the request exceeded its time limit
 	CodeCanceled                     // the client canceled the request or disconnected
 	CodeUnauthenticated              // the client isn't authenticated: send a key
-	CodeForbidden                    // the client isn't allowed to do that
+	CodeForbidden                    // the client isn't allowed to send this request
 )
 
 // String returns the code's name for logs.
@@ -70,12 +70,12 @@ type Error struct {
 	Message string // a sentence for the client
 	// RetryAfter is the suggested delay before a retry. 0 means no suggestion.
 	RetryAfter time.Duration
-	// Triton is the error code that Triton returned.
+	// Triton is the error code that Triton returned, or TritonNone if the failure isn't Triton's.
 	Triton TritonCode
 	// Text is the message for Triton's own clients if it differs from Message: it contains the
 	// request's id, as Triton's errors do.
 	Text string
-	// Err is the cause, for the log.
+	// Err is the internal cause of the failure. It is logged and never sent to the client.
 	Err error
 }
 

@@ -25,13 +25,13 @@ const (
 	fieldInputs        protowire.Number = 5
 	fieldOutputs       protowire.Number = 6
 	fieldRawContents   protowire.Number = 7
-	fieldTensorName    protowire.Number = 1 // of an input or an output
+	fieldTensorName    protowire.Number = 1 // name of an InferInputTensor and of an InferRequestedOutputTensor
 	fieldInputDatatype protowire.Number = 2
 	fieldInputShape    protowire.Number = 3
 
 	fieldInputParameters  protowire.Number = 4
 	fieldInputContents    protowire.Number = 5
-	fieldBytesContents    protowire.Number = 8 // of an input's contents
+	fieldBytesContents    protowire.Number = 8 // bytes_contents of an input's contents
 	fieldOutputParameters protowire.Number = 2
 )
 
@@ -268,7 +268,9 @@ func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size i
 type cursor struct {
 	rest mem.BufferSlice // buffers not yet started
 	part []byte          // the rest of the current buffer
-	left int             // bytes in both; adding them up for each field would let a client choose the cost by its number of buffers
+	// left is the number of bytes in rest and part. It is kept, because adding them up for each
+	// field would let a client choose the cost by its number of buffers.
+	left int
 }
 
 // take consumes n bytes of the current buffer.

@@ -21,7 +21,7 @@ type InferRequest struct {
 	encoded  mem.BufferSlice
 	tensors  []Content                 // raw tensors of a split request
 	split    bool                      // the head has the descriptions of the tensors too
-	splitErr error                     // the error of the split
+	splitErr error                     // the error of splitting the request, or nil
 	request  *kserve.ModelInferRequest // nil until Request is called
 	joined   mem.BufferSlice           // copies of tensors that lay in several buffers
 	decoded  kserve.ModelInferRequest  // the head of a request that was encoded

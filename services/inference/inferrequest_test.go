@@ -29,7 +29,8 @@ func sampleRequest() *kserve.ModelInferRequest {
 	}
 }
 
-// TestInferRequest decodes a request whose buffers end at any byte.
+// TestInferRequest checks that a request is decoded correctly wherever the boundaries of its buffers
+// are, and that unknown fields are accepted.
 func TestInferRequest(t *testing.T) {
 	want := sampleRequest()
 	encoded, err := proto.Marshal(want)
@@ -75,7 +76,8 @@ func checkSplit(t *testing.T, req *inference.InferRequest, want *kserve.ModelInf
 	}
 }
 
-// TestSplitDecoded covers requests that were never encoded.
+// TestSplitDecoded checks the split of a request that exists only as a decoded message, without an
+// encoded form.
 func TestSplitDecoded(t *testing.T) {
 	want := sampleRequest()
 	got, contents, err := inference.InferRequestOf(want).Split()
@@ -172,7 +174,8 @@ func hasGroup(b []byte) bool {
 	return false
 }
 
-// TestManyPieces decodes a request that arrived byte by byte, with as many fields as fit.
+// TestManyPieces checks that the CPU time of decoding stays small for a request that arrived byte by
+// byte and consists of 50,000 fields.
 func TestManyPieces(t *testing.T) {
 	const size = 100 << 10
 	names := bytes.Repeat([]byte{0x0a, 0}, size/2) // the field model_name, empty

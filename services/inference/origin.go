@@ -9,7 +9,8 @@ import (
 // Surface is the API that received a request.
 type Surface string
 
-// The surfaces. The set is fixed to bound the number of metric series per surface.
+// The surfaces: the APIs through which requests arrive. The set is fixed to bound the number of
+// metric series per surface.
 const (
 	SurfaceOther   Surface = "other"
 	SurfaceOpenAI  Surface = "openai"
@@ -44,7 +45,7 @@ func SurfaceOf(ctx context.Context) Surface {
 // plus one for tensors.
 type Operation string
 
-// The operations.
+// The operations that a request can ask for.
 const (
 	OperationChat       Operation = "chat"
 	OperationCompletion Operation = "text_completion"

@@ -10,10 +10,10 @@ import "encoding/json"
 // Task is the operation that a request selects.
 type Task uint8
 
-// The tasks. A model's card lists those that the model can do.
+// The tasks that a model can do. A model's card lists its tasks.
 const (
-	TaskGenerate Task = 1 << iota // text from messages or a prompt
-	TaskEmbed                     // one vector per input
+	TaskGenerate Task = 1 << iota // generates text from messages or a prompt
+	TaskEmbed                     // computes one vector for each input
 )
 
 // Request is one generation or embedding, independent of any frontend's wire format and of any
@@ -58,7 +58,7 @@ type Request struct {
 	// the highest average token likelihood are returned. 0 means N.
 	BestOf int
 
-	// Inputs are embedded, one vector each.
+	// Inputs are the texts to embed. Each input gets one vector.
 	Inputs []Input
 	// Dimensions truncates embedding vectors to their first n components, which are renormalized
 	// to unit length. 0 keeps all components.
@@ -96,7 +96,7 @@ func (r *Request) TextParam() string {
 // Input is one text or one list of token ids.
 type Input struct {
 	Text     string
-	TokenIDs []int // used when not nil
+	TokenIDs []int // token ids of the input; if not nil, they replace Text
 }
 
 // Message is one turn of a chat.
@@ -126,7 +126,7 @@ type Message struct {
 // PartKind distinguishes the kinds of content parts.
 type PartKind string
 
-// The content parts of OpenAI's chat messages.
+// The kinds of content parts in OpenAI's chat messages.
 const (
 	PartText    PartKind = "text"
 	PartRefusal PartKind = "refusal"

@@ -14,7 +14,7 @@ const ParamPrefix = "trident."
 const (
 	SettingTask             = "task"               // generate or embed; default: the tasks that the tensors allow
 	SettingBackend          = "backend"            // name of the contract; default: the first one that the tensors allow
-	SettingChatTemplate     = "chat_template"      // Jinja source
+	SettingChatTemplate     = "chat_template"      // chat template in Jinja, as source
 	SettingContextLength    = "context_length"     // maximum number of tokens of prompt and answer together
 	SettingDefaultMaxTokens = "default_max_tokens" // maximum number of tokens of an answer whose request sets no limit
 	SettingBOSToken         = "bos_token"
@@ -27,7 +27,7 @@ const (
 	SettingReasoningParser  = "reasoning_parser" // dialect; default: the dialect that the chat template teaches; none disables parsing
 	SettingVision           = "vision"           // whether the model reads images; default: derived from its files and tensors
 	SettingImageToken       = "image_token"      // string of an image in the prompt where the template prints none, or none
-	SettingHistoryTemplate  = "history_template" // Liquid source, used without a chat template
+	SettingHistoryTemplate  = "history_template" // history template in Liquid, as source; used without a chat template
 	// SettingStructuredOutputs is the backend that enforces structured outputs in the engine: one
 	// of [StructuredOutputs]. The default comes from the model's files, or is auto for vLLM.
 	SettingStructuredOutputs = "structured_outputs"
@@ -43,7 +43,7 @@ func StructuredOutputs() []string {
 type Setting struct {
 	Name   string
 	Value  string
-	Origin string // such as "config.pbtxt: trident.context_length"
+	Origin string // place that sets the value, such as "config.pbtxt: trident.context_length"
 }
 
 // Override is a setting by the operator, from the command line or from a file of settings.
@@ -82,12 +82,12 @@ var ErrFetching = errors.New("the model's files haven't been fetched from the Hu
 
 // Published has the properties that a model's maker published.
 type Published struct {
-	// Folder is the path on this machine.
+	// Folder is the path of the tokenizer's folder on this machine.
 	Folder string
 	// Template is the chat template with the tokens that it may print. Its Source is empty if
 	// there is no template.
 	Template TemplateSource
-	// TemplateOrigin is the file of the template.
+	// TemplateOrigin is the file from which the chat template was read.
 	TemplateOrigin string
 	// ImageToken is the image token with its origin, or a zero Setting if it isn't known.
 	ImageToken Setting

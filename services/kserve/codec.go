@@ -82,7 +82,7 @@ func kinds() budget.Kinds {
 // the codec returns into an internal error.
 type decoding struct {
 	message any
-	arrival *admission.Arrival // of the call; decoding waits for its slot
+	arrival *admission.Arrival // arrival of the call; decoding waits until the arrival has a decode slot
 	err     error
 }
 

@@ -204,7 +204,7 @@ func (x trial) askOver(t *testing.T, conn grpc.ClientConnInterface) outcome {
 type oracle struct {
 	triton *tritonserver.Server
 	conn   *grpc.ClientConn
-	known  map[string]outcome // by the trials' names
+	known  map[string]outcome // tritonserver's outcomes by the names of the trials
 }
 
 func (o *oracle) ask(t *testing.T, x trial) outcome {

@@ -22,8 +22,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestEmptyMessages sends requests of zero bytes in gRPC's framing, for which Connect
-// calls no codec.
+// TestEmptyMessages checks that a request message of zero bytes is handled as an empty
+// ModelInferRequest with gRPC's framing. Connect calls no codec for such a message.
 func TestEmptyMessages(t *testing.T) {
 	address := "http://" + kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	by := h2c()

@@ -118,8 +118,8 @@ func TestNativeTLS(t *testing.T) {
 	}
 }
 
-// TestClientsFault tests that the record distinguishes errors that a client caused from
-// errors of this server. The status of a stream doesn't show that, and only errors of the
+// TestClientsFault tests that the log record of a call distinguishes errors that the client caused
+// from errors of this server. The status of a stream doesn't distinguish them, and only errors of the
 // server are logged as errors.
 func TestClientsFault(t *testing.T) {
 	for code, want := range map[connect.Code]inference.Code{
@@ -169,7 +169,8 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 	}
 }
 
-// TestWithTriton runs the tests that need a tritonserver behind Trident; they share one.
+// TestWithTriton groups the tests that need a tritonserver behind Trident, so that all of them share
+// one tritonserver.
 func TestWithTriton(t *testing.T) {
 	engine := tritontest.Connect(t, kservetest.CommonTriton(t))
 	t.Run("plain POST", func(t *testing.T) { testPlainPost(t, engine) })
@@ -238,7 +239,8 @@ func post(t *testing.T, url, body string, headers ...string) (status int, answer
 	return resp.StatusCode, answer
 }
 
-// TestReflection lists the services as grpcurl does, on both ports.
+// TestReflection checks that the gRPC reflection of both ports lists KServe's service and the health
+// service, as grpcurl requests them.
 func TestReflection(t *testing.T) {
 	for name, address := range map[string]string{"native": serveNative(t, kservetest.Open(), kservetest.StreamEngine()), "shared": kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())} {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +287,8 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// healthOf checks a service's health, and watches it briefly.
+// healthOf returns the status of a service from a health check, and the first status from a health
+// watch.
 func healthOf(t *testing.T, address, service string) (check, watch string) {
 	t.Helper()
 	client := grpc_health_v1.NewHealthClient(dial(t, address))

@@ -21,7 +21,7 @@ const (
 
 // The numbers of the fields that this file encodes.
 const (
-	fieldInferResponse = 2 // of ModelStreamInferResponse
+	fieldInferResponse = 2 // infer_response of ModelStreamInferResponse
 	fieldModelName     = 1 // of ModelInferResponse
 	fieldModelVersion  = 2
 	fieldID            = 3
@@ -89,8 +89,8 @@ const (
 type answer struct {
 	req        *kserve.ModelInferRequest
 	resp       *inference.Response
-	parameters []byte // encoded
-	final      string // isFinal or notFinal; empty outside of streams
+	parameters []byte // the response's parameters, encoded
+	final      string // encoded final flag, isFinal or notFinal; empty outside of streams
 }
 
 func (a *answer) size() int {

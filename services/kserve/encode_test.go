@@ -17,7 +17,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestEncode decodes the hand-written encoding with protobuf's own code.
+// TestEncode checks that protobuf's own code decodes the responses which the hand-written code
+// encodes.
 func TestEncode(t *testing.T) {
 	outputs := []inference.Output{
 		{Name: "a", Type: "FP32", Shape: []int64{2, 1}, Raw: kservetest.Floats(1, 2)},

@@ -28,8 +28,8 @@ import (
 // case-sensitive one.
 func forwardPatterns() []string { return []string{".*", "(?-i)x-(a|b)|Tenant$|priority"} }
 
-// TestForwardsLikeTritonserver starts a tritonserver and Trident with the same patterns
-// for headers, and compares the parameters that a model receives.
+// TestForwardsLikeTritonserver checks that a model receives the same parameters from Trident as from
+// a tritonserver, with the same patterns for forwarded headers.
 func TestForwardsLikeTritonserver(t *testing.T) {
 	kservetest.RunBesideOthers(t)
 	repositories := []string{tritontest.ExtensionRepository(t)}
@@ -51,8 +51,8 @@ func TestForwardsLikeTritonserver(t *testing.T) {
 	}
 }
 
-// TestForwards tests values that can't be forwarded, headers without a pattern, and a
-// pattern for only one protocol.
+// TestForwards tests which headers are forwarded to the model as request parameters: with a pattern
+// for only one protocol, without a pattern, and with values that can't be forwarded.
 func TestForwards(t *testing.T) {
 	for _, test := range []struct{ grpc, http, byCall, byREST string }{
 		{"", "", "", ""},
@@ -99,7 +99,7 @@ func TestForwards(t *testing.T) {
 // forwardedBy is a server to call.
 type forwardedBy struct {
 	grpc grpc.ClientConnInterface
-	http string // URL
+	http string // URL of the server's HTTP port
 }
 
 func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inference.Engine) {
@@ -119,7 +119,7 @@ func compareForwarded(t *testing.T, pattern string, want forwardedBy, engine inf
 // forwardTrial is a request with headers.
 type forwardTrial struct {
 	name    string
-	headers []string // name, value, name, value
+	headers []string // the sent headers: name, value, name, value
 	own     inferencetest.Params
 	// kept are headers that Trident doesn't forward, since parameters with these names
 	// have a meaning.

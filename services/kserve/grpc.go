@@ -43,13 +43,13 @@ type Server struct {
 	secure      bool
 	grpc        *grpc.Server
 	codec       grpcCodec
-	most        int // maximum bytes of a message
+	most        int // maximum bytes of a received message
 	telemetry   *server.Telemetry
 	abort       context.CancelCauseFunc
 	log         *slog.Logger
 	serving     sync.WaitGroup
 	connections *server.LimitedListener // nil before Start, and if there is no port
-	calls       atomic.Int64            // in progress
+	calls       atomic.Int64            // number of calls in progress
 }
 
 // The policy for clients' pings accepts all pings that tritonserver accepts, and more, so
@@ -379,8 +379,8 @@ type begunStream struct {
 	grpc.ServerStream
 
 	call     *call
-	single   bool            // one request and one response
-	receiver receiver        // without a source if grpc-go reads the messages
+	single   bool            // the call is unary: one request and one response
+	receiver receiver        // reads the call's messages; it has no source if grpc-go reads them
 	ctx      context.Context //nolint:containedctx // how grpc-go passes the context
 	answered atomic.Bool     // the first message has been sent or is being sent
 }
@@ -417,7 +417,7 @@ type call struct {
 	server  *Server
 	method  string
 	model   string
-	id      string // the client's, or of [call.identify]; else empty
+	id      string // id of the call: the client's, or the one of [call.identify]; empty if there is none
 	started time.Time
 }
 

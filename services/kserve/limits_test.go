@@ -59,8 +59,8 @@ func sized(t *testing.T, n int) *api.ModelInferRequest {
 	return r
 }
 
-// TestMessageLimit sends messages of the maximum size and of one byte more, with each
-// protocol of the shared port.
+// TestMessageLimit checks that each protocol of the shared port serves messages of the maximum size
+// and refuses messages that are one byte larger.
 func TestMessageLimit(t *testing.T) {
 	address := serveSmall(t)
 	by := h2c()
@@ -166,8 +166,9 @@ func TestNativeMessageLimitOfMemory(t *testing.T) {
 	}
 }
 
-// TestCompressionRatio sends data that decompresses to less than the maximum message but to
-// much more than was sent.
+// TestCompressionRatio checks that a compressed request is refused if it decompresses to more than
+// budget.InflatedBytes and to many times its compressed size, although it is smaller than the maximum
+// message.
 func TestCompressionRatio(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	by := h2c()

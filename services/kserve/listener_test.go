@@ -10,7 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestBusyPort tests that the error names the flag and that no port stays open.
+// TestBusyPort tests that the error about a port in use names the port's setting, and that the other
+// port isn't left open.
 func TestBusyPort(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

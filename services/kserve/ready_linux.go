@@ -16,8 +16,9 @@ type readyConn struct {
 	net.Conn
 
 	socket syscall.RawConn
-	read   func(fd uintptr) bool // [readyConn.try], for the socket
-	// The fields of the current read.
+	read   func(fd uintptr) bool // the method [readyConn.try] as a value, for socket.Read
+	// The parameters and results of the current read, from ReadOnReady to try: size and the following
+	// fields.
 	size int
 	pool mem.BufferPool
 	into *[]byte

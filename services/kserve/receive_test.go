@@ -98,8 +98,8 @@ func TestAnnouncedMessages(t *testing.T) {
 	<-held
 }
 
-// TestStreamsReleaseWhatTheyRead tests the accounting of a message that was counted before it
-// was read. Its request counts it from then on, and releases it at its end.
+// TestStreamsReleaseWhatTheyRead tests the accounting of a message whose bytes were counted before it
+// was read. The bytes are then counted for the message's request, and released when the request ends.
 func TestStreamsReleaseWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
 	var core *serving.Service

@@ -70,20 +70,20 @@ type streamCall struct {
 	streamOptions
 
 	room   *semaphore.Weighted
-	failed chan error // the first error of the call
+	failed chan error // receives the first error of the call
 
 	sending sync.Mutex
-	slow    *time.Timer // nil before the first send; guarded by sending
+	slow    *time.Timer // aborts a send after the write timeout; nil before the first send; guarded by sending
 
 	mu     sync.Mutex
 	active int
 	closed bool          // no further request is accepted
 	idle   chan struct{} // closed when closed is set and no request is active
 
-	// Used only by the reader. Both contain channels that are closed when the next request
-	// may proceed.
-	order     <-chan struct{}            // after the latest request of a model that isn't decoupled
-	sequences map[sequence]chan struct{} // after the latest request of a sequence
+	// The goroutine that reads the stream uses order and sequences. Both contain channels that are
+	// closed when the next request may proceed.
+	order     <-chan struct{}            // closed after the latest request of a model that isn't decoupled
+	sequences map[sequence]chan struct{} // closed after the latest request of each sequence
 }
 
 // sequence identifies a sequence of a model.
@@ -331,8 +331,8 @@ type streamRequest struct {
 	call      *streamCall
 	req       *request
 	head      *kserve.ModelInferRequest
-	arrival   *admission.Arrival // nil if the request was refused before it had its own
-	refused   error              // the error of a refused request
+	arrival   *admission.Arrival // the request's own arrival; nil if the request was refused before it had one
+	refused   error              // the error for which the request is refused, or nil
 	model     catalog.Resolution
 	decoupled bool
 	answered  bool // the model has responded

@@ -92,8 +92,8 @@ func testSlowReader(t *testing.T, serve servers) {
 	}
 }
 
-// TestReadsNoFurther tests a client that sends endlessly to a model that doesn't respond.
-// Trident must read a limited number of requests.
+// TestReadsNoFurther tests that Trident reads a limited number of requests from a client that sends
+// endlessly to a model that doesn't respond.
 func TestReadsNoFurther(t *testing.T) {
 	release := make(chan struct{})
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
@@ -137,7 +137,8 @@ func TestReadsNoFurther(t *testing.T) {
 
 func goroutines() int { return runtime.NumGoroutine() }
 
-// TestClientLeaves tests a client that cancels a stream with many requests in flight.
+// TestClientLeaves tests that the model is cancelled when a client cancels a stream with many
+// requests in flight.
 func TestClientLeaves(t *testing.T) {
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.SendFunc) error {
 		<-ctx.Done()
@@ -180,8 +181,8 @@ func testIdleStreamAtStop(t *testing.T, serve servers) {
 	}
 }
 
-// TestSequenceOrder sends many requests of two sequences at once. The model must receive
-// the requests of a sequence one after the other, in the order in which they were sent.
+// TestSequenceOrder checks that the model receives the requests of a sequence one after the other, in
+// the order in which they were sent. The client sends many requests of two sequences at once.
 func TestSequenceOrder(t *testing.T) {
 	const requests = 40
 	var mu sync.Mutex

@@ -171,8 +171,8 @@ func TestOthers(t *testing.T) {
 	_ = cmd.Wait() // the child can't print its string
 }
 
-// TestWatermark fills Go's memory. The pressure must be above 0 while the memory is in use, and 0
-// afterwards, even without further allocations.
+// TestWatermark checks that the memory pressure is above 0 while Go's memory is full, and that it is
+// 0 afterwards, even without further allocations.
 func TestWatermark(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")
@@ -259,8 +259,8 @@ func TestSheds(t *testing.T) {
 	}
 }
 
-// TestGuard fills Go's memory and checks the answers for a client with a large holding and for one
-// with a small holding.
+// TestGuard checks that, while memory is short, requests of a client that holds much memory are
+// refused and requests of a client that holds little are admitted.
 func TestGuard(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")

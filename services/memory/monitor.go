@@ -25,7 +25,7 @@ const (
 // sampleInterval is the time for which a measurement of Go's memory is reused by all requests.
 const sampleInterval = 5 * time.Millisecond
 
-// The intervals of the maintenance.
+// The intervals and limits of the memory maintenance.
 const (
 	tick = time.Second
 	// idlePeriod is the time with few allocations after which idle memory is returned to the system. The
@@ -40,7 +40,7 @@ const (
 type Figures struct {
 	// Limit of this process and its child processes. It is math.MaxInt64 if there is no limit.
 	Limit int64
-	// Goal is Go's soft limit.
+	// Goal is Go's soft memory limit.
 	Goal int64
 	// Used is Go's memory in use: live objects at the last collection, stacks and the runtime's own
 	// memory.
@@ -74,13 +74,13 @@ type Monitor struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	// Used only by the maintenance goroutine.
+	// The maintenance goroutine uses collections and the following fields.
 	collections uint64        // collections at the previous tick
 	allocated   uint64        // bytes allocated at the start of the idle period
 	idleFor     time.Duration // duration of the idle period, or time since memory was last returned
 	pause       time.Duration // value of calm at which memory is returned
 	reported    uint64        // requests refused up to the previous tick
-	refusing    time.Duration // time since the last refused request while refusals are logged as ongoing; -1 otherwise
+	refusing    time.Duration // time since the last refused request while refusals are logged as ongoing; otherwise -1
 }
 
 // New returns a monitor with the configured or detected limit.

@@ -76,7 +76,7 @@ func (s *scale) part(d time.Duration) int {
 	return s.first[bucket]
 }
 
-// The bounds of OpenTelemetry's conventions for generative AI.
+// The bucket bounds in seconds of OpenTelemetry's conventions for generative AI.
 var (
 	firstTokenScale = newScale(0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)   //nolint:gochecknoglobals // a constant table
 	interTokenScale = newScale(0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5)                  //nolint:gochecknoglobals // a constant table

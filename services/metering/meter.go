@@ -26,7 +26,7 @@ const OutcomeOK Outcome = 0
 // OutcomeCanceled is the outcome of a request whose client has disconnected.
 const OutcomeCanceled = Outcome(1 + inference.CodeCanceled)
 
-// Outcomes is the number of outcomes.
+// Outcomes is the number of values of Outcome.
 const Outcomes = 2 + int(inference.CodeForbidden)
 
 // OutcomeOf returns the outcome of a request that ended with an error, or with nil.
@@ -54,7 +54,7 @@ type Series struct {
 	Operation inference.Operation
 }
 
-// The periods of the recent figures.
+// The durations of the epochs over which recent rates and recent quantiles are measured.
 const (
 	rateEpoch     = 5 * time.Second
 	quantileEpoch = 30 * time.Second
@@ -210,9 +210,9 @@ type Measure struct {
 	meter    *meter
 	began    time.Time
 	answered atomic.Bool
-	lora     string     // the adapter, or ""
+	lora     string     // name of the request's LoRA adapter, or ""
 	span     trace.Span // the request's span; a span that isn't recorded ignores all calls
-	stream   trace.Span // starts with the first token; nil before
+	stream   trace.Span // span "stream", which starts with the first token; nil before the first token
 }
 
 // Begin starts to measure a request. The caller must call End or Refuse.
@@ -320,7 +320,7 @@ func (m *Measure) Answer() bool {
 
 // Pace has the steps of a choice that aren't counted yet.
 type Pace struct {
-	last   time.Time // time of the last count
+	last   time.Time // time at which the steps were last counted
 	steps  int
 	tokens int
 }

@@ -193,7 +193,8 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// TestAlerts runs the alerts' own tests with promtool.
+// TestAlerts checks the alert rules of deploy/prometheus with their own test cases, which promtool
+// runs.
 func TestAlerts(t *testing.T) {
 	run := exec.CommandContext(t.Context(), promtool(t), "test", "rules", "alerts_test.yml")
 	run.Dir = "../../deploy/prometheus"

@@ -47,7 +47,7 @@ go_goroutines 123456
 vllm:gpu_cache_usage_perc{model="chat"} 0.25
 `
 
-// engine is an engine with metrics.
+// engine is an engine that also returns metrics of Triton.
 type engine struct {
 	*inferencetest.Engine
 

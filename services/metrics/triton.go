@@ -24,13 +24,13 @@ const (
 	sourceLimit   = 16 << 20
 )
 
-// source is a Triton with metrics.
+// source is a Triton whose metrics are added to the page.
 type source struct {
 	name  string
 	fetch func(context.Context) ([]byte, error)
 }
 
-// answer is the result of reading a source.
+// answer has the metrics that were read from one Triton, or the error.
 type answer struct {
 	source   string
 	families []*dto.MetricFamily

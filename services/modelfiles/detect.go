@@ -39,7 +39,7 @@ func (l *Library) Detect(m inference.Model, others func(name string) *kserve.Mod
 // detection collects the settings of one model, with the errors of files that
 // can't be read.
 type detection struct {
-	folder  string // of the model, in a repository; empty if no local repository has it
+	folder  string // path of the model's folder in a repository; empty if no local repository has the model
 	version string
 	config  *kserve.ModelConfig
 	others  func(name string) *kserve.ModelConfig

@@ -23,9 +23,9 @@ import (
 // Limits for responses of the hub. The largest tokenizer.json that is known has 35
 // MB, and the longest list of a model's files has some hundred KB.
 const (
-	maxHubFile = 256 << 20 // bytes of a file
-	maxHubInfo = 16 << 20  // bytes of the list of files
-	maxHops    = 5         // redirects
+	maxHubFile = 256 << 20 // maximum bytes of a downloaded file
+	maxHubInfo = 16 << 20  // maximum bytes of the list of a model's files
+	maxHops    = 5         // maximum number of redirects of a request
 )
 
 // hub fetches models' files into the cache.

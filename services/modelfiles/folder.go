@@ -24,7 +24,7 @@ const (
 	fileSpecialTokens   = "special_tokens_map.json"
 	fileConfig          = "config.json"
 	fileTemplate        = "chat_template.jinja"
-	fileTemplateJSON    = "chat_template.json" // of processors in older versions
+	fileTemplateJSON    = "chat_template.json" // chat template file that older versions write for processors
 	folderTemplates     = "additional_chat_templates"
 	extTemplate         = ".jinja"
 )

@@ -161,8 +161,8 @@ func TestLoadTemplate(t *testing.T) {
 	}
 }
 
-// TestLocate: a model's folder may hold its tokenizer. Any other reference is a folder of
-// this machine or an id of the hub.
+// TestLocate checks where a model's tokenizer is searched: the model's folder may contain it, and any
+// other reference is a folder of this machine or an id of the hub.
 func TestLocate(t *testing.T) {
 	first, second := writeFiles(t, map[string]string{"a/1/model.py": "", "a/tokenizer/tokenizer.json": "", "a/file": ""}), writeFiles(t, map[string]string{"a/other/x": "", "b/x": ""})
 	library := New(Config{Repositories: []string{"s3://bucket/models", first, second}}, slog.New(slog.DiscardHandler))

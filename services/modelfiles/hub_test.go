@@ -32,10 +32,10 @@ const commit = "0123456789abcdef0123456789abcdef01234567"
 type fakeHub struct {
 	*httptest.Server
 
-	files   map[string]string // small files
+	files   map[string]string // contents of the small files by path
 	large   map[string]string
 	damage  bool
-	etag    string // of small files, instead of the real one
+	etag    string // ETag header of the small files; it replaces the real one
 	failing func(path string) int
 
 	mu    sync.Mutex
@@ -194,8 +194,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestPythonSeesTheCache: huggingface_hub finds the fetched files, and the cache
-// shows it which files the model lacks.
+// TestPythonSeesTheCache checks that Python's huggingface_hub finds the fetched files in the cache
+// and sees which files the model lacks.
 func TestPythonSeesTheCache(t *testing.T) {
 	python, _ := filepath.Abs("../../.venv-test/bin/python")
 	if path := os.Getenv("TRIDENT_TEST_PYTHON"); path != "" {

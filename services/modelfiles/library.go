@@ -55,8 +55,8 @@ type fetch struct {
 	running chan struct{} // closed when the download ends; nil if none is running
 	folder  string
 	err     error
-	pause   time.Duration // until the retry after a temporary error; 0 for no retry
-	retry   time.Time     // the end of the pause
+	pause   time.Duration // time until the retry after a temporary error; 0 for no retry
+	retry   time.Time     // time of the end of the pause
 }
 
 // New returns a library that has read no file and sent no request yet.

@@ -150,8 +150,8 @@ func (l *Library) lora(model, version, adapter string) (*loraFolder, error) {
 // loraFolder is the folder of an adapter in a repository. All files that are opened
 // through it are in the repository too, even if they are links.
 type loraFolder struct {
-	root *os.Root // of the repository
-	name string   // relative to the root, without links
+	root *os.Root // the model repository
+	name string   // path of the adapter's folder relative to root, without links
 }
 
 var errOutside = errors.New("the file or folder is not in the model repository: its path must be relative to the repository, and links must not lead out of it")

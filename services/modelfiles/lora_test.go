@@ -20,7 +20,7 @@ func npy(header string, values int) string {
 	return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(header)))) + header + strings.Repeat("\x01", values)
 }
 
-// array returns a file as NumPy writes it: the values start at a multiple of 64
+// array returns the file of an array in NumPy's format, in which the values start at a multiple of 64
 // bytes.
 func array(descr, shape string, values int) string {
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)

@@ -68,8 +68,8 @@ func keys(n int) string {
 	return b.String()
 }
 
-// TestFieldBudgets tests that the limits of lists and maps apply while they are
-// read.
+// TestFieldBudgets tests that the size limits of lists and maps already apply while the list or the
+// map is read.
 func TestFieldBudgets(t *testing.T) {
 	items := func(n int, item string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"

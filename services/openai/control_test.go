@@ -60,7 +60,8 @@ func TestModelControl(t *testing.T) {
 	}
 }
 
-// TestModelControlTakesEffect tests that the next request sees a load or an unload.
+// TestModelControlTakesEffect tests that the next request after a load or an unload of a model
+// already sees the model's new state.
 func TestModelControlTakesEffect(t *testing.T) {
 	server, engine := serve(t, Config{}, inferencetest.StreamText("x"))
 	engine.Control(nil)

@@ -79,8 +79,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsStayTheSame sends each bad request 20 times. A client that repeats a request
-// must get the same error.
+// TestErrorsStayTheSame checks that a client that repeats a bad request gets the same error each
+// time. It sends each bad request 20 times.
 func TestErrorsStayTheSame(t *testing.T) {
 	const times = 20
 	for _, tt := range errorCases() {
@@ -107,9 +107,9 @@ func goldenLine(t *testing.T, e goldenError) []byte {
 	return line.Bytes()
 }
 
-// TestErrorsAreDocumented tests that docs/openai.md lists each status, type and code of
-// the goldens. It may list others only if the server returns them before this frontend
-// gets the request.
+// TestErrorsAreDocumented tests that docs/openai.md lists each status, type and code of the golden
+// errors. The page may list other errors only if the server returns them before this frontend gets
+// the request.
 func TestErrorsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/openai.md")
 	if err != nil {
@@ -151,7 +151,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	}
 }
 
-// errorCase is a request that fails.
+// errorCase is a request whose error response is compared with the golden file.
 type errorCase struct {
 	name, method, path, body string
 	// fails is the error with which the model ends, if it gets the request.
@@ -169,7 +169,7 @@ type errorCase struct {
 type errorServer struct {
 	engine    *inferencetest.Engine
 	service   serving.Config
-	separator string // of LoRA adapters
+	separator string // separator between the names of a model and of its LoRA adapter
 	// started is called with the running service.
 	started func(*serving.Service)
 }

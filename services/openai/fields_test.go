@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// The treatments of fields, as in the columns of docs/openai.md.
+// The ways in which Trident treats a request field, as in the columns of docs/openai.md.
 const (
 	honoured = "honoured"
 	metadata = "metadata"
@@ -176,7 +176,7 @@ func fieldServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
 	return server
 }
 
-// fieldTest is the test of one probe.
+// fieldTest sends the requests of one probe, which tests one request field.
 type fieldTest struct {
 	probe
 
@@ -251,7 +251,7 @@ type fieldAnswer struct {
 	body, sent string
 }
 
-// send sends a request with these fields; later ones override earlier ones.
+// send sends a request with the given fields. If a field occurs twice, the later value applies.
 func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
 	t.Helper()
 	body := map[string]json.RawMessage{}

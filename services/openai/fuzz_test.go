@@ -36,8 +36,7 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 	return handler
 }
 
-// echoPrompt repeats the end of the prompt, in pieces if it streams, or returns a
-// vector.
+// echoPrompt is a model that returns the end of the prompt, in pieces if it streams, or a vector.
 func echoPrompt(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	if inferencetest.Input(req, "embedding_request") != "" {
 		send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "[3,4]"), inferencetest.Uint32("num_input_tokens", 1)}})

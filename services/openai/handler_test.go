@@ -362,7 +362,8 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// TestAliases tests that the alternative paths have the same responses.
+// TestAliases checks that the alternative paths of an operation, such as /openai/v1/embeddings and
+// /embeddings, have the responses of the main path.
 func TestAliases(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.StreamText("x"))
 	const embed = `{"model":"embedding","input":"a"}`
@@ -390,7 +391,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestConfigValidate tests that a store needs its limits.
+// TestConfigValidate tests that a configuration with a response store but without the limits of the
+// store is refused.
 func TestConfigValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -412,8 +414,8 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// TestMayUse tests that only the model of a request is read, and nothing after
-// it.
+// TestMayUse checks the early check of a key's models: it reads a body only up to its member model,
+// and refuses a model that the key doesn't allow.
 func TestMayUse(t *testing.T) {
 	keyed := inference.WithClient(t.Context(), &inference.Client{Name: "k", Models: []string{"mine"}})
 	for name, tt := range map[string]struct {

@@ -120,8 +120,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestImagesAreKept tests that a response that continues another one has its images.
-// Images with a URL are fetched again.
+// TestImagesAreKept tests that a request that continues a stored response sends the images of the
+// earlier request to the model again. Images with a URL are fetched again.
 func TestImagesAreKept(t *testing.T) {
 	g := newImageServer(t, serving.Config{})
 	_, first, _ := g.ask(t, responsesPath, fmt.Sprintf(`{"model":"chat","input":[{"role":"user","content":[{"type":"input_image","image_url":%q}]}]}`, g.url+"/a.gif"))
@@ -238,8 +238,8 @@ func TestImagesTakeTheRequestsTime(t *testing.T) {
 	})
 }
 
-// TestImagesOfModelsThatIgnoreThem tests that a model that would silently ignore images gets
-// none, unless it is configured to read images.
+// TestImagesOfModelsThatIgnoreThem tests that a request with images is refused if its model would
+// silently ignore images, unless the model is configured to read images.
 func TestImagesOfModelsThatIgnoreThem(t *testing.T) {
 	for _, contract := range []string{"llmapi", "bls"} {
 		engine := inferencetest.New()
@@ -253,7 +253,7 @@ func TestImagesOfModelsThatIgnoreThem(t *testing.T) {
 	}
 }
 
-// TestImagesTokenized tests that the tokens are those that the model receives, with a
+// TestImagesTokenized tests that tokenize returns the tokens that the model receives, with a
 // placeholder for each image.
 func TestImagesTokenized(t *testing.T) {
 	g := newImageServer(t, serving.Config{})

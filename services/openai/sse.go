@@ -15,7 +15,7 @@ import (
 
 // chunkHead has the common parts of all chunks of a response.
 type chunkHead struct {
-	text  []byte              // up to the list of choices
+	text  []byte              // encoded start of each chunk, up to the list of choices
 	model *catalog.Resolution // nil once text contains the fingerprint
 	usage bool                // every chunk has a usage, which is null except in the last
 }
@@ -79,7 +79,7 @@ func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 type chunkWriter struct {
 	chunkHead
 
-	roles []bool // by choice: the chunk with the role has been sent
+	roles []bool // whether the chunk with the role was sent, by choice
 }
 
 func newChunkWriter(id string, created int64, model *catalog.Resolution, choices int, usage bool) *chunkWriter {
@@ -195,7 +195,7 @@ type completionChunks struct {
 	chunkHead
 
 	top     int   // alternatives per token
-	offsets []int // by choice: number of characters sent
+	offsets []int // number of characters sent, by choice
 }
 
 // AppendDelta appends one chunk.
@@ -225,7 +225,7 @@ func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte
 // ChatEvents writes a streamed chat completion: server-sent events of chat.completion.chunk
 // objects, ended by [DONE]. It is for one response.
 type ChatEvents struct {
-	// ID is the id in every chunk.
+	// ID is the id of the response, which every chunk has.
 	ID string
 	// Model has the name that the client sent and the fingerprint, unless that is empty. Every
 	// chunk has both. The model that generates the response is known when the first Delta

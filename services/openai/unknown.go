@@ -11,8 +11,8 @@ import (
 // alternatives, since the key that selects the alternative may come last.
 type shape struct {
 	open  bool              // the object accepts any key
-	keys  map[string]*shape // of objects
-	items *shape            // of lists; nil if the schema defines none
+	keys  map[string]*shape // allowed keys of an object, with the shapes of their values
+	items *shape            // shape of a list's elements; nil if the schema defines none
 }
 
 // shapeOf returns the shape of a schema, which must not be recursive. It returns nil
@@ -65,7 +65,7 @@ const maxUnknown = 64
 // maxUnknown+1 of them.
 type unknownKeys struct {
 	names []string
-	seen  map[string]bool // without positions
+	seen  map[string]bool // paths of the collected keys, without the positions in lists
 	trail []step
 }
 

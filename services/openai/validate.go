@@ -29,7 +29,7 @@ import (
 // [DecodePrompt] prompt, [DecodeInput] input, and package responses the input of responses. A
 // test compares the decoders with the document.
 type Validator struct {
-	bodies map[string]*bodySchema // by pattern, such as POST /v1/embeddings
+	bodies map[string]*bodySchema // schemas of the bodies by route pattern, such as POST /v1/embeddings
 }
 
 // bodySchema is an operation's request body, with its fields prepared for reading.

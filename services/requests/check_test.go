@@ -71,8 +71,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestCompletionNames renames the one field that has a different name in
-// completions.
+// TestCompletionNames checks that errors about top_logprobs name the field logprobs, which is its
+// name in completions, and that other field names stay.
 func TestCompletionNames(t *testing.T) {
 	for param, want := range map[string]string{"top_logprobs": "logprobs", "top_p": "top_p"} {
 		if e := inference.AsError(requests.CompletionNames(&inference.Error{Code: inference.CodeInvalid, Param: param})); e.Param != want {

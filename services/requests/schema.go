@@ -79,7 +79,7 @@ var (
 // schemaWalk visits the subschemas of one schema and the targets of references, each once.
 type schemaWalk struct {
 	schemas   *Schemas
-	resources map[string]*schemaResource // keyed by address
+	resources map[string]*schemaResource // the schema's resources, keyed by their addresses (URIs)
 	seen      map[uintptr]bool           // addresses of the objects that have been checked
 	trail     []string                   // path from the root to the current subschema
 	refs      []schemaRef                // references that are still to be followed

@@ -69,13 +69,13 @@ func latestDraft() (*schemaDraft, error) { return draftAt("https://" + newestDra
 type schemaForm uint8
 
 const (
-	formPlain    schemaForm = iota // no subschemas
-	formSchema                     // the value is a subschema
-	formList                       // subschemas in a list
-	formEither                     // the value is a subschema or a list of subschemas
-	formMap                        // subschemas in an object
-	formPatterns                   // subschemas in an object whose keys are patterns
-	formPattern                    // no subschemas: the value is a pattern
+	formPlain    schemaForm = iota // the keyword's value has no subschemas
+	formSchema                     // the keyword's value is a subschema
+	formList                       // the keyword's value is a list of subschemas
+	formEither                     // the keyword's value is a subschema or a list of subschemas
+	formMap                        // the keyword's value is an object whose values are subschemas
+	formPatterns                   // the keyword's value is an object whose keys are patterns and whose values are subschemas
+	formPattern                    // the keyword's value is a pattern, without subschemas
 )
 
 // form returns the form of a keyword's value.

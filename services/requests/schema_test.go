@@ -224,8 +224,8 @@ func TestSchemaTooWide(t *testing.T) {
 	}
 }
 
-// TestSchemaOfManyKeys checks that the error names the budget, because such a schema is valid
-// JSON.
+// TestSchemaOfManyKeys checks that the error about a schema with too many keys names the budget,
+// because such a schema is valid JSON.
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
 	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})
@@ -240,8 +240,8 @@ func numbered(n int) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// TestSchemaEndsWithItsContext limits the subschemas that are checked after the client
-// disconnected.
+// TestSchemaEndsWithItsContext checks that the validation of a large schema stops soon after the
+// request's context has ended.
 func TestSchemaEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -296,7 +296,8 @@ func TestRandomPatterns(t *testing.T) {
 	})
 }
 
-// FuzzSchema looks for panics.
+// FuzzSchema checks that the validation of any schema returns no error other than an inference.Error,
+// and doesn't panic.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"$ref":"#/$defs/a","$defs":{"a":{"pattern":"["}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

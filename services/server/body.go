@@ -205,7 +205,7 @@ func OpenBody(next http.Handler) http.Handler {
 	})
 }
 
-// openBody is the body of a stream.
+// openBody is the request body of a bidirectional stream.
 type openBody struct {
 	io.ReadCloser
 

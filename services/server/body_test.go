@@ -73,7 +73,8 @@ func TestBodiesInFlight(t *testing.T) {
 	}
 }
 
-// TestRequestTimeout tests the header with the time that a client waits.
+// TestRequestTimeout tests that the deadline of a request follows the header X-Request-Timeout, and
+// that an invalid value is refused.
 func TestRequestTimeout(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
 		deadline, ok := r.Context().Deadline()

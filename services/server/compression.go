@@ -53,10 +53,10 @@ type opener = func(old, r io.Reader) (io.ReadCloser, error)
 // that their compressed size allows. It can be created before there is anything to read.
 type inflater struct {
 	open     opener
-	inflated io.ReadCloser // nil before the first message
+	inflated io.ReadCloser // reader of the decompressed message; nil before the first message
 	limit    int64
-	left     int64 // bytes left up to the limit
-	room     int64 // bytes left by the compressed size
+	left     int64 // number of decompressed bytes that may still be read up to the limit
+	room     int64 // number of decompressed bytes that the compressed size still allows
 }
 
 // errTooLarge is returned when Connect has already read more than the limit.

@@ -72,8 +72,8 @@ func TestConnectionLimit(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfAddresses tests the limit by address, which doesn't apply to addresses of
-// this machine.
+// TestConnectionsOfAddresses tests the limit on the connections of one address. The limit doesn't
+// apply to addresses of this machine.
 func TestConnectionsOfAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, telemetry := &logbuffer.Buffer{}, NewTelemetry(nil)

@@ -15,13 +15,13 @@ import (
 
 // framing is a row of the table in docs/security.md as requests on the wire.
 type framing struct {
-	row      string   // the first cell of the row
+	row      string   // the first cell of the table's row
 	head     string   // additional header lines, with their line ends
 	bodies   []string // alternatives after the header; each has the same result
 	whole    string   // the whole request, if its header has unusual line ends or another version
-	status   int      // of the response
+	status   int      // expected status of the response
 	read     string   // the body that the handler reads, for status 200
-	reused   bool     // the next request on the connection is served
+	reused   bool     // whether the next request on the connection is served
 	desynced bool     // the rest is read as the next request and refused
 }
 
@@ -95,8 +95,8 @@ func framings() []framing {
 	}
 }
 
-// TestSmuggling tests each row about framing in docs/security.md. Requests that two
-// servers may read differently are refused or read as documented.
+// TestSmuggling checks each row of the table of request framing in docs/security.md. Requests that
+// two servers may read differently are refused or read as documented.
 func TestSmuggling(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -48,8 +48,7 @@ func recordedMux(tb testing.TB, gate *auth.Gate) *Mux {
 	return mux
 }
 
-// ask returns the status, body and header of the response to a request with these header
-// lines.
+// ask returns the status, body and header of the response to a request with the given header lines.
 func ask(h http.Handler, method, target string, header ...string) (status int, body string, answer http.Header) {
 	r := httptest.NewRequest(method, target, http.NoBody)
 	for i := 0; i < len(header); i += 2 {
@@ -139,8 +138,8 @@ func TestUnrecordedRoutes(t *testing.T) {
 	}
 }
 
-// TestOpenServerWarns tests the warning of a server that other machines can reach and
-// that needs no authentication. The warning names the flags that enable it.
+// TestOpenServerWarns tests the warning of a server that other machines can reach and that needs no
+// authentication. The warning names the flags that enable authentication.
 func TestOpenServerWarns(t *testing.T) {
 	keyed, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	open, _ := newGate(t, auth.Config{})

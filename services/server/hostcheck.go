@@ -24,7 +24,7 @@ type HostCheck struct {
 	listener     *Listener
 	gate         *auth.Gate
 	certificates *Certificates
-	names        []string // that are served, in lower case
+	names        []string // further values of Host that are served, in lower case
 	setting      string   // what operators call the field of more names
 }
 

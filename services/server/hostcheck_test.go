@@ -31,7 +31,7 @@ func withHostCheck(tb testing.TB, cfg Config, certificates *Certificates, gate *
 	return s.http.Handler
 }
 
-// askAs sends a request with this Host.
+// askAs sends a request with the given Host header.
 func askAs(h http.Handler, host, method, path, kind string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, http.NoBody)
 	r.Host = host

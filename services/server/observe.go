@@ -47,7 +47,7 @@ type Record struct {
 
 	match   match
 	span    trace.Span
-	arrival *admission.Arrival // nil for requests without a body
+	arrival *admission.Arrival // arrival of the request in the admission control; nil for requests without a body
 	decodes bool               // the body is decoded while the request has a slot
 }
 
@@ -134,8 +134,8 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 
 // Limits on a client's own strings in one log line.
 const (
-	maxLogText    = 500 // bytes
-	maxLogIgnored = 16  // names
+	maxLogText    = 500 // maximum bytes of a client's string in a log line
+	maxLogIgnored = 16  // maximum number of ignored fields that a log line names
 )
 
 // cut shortens a client's string for the log.

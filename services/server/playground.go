@@ -57,7 +57,7 @@ func playground(files fs.FS) ([]Route, error) {
 type file struct {
 	content       []byte
 	kind, caching string
-	tag           string // without the quotes
+	tag           string // the file's ETag without the quotes
 	packed        func() []byte
 }
 

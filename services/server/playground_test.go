@@ -66,7 +66,8 @@ func inflate(t *testing.T, packed []byte) []byte {
 	return content
 }
 
-// TestPlayground requests the page and all files that it names, as browsers do.
+// TestPlayground checks the playground's page and all files that it names: the contents with and
+// without gzip, the Cache-Control headers and the total size.
 func TestPlayground(t *testing.T) {
 	h := served(t)
 	page := get(t, h, http.MethodGet, "/")

@@ -41,7 +41,7 @@ type Router interface {
 // route's record before the route's handler gets it. Mux may be used concurrently.
 type Mux struct {
 	mux    *http.ServeMux
-	routes map[string]Route // by pattern
+	routes map[string]Route // the routes by their patterns
 	gate   *auth.Gate
 	core   Core
 }

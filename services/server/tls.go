@@ -51,10 +51,10 @@ type Certificates struct {
 	loaded atomic.Pointer[material]
 
 	reloading sync.Mutex
-	seen      auth.FileStates // of the latest attempt
+	seen      auth.FileStates // states of the certificate files at the latest attempt to load them
 }
 
-// material is the content of the files.
+// material is the content of the certificate files.
 type material struct {
 	certificate tls.Certificate
 	clientCAs   *x509.CertPool // nil if clients need no certificate

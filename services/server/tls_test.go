@@ -141,8 +141,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// TestNewCertificate changes the files during a stream. The stream continues, new
-// connections get the new certificate, and an invalid certificate changes nothing.
+// TestNewCertificate checks a change of the certificate files while a stream runs. The stream
+// continues, new connections get the new certificate, and an invalid certificate changes nothing.
 func TestNewCertificate(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	more := make(chan string)
@@ -213,10 +213,9 @@ func TestNewCertificate(t *testing.T) {
 	}
 }
 
-// TestCertificatesExpire lets the certificates expire while the server runs. Clients with
-// an expired certificate are refused, and existing connections continue. The log reports
-// that the server's own certificate has expired. Everything is as before once the clock
-// is set back.
+// TestCertificatesExpire checks what happens when certificates expire while the server runs. Clients
+// with an expired certificate are refused, and existing connections continue. The log reports that
+// the server's own certificate has expired. All clients are served again once the clock is set back.
 func TestCertificatesExpire(t *testing.T) {
 	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), clients, hello)

@@ -35,7 +35,7 @@ type forwarding struct {
 	ticket  *admission.Ticket
 	outcome metering.Outcome
 	err     error
-	ended   bool // by an error or by the caller
+	ended   bool // whether an error or the caller ended the loop
 }
 
 func (f *forwarding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
@@ -111,9 +111,9 @@ type single struct {
 	handle  func(*inference.Response) error
 
 	ticket    *admission.Ticket
-	head      *kserve.ModelInferRequest // set if responses may be empty
+	head      *kserve.ModelInferRequest // the message's head; set if the model's responses may be empty
 	count     int
-	handleErr error // the error of handle
+	handleErr error // the error that handle returned
 	err       error
 }
 

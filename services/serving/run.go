@@ -23,7 +23,7 @@ const maxParallelJobs = 32
 type textRun struct {
 	card         *catalog.Card
 	req          *inference.Request
-	lora         string // the adapter, or ""
+	lora         string // name of the LoRA adapter, or ""
 	jobs         []*inference.Job
 	images       *inference.Images // nil if there are none
 	tokens       int               // number of tokens of the answers
@@ -103,7 +103,7 @@ type jobStream struct {
 	severalTexts bool // the job has several texts
 	text         wholeUTF8
 	stop         stopSequences
-	stopped      bool // by a stop sequence
+	stopped      bool // whether the choice ended at a stop sequence
 	finish       inference.FinishReason
 	total        jobTotal
 	tally        tally
@@ -327,7 +327,7 @@ type fan struct {
 	next   atomic.Int64 // index of the next job to run
 
 	mu  sync.Mutex
-	err error // the first error
+	err error // the first error of a job
 }
 
 // fanOut runs the jobs, at most maxParallelJobs at once, and interleaves their Deltas. The first

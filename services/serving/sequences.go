@@ -17,7 +17,7 @@ type sequences struct {
 	run     *textRun
 	job     *inference.Job
 	decoder inference.Decoder
-	streams []*jobStream // by sequence index
+	streams []*jobStream // the choices by sequence index
 	step    inference.Step
 }
 

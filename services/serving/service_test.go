@@ -34,7 +34,8 @@ func TestGenerateJoinsTheStream(t *testing.T) {
 	}
 }
 
-// TestGenerateKeepsCodePointsWhole splits a text at every pair of bytes.
+// TestGenerateKeepsCodePointsWhole checks that no Delta has a part of a UTF-8 code point, wherever
+// the engine's responses split the text.
 func TestGenerateKeepsCodePointsWhole(t *testing.T) {
 	const text = "aé€😀\x00z"
 	for i := range len(text) + 1 {

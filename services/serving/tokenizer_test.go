@@ -33,8 +33,8 @@ func withTokenizer(t *testing.T, template string) map[string]string {
 	return map[string]string{"trident.tokenizer": folder, "trident.context_length": "8", "trident.chat_template": template}
 }
 
-// TestPromptsAreCounted checks that prompts are counted before the engine receives them, with the
-// prefix.
+// TestPromptsAreCounted checks that the tokens of a prompt, including its prefix, are counted before
+// the engine receives the prompt.
 func TestPromptsAreCounted(t *testing.T) {
 	const param = "prompt"
 	for _, tt := range []struct {

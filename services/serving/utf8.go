@@ -5,7 +5,7 @@ import "unicode/utf8"
 // wholeUTF8 holds back an incomplete code point at the end of a response until the next response
 // completes it: a JSON string can't contain half a code point.
 type wholeUTF8 struct {
-	held []byte // at most utf8.UTFMax-1 bytes
+	held []byte // incomplete code point at the end of the text so far, of at most utf8.UTFMax-1 bytes
 	buf  []byte // held and text joined, reused
 }
 

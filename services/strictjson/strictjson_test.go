@@ -23,7 +23,8 @@ func read(text string) (value any, err error) {
 	return value, err
 }
 
-// TestRead has texts with their values, and the error messages of rejected texts.
+// TestRead checks the values that are decoded from valid JSON, and the error messages for invalid
+// JSON.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]any{
 		`{ "a": [1, 16.0, -0.5, "\u00e9\n", true, null], "b": {} }`: map[string]any{"a": []any{int64(1), int64(16), -0.5, "é\n", true, nil}, "b": map[string]any{}},
@@ -53,8 +54,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestMalformed has the error messages of malformed texts: the offending byte and the expected
-// token.
+// TestMalformed checks that the error message for malformed JSON names the offending byte and the
+// expected token.
 func TestMalformed(t *testing.T) {
 	for text, want := range map[string]string{
 		`,1`:            "a value is expected at byte 0 (',')",
@@ -86,7 +87,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestWithin checks that a limit applies to one field and not to the fields after it.
+// TestWithin checks that the limit on the values of a field applies to that field and not to the
+// fields after it.
 func TestWithin(t *testing.T) {
 	const text = `{"few": [1, 2], "more": [1, 2, 3]}`
 	fields := func(most int) (names []string, err error) {

@@ -89,7 +89,7 @@ func (s *sizer) cyclic(order []*rule, parts func(*expr) []*expr) map[*rule]bool 
 type components struct {
 	sizer  *sizer
 	parts  func(*expr) []*expr
-	index  map[*rule]int // from 1, in the order of visits
+	index  map[*rule]int // numbers of the rules in the order of visits, from 1
 	low    map[*rule]int // the lowest index that a rule leads back to
 	open   map[*rule]bool
 	stack  []*rule

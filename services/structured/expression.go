@@ -32,24 +32,24 @@ func (s byteSet) len() int {
 type op uint8
 
 const (
-	opLiteral  op = iota // a string
-	opClass              // one character of a set
-	opRef                // a rule of the grammar
-	opSequence           // of subs
-	opChoice             // of subs
-	opRepeat             // of subs[0]
+	opLiteral  op = iota // the expression matches a string
+	opClass              // the expression matches one character of a set
+	opRef                // the expression refers to a rule of the grammar
+	opSequence           // the expression matches all of subs in sequence
+	opChoice             // the expression matches one of subs
+	opRepeat             // the expression matches repetitions of subs[0]
 )
 
 // expr is a part of a regular expression, or of a rule's body.
 type expr struct {
 	op       op
-	first    byteSet // the bytes with which its strings start
+	first    byteSet // the bytes with which the matched strings start
 	nullable bool    // whether it matches the empty string
-	length   int     // of a literal, in bytes
-	name     string  // of a ref
+	length   int     // length of a literal in bytes
+	name     string  // name of the rule to which an opRef refers
 	subs     []*expr
 	least    int
-	most     int  // unlimited for no limit
+	most     int  // maximum number of repetitions; unlimited if there is none
 	sign     bool // whether the repetition is written as ?, * or +
 	// ambiguous reports whether one character of the answer can both continue and follow this
 	// repetition. slow reports whether the expression contains a long ambiguous repetition of a class.
@@ -109,7 +109,7 @@ func repeatOf(sub *expr, least, most int, sign bool) *expr {
 
 // builder makes an expr in the order in which it is read. Its zero value is ready.
 type builder struct {
-	groups []group // those that are open, the innermost last
+	groups []group // the open groups, the innermost last
 }
 
 type group struct{ choices, sequence []*expr }

@@ -54,8 +54,8 @@ type rule struct {
 	text   string
 	refs   []string
 	body   *expr
-	follow byteSet // the bytes that may come after it
-	inline int64   // its size where an alternative starts with it
+	follow byteSet // the bytes that may follow the text of the rule
+	inline int64   // the rule's size where an alternative starts with the rule
 }
 
 // grammarParser rewrites a grammar: one line for each rule, with names and escapes that all of the

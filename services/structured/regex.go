@@ -265,7 +265,8 @@ func limitOf(most uint64, open bool) int {
 // classes are the escapes for several characters, as the content of a class.
 var classes = map[byte]string{'d': "0-9", 'w': "a-zA-Z0-9_", 's': ` \t\n\r\f\v`} //nolint:gochecknoglobals // a constant table
 
-// classBytes are the characters of classes.
+// classBytes are the ASCII characters that each class of a regular expression matches, by the letter
+// after the backslash.
 var classBytes = map[byte]string{ //nolint:gochecknoglobals // a constant table
 	'd': digits, 'w': digits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", 's': " \t\n\r\f\v",
 }

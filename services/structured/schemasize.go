@@ -2,13 +2,14 @@ package structured
 
 import "fmt"
 
-// Sizes of the parts of a schema, as measured.
+// Sizes of the parts of a JSON Schema in xgrammar's automaton, as measured.
 const (
 	subschemaSize = 250
-	// formatSize is that of the largest, ipv6.
+	// formatSize is the size of a string with a format. It is the size of the largest format, ipv6.
 	formatSize = 35_000
 	itemSize   = 40
-	// optionalSize is that of a property that isn't required, for each such property before it.
+	// optionalSize is the size that a property that isn't required adds for each such property before
+	// it.
 	optionalSize = 11
 )
 

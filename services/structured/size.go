@@ -14,7 +14,7 @@ import (
 // for what was measured.
 const maxSize = 1_000_000
 
-// Sizes of the parts, as measured.
+// Sizes of the parts of a grammar in xgrammar's automaton, as measured.
 const (
 	// ruleSize is the size of one rule of xgrammar's grammar. Each repeated or alternative group
 	// becomes a rule.
@@ -62,7 +62,7 @@ type sizer struct {
 	rules     map[string]*rule
 	// ambiguousConstruct is the construct that can be read in too many ways; empty for none.
 	ambiguousConstruct string
-	// largest is the repetition that adds most.
+	// largest is the repetition that adds most to the size.
 	largest     *expr
 	largestSize int64
 }

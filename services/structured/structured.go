@@ -46,9 +46,9 @@ import (
 // Backends is a set of vLLM's structured outputs backends.
 type Backends uint8
 
-// The backends. Auto is the set to assume if vLLM selects the backend itself: vLLM keeps the
-// backend that its first request needed, and terminates on a constraint that this backend doesn't
-// support.
+// The backends of structured outputs. Auto is the set to assume if vLLM selects the backend itself:
+// vLLM keeps the backend that its first request needed, and terminates on a constraint that this
+// backend doesn't support.
 const (
 	XGrammar Backends = 1 << iota
 	Guidance
@@ -57,7 +57,7 @@ const (
 	Auto = XGrammar | Guidance
 )
 
-// Values of the model setting besides the names of backends.
+// Values of the model setting structured_outputs besides the names of backends.
 const (
 	SettingAuto = "auto"
 	SettingNone = "none"

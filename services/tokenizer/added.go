@@ -80,7 +80,7 @@ type matcher struct {
 	// starts has the first bytes of tokens. The search ends there at most
 	// positions.
 	starts [256]bool
-	// ends has the token that ends at a node.
+	// ends has the nodes at which a token ends, each with that token.
 	ends map[int32]match
 	next int32
 	word *set // the word characters

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestManyParts finds the parts of texts that have more parts than are found at a time.
-// No part of these units continues into the next unit.
+// TestManyParts checks that the parts of a text are the same if the text has more parts than are
+// searched at a time. The text repeats a unit. No part of a unit continues into the next unit.
 func TestManyParts(t *testing.T) {
 	for name, unit := range map[string]string{"literal": "--ab--", "each": " ab é ", "words": "ab é!", "scanner": " ab 12!?", "inverse": " ab 12!?"} {
 		once, err := tokenizer.Spans(name, unit)
@@ -38,8 +38,8 @@ func TestManyParts(t *testing.T) {
 	}
 }
 
-// TestJoin applies each behavior to matches (x) and the bytes between them (.). The parts
-// end at |.
+// TestJoin checks how each behavior of a splitter joins matches and the bytes between them. In the
+// cases, x is a matching byte, . is another byte, and a part ends at |.
 func TestJoin(t *testing.T) {
 	for behavior, want := range map[string]string{
 		"Removed": ".|.|x|x|.|x|.|", "Isolated": ".|.|x|x|.|x|.|", "Contiguous": "..|xx|.|x|.|", "MergedWithPrevious": ".|.x|x|.x|.|", "MergedWithNext": ".|.|x|x.|x.|",

@@ -112,8 +112,8 @@ type wordpiece struct {
 	ids      map[string]int32
 	unknown  int32
 	prefix   string // prefix of tokens inside of a word
-	maxChars int    // longer words are unknown
-	most     int    // bytes of the longest token, including its prefix
+	maxChars int    // maximum characters of a word; longer words are unknown
+	most     int    // length of the longest token in bytes, including its prefix
 }
 
 func newWordPiece(c *component) (vocab, func(bool) (model, error), error) {

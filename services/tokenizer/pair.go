@@ -106,7 +106,7 @@ func (e *Encoding) append(ids []int, kind int) {
 // Strategy selects the text that is truncated.
 type Strategy string
 
-// The strategies of Hugging Face's library.
+// The truncation strategies of Hugging Face's library: which text of a pair is truncated.
 const (
 	// LongestFirst removes tokens of the longer text, and of both once their lengths
 	// are equal.
@@ -118,7 +118,7 @@ const (
 // Direction is the side of a text where tokens are removed or padding is added.
 type Direction string
 
-// The directions of Hugging Face's library.
+// The sides of Hugging Face's library on which tokens are removed or added.
 const (
 	Left  Direction = "Left"
 	Right Direction = "Right"

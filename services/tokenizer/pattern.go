@@ -29,7 +29,7 @@ type pattern interface {
 // one part per character.
 const fewSpans = 4096
 
-// patternJSON is a pattern in the file.
+// patternJSON is a pattern in tokenizer.json: a string or a regular expression.
 type patternJSON struct {
 	String *string
 	Regex  *string

@@ -11,7 +11,7 @@ type wordScratch struct {
 	// heap is a min-heap of rank of a pair's merge << 32 | index of its left
 	// symbol. Entries whose pair no longer exists are skipped.
 	heap  []uint64
-	path  path // used by a Unigram model
+	path  path // buffers of a Unigram model's search
 	watch watch
 }
 

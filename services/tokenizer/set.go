@@ -9,7 +9,7 @@ import (
 
 // set is a set of code points with fast lookup.
 type set struct {
-	low    [1024]uint64 // one bit for each code point below 0x10000
+	low    [1024]uint64 // bitmap of the set's code points below 0x10000
 	ranges []span32     // the whole set, sorted and disjoint
 }
 

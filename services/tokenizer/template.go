@@ -15,7 +15,7 @@ type template struct{ single, pair []templatePart }
 type templatePart struct {
 	text    int   // firstText, secondText, or noText for special tokens
 	special []int // ids of special tokens
-	kind    int   // type id
+	kind    int   // type id of the part's tokens
 }
 
 const (

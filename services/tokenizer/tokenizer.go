@@ -190,7 +190,7 @@ func (t *Tokenizer) Special(id int) bool {
 // vocabulary is the model's tokens and the added tokens.
 type vocabulary struct {
 	ids    map[string]int32
-	tokens []string // by id, "" for unused ids
+	tokens []string // the tokens, indexed by id; "" for unused ids
 	// empty has the ids whose token is the empty string.
 	empty    map[int32]bool
 	addedIDs map[string]int32

@@ -85,8 +85,8 @@ func onigSpace() []span32 { return table(unicode.White_Space) }
 // properties are the sets that the normalizers and splitters of a file use. They
 // are built once, with the first tokenizer.
 type properties struct {
-	word        *set // \w of the regex crate
-	numeric     *set // char::is_numeric
+	word        *set // characters of \w in the regex crate
+	numeric     *set // characters for which Rust's char::is_numeric is true
 	punctuation *set // BERT's: ASCII punctuation and the category P
 	control     *set // BERT's: characters other than letters, marks, numbers, symbols or spaces
 	nonspacing  *set // accents that BERT strips

@@ -15,8 +15,8 @@ import (
 type unigram struct {
 	ids    map[string]int32
 	trie   *trie
-	scores []float64 // indexed by id
-	most   int       // bytes of the longest token
+	scores []float64 // the tokens' scores, indexed by token id
+	most   int       // length of the longest token in bytes
 	// unknown is the token for characters without a token. It is noToken if such a
 	// character is an error.
 	unknown      int32

@@ -105,7 +105,8 @@ func FuzzUnigram(f *testing.F) {
 	})
 }
 
-// TestLargeVocabulary looks up each token of a large vocabulary.
+// TestLargeVocabulary checks that each token of a vocabulary of 20,000 tokens is encoded as its own
+// id.
 func TestLargeVocabulary(t *testing.T) {
 	r := reference{[]string{"?"}, []float64{-20}}
 	for i := range 20_000 {
@@ -173,7 +174,8 @@ func FuzzCharsmap(f *testing.F) {
 	})
 }
 
-// TestCharsmap tests rules for whole graphemes and for characters.
+// TestCharsmap checks the normalizer's replacements by a precompiled charsmap, whose rules apply to
+// whole graphemes or to single characters.
 func TestCharsmap(t *testing.T) {
 	normalize := tokenizer.Normalizer()
 	rules := charsmap(map[byte]string{'a': "ALPHA", 'b': "", '\r': " "})
@@ -195,7 +197,7 @@ func TestCharsmap(t *testing.T) {
 	}
 }
 
-// TestTruncationOfFile reads the truncation and padding of a file.
+// TestTruncationOfFile checks that the truncation and the padding of a tokenizer.json are parsed.
 func TestTruncationOfFile(t *testing.T) {
 	file := byteLevel()
 	file["truncation"] = parts{"direction": "Left", "max_length": 5, "strategy": "OnlySecond", "stride": 1}

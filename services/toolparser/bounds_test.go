@@ -194,7 +194,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestStreamsText checks that a long text in a tag is emitted as it is read.
+// TestStreamsText checks that a string argument within an XML tag is emitted while it is read, and
+// not only at its end.
 func TestStreamsText(t *testing.T) {
 	p, err := Dialects{}.Parser(options("qwen3_coder", ""))
 	if err != nil {

@@ -12,24 +12,24 @@ type bare uint8
 
 const (
 	bareNever bare = iota
-	bareStart      // where the answer starts
-	bareLines      // where a line starts
+	bareStart      // bare calls may stand at the start of the answer
+	bareLines      // bare calls may stand at the start of each line
 )
 
 // format describes how a dialect writes calls as JSON objects {"name": …,
 // "arguments": {…}}. "parameters" is a synonym of "arguments".
 type format struct {
-	open  []string // markers before calls
-	end   []string // markers after calls; they may be missing
+	open  []string // markers that precede calls
+	end   []string // markers that follow calls; the model may omit them
 	bare  bare
 	array bool // the objects may stand in an array
 	keyed bool // the objects are {"name": {…}}
 	// nameFirst: an object is text unless it begins with the name of a tool that was offered,
 	// and its arguments.
 	nameFirst bool
-	name      string   // key of the name; "" is "name"
-	id        string   // key of the call's id; "" where the model writes none
-	drop      wrappers // of text
+	name      string   // JSON key of the function's name; "" means "name"
+	id        string   // JSON key of the call's id; "" if the model writes no id
+	drop      wrappers // wrappers of text that are removed from the answer
 }
 
 // keyOf returns the kind of a key's value.
@@ -56,7 +56,7 @@ func (f *format) keyOf(key string, named bool) valueKind {
 type jsonCalls struct {
 	reader
 	format  *format
-	markers *markers // those of open, then those of a bare call
+	markers *markers // the markers of format.open, followed by those of a bare call
 	ends    *markers
 
 	at        callState
@@ -83,26 +83,26 @@ type jsonCall struct {
 type valueKind uint8
 
 const (
-	valueOther     valueKind = iota // skipped
-	valueName                       // the function's name
-	valueID                         // a string that is the call's id
-	valueArguments                  // an object, emitted as it is read
-	valueQuoted                     // the arguments as a string that holds JSON
+	valueOther     valueKind = iota // the value is skipped
+	valueName                       // the value is the function's name
+	valueID                         // the value is a string that is the call's id
+	valueArguments                  // the value is the arguments as an object, emitted as it is read
+	valueQuoted                     // the value is the arguments as a string that contains JSON
 )
 
 type callState uint8
 
 const (
 	atText    callState = iota
-	atStart             // after a marker, or before the bracket of a bare call
-	atElement           // in an array, before an object
-	atKey               // in an object, before a key or the end
+	atStart             // the parser is after a marker, or before the bracket of a bare call
+	atElement           // the parser is in an array, before an object
+	atKey               // the parser is in an object, before a key or the end
 	atColon
-	atValue   // before a value
-	inValue   // in a value
-	atComma   // after a value
-	atBetween // after an object
-	inBroken  // in arguments that aren't JSON
+	atValue   // the parser is before a value
+	inValue   // the parser is in a value
+	atComma   // the parser is after a value
+	atBetween // the parser is after an object
+	inBroken  // the parser is in arguments that aren't JSON
 )
 
 func newJSONCalls(r *reader, f *format) *jsonCalls {

@@ -6,8 +6,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestDetect uses the parts of chat templates that show calls and reasoning, as
-// the model families write them.
+// TestDetect checks which formats of calls and of reasoning are detected in a chat template. Each
+// case has the relevant part of a model family's template.
 func TestDetect(t *testing.T) {
 	tests := []struct{ name, template, tools, reasoning string }{
 		{"plain", `{% for m in messages %}{{ m.content }}{% endfor %}`, "", ""},

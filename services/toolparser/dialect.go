@@ -86,7 +86,7 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 
 // reasoningDialect is one format of reasoning.
 type reasoningDialect struct {
-	names     []string // as in vLLM's --reasoning-parser
+	names     []string // names of the format, as in vLLM's --reasoning-parser
 	tags      func(prompt string) *tags
 	recognize func(template string) string
 	special   bool // the format has special tokens
@@ -287,7 +287,7 @@ type parser struct {
 	sink     sink
 	thinking *thinking
 	dialect  dialect
-	lead     string // emitted before the answer
+	lead     string // text that is emitted before the answer
 }
 
 // Parse reads more of the text.

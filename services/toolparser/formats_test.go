@@ -17,8 +17,8 @@ func thinks(tools, reasoning, prompt string) func() *inference.ParserOptions {
 	}
 }
 
-// TestReasoningOfFamilies reads reasoning in each family's format, and calls that end the
-// reasoning.
+// TestReasoningOfFamilies checks that the reasoning is separated from the answer in the format of
+// each model family, and that a call ends the reasoning.
 func TestReasoningOfFamilies(t *testing.T) {
 	now := []call{{"now", "{}"}}
 	check(t, thinks("glm45", "glm45", "<|assistant|>\n<think>"), []example{
@@ -77,8 +77,8 @@ func TestWrappersWithoutTools(t *testing.T) {
 	}, []example{{name: "by the tool parser", in: "<|START_TEXT|>a</co<|END_TEXT|>", text: "a</co"}})
 }
 
-// TestIDsOfModels expects the ids that models write for their calls, and random ids for other
-// calls.
+// TestIDsOfModels checks that a call has the id that the model wrote for it, and otherwise a random
+// id.
 func TestIDsOfModels(t *testing.T) {
 	tests := []struct{ tools, in, id string }{
 		{"kimi_k2", "<|tool_call_begin|>functions.a.b:12<|tool_call_argument_begin|>{}<|tool_call_end|>", "functions.a.b:12"},
@@ -95,7 +95,7 @@ func TestIDsOfModels(t *testing.T) {
 	}
 }
 
-// TestIDsOnce expects a random id if the model repeats the id of an earlier call.
+// TestIDsOnce checks that a call gets a random id if the model repeats the id of an earlier call.
 func TestIDsOnce(t *testing.T) {
 	again := "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 	whole, ids := parseWithIDs(t, options("kimi_k2", ""), again+again)
@@ -104,7 +104,8 @@ func TestIDsOnce(t *testing.T) {
 	}
 }
 
-// TestGemma reads values that the vectors don't contain.
+// TestGemma checks how the values of Gemma's calls are parsed, with values that the recorded vectors
+// don't contain.
 func TestGemma(t *testing.T) {
 	check(t, tools("gemma4"), []example{
 		{name: "types", in: `<|tool_call>call:get_weather{zip:5,days:-2.5,any:null,x:yes}<tool_call|>`, calls: []call{{"get_weather", `{"zip": "5", "days": -2.5, "any": null, "x": "yes"}`}}},
@@ -122,7 +123,8 @@ func TestGemma(t *testing.T) {
 	})
 }
 
-// TestMiniMaxM3 converts elements by the tool's schema.
+// TestMiniMaxM3 checks that the elements of MiniMax M3's calls are converted to JSON by the schema of
+// the tool.
 func TestMiniMaxM3(t *testing.T) {
 	wrap := func(body string) string { return m3Outer + m3Call + `"get_weather">` + body + m3CallEnd + m3OuterEnd }
 	el := func(name, body string) string { return m3Open + name + ">" + body + m3Close + name + ">" }
@@ -138,7 +140,8 @@ func TestMiniMaxM3(t *testing.T) {
 	})
 }
 
-// TestXMLValues reads values as the families write them.
+// TestXMLValues checks how the values of calls in XML formats are parsed, in the form of each model
+// family.
 func TestXMLValues(t *testing.T) {
 	check(t, tools("minicpm5"), []example{
 		{name: "CDATA and entities", in: `<function name="f"><param name="a"><![CDATA[<b> & "c"]]></param><param name="d">1 &lt; 2</param></function>`, calls: []call{{"f", `{"a": "<b> & \"c\"", "d": "1 < 2"}`}}},
@@ -166,7 +169,8 @@ func TestXMLValues(t *testing.T) {
 	})
 }
 
-// TestHeads reads calls without arguments, and heads that aren't names.
+// TestHeads checks Kimi K2's calls without arguments, and that a call whose head isn't a function
+// name is emitted as text.
 func TestHeads(t *testing.T) {
 	wrap := func(head, arguments string) string {
 		return "<|tool_call_begin|>" + head + "<|tool_call_argument_begin|>" + arguments + "<|tool_call_end|>"
@@ -179,7 +183,8 @@ func TestHeads(t *testing.T) {
 	})
 }
 
-// TestKeyedObjects reads objects with keys besides the name, and objects that aren't calls.
+// TestKeyedObjects checks calls whose JSON objects have keys besides the function's name, and that
+// objects which aren't calls are emitted as text.
 func TestKeyedObjects(t *testing.T) {
 	check(t, tools("apertus"), []example{
 		{name: "a second key", in: `<|tools_prefix|>[{"now": {}, "id": [1]}]<|tools_suffix|>`, calls: []call{{"now", "{}"}}},
@@ -193,7 +198,8 @@ func TestKeyedObjects(t *testing.T) {
 	})
 }
 
-// TestOlmo3 reads calls with separators, and lines that aren't calls.
+// TestOlmo3 checks that Olmo 3's calls are parsed if separators are between them, and that lines
+// which aren't calls are emitted as text.
 func TestOlmo3(t *testing.T) {
 	check(t, tools("olmo3"), []example{
 		{name: "separators", in: "<function_calls>now(), f(x=1);\nnow()</function_calls>", calls: []call{{"now", "{}"}, {"f", `{"x": 1}`}, {"now", "{}"}}},
@@ -202,7 +208,7 @@ func TestOlmo3(t *testing.T) {
 	})
 }
 
-// TestHYV3Suffix reads tags with an invalid suffix.
+// TestHYV3Suffix checks that tags of Hunyuan V3 with an invalid suffix are emitted as text.
 func TestHYV3Suffix(t *testing.T) {
 	check(t, tools("hy_v3"), []example{
 		{name: "another tag", in: "<tool_calls_x>a", text: "<tool_calls_x>a"},
@@ -211,7 +217,8 @@ func TestHYV3Suffix(t *testing.T) {
 	})
 }
 
-// TestMiniMaxM3Schemas converts elements by schemas of all kinds.
+// TestMiniMaxM3Schemas checks the conversion of MiniMax M3's elements to JSON with schemas of all
+// kinds.
 func TestMiniMaxM3Schemas(t *testing.T) {
 	el := func(name, body string) string { return m3Open + name + ">" + body + m3Close + name + ">" }
 	tool := `{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {

@@ -30,13 +30,13 @@ type gemmaState uint8
 
 const (
 	gemmaText  gemmaState = iota
-	gemmaHead             // after open, before the name
-	gemmaItem             // in a container, before a key, a value or the end
-	gemmaKey              // in a key
-	gemmaValue            // before a value
+	gemmaHead             // the parser is after the opening marker, before the function's name
+	gemmaItem             // the parser is in a container, before a key, a value or the end
+	gemmaKey              // the parser is in a key
+	gemmaValue            // the parser is before a value
 	gemmaString
 	gemmaWord
-	gemmaClose // after the outermost container
+	gemmaClose // the parser is after the outermost container
 )
 
 func newGemma(r *reader, open, end, quote string) dialect {

@@ -35,8 +35,8 @@ type harmony struct {
 type harmonyState uint8
 
 const (
-	harmonyFirst   harmonyState = iota // at the start of the answer
-	harmonyOutside                     // between messages
+	harmonyFirst   harmonyState = iota // the parser is at the start of the answer
+	harmonyOutside                     // the parser is between two messages
 	harmonyHeader
 	harmonyBody
 	harmonyArguments

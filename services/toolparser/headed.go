@@ -7,7 +7,7 @@ import "strings"
 //
 //	all call HEAD sep ARGUMENTS callEnd allEnd
 type headedFormat struct {
-	all, allEnd   string // around all calls; they may be missing
+	all, allEnd   string // markers around all calls; the model may omit them
 	call, callEnd string
 	sep           string
 	fenced        bool // HEAD is a type; a line with the name and a fence follow sep
@@ -27,13 +27,13 @@ type headedState uint8
 
 const (
 	headedText  headedState = iota
-	headedFirst             // after the marker of all calls
-	headedHead              // after a call's marker
-	headedName              // fenced: after the separator
-	headedFence             // fenced: before the fence
-	headedArgs              // before the arguments
-	headedValue             // in the arguments
-	headedEnd               // after the arguments
+	headedFirst             // the parser is after the marker all
+	headedHead              // the parser is after a call's marker
+	headedName              // the parser is after the separator; only if fenced
+	headedFence             // the parser is before the fence; only if fenced
+	headedArgs              // the parser is before the arguments
+	headedValue             // the parser is in the arguments
+	headedEnd               // the parser is after the arguments
 )
 
 const jsonFence = "```json"

@@ -10,7 +10,7 @@ const (
 	scanMore    scanned = iota // the value goes on
 	scanDone                   // the value is complete
 	scanControl                // an unescaped control character is in a string
-	scanBad                    // not JSON
+	scanBad                    // the text isn't JSON
 )
 
 // scanner follows one JSON value (RFC 8259) in text that is split anywhere. Its zero
@@ -18,8 +18,8 @@ const (
 type scanner struct {
 	mode    mode
 	depth   int
-	objects uint64 // one bit per level: 1 for an object, 0 for an array
-	key     bool   // the string is a key
+	objects uint64 // the open containers, one bit per level: 1 for an object, 0 for an array
+	key     bool   // the current string is a key
 	digits  int    // remaining hex digits of an escape
 	literal string // remaining letters of true, false or null
 }
@@ -28,16 +28,16 @@ type mode uint8
 
 const (
 	modeValue mode = iota // a value must follow
-	modeFirst             // a value or the end of the array
-	modeKeys              // a key or the end of the object
+	modeFirst             // a value or the end of the array must follow
+	modeKeys              // a key or the end of the object must follow
 	modeKey               // a key must follow
 	modeColon
-	modeAfter // a comma or the end of the container
+	modeAfter // a comma or the end of the container must follow
 	modeString
 	modeEscape
 	modeHex
 	modeLiteral
-	modeMinus // the states of a number from here on
+	modeMinus // the minus sign of a number was read; the modes below are of numbers, too
 	modeZero
 	modeInt
 	modePoint

@@ -59,7 +59,7 @@ type m3State uint8
 
 const (
 	m3Text  m3State = iota
-	m3Start         // after the outer tag
+	m3Start         // the parser is after the outer tag
 	m3Name
 	m3Body
 	m3Ended

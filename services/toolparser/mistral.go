@@ -9,7 +9,7 @@ import "strings"
 type mistral struct {
 	*jsonCalls
 	heads *markers
-	name  string // name that was read, or ""
+	name  string // the function's name that was read, or ""
 }
 
 func newMistral(r *reader) dialect {

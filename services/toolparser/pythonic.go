@@ -20,7 +20,7 @@ type pythonic struct {
 	name  string
 	keys  int        // number of keys of the call that were emitted
 	key   []byte     // key of the current value
-	value []byte     // Python source
+	value []byte     // the current value as Python source
 	scan  pythonScan // state of the current value
 }
 
@@ -28,12 +28,12 @@ type pythonState uint8
 
 const (
 	pythonText  pythonState = iota
-	pythonList              // before the bracket
-	pythonName              // before a function's name
-	pythonKey               // before a key, or the end of the call
-	pythonValue             // in a value
-	pythonComma             // after a call
-	pythonEnd               // after the bracket
+	pythonList              // the parser is before the bracket
+	pythonName              // the parser is before a function's name
+	pythonKey               // the parser is before a key, or before the end of the call
+	pythonValue             // the parser is in a value
+	pythonComma             // the parser is after a call
+	pythonEnd               // the parser is after the bracket
 )
 
 func newPythonic(r *reader) dialect {

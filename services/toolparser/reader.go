@@ -7,10 +7,10 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Limits of what is held back while its meaning is undecided.
+// Limits on the bytes that a parser holds back while their meaning is undecided.
 const (
-	maxHeader = 256 // bytes of a name, a key or a channel's header
-	maxBlank  = 256 // bytes of white space before the first text
+	maxHeader = 256 // maximum bytes of a name, a key or a channel's header
+	maxBlank  = 256 // maximum bytes of white space before the first text
 )
 
 const blanks = " \t\r\n"
@@ -29,8 +29,8 @@ type spaceMode uint8
 
 const (
 	leadHold spaceMode = iota // nothing was emitted yet: the space is kept if text follows
-	leadDrop                  // after a marker: the space belongs to the marker
-	leadKeep                  // the space is text
+	leadDrop                  // the space follows a marker and is removed with it
+	leadKeep                  // the space is part of the text
 )
 
 // sink collects the pieces of one call of Parse.
@@ -68,12 +68,12 @@ type reader struct {
 	tools      *toolset
 	ids        func() string
 	limit      int  // maximum number of bytes of calls
-	singleCall bool // at most one call
+	singleCall bool // at most one call is emitted
 	state      inference.ParseState
 
-	in    []byte // unread bytes
+	in    []byte // bytes of the answer that haven't been parsed
 	final bool   // no more bytes will come
-	held  []byte // unread bytes between two calls of Parse
+	held  []byte // unparsed bytes that are kept between two calls of Parse
 
 	lead  spaceMode
 	blank []byte // white space held by leadHold
@@ -319,7 +319,7 @@ func (r *reader) seek(markers *markers) (which int, found bool) {
 // markers are the strings that a dialect searches for at the same time.
 type markers struct {
 	texts  []string
-	firsts string // the first bytes of texts
+	firsts string // set of the first bytes of texts
 }
 
 func newMarkers(texts ...string) *markers {

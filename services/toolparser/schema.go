@@ -88,7 +88,7 @@ const (
 	mayNumber
 	mayBool
 	mayNull
-	mayNested // an object or an array
+	mayNested // the schema allows an object or an array
 	mayAll    = mayString | mayNumber | mayBool | mayNull | mayNested
 )
 

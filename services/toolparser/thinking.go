@@ -108,7 +108,7 @@ type thinking struct {
 	inside bool   // the answer starts in the reasoning, without an opening tag
 	json   bool   // the text after the reasoning is JSON
 	blank  bool   // no reasoning was emitted yet
-	held   []byte // unread bytes
+	held   []byte // bytes of the answer that haven't been classified
 	next   dialect
 }
 

@@ -55,7 +55,7 @@ type parsed struct {
 }
 
 type parsedCall struct {
-	ID        string `json:"id,omitempty"` // id that the model wrote, if any
+	ID        string `json:"id,omitempty"` // the call's id that the model wrote, if any
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }

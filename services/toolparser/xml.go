@@ -89,9 +89,9 @@ type xmlCalls struct {
 	reader
 	format *xmlFormat
 	opens  *markers // markers of call, then of outer, then of the wrappers
-	names  *markers // ends of a name
-	values *markers // ends of a value
-	wholes *markers // ends of the JSON of all arguments
+	names  *markers // the markers that end a function's name
+	values *markers // the markers that end a value
+	wholes *markers // the markers that end the JSON of all arguments
 	at     xmlState
 	schema *properties
 	keys   int
@@ -106,15 +106,15 @@ type xmlState uint8
 
 const (
 	xmlText    xmlState = iota
-	xmlStarted          // after an outer marker
-	xmlName             // after call, in the name
-	xmlInside           // in the call, between parameters
-	xmlKey              // after param, in the key
-	xmlOpen             // after the key, before the value's prefix
-	xmlValue            // in a value
-	xmlWhole            // after whole, before its keyEnd
-	xmlJSON             // in the JSON of all arguments
-	xmlEnded            // after callEnd
+	xmlStarted          // the parser is after an outer marker
+	xmlName             // the parser is after the marker call, in the name
+	xmlInside           // the parser is in the call, between parameters
+	xmlKey              // the parser is after the marker param, in the key
+	xmlOpen             // the parser is after the key, before the value's prefix
+	xmlValue            // the parser is in a value
+	xmlWhole            // the parser is after the marker whole, before its keyEnd
+	xmlJSON             // the parser is in the JSON of all arguments
+	xmlEnded            // the parser is after callEnd
 )
 
 func newXMLCalls(r *reader, f *xmlFormat) *xmlCalls {

@@ -42,7 +42,7 @@ type Config struct {
 	Getenv func(string) string
 }
 
-// The protocols, as values of OpenTelemetry's environment variables.
+// The protocols for the export of traces, as values of OpenTelemetry's environment variables.
 const (
 	ProtocolGRPC = "grpc"
 	ProtocolHTTP = "http/protobuf"

@@ -95,7 +95,7 @@ func send[T any](stream *connect.ServerStream[T], msg *T) error {
 	return nil
 }
 
-// The interval of keep-alives in a stream without changes.
+// keepAliveInterval is the interval of keep-alives in a stream without changes.
 const keepAliveInterval = 15 * time.Second
 
 // stopped returns the error that ends a stream of changes: the client disconnected,

@@ -362,8 +362,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestRestrictions tests that the restrictions of KServe's groups apply to
-// these services.
+// TestRestrictions tests that the restrictions of KServe's groups of methods also apply to Trident's
+// typed services.
 func TestRestrictions(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("a"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})

@@ -82,7 +82,7 @@ func cutTraceback(text string) string {
 	return before
 }
 
-// Indexes of the groups of slashed.
+// Indexes of the groups of the regular expression slashed.
 const (
 	keep   = 1 + iota // the whole match isn't a path
 	quoted            // a path with its quotes

@@ -93,7 +93,7 @@ type frame struct {
 	names  *names // shared by the frames of a stream
 	buffer mem.Buffer
 	whole  [1]mem.Buffer // contains only the buffer
-	// Slices that are kept for reuse.
+	// The slice raws and the following slices are kept for reuse.
 	raws    [][]byte
 	tensors [][]byte // the encoded outputs
 	typed   bool     // an output has typed contents
@@ -263,8 +263,8 @@ type walker struct {
 	rest   []byte
 	number protowire.Number
 	wire   protowire.Type
-	bytes  []byte // of a field of BytesType
-	varint uint64 // of a field of VarintType
+	bytes  []byte // contents of the current field, if its wire type is BytesType
+	varint uint64 // value of the current field, if its wire type is VarintType
 	err    error
 }
 
@@ -321,7 +321,7 @@ func (w *walker) short() bool {
 // isn't safe for concurrent use.
 type names struct {
 	request interned // the request's id, which its responses have too
-	version interned // of the model
+	version interned // the model's version
 	outputs []description
 }
 
@@ -339,7 +339,7 @@ const maxDescription = 256
 
 // description is an InferOutputTensor: an output's name, type and shape.
 type description struct {
-	encoded        []byte // empty if it isn't cached
+	encoded        []byte // the encoded output; empty if it isn't cached
 	output         inference.Output
 	typed          bool // the encoded output includes its contents
 	name, datatype interned

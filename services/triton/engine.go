@@ -46,10 +46,10 @@ type Engine struct {
 	target     string
 	security   credentials.TransportCredentials
 	codec      *codec
-	rings      sync.Pool // of *ring
+	rings      sync.Pool // unused rings, of type *ring
 	idleTimers *IdleTimers
 	health     *health
-	// conn is nil before Start and after Stop.
+	// conn is the current connection to the server. It is nil before Start and after Stop.
 	conn  atomic.Pointer[link]
 	links links
 	mixed atomic.Uint64

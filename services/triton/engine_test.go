@@ -30,7 +30,8 @@ func TestSuiteOnTritonserver(t *testing.T) {
 	})
 }
 
-// TestTLS calls a tritonserver that serves only clients with a certificate.
+// TestTLS checks the connection to a tritonserver with TLS that serves only clients with a
+// certificate of a known CA.
 func TestTLS(t *testing.T) {
 	authority, dir := servertest.NewAuthority(t), t.TempDir()
 	file := func(name string, content []byte) string { return servertest.Write(t, dir, name, content) }

@@ -51,7 +51,7 @@ type modelHealth struct {
 	lastResponse atomic.Int64
 
 	// The mutex of health guards these fields.
-	streams    map[*stream]time.Time // with their start times
+	streams    map[*stream]time.Time // the model's streams with their start times
 	unanswered int                   // consecutive requests without a response
 	judged     bool                  // judge is running
 	fault      string                // why the model is broken; empty for a working model
@@ -63,12 +63,12 @@ type modelHealth struct {
 
 // Intervals and limits for a broken model.
 const (
-	healthPoll   = time.Second      // between two checks of the server's index
-	trialPause   = 10 * time.Second // between two trial requests
-	recoverFirst = time.Second      // before the second attempt to load the model; each later pause is twice as long
+	healthPoll   = time.Second      // pause between two checks of the server's index of models
+	trialPause   = 10 * time.Second // pause between two trial requests
+	recoverFirst = time.Second      // pause before the second attempt to load the model; each later pause is twice as long
 	recoverLast  = time.Minute
-	unloadLimit  = 30 * time.Second // for requests in flight, which may never end
-	judgeLimit   = time.Second      // for a health check of the server
+	unloadLimit  = 30 * time.Second // maximum wait for an unload, which waits for requests in flight that may never end
+	judgeLimit   = time.Second      // time limit of a health check of the server
 )
 
 // explicitMode is the option of a tritonserver that allows clients to load and unload models.

@@ -33,7 +33,7 @@ const (
 type killableServer struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
 
-	explicit bool   // models may be loaded
+	explicit bool   // the server allows Trident to load models
 	text     string // error of each request after the engine has ended
 
 	mu           sync.Mutex
@@ -50,7 +50,7 @@ func (m *killableServer) kill() {
 	close(m.dead)
 }
 
-// restart starts the model.
+// restart makes the killed server ready again, as a supervisor does.
 func (m *killableServer) restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,7 +213,7 @@ func killUnderStreams(t *testing.T, m *killableServer, engine *Engine) {
 	}
 }
 
-// until waits for a condition.
+// until fails the test if a condition isn't met within 20 seconds.
 func until(t *testing.T, what string, met func() bool) {
 	t.Helper()
 	if !pause.Until(20*time.Second, met) {

@@ -26,14 +26,14 @@ const (
 type IdleTimers struct {
 	first, inactivity time.Duration
 	tick              time.Duration
-	idleEvery         int64 // ticks between two idle responses
-	checkEvery        int64 // ticks between two health checks
-	firstLimit, limit int64 // ticks after which a stream fails as inactive
+	idleEvery         int64 // number of ticks between two idle responses (keep-alives to the consumer)
+	checkEvery        int64 // number of ticks between two health checks while a stream waits for its first response
+	firstLimit, limit int64 // number of ticks after which a stream fails as inactive, before and after its first response
 	now               atomic.Int64
 
 	mu      sync.Mutex
 	streams map[*IdleTimer]struct{}
-	clock   *time.Timer // nil before the first stream
+	clock   *time.Timer // timer of the ticks; nil before the first stream
 	running bool
 }
 
@@ -68,7 +68,9 @@ type IdleTimer struct {
 	// for the first response, and 0 while the consumer doesn't wait.
 	since    atomic.Int64
 	answered bool
-	reported int64 // idle responses during this wait
+	// reported is the number of idle responses (keep-alives from Trident to the consumer) that
+	// were due when Idle last returned true. It is 0 at the start of each wait.
+	reported int64
 }
 
 // Watch starts to watch a stream that doesn't wait yet. The clock sends a token on wake,

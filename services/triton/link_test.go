@@ -22,7 +22,7 @@ type router struct {
 	net.Listener
 
 	accepted atomic.Int32
-	lost     atomic.Pointer[atomic.Bool] // of the current connections
+	lost     atomic.Pointer[atomic.Bool] // whether the router has dropped the state of the current connections
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	open     []net.Conn
@@ -114,9 +114,9 @@ func unary(t *testing.T, e *Engine) error {
 	return err
 }
 
-// TestLostConnection: a dead connection that no side has closed is replaced, and the
-// requests that wait on it for a first response fail. A connection whose server is
-// only slow is kept.
+// TestLostConnection checks that a dead connection that no side has closed is replaced, and that the
+// requests which wait on the connection for a first response fail. A connection whose server is only
+// slow is kept.
 func TestLostConnection(t *testing.T) {
 	for name, ask := range map[string]func(*testing.T, *Engine) error{"streams": one, "calls": unary} {
 		t.Run(name, func(t *testing.T) { testLostConnection(t, ask) })

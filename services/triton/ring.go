@@ -17,7 +17,7 @@ const (
 // [ring.reset], so is the ring.
 type ring struct {
 	frames [ringFrames]frame
-	spare  frame // for responses that are read and dropped
+	spare  frame // frame for responses that are read and dropped
 	names  names
 
 	mu     sync.Mutex

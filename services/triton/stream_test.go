@@ -89,7 +89,7 @@ func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
 
 func unchanged(*Config) {}
 
-// messages returns a handler that sends these messages and then the status.
+// messages returns a handler that sends the given messages and then the status.
 func messages(end error, all ...*kserve.ModelStreamInferResponse) func(t *testing.T) func(grpc.ServerStream) error {
 	return func(t *testing.T) func(grpc.ServerStream) error {
 		t.Helper()
@@ -370,7 +370,8 @@ func TestRingIsBounded(t *testing.T) {
 	}
 }
 
-// TestIdleTimers counts the clock's ticks. A response restarts the wait.
+// TestIdleTimers checks at which ticks of the clock idle responses and health checks are due, and at
+// which tick a stream fails as inactive. Each response restarts the wait.
 func TestIdleTimers(t *testing.T) {
 	tests := []struct {
 		name                         string

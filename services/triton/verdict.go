@@ -10,7 +10,7 @@ import (
 // Verdict is the conclusion about a model from the end of a stream.
 type Verdict uint8
 
-// Possible verdicts.
+// The verdicts on a model that follow from the end of a request.
 const (
 	NoVerdict         Verdict = iota // the client disconnected, or the request never reached the model
 	WorkingModel                     // the model answered
@@ -52,7 +52,7 @@ func isEngineDeath(text string) bool {
 	return engineDied.MatchString(text) || healthCheck.MatchString(text)
 }
 
-// Prefixes of an error that comes from a model's process, or is about it.
+// Prefixes of an error message that comes from a model's process, or is about that process.
 const (
 	inProcess = `^Failed to process the request\(s\) for model instance '[^']*', message: `
 	ofProcess = `^(?:Failed to process the request\(s\) for model instance '[^']*', message: )?`

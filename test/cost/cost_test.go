@@ -264,7 +264,7 @@ func decodes(of *target, body []byte) error {
 	return err
 }
 
-// TestNewFields checks that a new field of an API gets a target without a change of this program.
+// TestNewFields checks that make cost measures a new field of an API without a change of the program.
 func TestNewFields(t *testing.T) {
 	openAI := openAIDocument()
 	const before = "        documents:\n"

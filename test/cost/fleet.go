@@ -24,12 +24,12 @@ import (
 
 // Models of the fleet. They respond at once.
 const (
-	textModel   = "text"   // generates
-	tensorModel = "tensor" // returns its input
-	vectorModel = "vllm"   // embeds
+	textModel   = "text"   // name of the model that generates text
+	tensorModel = "tensor" // name of the model that returns its input
+	vectorModel = "vllm"   // name of the model that computes embeddings
 )
 
-// contextTokens is the context of textModel.
+// contextTokens is the context length of textModel in tokens.
 const contextTokens = 128 << 10
 
 // chatTemplate prints all fields that a chat may have.
@@ -39,20 +39,20 @@ var chatTemplate []byte
 
 // fleet is a tritonserver and the measured tridents.
 type fleet struct {
-	root     string // of the source tree
-	folder   string // of the models and the logs
+	root     string // root folder of the source tree
+	folder   string // folder of the models and the logs
 	triton   *tritonserver.Server
-	log      *os.File // of tritonserver
-	binary   string   // path of trident
+	log      *os.File // log file of tritonserver
+	binary   string   // path of the program trident
 	tridents []*trident
 }
 
-// trident is a measured trident.
+// trident is a process of Trident whose costs are measured.
 type trident struct {
-	log     string // path of its log
+	log     string // path of the process's log file
 	command *exec.Cmd
-	gone    chan struct{} // closed once it has ended
-	how     error         // how it ended; valid once gone is closed
+	gone    chan struct{} // closed once the process has ended
+	how     error         // error with which the process ended, or nil; valid once gone is closed
 
 	process *process
 	shared  string // URL of the shared port

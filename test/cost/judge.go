@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Bounds of a request's cost.
+// Bounds on the CPU time and the memory of one request.
 const (
 	// stepTimes is the maximum ratio of the CPU times of two requests, of which the larger one has
 	// four times the size. It applies only if the larger one takes more than stepFrom, and more
@@ -30,10 +30,10 @@ const mebibyte = 1 << 20
 // step is the cost of requests of one size.
 type step struct {
 	units   int
-	decoded int // in bytes
-	sent    int // in bytes, compressed
+	decoded int // size of a request in bytes, before compression
+	sent    int // size of a request in bytes, as sent
 	cpu     time.Duration
-	planned time.Duration // up to the call of the model; 0 if it isn't measured separately
+	planned time.Duration // CPU time up to the call of the model; 0 if it isn't measured separately
 	memory  int64
 	runs    int // number of runs; the CPU time is their mean
 	answer  answer

@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// options are the options of a run.
+// options are the command-line flags of the cost test.
 type options struct {
 	Only  string `placeholder:"PATTERN" help:"Measure only the requests whose names match this regular expression."`
 	All   bool   `help:"Fill fields in all ways and, beyond the readers' limits, up to half of the maximum body size; takes an hour."`

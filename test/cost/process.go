@@ -43,7 +43,7 @@ func (p *process) close() error { return p.probe.Close() }
 // cpu returns the CPU time that all threads of the process have used, including ended ones. It
 // reads the process's CPU clock, in nanoseconds: clock_getcpuclockid(3).
 func (p *process) cpu() (time.Duration, error) {
-	const scheduled = 2 // CPUCLOCK_SCHED
+	const scheduled = 2 // CPUCLOCK_SCHED of Linux: the clock of the CPU time that a process has used
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^p.pid)<<3|scheduled, &t); err != nil {
 		return 0, fmt.Errorf("CPU clock of process %d: %w", p.pid, err)

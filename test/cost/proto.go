@@ -21,7 +21,7 @@ type protocol struct {
 	surface string
 	native  bool // uses KServe's own port
 	json    bool
-	framing framing // of all calls; Connect's streams have their own framing
+	framing framing // framing of all calls, except Connect's streams, which have their own framing
 }
 
 func protocols() []protocol {

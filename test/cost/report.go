@@ -14,16 +14,16 @@ type report struct {
 	out   io.Writer
 	steps bool // writes each step
 	began time.Time
-	of    int // number of targets
+	of    int // number of targets that are measured
 
 	mu       sync.Mutex
 	done     int
-	sent     int           // number of requests
-	used     time.Duration // CPU time of the tridents
+	sent     int           // number of requests sent so far
+	used     time.Duration // CPU time used by the trident processes
 	seen     map[string]bool
 	measured []*series
 	found    []string // exceeded bounds
-	failed   error    // error of a write
+	failed   error    // the first error of a write of the report
 }
 
 func (r *report) printf(format string, args ...any) {

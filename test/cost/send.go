@@ -17,7 +17,7 @@ import (
 
 // client sends requests to one trident.
 type client struct {
-	shared, native string // URLs
+	shared, native string // URLs of the shared port and of KServe's own gRPC port
 	one, two       *http.Client
 }
 
@@ -37,14 +37,14 @@ func newClient(shared, native string) *client {
 // encodedRequest is an encoded request.
 type encodedRequest struct {
 	call    *call
-	decoded int // bytes before compression
+	decoded int // number of bytes of the request before compression
 	body    []byte
 	header  map[string]string
 }
 
 const (
 	gzipName    = "gzip"
-	frameHeader = 5 // in bytes
+	frameHeader = 5 // number of bytes of the header of a gRPC message
 )
 
 // pack encodes a body.

@@ -13,14 +13,14 @@ type call struct {
 	operation string
 	native    bool // uses KServe's own gRPC port
 	path      string
-	content   string // the content type
+	content   string // content type of the requests
 	framing   framing
-	endless   bool // its response doesn't end by itself
+	endless   bool // the response of the call doesn't end by itself
 	header    func(payload []byte) map[string]string
 	base      []byte // the smallest valid request
 }
 
-// framing is the data around a message.
+// framing is the framing of a message within a request body.
 type framing int
 
 const (
@@ -45,7 +45,7 @@ type target struct {
 	schema func(value string) []byte
 }
 
-// fillName is the name of a fill.
+// fillName identifies a way of filling a field.
 type fillName struct {
 	name string
 	// further reports whether another fill of the field costs about the same. make cost skips such

@@ -42,7 +42,7 @@ func main() {
 type demo struct {
 	port    int
 	models  string
-	trident string // path of the binary
+	trident string // path of the program trident
 	// readyTimeout bounds Trident's start, which ends when the models are ready.
 	readyTimeout time.Duration
 }

@@ -142,7 +142,8 @@ func age(t *testing.T, path string) {
 	}
 }
 
-// TestCachedEnvironments sets up clones that share a cache.
+// TestCachedEnvironments checks that clones of the repository share the Python environments of one
+// cache, even if an earlier setup was interrupted.
 func TestCachedEnvironments(t *testing.T) {
 	cache, wheels := filepath.Join(t.TempDir(), "cache"), t.TempDir()
 	requirement := wheel(t, wheels)
@@ -245,8 +246,8 @@ func writePage(t *testing.T, c clone, client string) {
 	write(t, filepath.Join(c.dir, "page", "part.tgz"), archive.String())
 }
 
-// TestCachedModules installs npm packages in clones that share a cache. Packages in the clone's own folders are not
-// cached.
+// TestCachedModules checks that clones of the repository share the npm packages of one cache.
+// Packages in the clone's own folders are not cached.
 func TestCachedModules(t *testing.T) {
 	program, err := filepath.Abs(tool(t, "node"))
 	if err != nil {

@@ -34,8 +34,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// optional is like tool for a tool that setup doesn't install. If it is missing, the test is
-// skipped.
+// optional returns the path of a tool that setup doesn't install. It skips the test if the tool is
+// missing.
 func optional(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -239,8 +239,8 @@ func decode(t *testing.T, path string, to any) {
 	}
 }
 
-// TestPrometheus checks the configuration with promtool, with the rules beside it as in the
-// container.
+// TestPrometheus checks the Prometheus configuration with promtool. The alert rules are in the same
+// folder, as in the container.
 func TestPrometheus(t *testing.T) {
 	var config struct {
 		Global        map[string]string

@@ -21,8 +21,8 @@ func (s *trident) tokensMade(t *testing.T) float64 {
 	return s.metric(t, generatedTokens)
 }
 
-// TestChatStream reads one stream from its headers to its end. It checks that the first tokens
-// arrive while the model still generates the others.
+// TestChatStream checks the headers, the events and the end of a streamed chat, and that the first
+// tokens arrive while the model still generates the others.
 func TestChatStream(t *testing.T) {
 	s := serving(t)
 	const tokens = 80

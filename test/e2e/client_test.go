@@ -37,7 +37,7 @@ func decode[T any](t *testing.T, a answer) T {
 	return v
 }
 
-// want fails the test unless the response has this status.
+// want fails the test unless the response has the given status.
 func (a answer) want(t *testing.T, status int) answer {
 	t.Helper()
 	if a.status != status {
@@ -52,7 +52,7 @@ type wireError struct {
 	Param, Code   *string
 }
 
-// failure reads an error response. The object must have exactly these four keys.
+// failure decodes an error response. Its error object must have exactly the keys that failure lists.
 func (a answer) failure(t *testing.T) wireError {
 	t.Helper()
 	return parseError(t, a.body)

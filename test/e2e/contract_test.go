@@ -176,10 +176,10 @@ type watchedAnswer struct {
 	request   *http.Request
 	operation *openapi3.Operation // nil if the document doesn't have it
 	status    int
-	kind      string // Content-Type
+	kind      string // value of the header Content-Type
 	seen      func(operation *openapi3.Operation, kind answerKind, raw []byte)
 
-	unread bytes.Buffer // the body, or the stream's last line so far
+	unread bytes.Buffer // received bytes that aren't checked yet: the body, or the stream's last line so far
 	stream streamRules
 }
 

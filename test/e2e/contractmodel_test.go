@@ -17,7 +17,7 @@ func contractModel(t *testing.T) engine {
 	return ownEngine(t, tritonserver.Options{Repositories: []string{contractRepository(t)}})
 }
 
-// contractRepository returns a repository with this model alone.
+// contractRepository returns a repository that has only the given model.
 func contractRepository(t *testing.T) string {
 	t.Helper()
 	repository := t.TempDir()

@@ -15,8 +15,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// TestModelControl loads and unloads a model through the OpenAI API, with in-process Triton and
-// with a tritonserver. Both give the same responses.
+// TestModelControl checks that a model is loaded and unloaded through the OpenAI API, with the same
+// responses for in-process Triton and for a tritonserver.
 func TestModelControl(t *testing.T) {
 	t.Parallel()
 	options := demoOptions(t)
@@ -73,8 +73,9 @@ func checkModelControl(t *testing.T, s *trident) {
 	checkTypedControl(t, s)
 }
 
-// checkTypedControl loads and unloads a loaded model by the typed services. Each state is sent to
-// watchers, the model runs by its tensors, and the server's load contains it.
+// checkTypedControl unloads the model embedding with ModelService and loads it again. It checks that
+// ModelService.Watch sends each state, that InferService runs the model, and that the status of
+// ServerService.Watch has the model's load (its number of requests).
 func checkTypedControl(t *testing.T, s *trident) {
 	t.Helper()
 	models := tridentv1connect.NewModelServiceClient(client, s.url)

@@ -21,7 +21,7 @@ type demo struct {
 	log    *logLines
 	exited chan struct{}
 	url    string
-	mark   string // a variable in the environment of all its processes
+	mark   string // variable in the environment of all processes of the demo, as NAME=value
 	server int    // id of trident's process, once it is known
 }
 

@@ -26,8 +26,9 @@ func needsServer(t *testing.T) {
 type engine struct {
 	server *tritonserver.Server // nil with in-process Triton
 	flags  []string             // flags by which trident finds the models
-	files  []string             // further flags, by which it finds files beside the models of a tritonserver
-	env    []string             // environment of trident's process, with in-process Triton
+	// files are further flags, by which trident finds files beside the models of a tritonserver.
+	files []string
+	env   []string // environment of trident's process, with in-process Triton
 }
 
 func launchEngine(options tritonserver.Options) (engine, error) {

@@ -19,8 +19,8 @@ import (
 // failLimit is the time in which a client must get the error of an interrupted response.
 const failLimit = 5 * time.Second
 
-// TestTritonDies kills tritonserver under streams, including one of each SDK. It checks the
-// responses while tritonserver is down, and starts it again.
+// TestTritonDies checks what clients get when tritonserver is killed during their streams, including
+// one stream of each SDK, while tritonserver is down, and after it is started again.
 func TestTritonDies(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
@@ -119,7 +119,8 @@ func checkDown(t *testing.T, s *trident) {
 	s.get(t, "/health/live").want(t, http.StatusOK)
 }
 
-// TestWithoutTriton starts trident before its tritonserver runs.
+// TestWithoutTriton checks that trident starts without its tritonserver: it refuses chats, lists no
+// models and reports that it isn't ready.
 func TestWithoutTriton(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--triton-endpoint=127.0.0.1:1")
@@ -177,8 +178,8 @@ func killStub(t *testing.T, server *tritonserver.Server) {
 type process struct {
 	id, parent  int
 	group       int
-	command     string // arguments, separated by spaces
-	environment string // variables, separated by NULs
+	command     string // arguments of the process, separated by spaces
+	environment string // environment variables of the process, separated by NULs
 }
 
 // String omits the environment, which may contain secrets.

@@ -135,7 +135,7 @@ func schemathesis(t *testing.T, s *trident, cases int, phases string, env []stri
 // footprint is the resources of an idle process.
 type footprint struct {
 	goroutines     int
-	heap, resident int // bytes
+	heap, resident int // sizes of the heap and of the resident memory, in bytes
 }
 
 var (

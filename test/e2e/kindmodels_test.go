@@ -108,7 +108,7 @@ type collected struct {
 	id       string
 	texts    []string
 	finish   []string
-	calls    []string // names and arguments
+	calls    []string // name and arguments of each tool call, joined
 	logprobs []string // tokens of the first choice
 	usage    usage
 }

@@ -80,8 +80,9 @@ func clock() []json.RawMessage {
 	return []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}},"required":["in"]}}}`)}
 }
 
-// TestKindsCharacters checks that characters of several tokens are complete. The ensemble decodes
-// each token separately, so its streams lose them before Trident reads them.
+// TestKindsCharacters checks that characters that consist of several tokens are complete. The
+// ensemble decodes each token separately, so its streams lose such characters before Trident reads
+// them.
 func TestKindsCharacters(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds() {

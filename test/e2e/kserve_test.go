@@ -50,7 +50,7 @@ var kserveServing = shared(func(t *testing.T) (*kserveTrident, error) {
 	return s.kserve(client)
 })
 
-// kserve waits for its ports and its models.
+// kserve waits until trident has opened KServe's ports and its models are ready.
 func (s *trident) kserve(by *http.Client) (*kserveTrident, error) {
 	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by gRPC" })
 	if !ok {
@@ -200,7 +200,7 @@ func TestConnectNode(t *testing.T) {
 	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
 }
 
-// TestKServeCurl sends the curl requests of docs/kserve.md.
+// TestKServeCurl checks that the curl requests of docs/kserve.md have the expected responses.
 func TestKServeCurl(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")

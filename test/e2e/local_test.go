@@ -42,7 +42,8 @@ func startLocal(t *testing.T, repository, variable string, flags ...string) *tri
 	return s
 }
 
-// startTalk is like startLocal with the model talk, and waits until it is ready.
+// startTalk starts a trident with in-process Triton and the model talk, and waits until the model is
+// ready.
 func startTalk(t *testing.T, flags ...string) *trident {
 	t.Helper()
 	s := startLocal(t, talkModels, "", flags...)
@@ -114,7 +115,8 @@ func (s *trident) killModel(t *testing.T) {
 // endlessWords is more words than any test waits for.
 const endlessWords = 100_000
 
-// TestLocalStop stops a trident with in-process Triton while its models are in different states.
+// TestLocalStop checks the stop of a trident with in-process Triton in different states of its
+// models.
 func TestLocalStop(t *testing.T) {
 	t.Parallel()
 	t.Run("streams that end in time", func(t *testing.T) {
@@ -212,8 +214,9 @@ func TestLocalStop(t *testing.T) {
 	})
 }
 
-// TestLocalModelDies kills the process in which a model runs. Its streams end at once, clients and
-// probes get errors, and the model is restarted without a request.
+// TestLocalModelDies checks the effect when the process of a model of in-process Triton is killed.
+// The model's streams end at once, clients and probes get errors, and the model is restarted without
+// a request.
 func TestLocalModelDies(t *testing.T) {
 	t.Parallel()
 	s := startTalk(t)

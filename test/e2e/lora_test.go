@@ -61,8 +61,8 @@ func TestLoRAs(t *testing.T) {
 	}
 }
 
-// TestLoRATensors checks that the weights are sent with the first request only, until the engine has evicted
-// them.
+// TestLoRATensors checks that the weights of a LoRA adapter are sent only with the adapter's first
+// request, and again after the engine has evicted them.
 func TestLoRATensors(t *testing.T) {
 	t.Parallel()
 	lockForTest(t, &adapterCache)

@@ -60,7 +60,7 @@ type undoList struct {
 	stages [3][]func() error
 }
 
-// The stages. Tridents end before the engines that they use.
+// The stages in which the suite's processes are ended. Tridents end before the engines that they use.
 const (
 	tridentsEnd = iota
 	enginesEnd
@@ -81,7 +81,7 @@ func (u *undoList) begin(undo func() error) {
 	u.add(enginesEnd, func() error { return <-ended })
 }
 
-// run runs the functions stage by stage, those of one stage in parallel, and returns the errors.
+// run calls the functions stage by stage, and those of one stage in parallel. It returns the errors.
 func (u *undoList) run() []error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

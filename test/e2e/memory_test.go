@@ -41,8 +41,8 @@ var plainBinary = shared(func(t *testing.T) (string, error) {
 type siege struct {
 	*kserveTrident
 
-	limit int64              // in bytes
-	calls []*grpc.ClientConn // one per hostile client
+	limit int64              // memory limit of trident in bytes
+	calls []*grpc.ClientConn // connections of the hostile clients, one for each client
 }
 
 // The API keys of a siege, and the maximum number of requests in flight of the client at its
@@ -105,7 +105,7 @@ func launchPlain(t *testing.T, options tritonserver.Options, clients int, flags 
 // keyed sends requests with an API key.
 type keyed struct{ key string }
 
-// direct is the underlying transport.
+// direct is the HTTP transport that keyed uses after it has added the key.
 var direct = &http.Transport{}
 
 // RoundTrip implements [http.RoundTripper].
@@ -141,7 +141,7 @@ func statusOf(t *testing.T, process int, name string) int64 {
 	return 0
 }
 
-// hostile is one kind of hostile request.
+// hostile is a kind of request that hostile clients send.
 type hostile struct {
 	name string
 	send func(ctx context.Context, s *siege, client int) (outcome string)
@@ -196,7 +196,7 @@ func random(n int) string {
 	return string(text[:len(text)-1])
 }
 
-// rawTensor returns a request of the model echo with a tensor of this many bytes.
+// rawTensor returns a request of the model echo with a tensor of the given number of bytes.
 func rawTensor(size int) *kserve.ModelInferRequest {
 	size = size / 16 * 16
 	return &kserve.ModelInferRequest{

@@ -20,7 +20,7 @@ import (
 type surfaceResponse struct {
 	Choices []responseChoice
 	Usage   [2]int
-	// Fields of an error.
+	// Reason, Param and Message are fields of an error.
 	Reason, Param, Message string
 }
 
@@ -155,7 +155,7 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// at returns a choice, and adds it if it is new.
+// at returns the choice with an index, and adds the choice if it is new.
 func (a *surfaceResponse) at(index int) *responseChoice {
 	for len(a.Choices) <= index {
 		a.Choices = append(a.Choices, responseChoice{})
@@ -171,7 +171,7 @@ func (c *responseChoice) call(index int, name, arguments string) {
 	c.Calls[index] += arguments
 }
 
-// openaiMessage is a message or a delta.
+// openaiMessage is a message of a choice, or a delta of a stream's choice.
 type openaiMessage struct {
 	Content   *string
 	Reasoning *string `json:"reasoning_content"`

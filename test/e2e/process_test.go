@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestDrain stops trident under streams. Streams that end in time are complete, the others get an
-// error, and new requests are refused.
+// TestDrain checks the stop of trident while it serves streams. Streams that end in time are
+// complete, the others get an error, and new requests are refused.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	models := ownEngine(t, scripted(t, "chat"))

@@ -15,7 +15,7 @@ type recordedBody struct {
 
 	Path    string
 	Refused string
-	Needs   string // for readers of the file
+	Needs   string // what the body needs from a model, for readers of the file
 	Ignored string
 	Body    json.RawMessage
 }

@@ -18,15 +18,15 @@ const marker = "xyzzy-top-secret-prompt"
 // bad is an invalid request and its expected response.
 type bad struct {
 	name   string
-	method string // POST unless set
-	path   string // chat completions unless set
-	body   any    // as [trident.request] takes it
+	method string // HTTP method of the request; empty means POST
+	path   string // path of the request; empty means chat completions
+	body   any    // body of the request, in a form that [trident.request] accepts
 	header []string
 
 	status  int
-	code    string // "null" for none
-	param   string // "null" for none
-	message string // a part of the message
+	code    string // expected code of the error; "null" if it has none
+	param   string // expected param of the error; "null" if it has none
+	message string // expected part of the error's message
 }
 
 // badRequests returns requests with bodies that are invalid in one place each.

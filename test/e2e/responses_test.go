@@ -56,8 +56,8 @@ func (s *stream) responseEvents(t *testing.T, yield func(responseEvent)) {
 	}
 }
 
-// TestResponseStream reads one stream from its headers to its end. It checks that the first tokens
-// arrive while the model still generates the others.
+// TestResponseStream checks the headers, the events and the end of a streamed response, and that the
+// first tokens arrive while the model still generates the others.
 func TestResponseStream(t *testing.T) {
 	s := serving(t)
 	const tokens = 80
@@ -92,8 +92,8 @@ func TestResponseStream(t *testing.T) {
 	}
 }
 
-// TestResponseConversation continues a response. The prompt grows by the previous turn, whether the
-// server or the client repeats it.
+// TestResponseConversation checks that the prompt of a continued response grows by the previous turn,
+// whether the server or the client repeats that turn.
 func TestResponseConversation(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

@@ -92,7 +92,7 @@ type sdkRun struct {
 	name   string
 	log    *logLines
 	exited chan struct{}
-	err    error // valid after the exit
+	err    error // error with which the program ended, or nil; valid once exited is closed
 }
 
 func startSDK(t *testing.T, cmd *exec.Cmd) *sdkRun {

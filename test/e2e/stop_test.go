@@ -82,7 +82,7 @@ func (s *trident) addresses(t *testing.T) []string {
 	return all
 }
 
-// say opens a connection that sends only this text.
+// say opens a connection and sends only the given text on it.
 func say(t *testing.T, address, text string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -95,7 +95,8 @@ func say(t *testing.T, address, text string) {
 	}
 }
 
-// TestLocalStopTwice sends a second signal in different states of trident.
+// TestLocalStopTwice checks that a second signal ends trident at once, in different states of
+// trident, and that no process and no shared memory remain.
 func TestLocalStopTwice(t *testing.T) {
 	t.Parallel()
 	tier.OnlySlow(t)
@@ -148,7 +149,8 @@ func TestLocalStopTwice(t *testing.T) {
 	}
 }
 
-// TestLocalStopOnce sends one signal while trident starts, and one to an idle trident.
+// TestLocalStopOnce checks that one signal ends trident, both while trident starts and while it is
+// idle.
 func TestLocalStopOnce(t *testing.T) {
 	t.Parallel()
 	tier.OnlySlow(t)

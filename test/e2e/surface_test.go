@@ -40,7 +40,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestRequestID sends a valid id, no id, and an id that must not appear in a header or log.
+// TestRequestID checks the response header X-Request-Id: it has the client's id if that is valid, and
+// otherwise a generated id.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -59,7 +60,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestCORS sends requests as a browser does for pages of this host and of others.
+// TestCORS checks that pages of this host may call the API from a browser, and that pages of other
+// hosts may not.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -122,7 +124,8 @@ func TestHTTP2(t *testing.T) {
 	exchange(t, overHTTP2(t), s.request(t, http.MethodGet, "/v1/models", nil)).want(t, http.StatusOK)
 }
 
-// TestContentType sends JSON with other content types, as `curl -d` does.
+// TestContentType checks that a JSON body is accepted whatever its Content-Type is. For example,
+// `curl -d` sends application/x-www-form-urlencoded.
 func TestContentType(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

@@ -52,8 +52,8 @@ func (c *certified) start(t *testing.T, models engine, flags ...string) *trident
 	return s
 }
 
-// TestTLSChat streams a chat over HTTP/2 while the certificate is renewed. The stream continues,
-// curl gets the new certificate, and clients without TLS get an error.
+// TestTLSChat checks a streamed chat over HTTP/2 while the certificate is renewed. The stream
+// continues, curl gets the new certificate, and clients without TLS get an error.
 func TestTLSChat(t *testing.T) {
 	t.Parallel()
 	files := certify(t)

@@ -30,8 +30,8 @@ import (
 // vllmLimit bounds the load of the real backend's model.
 const vllmLimit = 20 * time.Minute
 
-// TestVLLM runs the suite on a real vLLM backend, which must be installed by hand: see
-// docs/vllm-testing.md.
+// TestVLLM checks Trident with a real vLLM backend, by running vllmSuite. The backend must be
+// installed by hand: see docs/vllm-testing.md.
 func TestVLLM(t *testing.T) {
 	s, model := startVLLM(t)
 	vllmSuite(t, contract{trident: s}, model)
@@ -72,7 +72,8 @@ func startVLLM(t *testing.T) (s *trident, model string) {
 	return s, model
 }
 
-// TestVLLMContract runs the suite on the model without weights that has the same contract.
+// TestVLLMContract runs vllmSuite with a model that has the tensors of the vLLM backend but no
+// weights, so that no GPU is needed.
 func TestVLLMContract(t *testing.T) {
 	t.Parallel()
 	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_")
@@ -338,8 +339,9 @@ func vllmGenerated(t *testing.T, s *trident, model string, made constraints.Cons
 	return a.status, false
 }
 
-// TestVLLMDeath kills the engine's process under 50 streams. Afterwards the tritonserver can't
-// serve any more. TRIDENT_TEST_VLLM_SESSION is the id of that server's session.
+// TestVLLMDeath checks the effect when the process of vLLM's engine is killed during 50 streams.
+// Afterwards the tritonserver can't serve any more. TRIDENT_TEST_VLLM_SESSION is the id of that
+// server's session.
 func TestVLLMDeath(t *testing.T) {
 	s, model := startVLLM(t)
 	session, _ := strconv.Atoi(os.Getenv("TRIDENT_TEST_VLLM_SESSION"))
@@ -356,8 +358,9 @@ func TestVLLMDeath(t *testing.T) {
 	})
 }
 
-// TestVLLMContractDeath kills the engine of the model without weights: with a tritonserver without
-// model control, with a tritonserver with model control, and in-process.
+// TestVLLMContractDeath checks the effect when the engine of the model without weights is killed:
+// with a tritonserver without model control, with a tritonserver with model control, and with
+// in-process Triton.
 func TestVLLMContractDeath(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "explicit"} {

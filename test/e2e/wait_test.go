@@ -44,7 +44,7 @@ func sleeperRepository(t *testing.T) string {
 	return dir
 }
 
-// sleeping returns an engine of the test's own with this model alone.
+// sleeping returns an engine of the test's own that has only the given model.
 func sleeping(t *testing.T) engine {
 	t.Helper()
 	return ownEngine(t, tritonserver.Options{Repositories: []string{sleeperRepository(t)}})

@@ -27,8 +27,8 @@ type line struct {
 // book is the content of a golden file.
 type book struct {
 	header header
-	order  []string        // keys
-	lines  map[string]line // by key
+	order  []string        // keys of the lines in the order of the file
+	lines  map[string]line // lines of the file by key
 }
 
 func (b *book) add(l line) {
@@ -78,7 +78,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(unpacked)
 }
 
-// write writes a golden file: answers, or only their digests.
+// write writes a golden file, with the oracle's answers or only with their digests.
 func (b *book) write(path string, digests bool) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -54,7 +54,7 @@ type Oracle struct {
 	Form func(answer json.RawMessage) (string, error)
 }
 
-// Question is one line for an oracle.
+// Question is one input line of an oracle, a program whose answers are recorded.
 type Question struct {
 	// Name identifies the question in messages.
 	Name string

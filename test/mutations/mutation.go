@@ -10,7 +10,7 @@ import (
 
 // mutation is a defect that the tests must catch.
 type mutation struct {
-	name   string // of its file, without the extension
+	name   string // name of the mutation's file without the extension
 	defect string // the effect that a user would see
 	file   string // the file to change, relative to the root of the source tree
 	pkg    string // the package whose tests catch it, such as ./services/inference
@@ -44,7 +44,7 @@ func readMutations(folder string) ([]*mutation, error) {
 	return all, nil
 }
 
-// The lines before the sections of a mutation's file.
+// The marker lines that start the two sections of a mutation's file.
 const (
 	oldLine = "-- old --\n"
 	newLine = "-- new --\n"

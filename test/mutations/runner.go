@@ -41,9 +41,9 @@ const (
 type result struct {
 	mutation *mutation
 	verdict  verdict
-	failed   []string // the tests that caught it
+	failed   []string // names of the tests that caught the mutation
 	took     time.Duration
-	detail   string // why it was not caught
+	detail   string // reason why no test caught the mutation
 }
 
 // String returns lines for the log.
@@ -57,9 +57,9 @@ func (res *result) String() string {
 
 // runner runs tests with and without mutations. Its methods may be called concurrently.
 type runner struct {
-	root    string // of the source tree, absolute
+	root    string // absolute path of the source tree
 	timeout time.Duration
-	env     []string // of the go command, without GOFLAGS
+	env     []string // environment of the go command, without GOFLAGS
 	goflags string
 	scratch string // the folder for all files of a run
 
@@ -213,14 +213,14 @@ func (r *runner) command(ctx context.Context, overlay string, args ...string) *e
 	return cmd
 }
 
-// report is the output of go test.
+// report is the parsed output of go test.
 type report struct {
 	ran, passed int
 	failed      []string // the failed tests, except those that failed because of a subtest
 	notBuilt    bool
 	timedOut    bool
-	err         error  // of the go command
-	output      string // of the tests and of the go command
+	err         error  // error of the go command
+	output      string // output of the tests and of the go command
 }
 
 // event has the fields of a line of go test -json that the report needs.

@@ -15,14 +15,14 @@ import (
 // worker uses it, except for the fields that the connection's goroutine sets.
 type request struct {
 	worker int
-	name   string // its prompt, which is unique
-	id     string // id of its response; empty until it arrives
-	before string // the worker's previous request
+	name   string // the request's prompt, which is unique
+	id     string // id of the response; empty until the response arrives
+	before string // name of the worker's previous request
 
 	trail *trail // requests by connection; nil for gRPC, which has one connection for all
 	mu    sync.Mutex
-	conn  string // the client's address; empty until there is a connection
-	there string // the previous request on that connection
+	conn  string // the client's address on the connection; empty until there is a connection
+	there string // name of the previous request on the connection conn
 }
 
 func (r *request) String() string {
@@ -86,9 +86,9 @@ func (t *trail) follow(conn, what string) (before string) {
 type count struct {
 	request *request
 	tokens  int
-	want    string // the expected rest, once the id is known
+	want    string // the expected rest of the response, once the id is known
 	open    string // the received part of the latest token
-	started int    // number of tokens, including that one
+	started int    // number of tokens that have started, including the one in open
 	begun   bool
 }
 

@@ -19,7 +19,7 @@ import (
 // fault is a kind of failure that the test injects.
 type fault struct {
 	name string
-	// hold is the duration of the fault.
+	// hold is the time between the injection and the repair of the fault.
 	hold time.Duration
 	// bound is the time in which a request must get its error, from the fault or from the request's
 	// start. It is 0 if no request may fail.
@@ -37,7 +37,8 @@ type fault struct {
 	apply, repair func(ctx context.Context, f *fleet) error
 }
 
-// Bounds. The inactivity timeout has a coarse clock, and a busy machine adds delays.
+// Bounds on the time for which a fault affects requests. The inactivity timeout has a coarse clock,
+// and a busy machine adds delays.
 const (
 	atOnce          = 8 * time.Second
 	inactivityBound = inactivity + inactivity/2 + atOnce
@@ -192,7 +193,7 @@ func (f *fleet) signalStub(signal syscall.Signal) error {
 	return errors.New("the Python model has no process")
 }
 
-// loadAnew restores a model whose process died: it unloads and loads the model by Trident.
+// loadAnew restores a model whose process died: it unloads and loads the model through Trident.
 func loadAnew(ctx context.Context, f *fleet) error {
 	c, err := newClients(f.trident.url, f.trident.native)
 	if err != nil {

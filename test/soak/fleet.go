@@ -21,10 +21,10 @@ import (
 
 // fleet is a tritonserver, a network and a Trident, or only a Trident with in-process Triton.
 type fleet struct {
-	binary  string // path of Trident
+	binary  string // path of the program trident
 	local   bool
-	folder  string               // of the models and the logs
-	triton  *tritonserver.Server // nil for in-process Triton, as are the next two
+	folder  string               // folder of the models and the logs
+	triton  *tritonserver.Server // the tritonserver; nil for in-process Triton, as are log and network
 	log     *os.File             // log of tritonserver
 	network *proxy
 	trident *trident
@@ -182,14 +182,14 @@ func (f *fleet) stop() error {
 	return err
 }
 
-// trident is the program under test.
+// trident is a process of Trident, the program under test.
 type trident struct {
 	cmd                   *exec.Cmd
 	engine                []string // flags with the address of Triton
-	logPath, settings     string   // paths of files
-	logStart              int64    // offset of its own lines in the log
+	logPath, settings     string   // paths of the log file and of the settings file
+	logStart              int64    // offset in the log file at which the process's own lines start
 	gone                  chan struct{}
-	how                   error // how it ended; valid once gone is closed
+	how                   error // error with which the process ended, or nil; valid once gone is closed
 	url, native, profiles string
 }
 
@@ -251,7 +251,7 @@ func (t *trident) await(ctx context.Context) error {
 	return t.awaitReady(ctx)
 }
 
-// awaitReady waits until all of its models are ready.
+// awaitReady waits until all of Trident's models are ready.
 func (t *trident) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -301,13 +301,13 @@ func (t *trident) ready(ctx context.Context) bool {
 
 func (t *trident) pid() int { return t.cmd.Process.Pid }
 
-// kill ends it, if it still runs.
+// kill ends Trident with SIGKILL, if it still runs.
 func (t *trident) kill() {
 	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if it has ended
 	<-t.gone
 }
 
-// terminate stops it as an operator does.
+// terminate stops Trident with SIGTERM, as an operator does.
 func (t *trident) terminate(limit time.Duration) error {
 	if err := t.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// footprint is the resources that Trident uses.
+// footprint is the goroutines, the descriptors and the memory that a Trident process uses.
 type footprint struct {
 	goroutines, descriptors int
-	heap, resident          int // in bytes; resident excludes the memory that Go's heap is about to release
+	heap, resident          int // sizes in bytes; resident excludes the memory that Go's heap is about to release
 }
 
 const mebibyte = 1 << 20
@@ -60,7 +60,7 @@ func residentSize() *regexp.Regexp   { return regexp.MustCompile(`VmRSS:\s+(\d+)
 // footprint measures an idle Trident after a garbage collection.
 func (t *trident) footprint(ctx context.Context) (footprint, error) {
 	var f footprint
-	var idle, released int // of the heap; the difference is garbage that the kernel gets back gradually
+	var idle, released int // bytes of Go's heap; the difference is garbage that the kernel gets back gradually
 	heap, err := t.profile(ctx, "heap?gc=1&debug=1")
 	if err != nil {
 		return f, err

@@ -16,13 +16,13 @@ import (
 type outcome string
 
 const (
-	answered outcome = "answered" // complete and correct
-	left     outcome = "left"     // its client disconnected, as planned
-	refused  outcome = "error"    // with an error response
-	cutOff   outcome = "cut off"  // its connection failed or ended without an error response
-	wrong    outcome = "wrong"    // with another request's data
-	mixed    outcome = "mixed"    // with the error that Triton sent another request's response
-	late     outcome = "late"     // not in the time that the slowest response takes
+	answered outcome = "answered" // the response was complete and correct
+	left     outcome = "left"     // the request's client disconnected, as planned
+	refused  outcome = "error"    // the response was an error
+	cutOff   outcome = "cut off"  // the connection failed or ended without an error response
+	wrong    outcome = "wrong"    // the response had another request's data
+	mixed    outcome = "mixed"    // the response was the error that Triton sent another request's response
+	late     outcome = "late"     // no response arrived in the time that the slowest response takes
 )
 
 // cutAfterStart is the code of a response that was cut off after its start. Even a Trident that stops
@@ -32,7 +32,7 @@ const cutAfterStart = "in the middle"
 // ending is the result of a request that wasn't answered.
 type ending struct {
 	how  outcome
-	code string // of an error, for the statistics
+	code string // code of the error response, for the statistics
 	err  error
 }
 
@@ -49,11 +49,11 @@ type failed struct {
 // window is the time of a fault, in which requests may fail.
 type window struct {
 	fault    string
-	kinds    []string // the kinds that it may affect; nil for all kinds
+	kinds    []string // kinds of requests that the fault may affect; nil for all kinds
 	cuts     bool     // connections to Trident may be refused, or end before a response begins
 	breaks   bool     // connections may also end in the middle of a response
 	bound    time.Duration
-	from, to time.Time // to is zero during the fault
+	from, to time.Time // start and end of the fault; to is zero during the fault
 }
 
 // allows reports whether the fault explains a failed request: they overlapped, and the request got
@@ -84,7 +84,7 @@ type ledger struct {
 	most           int // maximum number of concurrent requests
 	counts         map[string]map[outcome]int
 	codes          map[string]int
-	longest        map[string]time.Duration // of the answered requests
+	longest        map[string]time.Duration // duration of the slowest answered request, by kind
 	failures       []*failed
 	windows        []*window
 	wrongResponses []string
@@ -198,7 +198,8 @@ type effect struct {
 	last    time.Duration // time from the repair to the start of the last failed request; negative for none
 }
 
-// effectOf summarizes a window whose fault was repaired at this time.
+// effectOf summarizes the effect of a fault on requests, from the fault's window and the time of its
+// repair.
 func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,14 +32,16 @@ const (
 )
 
 const (
-	pace       = 500 * time.Millisecond // of the steady model
-	tokens     = 12
-	fewTokens  = 6 // of non-streaming responses, whose model sends nothing before the end; that must not reach the inactivity timeout
+	pace   = 500 * time.Millisecond // pause between two tokens of the steady model
+	tokens = 12
+	// fewTokens is the number of tokens of a non-streaming response. Its model sends nothing
+	// before the end, and the time up to the end must not reach the inactivity timeout.
+	fewTokens  = 6
 	floodPace  = 2 * time.Millisecond
-	floods     = 1500 // number of tokens
+	floods     = 1500 // number of tokens of a response of the flood model
 	slowPause  = 700 * time.Millisecond
 	floodPause = 2 * time.Millisecond
-	retryPause = time.Second // of clients after an error
+	retryPause = time.Second // pause of a client after an error
 	inactivity = 5 * time.Second
 	// slack is the delay of a busy machine beyond the duration of the slowest request.
 	slack = 15 * time.Second
@@ -47,10 +49,10 @@ const (
 	longest = tokens*slowPause + 2*inactivity + slack
 )
 
-// kind is a kind of request.
+// kind is a kind of request in the load, with its share of the streams.
 type kind struct {
 	name  string
-	share int // of 100 streams
+	share int // number of streams of this kind among 100 streams
 	ask   func(ctx context.Context, c *clients, r *request) error
 }
 
@@ -90,7 +92,7 @@ func kinds() []kind {
 	}
 }
 
-// reading returns the time in which a reader of this kind reads everything before an error.
+// reading returns the time in which a reader of the given kind reads everything before an error.
 func reading(kind string) time.Duration {
 	if kind == kindSlow || kind == kindFlood {
 		return tokens * slowPause

@@ -29,7 +29,7 @@ func main() {
 // local selects in-process Triton.
 const local = "local"
 
-// options are the options of a run.
+// options are the command-line flags of the soak test.
 type options struct {
 	Duration time.Duration `default:"30m" help:"Duration of the phase with faults, in which each fault is injected at least once. Start, warm-up and stop take additional time."`
 	Streams  int           `default:"1000" help:"Approximate number of concurrent requests."`

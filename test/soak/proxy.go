@@ -27,15 +27,15 @@ type linkState int
 
 const (
 	linkPasses  linkState = iota
-	linkStalls            // keeps its bytes and accepts no more
-	linkDrops             // accepts all bytes and passes on nothing
-	linkRefuses           // closes new connections
+	linkStalls            // the proxy keeps the connections' bytes and accepts no more
+	linkDrops             // the proxy accepts all bytes and passes on nothing
+	linkRefuses           // the proxy closes new connections
 )
 
-// link is one connection through the proxy.
+// link is one connection through the proxy between Trident and Triton.
 type link struct {
 	near, far *net.TCPConn
-	lost      bool // drops its bytes forever
+	lost      bool // the proxy drops the connection's bytes forever
 }
 
 func newProxy(ctx context.Context, target string) (*proxy, error) {

@@ -23,7 +23,7 @@ import (
 type settings struct {
 	level string
 	limit int    // maximum number of requests in flight; 0 for no limit
-	alias string // of the steady model
+	alias string // alias of the steady model
 }
 
 // usual returns the settings of the whole run. others returns different valid settings. invalid
@@ -44,11 +44,11 @@ func (s settings) write(path string) error {
 	return os.Rename(path+".new", path)
 }
 
-// Messages of Trident's log.
+// Messages of Trident's log for which the soak test searches.
 const (
 	logReloaded      = "settings reloaded"
 	logReloadRefused = "reload failed: the previous settings stay in effect"
-	logMixed         = "the inference server sent another request's response" // clients get it too
+	logMixed         = "the inference server sent another request's response" // log message about a response of another request; clients receive the same message
 )
 
 // reloadLimit is the time in which new settings must take effect or be refused, on a busy machine.
@@ -169,7 +169,7 @@ func (t *trident) logHas(from int64, attribute, value string) (bool, error) {
 	return len(lines) > 0, err
 }
 
-// lines returns all such lines.
+// lines returns all log lines that have the attribute after an offset.
 func (t *trident) lines(from int64, attribute, value string) ([]string, error) {
 	log, err := os.Open(filepath.Clean(t.logPath))
 	if err != nil {

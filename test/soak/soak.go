@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// soak is a run.
+// soak is the state of a run of the soak test.
 type soak struct {
 	options options
 	fleet   *fleet
@@ -21,9 +21,9 @@ type soak struct {
 	out     io.Writer
 	began   time.Time
 	rows    []*row
-	crashes int // of the process in which Triton runs, without an injected fault
+	crashes int // number of crashes of the process in which Triton runs, without an injected fault
 	hangs   int
-	mixed   float64 // responses that belonged to another request, as Trident counts them
+	mixed   float64 // number of responses that belonged to another request, as Trident counts them
 	before  footprint
 	after   footprint
 	stopped time.Duration // duration of the stop under load
@@ -343,7 +343,7 @@ func (s *soak) reportMixed() error {
 	return nil
 }
 
-// mixed returns Trident's own count of such responses.
+// mixed returns the number of responses that Triton sent to another request, as Trident counts them.
 func (t *trident) mixed(ctx context.Context) (float64, error) {
 	page, err := get(ctx, t.url+"/metrics")
 	if err != nil {

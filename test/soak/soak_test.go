@@ -212,7 +212,8 @@ func TestDismiss(t *testing.T) {
 	w.leaving.Load().disconnect()
 }
 
-// TestLog finds a line after an offset of the log, and values on a page of metrics.
+// TestLog checks the search for a line after an offset of Trident's log, and the reading of a value
+// from a page of metrics.
 func TestLog(t *testing.T) {
 	early, late := `{"level":"INFO","msg":"settings reloaded"}`+"\n", `{"level":"DEBUG","msg":"request"}`+"\n{"
 	target := &trident{logPath: filepath.Join(t.TempDir(), "log")}
@@ -259,7 +260,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// TestProxy sends a line through the proxy in each state.
+// TestProxy checks whether a line passes through the proxy in each state of the network.
 func TestProxy(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,9 +19,9 @@ const module = "github.com/trident-inference/trident"
 type event struct {
 	Action     string  `json:"Action"`
 	Package    string  `json:"Package"`
-	ImportPath string  `json:"ImportPath"` // of a build
+	ImportPath string  `json:"ImportPath"` // import path of the package that is built
 	Test       string  `json:"Test"`
-	Elapsed    float64 `json:"Elapsed"` // seconds
+	Elapsed    float64 `json:"Elapsed"` // duration of the test in seconds
 	Output     string  `json:"Output"`
 }
 
@@ -30,7 +30,7 @@ type testKey struct{ Package, Test string }
 
 // result is how one test or package ended.
 type result struct {
-	Outcome string // pass, fail or skip; empty while it runs
+	Outcome string // outcome of the test: pass, fail or skip; empty while it runs
 	Elapsed time.Duration
 }
 
@@ -39,11 +39,11 @@ type result struct {
 type results struct {
 	Tests    map[testKey]result
 	Packages map[string]result
-	Coverage map[string]float64 // percent of statements, by package
+	Coverage map[string]float64 // percentage of statements that tests cover, by package
 
-	output map[testKey][]string // of running tests and of failed ones
+	output map[testKey][]string // output of running tests and of failed tests
 	builds map[string][]string  // output of builds, by import path
-	failed []testKey            // in the order in which they ended
+	failed []testKey            // failed tests in the order in which they ended
 }
 
 func newResults() *results {

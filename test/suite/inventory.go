@@ -38,7 +38,7 @@ type entry struct {
 // inventory is the content of inventoryFile, or that of a run.
 type inventory struct {
 	Tests    map[entryKey]entry
-	Coverage map[string]float64 // percent of statements, by package
+	Coverage map[string]float64 // percentage of statements that tests cover, by package
 }
 
 func newInventory() *inventory {

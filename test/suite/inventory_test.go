@@ -263,8 +263,8 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// TestEndOfLog checks that failures are repeated below the table, where a log that is cut to its
-// end still has them.
+// TestEndOfLog checks that the failures are repeated below the table, so that a log of which only the
+// end is kept still has them.
 func TestEndOfLog(t *testing.T) {
 	r := readRecorded(t, recorded)
 	list := []outcome{

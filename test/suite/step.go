@@ -19,11 +19,11 @@ import (
 type outcome struct {
 	Name    string        `json:"name"`
 	Passed  bool          `json:"passed"`
-	Commit  string        `json:"commit"`  // with the suffix -dirty if the tree differs from it
+	Commit  string        `json:"commit"`  // id of the commit, with the suffix -dirty if the tree differs from it
 	Took    time.Duration `json:"took"`    // wall time, in nanoseconds
-	Found   string        `json:"found"`   // counts, or the last line that the step printed
-	Counts  counts        `json:"counts"`  // of Go tests
-	Slowest []slowTest    `json:"slowest"` // of Go tests
+	Found   string        `json:"found"`   // result of the step: counts, or the last line that the step printed
+	Counts  counts        `json:"counts"`  // numbers of Go tests by outcome
+	Slowest []slowTest    `json:"slowest"` // the slowest Go tests
 	Wrong   []string      `json:"wrong"`   // names of failed tests, and differences from the inventory
 }
 

@@ -15,8 +15,8 @@ type suite struct {
 	Packages []string // patterns of `go test`, empty for a Make target
 	Without  string   // a package that the patterns match but the suite omits
 	Computes []string // packages whose statement coverage is measured in a separate run
-	Flags    []string // of `go test`
-	Env      []string // NAME=value
+	Flags    []string // further flags of `go test`
+	Env      []string // further environment variables, as NAME=value
 	Limit    time.Duration
 }
 

@@ -36,7 +36,7 @@ type construct struct {
 // and lets through, with the text.
 type measured struct {
 	ID        string            `json:"id"`
-	Form      string            `json:"form"` // given, or its rewritten form for a setting
+	Form      string            `json:"form"` // form of the constraint: given, or its rewritten form for a setting
 	Kind      string            `json:"kind"`
 	Value     json.RawMessage   `json:"value"`
 	Backends  map[string]string `json:"backends"`
@@ -118,7 +118,7 @@ func constructs(t *testing.T) []construct {
 	return all
 }
 
-// measure probes one form of each construct that has this form.
+// measure probes the given form of each construct that has the form.
 func measure(t *testing.T, all []construct, form string, of func(construct) (string, json.RawMessage, bool), backends ...string) (json.RawMessage, []measured) {
 	t.Helper()
 	var cases []probeCase

@@ -12,10 +12,10 @@ import (
 // allowance is a suppression: a comment `words:allow NAME reason`, or a line of allow.txt.
 type allowance struct {
 	file   string // the covered file, or a folder with a final /
-	line   int    // 0 for the whole file
-	name   string // of the pattern, * for all
+	line   int    // the covered line; 0 for the whole file
+	name   string // name of the pattern; * for all patterns
 	reason string
-	where  string // of the suppression itself
+	where  string // place of the suppression itself, as file:line
 }
 
 // covers reports whether the suppression covers a hit: one in the suppression's own item, or one in

@@ -22,7 +22,7 @@ type hit struct {
 // report is the result of a check of files.
 type report struct {
 	hits     []hit
-	problems []string // of suppressions
+	problems []string // a line for each invalid or unused suppression
 }
 
 // check applies all patterns to the covered files of a tree.
@@ -46,7 +46,7 @@ func check(ctx context.Context, root string) (*report, error) {
 // outlives its cause.
 func apply(items []item, allowed []allowance) *report {
 	byFile := map[string][]int{}
-	var wide []int // those of folders
+	var wide []int // indices of the suppressions that cover a folder
 	for n, a := range allowed {
 		if strings.HasSuffix(a.file, "/") {
 			wide = append(wide, n)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is the kind of an item.
+// kind is the kind of an item: where in a file its text stands.
 type kind string
 
 const (
@@ -15,11 +15,11 @@ const (
 	doc kind = "doc"
 	// help is the help of a flag or command, in a struct tag.
 	help kind = "help"
-	// failure is the message of an error.
+	// failure is the text of an error in Go code.
 	failure kind = "error"
 	// logged is the message of a log line.
 	logged kind = "log"
-	// metric is the help of a metric.
+	// metric is the help text of a Prometheus metric.
 	metric kind = "metric"
 	// description is a description, a summary or a title of an OpenAPI document.
 	description kind = "description"
@@ -32,8 +32,8 @@ const (
 // item is one piece of English in a file: a whole group of comments, a string, or a paragraph.
 type item struct {
 	file string
-	line int // of the first line
-	last int // of the last line, where a suppression may also stand
+	line int // number of the item's first line
+	last int // number of the item's last line, where a suppression may also stand
 	kind kind
 	text string
 	// flat reports whether the whole text stands on its first line, as the string "a\nb" does.

@@ -7,9 +7,9 @@ import (
 
 // syntax describes the comments and strings of a language.
 type syntax struct {
-	line    string // starts a comment that extends to the end of its line
+	line    string // string that starts a comment, which extends to the end of its line
 	block   bool   // whether there are comments of the form /* */
-	quotes  string // the quotes of strings
+	quotes  string // the characters that start and end a string
 	strings bool   // whether strings are read too
 }
 
@@ -25,7 +25,7 @@ func scripts() syntax { return syntax{line: "//", block: true, quotes: "\"'`", s
 // piece is a comment as it stands in a file.
 type piece struct {
 	line, last, column int
-	whole              bool // its lines have nothing else
+	whole              bool // the comment's lines contain nothing else
 	block              bool
 }
 

@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 // checker is the command check.
 type checker struct {
 	all, counts, update bool
-	only                []string // paths and names of patterns
+	only                []string // paths, and names of patterns, to which the check is limited
 }
 
 func (c *checker) run(ctx context.Context, root string, out io.Writer) error {

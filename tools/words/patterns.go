@@ -10,7 +10,7 @@ import (
 // least nine of ten of its hits are real.
 type pattern struct {
 	name    string
-	message string // what to write instead
+	message string // message of a hit: what to write instead
 	bad     string // an example that the pattern matches
 	good    string // the same meaning in plain terms, which no pattern matches
 	kinds   []kind // all kinds if empty

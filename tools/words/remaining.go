@@ -20,7 +20,7 @@ const remainingHead = `# Hits that existing texts still have: folder, pattern, n
 # their numbers with them by hand. make words-update removes this file when it is empty.
 `
 
-// remaining is the content of remainingFile.
+// remaining is the content of remainingFile: the allowed hits of each folder and pattern.
 type remaining map[counted]int
 
 func loadRemaining(root string) (remaining, error) {

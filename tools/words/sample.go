@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Sizes of a sample.
+// The numbers of comments, and of errors, logs and help texts, in a sample.
 const (
 	sampledComments = 50
 	sampledMessages = 30

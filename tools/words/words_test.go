@@ -203,7 +203,8 @@ func TestAllowances(t *testing.T) {
 	}
 }
 
-// TestRun runs the commands in a tree of its own, in which a file gains a hit.
+// TestRun checks the output and the errors of the program's commands in a temporary repository, in
+// which a file gains a hit.
 func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if _, err := git(t.Context(), ".", "init", "--quiet"); err != nil {

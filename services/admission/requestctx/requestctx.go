@@ -27,7 +27,8 @@ import (
 // the standard library that joins both ends, so that derived contexts are its direct children. The
 // methods may be called concurrently. The fields must be set before the first call.
 type Context struct {
-	// Context is that of the client.
+	// Context is the context of the client's connection or call, from which the request's context
+	// derives.
 	context.Context //nolint:containedctx // it is a context
 
 	// Limit is the deadline that the server sets. Zero means no deadline. The owner calls End at this

@@ -3,7 +3,7 @@ package jinja
 // expr is a node of an expression.
 type expr interface {
 	eval(f *frame) (any, error)
-	children(visit func(expr)) // the direct ones, in source order
+	children(visit func(expr)) // calls visit for each direct subexpression, in source order
 }
 
 // signal describes how a statement ended.
@@ -214,7 +214,7 @@ type macroDef struct {
 	name     string
 	line     int
 	params   []*nameExpr
-	defaults []expr // defaults of the last params
+	defaults []expr // default values of the last parameters of params
 	body     []stmt
 
 	fn                                  *function
@@ -226,7 +226,7 @@ type macroDef struct {
 type target struct {
 	line  int
 	name  string
-	attr  string // if set, name is a namespace
+	attr  string // the assigned attribute of the namespace called name; empty to assign a variable
 	ref   varRef
 	items []*target
 }

@@ -160,7 +160,8 @@ func TestRaisedError(t *testing.T) {
 	}
 }
 
-// TestLimits renders templates that would hang or kill the process.
+// TestLimits checks that the limits of a render end templates that would otherwise hang or kill the
+// process.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, template, limit string }{

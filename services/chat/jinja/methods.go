@@ -1,6 +1,6 @@
 package jinja
 
-// nativeFunc is the body of a method.
+// nativeFunc implements a method of a Jinja value, such as str.upper.
 type nativeFunc func(c *call) (any, error)
 
 // methodSet is the methods with one name, by the type that has them.

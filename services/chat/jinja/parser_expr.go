@@ -6,7 +6,7 @@ import "strings"
 type tupleRules struct {
 	noCond bool // no "a if b else c": a following if belongs to the statement
 	end    word
-	parens bool // between parentheses, where () is the empty tuple
+	parens bool // the tuple is between parentheses, where () is the empty tuple
 }
 
 func (p *parser) tupleEnds(end word) bool {

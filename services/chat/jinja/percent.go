@@ -48,7 +48,7 @@ type spec struct {
 	width, precision              int // a precision of -1 means none
 	kind                          byte
 
-	// Fields of str.format only.
+	// The field fill and the following fields are set by str.format only.
 	fill     string
 	align    byte
 	grouping byte

@@ -14,7 +14,7 @@ import (
 // maxTree limits the height of an expression's tree, and so the stack that evaluation needs.
 const maxTree = 1000
 
-// function is the layout of a frame.
+// function is the layout of the variable slots in a frame: of the template itself, or of a macro.
 type function struct {
 	outer *function
 	depth int
@@ -56,8 +56,8 @@ type loadKind uint8
 const (
 	loadMissing loadKind = iota
 	loadParam
-	loadName  // from the caller's variables or the globals
-	loadOuter // copied from the enclosing scope
+	loadName  // the value comes from the caller's variables or the globals
+	loadOuter // the value is copied from the enclosing scope
 )
 
 type load struct {
@@ -67,7 +67,7 @@ type load struct {
 	from varRef
 }
 
-// symbols is a scope during its analysis.
+// symbols are the variables of a scope while the scope is analyzed.
 type symbols struct {
 	r      *resolver
 	parent *symbols

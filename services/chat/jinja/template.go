@@ -144,9 +144,9 @@ type runtime struct {
 	captured int              // start in buf of the block that is being captured
 	calls    []*call          // finished calls, for reuse
 	paths    map[string][]any // attribute arguments of filters, parsed
-	steps    int64            // remaining steps
+	steps    int64            // number of steps that the render may still take
 	nextPoll int64            // the context is checked when steps falls below nextPoll
-	memory   int64            // remaining bytes
+	memory   int64            // number of bytes that the render may still allocate
 	depth    int
 }
 

@@ -70,7 +70,7 @@ var common commonServer //nolint:gochecknoglobals // one for all tests of a pack
 type commonServer struct {
 	once   sync.Once
 	server *tritonserver.Server
-	raw    string // its own repository
+	raw    string // folder of the server's own model repository
 	err    error
 }
 

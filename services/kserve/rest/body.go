@@ -85,8 +85,8 @@ type inflatedBody struct {
 
 	sent       *counter
 	compressed *bufio.Reader
-	inflated   io.Reader // nil before the first read
-	n          int64     // decompressed bytes read
+	inflated   io.Reader // reader of the decompressed body; nil before the first read
+	n          int64     // number of decompressed bytes that have been read
 	arrival    *admission.Arrival
 	weighed    int64 // part of n that has been counted
 }

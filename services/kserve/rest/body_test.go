@@ -79,8 +79,8 @@ func (b *broken) Read(p []byte) (int, error) {
 
 func (*broken) Close() error { return nil }
 
-// TestReadBody reads bodies that arrive in pieces of any size, and one that
-// announces 2 GiB.
+// TestReadBody checks that a body is read completely whatever its pieces and its announced length
+// are, and that a body which announces 2 GiB but breaks off allocates little memory.
 func TestReadBody(t *testing.T) {
 	want := make([]byte, 3<<20+5)
 	for i := range want {

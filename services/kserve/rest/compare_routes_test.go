@@ -91,9 +91,9 @@ type routeCall struct {
 // routeAnswer is a client's view of a response.
 type routeAnswer struct {
 	status int
-	header http.Header // only those that are compared
+	header http.Header // the response's headers that are compared
 	body   []byte
-	json   any // nil if the body isn't JSON
+	json   any // the decoded body; nil if it isn't JSON
 }
 
 func (a routeAnswer) String() string {

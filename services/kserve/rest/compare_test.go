@@ -52,10 +52,10 @@ func serveREST(tb testing.TB, engines ...inference.Engine) string {
 // restTrial is one request.
 type restTrial struct {
 	name   string
-	path   string // after /v2/models/
+	path   string // path of the request after /v2/models/
 	body   string
 	header map[string]string
-	then   []restTrial // is sent next
+	then   []restTrial // requests that are sent after this one
 	// differs is the reason for which Trident's response differs from tritonserver's;
 	// got is then the response.
 	differs, got string

@@ -152,8 +152,8 @@ type events struct {
 
 	w       http.ResponseWriter
 	req     *request
-	members []generated // of the latest response; reused
-	whole   bool        // responses may be encoded messages
+	members []generated // JSON members of the latest response; the slice is reused for the next response
+	whole   bool        // the engine's responses may be encoded messages
 }
 
 func newEvents(w http.ResponseWriter, req *request) *events {

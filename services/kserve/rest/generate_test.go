@@ -154,8 +154,8 @@ func TestGenerateSlowReader(t *testing.T) {
 	}
 }
 
-// TestGenerateStops tests that a decoupled model is cancelled when it has more than
-// one response for generate.
+// TestGenerateStops tests that a decoupled model is cancelled when it sends a second response to a
+// generate request, which allows only one.
 func TestGenerateStops(t *testing.T) {
 	var made atomic.Int64
 	engine := kservetest.TextEngine(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {

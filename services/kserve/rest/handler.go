@@ -29,7 +29,7 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// Path is the prefix of all paths.
+// Path is the prefix of the paths of KServe's REST API.
 const Path = "/v2"
 
 // Handler serves KServe v2 over HTTP and JSON: the paths of openapi/kserve.yaml, which are

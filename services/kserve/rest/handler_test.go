@@ -73,7 +73,7 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 }
 
-// TestDocument tests that both ports serve the document.
+// TestDocument tests that both ports serve the OpenAPI document of the REST API.
 func TestDocument(t *testing.T) {
 	want := restDocument(t).doc
 	for name, address := range map[string]string{"own": kservetest.ServeREST(t, kservetest.Open(), inferencetest.New()), "shared": kservetest.ServeShared(t, kservetest.Open(), inferencetest.New())} {

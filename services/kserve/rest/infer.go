@@ -191,7 +191,7 @@ func prefixOf(body mem.BufferSlice, n int) []byte {
 // tensorData is the part of a body after its JSON.
 type tensorData struct {
 	rest mem.BufferSlice
-	at   int // bytes of rest[0] that have been taken
+	at   int // number of bytes of rest[0] that have been taken
 }
 
 // take returns the next n bytes as views, which the caller frees, and the number of

@@ -22,13 +22,13 @@ type outputForm int
 const (
 	formJSON outputForm = iota
 	formBinary
-	formShared // not sent: it is in the client's shared memory
+	formShared // the output isn't in the response: Triton writes it to the client's shared memory
 )
 
 // request is a request as read from a body. Its checks, their order and their messages are
 // those of tritonserver's HTTP endpoint. The engine checks the rest.
 type request struct {
-	head *api.ModelInferRequest // without contents
+	head *api.ModelInferRequest // the request without the contents of its inputs
 	// contents are those of the inputs that aren't in shared memory.
 	contents []mem.BufferSlice
 	// forms are the forms of the requested outputs. form is that of all outputs if none is
@@ -69,7 +69,7 @@ func (q *request) encode() (*inference.InferRequest, error) {
 	return inference.NewInferRequest(encoded)
 }
 
-// The members of a request's objects.
+// The JSON members of an inference request's objects.
 const (
 	keyID         = "id"
 	keyParameters = "parameters"

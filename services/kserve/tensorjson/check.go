@@ -284,7 +284,7 @@ func (c *checker) escape() string {
 	return ""
 }
 
-// The starts of the ranges of surrogates.
+// The first code points of the two ranges of UTF-16 surrogates, and of the range after them.
 const (
 	highSurrogate = 0xd800
 	lowSurrogate  = 0xdc00
@@ -315,7 +315,7 @@ func hex4(text []byte, at int) (rune, bool) {
 // Numbers within these limits always fit into a float64.
 const (
 	safeDigits   = 300
-	safeExponent = 3 // digits of e+999 and such
+	safeExponent = 3 // exponents with fewer digits, below e100, always fit
 )
 
 func (c *checker) number() string {

@@ -49,7 +49,7 @@ func ReadTensor(name, datatype string, data Value, count int64) ([]byte, *infere
 	if read == nil {
 		return nil, Invalid("invalid datatype for input %s", name)
 	}
-	const shortest = 2 // a digit and a comma
+	const shortest = 2 // minimum bytes of a list element: a digit and a comma
 	raw := make([]byte, 0, max(0, min(count, int64(len(data.Raw())/shortest+1)))*int64(width))
 	n := int64(0)
 	for element := range data.Flat {

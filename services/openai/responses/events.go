@@ -33,8 +33,8 @@ type eventWriter struct {
 	thought  int // number of reasoning tokens
 
 	item *item  // the open item, or nil
-	text []byte // its text so far
-	head []byte // prefix of its delta events, up to the text
+	text []byte // text of the open item so far
+	head []byte // encoded prefix of the open item's delta events, up to the text
 	// logprobs of text that isn't complete yet: a part of a character is a token,
 	// too
 	logprobs []api.ChatCompletionTokenLogprob

@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// The items of the Responses API.
+// The kinds of items of the Responses API.
 const (
 	itemMessage   = "message"
 	itemCall      = "function_call"
@@ -30,7 +30,7 @@ const (
 	statusFailed     = "failed"
 )
 
-// The parts of items.
+// The kinds of content parts of an item.
 const (
 	partInputText  = "input_text"
 	partInputImage = "input_image"
@@ -46,14 +46,14 @@ const assistant = "assistant"
 // reasoning. A stored item is read-only.
 type item struct {
 	kind, id, status string
-	role             string // of messages
+	role             string // role of a message; empty for other items
 	// text is the content of a message or an output that is a single text, or the
 	// reasoning, or the arguments of a call.
 	text string
 	// parts are the content of messages and outputs with several parts; else nil.
 	parts        []inference.Part
-	summary      []string // of reasoning
-	callID, name string   // of calls; outputs have only callID
+	summary      []string // summary of a reasoning item; nil for other items
+	callID, name string   // id and name of a call; an output of a call has only callID
 	logprobs     []api.ChatCompletionTokenLogprob
 }
 

@@ -91,7 +91,8 @@ func TestDecodeItemsAgreesWithTheDocument(t *testing.T) {
 	openaitest.CheckAgreement(t, openaitest.Schema(t, "ResponseInput"), anyItems, func(raw json.RawMessage) error { _, err := decodeItems(raw); return err })
 }
 
-// TestTooManyItems tests that the limit of the list applies while it is read.
+// TestTooManyItems tests that the maximum number of items already applies while the list of items is
+// read.
 func TestTooManyItems(t *testing.T) {
 	input := func(n int) json.RawMessage {
 		return json.RawMessage("[" + strings.Repeat(`{"role":"user","content":"a"},`, n-1) + `{"role":"user","content":"a"}]`)

@@ -55,7 +55,7 @@ func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequ
 		return &streamedResponse{ctx: ctx, api: a, turn: turn, writer: writer}, nil
 	}
 	rec := server.RecordOf(ctx)
-	var events []byte // discarded
+	var events []byte // encoded events, which a non-streaming response discards
 	for delta, err := range a.answer(ctx, turn) {
 		switch {
 		case err != nil:
@@ -270,7 +270,7 @@ func (s *streamedResponse) VisitCreateResponseResponse(w http.ResponseWriter) er
 	return wire.WriteEvents(w, server.RecordOf(s.ctx), s.writer, s.api.answer(s.ctx, s.turn))
 }
 
-// wholeResponse is a whole response in JSON.
+// wholeResponse is a non-streaming response, encoded as JSON.
 type wholeResponse []byte
 
 // VisitCreateResponseResponse writes the response.

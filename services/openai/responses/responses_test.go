@@ -159,8 +159,8 @@ const (
 	incomplete = "incomplete"
 )
 
-// TestResponse sends each request twice. The non-streaming and the streamed response
-// must be the same.
+// TestResponse checks that the non-streaming response and the streamed response to the same request
+// are equal.
 func TestResponse(t *testing.T) {
 	script := func(finish string, pieces ...string) inferencetest.Script {
 		return func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -415,7 +415,8 @@ func TestResponsePrompts(t *testing.T) {
 	}
 }
 
-// TestResponseSampling tests that the fields reach the engine under its own names.
+// TestResponseSampling tests that the sampling fields of a request reach the engine under the
+// engine's own names.
 func TestResponseSampling(t *testing.T) {
 	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
 	for i, tt := range []struct{ fields, want string }{
@@ -516,7 +517,8 @@ func create(t *testing.T, server *httptest.Server, fields string) string {
 	return answer.ID
 }
 
-// TestResponseEffort tests that the effort reaches the template as in chats.
+// TestResponseEffort tests that the reasoning effort of a response reaches the chat template, as in
+// chats.
 func TestResponseEffort(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("x"), map[string]string{"trident.chat_template": `{{ messages[0].content }}{% if reasoning_effort %} effort {{ reasoning_effort }}{% endif %}`})

@@ -13,9 +13,9 @@ import (
 type StoreLimits struct {
 	// Size is the maximum number of stored responses; 0 stores none.
 	Size int
-	// SizeName is the operators' name of Size.
+	// SizeName is the name under which operators set Size, for errors.
 	SizeName string
-	// Bytes is the approximate maximum of their memory.
+	// Bytes is the approximate maximum memory of all stored responses, in bytes.
 	Bytes int64
 	// TTL is how long each response is stored.
 	TTL time.Duration
@@ -38,7 +38,7 @@ type store struct {
 	mu   sync.Mutex
 	used int64
 	kept map[string]*list.Element // keyed by keptKey, as byID is
-	// order is oldest first; the values are *storedResponse.
+	// order has the stored responses, the oldest first. The values are *storedResponse.
 	order *list.List
 	// refs is the number of stored responses that have an item. byID finds the latest
 	// item with an id.
@@ -179,7 +179,7 @@ const (
 	responseCost = 512
 	itemCost     = 512
 	partCost     = 64
-	entryCost    = 8 // of an item in a response's list
+	entryCost    = 8 // bytes of an item's entry in a response's list
 )
 
 func (r *storedResponse) cost() int64 {

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
-// listing is a page of items.
+// listing is a page of the list of a response's items.
 type listing struct {
 	Data    []json.RawMessage
 	HasMore bool    `json:"has_more"`
@@ -38,8 +38,9 @@ func inputItems(t *testing.T, server *httptest.Server, id, query string) listing
 	return l
 }
 
-// TestPreviousResponse continues from a response with a call, by the response's id and
-// by its items' ids. The model must see the same as if the client had sent all items.
+// TestPreviousResponse checks that a request that continues a stored response, by the response's id
+// or by the ids of its items, gives the model the same prompt as a request with all items. The stored
+// response has a call.
 func TestPreviousResponse(t *testing.T) {
 	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("<think>Hm</think>", "Wait.", callNow))
 	resp, first := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"instructions":"Be kind.","input":"hi",`+flatTools))
@@ -218,7 +219,8 @@ func TestServerWithoutStore(t *testing.T) {
 	}
 }
 
-// TestStoreIsShared tests the store under concurrent requests.
+// TestStoreIsShared checks that concurrent requests can store, continue and delete responses of the
+// same store.
 func TestStoreIsShared(t *testing.T) {
 	t.Parallel()
 	server, _ := serveResponses(t, openai.Config{ResponsesStoreSize: 3, ResponsesStoreBytes: 20_000, ResponsesStoreTTL: time.Minute}, inferencetest.StreamText("x", "y"))

@@ -77,8 +77,8 @@ func TestClassifyRefuses(t *testing.T) {
 	wantError(t, err, inference.CodeInvalid, "classification output tensor too large")
 }
 
-// FuzzClassify checks that Classify never panics. For a tensor of the correct
-// size, it checks that the number of classes is the one of the result's shape.
+// FuzzClassify checks that Classify never panics. For a tensor of the correct size, it checks that
+// the number of classes agrees with the shape of the result.
 func FuzzClassify(f *testing.F) {
 	f.Add(uint8(11), int64(2), int64(3), floats(1, 2, 3, 4, 5, 6), uint32(2), true)
 	f.Add(uint8(1), int64(-1), int64(1<<62), []byte{1}, uint32(1), false)

@@ -53,7 +53,7 @@ const pythonPrefix = "triton_python_backend_shm_region_"
 
 // region is one registration. The registry's lock guards users and gone.
 type region struct {
-	system system // of a system region
+	system system // system shared memory of the region; unused for a CUDA region
 	key    string
 	offset uint64
 
@@ -62,9 +62,9 @@ type region struct {
 	handle []byte
 
 	address unsafe.Pointer
-	size    uint64 // bytes
-	users   int    // number of leases
-	gone    bool   // unregistered
+	size    uint64 // size of the region in bytes
+	users   int    // number of leases of the region
+	gone    bool   // the region was unregistered
 }
 
 var _ inference.SharedMemory = (*Registry)(nil)

@@ -169,8 +169,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestRegionInUse: the memory of an unregistered region stays mapped until its
-// last user has released it.
+// TestRegionInUse checks that the memory of an unregistered region stays mapped until its last user
+// has released it.
 func TestRegionInUse(t *testing.T) {
 	key := object(t, 1)
 	r := NewRegistry(nil)

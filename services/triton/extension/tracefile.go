@@ -29,7 +29,7 @@ type TraceRecord struct {
 	Tensor *TraceTensor
 }
 
-// TraceTensor is a tensor in a trace.
+// TraceTensor is an input or output tensor in a request's trace.
 type TraceTensor struct {
 	Name, Datatype string // KServe v2 datatype
 	Shape          []int64

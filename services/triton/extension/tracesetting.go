@@ -17,8 +17,8 @@ type TraceLevel uint32
 // Bits of a TraceLevel.
 const (
 	TraceOff        TraceLevel = 0
-	TraceTimestamps TraceLevel = 4 // times of the request's activities
-	TraceTensors    TraceLevel = 8 // the inputs and outputs, with their contents
+	TraceTimestamps TraceLevel = 4 // the trace has the times of the request's activities
+	TraceTensors    TraceLevel = 8 // the trace has the inputs and outputs, with their contents
 )
 
 // TraceConfig has the settings that a server starts with.

@@ -61,8 +61,8 @@ func generate(t *testing.T, engine *Engine, req *kserve.ModelInferRequest) (text
 	return all.String(), nil
 }
 
-// TestFlat streams 200,000 responses. The process must not grow, and the shim
-// must free all its objects.
+// TestFlat checks that the process doesn't grow over 200,000 responses of a stream, and that the shim
+// frees all its objects.
 func TestFlat(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "burst"}))
 	defer stop(t, engine)

@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// TestCUDA opens memory with a library that simulates CUDA's. It runs in a
-// process of its own, whose library search path is set by the test's process.
+// TestCUDA checks that CUDA shared memory is opened, with a library that simulates CUDA's. The checks
+// run in a process of their own, whose library search path is set by the test's process.
 func TestCUDA(t *testing.T) {
 	const variable = "TRIDENT_TEST_CUDA"
 	if os.Getenv(variable) != "" {

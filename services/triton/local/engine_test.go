@@ -334,7 +334,8 @@ func TestStopAfterFailedReload(t *testing.T) {
 	}
 }
 
-// TestStopWhileLoading stops an engine before it is ready.
+// TestStopWhileLoading checks that an engine can be stopped while it loads its models, and that it
+// leaves no process and no shared memory.
 func TestStopWhileLoading(t *testing.T) {
 	engine := begin(t, suiteConfig(t))
 	if err := inference.AsError(engine.Ready(t.Context())); err.Reason != inference.ReasonModelNotReady {

@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// Errors that don't depend on the request.
+// Errors of in-process Triton that don't depend on the request.
 var (
 	errStopped = &inference.Error{
 		Code:    inference.CodeUnavailable,

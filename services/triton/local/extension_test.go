@@ -28,7 +28,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// sharing is an engine with shared memory.
+// sharing is an engine that supports shared memory.
 type sharing interface {
 	inference.Engine
 	inference.SharedMemory
@@ -259,9 +259,9 @@ func TestSharedOutput(t *testing.T) {
 	}
 }
 
-// TestRegionOutlivesStream unregisters a region while a model has a request whose
-// client has disconnected. The memory stays mapped until the model has released the
-// request, and no longer.
+// TestRegionOutlivesStream checks that the memory of an unregistered region stays mapped until the
+// model has released the request that uses it, and no longer. The client of the request has
+// disconnected.
 func TestRegionOutlivesStream(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
@@ -310,7 +310,7 @@ func (o object) mapped(t *testing.T) bool {
 	return strings.Contains(string(maps), o.path)
 }
 
-// await waits for a condition.
+// await fails the test if a condition isn't met within 10 seconds.
 func await(t *testing.T, otherwise string, met func() bool) {
 	t.Helper()
 	if !pause.Until(10*time.Second, met) {

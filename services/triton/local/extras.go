@@ -19,8 +19,8 @@ import (
 // extras are the extensions that the parameters of a request's inputs and
 // outputs ask for.
 type extras struct {
-	inputs  []place           // one for each input
-	outputs []requestedOutput // one for each requested output
+	inputs  []place           // shared memory of the inputs, one element for each input
+	outputs []requestedOutput // extensions of the outputs, one element for each requested output
 	batches bool              // whether the model batches; set if an output is classified
 }
 

@@ -23,7 +23,7 @@ const container = "/opt/tritonserver"
 // instance.
 const stubName = "triton_python_backend_stub"
 
-// installation is a Triton on this machine.
+// installation is where the files of a Triton on this machine are.
 type installation struct {
 	library  string
 	backends string
@@ -37,8 +37,8 @@ type installation struct {
 // python describes the Python into which a Triton was installed.
 type python struct {
 	Executable string   `json:"executable"`
-	Site       string   `json:"site"`    // folder of its packages
-	Minor      string   `json:"minor"`   // such as 3.11
+	Site       string   `json:"site"`    // path of the folder with the Python's packages
+	Minor      string   `json:"minor"`   // the Python's version, such as 3.11
 	Folders    []string `json:"folders"` // folders that may have libpython
 }
 

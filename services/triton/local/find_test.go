@@ -42,7 +42,8 @@ func TestLibraryIsMissing(t *testing.T) {
 	}
 }
 
-// TestFindLibrary creates empty files at the usual places.
+// TestFindLibrary checks the places in which libtritonserver.so is found. Empty files stand in for
+// the library.
 func TestFindLibrary(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

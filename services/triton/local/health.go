@@ -54,9 +54,9 @@ type modelHealth struct {
 	busy chan struct{}
 
 	// The mutex of health guards these fields.
-	overrides  []override       // of the last load
-	stubs      map[int]*watched // by process id
-	python     bool             // whether the model has, or had, processes
+	overrides  []override       // overrides of the latest load of the model
+	stubs      map[int]*watched // the model's Python processes, by process id
+	python     bool             // whether the model has, or had, Python processes
 	crashed    string           // how a process of the model ended while the model was busy
 	hanging    bool             // Triton doesn't return from the model's load
 	unanswered int              // consecutive requests without a response
@@ -65,12 +65,12 @@ type modelHealth struct {
 	attempts   int              // recovery attempts since the model last worked for a while
 	faults     int              // number of faults since the start
 	healed     time.Time        // when the model last became working again
-	first      uint64           // the number of the first stream after that
+	first      uint64           // number of the first stream after healed
 }
 
 // watched is a process of a model.
 type watched struct {
-	segment string // name of its shared memory
+	segment string // name of the process's shared memory
 	old     bool   // a later load has replaced it, and Triton may end it
 }
 

@@ -19,7 +19,7 @@ import (
 // backTime is the time limit for loading a model on a busy machine.
 const backTime = 30 * time.Second
 
-// until waits for a condition.
+// until fails the test if a condition isn't met within backTime.
 func until(t *testing.T, engine *Engine, what string, met func() bool) {
 	t.Helper()
 	if !engine.core.await(t.Context(), backTime, met) {
@@ -81,8 +81,8 @@ func killStubs(t *testing.T, engine *Engine, model string) {
 	}
 }
 
-// TestStubDies kills the process of a model with streams in flight. The streams
-// end at once, and the model recovers.
+// TestStubDies checks that streams end at once when the Python process of their model is killed, and
+// that the model recovers.
 func TestStubDies(t *testing.T) {
 	if inOwnProcess(t) {
 		return
@@ -177,7 +177,8 @@ class TritonPythonModel:
         return responses
 `
 
-// raise sets a flag of the moody model and returns a function that clears it.
+// raise sets a flag that changes the behavior of the misbehaving model, and returns a function that
+// clears the flag.
 func raise(t *testing.T, config Config, flag string) (lower func()) {
 	t.Helper()
 	path := touch(t, config.Repositories[0], "misbehaving", "1", flag)
@@ -272,7 +273,8 @@ func ageRecovery(engine *Engine, name string) {
 	h.models[name].healed = time.Time{}
 }
 
-// TestControlBroken loads and unloads a model that can't be recovered.
+// TestControlBroken checks that a load of a broken model fails while its recovery fails, that a
+// client can load the model once the cause is removed, and that a broken model can be unloaded.
 func TestControlBroken(t *testing.T) {
 	config := configOf(t, map[string]string{"misbehaving": misbehavingModel})
 	config.ControlMode, config.LoadModels = ControlExplicit, []string{"misbehaving"}
@@ -326,7 +328,8 @@ func TestControlBroken(t *testing.T) {
 	}
 }
 
-// TestEnsemble kills the process of a model that is part of an ensemble.
+// TestEnsemble checks that a stream of an ensemble ends with an error when the process of one of its
+// models is killed.
 func TestEnsemble(t *testing.T) {
 	if inOwnProcess(t) {
 		return

@@ -20,7 +20,7 @@ import (
 // leftBehind describes what a process with an engine leaves behind when it ends suddenly,
 // in addition to its children.
 type leftBehind struct {
-	prefix       string // of the names of shared memory
+	prefix       string // prefix of the names of the process's shared memory
 	installation *installation
 }
 

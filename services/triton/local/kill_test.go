@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestKillBelow kills a process's descendants, and no other process. The end-to-end tests
-// cover the effect of a second signal on the whole program.
+// TestKillBelow checks that the descendants of a process are killed, and no other process. The
+// end-to-end tests check the effect of a second signal on the whole program.
 func TestKillBelow(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'sleep 600 & echo $!; wait; :' & echo $!; wait; echo ended; read line`)
 	input, err := cmd.StdinPipe()

@@ -55,16 +55,16 @@ type Engine struct {
 	mu   sync.Mutex
 	core *core // nil before Start and after Stop
 
-	leftBehind atomic.Pointer[leftBehind] // of the latest start; nil before the first
+	leftBehind atomic.Pointer[leftBehind] // what the engine's latest start may leave behind; nil before the first start
 	changed    triton.Changes
 }
 
-// core is a running server.
+// core is the state of a running in-process Triton.
 type core struct {
 	config       Config
 	log          *slog.Logger
 	installation *installation
-	prefix       string // of the names of shared memory
+	prefix       string // prefix of the names of the models' shared memory
 	lease        *os.File
 	server       *C.ts_server
 	queue        *queue
@@ -77,7 +77,7 @@ type core struct {
 	users        sync.WaitGroup // streams, calls, and goroutines that watch the models
 
 	cancel    context.CancelCauseFunc   // cancels the loading at start
-	lastLoad  atomic.Pointer[time.Time] // the end of the latest load; nil before the first
+	lastLoad  atomic.Pointer[time.Time] // time of the end of the latest load; nil before the first load
 	loaded    chan struct{}             // closed when the loading at start has ended
 	loadError error                     // set before loaded is closed
 }

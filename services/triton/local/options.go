@@ -128,7 +128,7 @@ func (s *CacheSetting) UnmarshalText(text []byte) error {
 // MarshalText is the reverse of UnmarshalText.
 func (s CacheSetting) MarshalText() ([]byte, error) { return settingText(s.Cache, s.Key, s.Value) }
 
-// MetricsSetting is a setting of the metrics.
+// MetricsSetting is a setting of Triton's metrics, as in the flag --metrics-config.
 type MetricsSetting struct{ Key, Value string }
 
 // UnmarshalText parses KEY=VALUE.

@@ -155,8 +155,8 @@ func seven() *kserve.ModelInferRequest {
 	return req
 }
 
-// TestCache sends the same request twice, so that the second response may come
-// from the cache.
+// TestCache checks that the option of Triton's response cache takes effect: repeated requests are
+// answered from the cache.
 func TestCache(t *testing.T) {
 	if inOwnProcess(t) {
 		return
@@ -179,7 +179,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestMetrics reads Triton's metrics with a setting of the metrics.
+// TestMetrics checks that a setting of Triton's metrics takes effect in the metrics that the engine
+// returns.
 func TestMetrics(t *testing.T) {
 	if inOwnProcess(t) {
 		return
@@ -206,8 +207,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestShapedAsContainer starts the library from a folder with the layout of
-// /opt/tritonserver. The folder has links to the installed files.
+// TestShapedAsContainer checks that the engine finds the library, the backends and the caches in a
+// folder with the layout of /opt/tritonserver. The folder has links to the installed files.
 func TestShapedAsContainer(t *testing.T) {
 	if inOwnProcess(t) {
 		return
@@ -225,9 +226,9 @@ func TestShapedAsContainer(t *testing.T) {
 	}
 }
 
-// TestLibraryLacksAnOption removes a function's name from a copy of the library.
-// The flag that needs the function is refused. Without the flag the engine
-// starts.
+// TestLibraryLacksAnOption checks a library that lacks the function of a flag: the flag is refused,
+// and without the flag the engine starts. The test removes the function's name from a copy of the
+// library.
 func TestLibraryLacksAnOption(t *testing.T) {
 	if inOwnProcess(t) {
 		return

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOptionTexts parses values of flags in tritonserver's form.
+// TestOptionTexts checks that flag values in tritonserver's form are parsed, and that invalid values
+// are refused with the expected form.
 func TestOptionTexts(t *testing.T) {
 	for _, test := range []struct {
 		text string

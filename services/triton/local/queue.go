@@ -27,8 +27,8 @@ type queue struct {
 	done chan struct{} // closed when the goroutine has ended
 
 	traced func(*C.tr_trace) // receives a trace that has ended
-	limit  int64             // maximum of waits
-	waits  atomic.Int64      // bytes of the events that consumers haven't released
+	limit  int64             // maximum of waits, in bytes
+	waits  atomic.Int64      // number of bytes of the events that consumers haven't released
 	last   atomic.Uint64     // number of the latest stream
 
 	mu      sync.Mutex

@@ -12,9 +12,9 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// TestTotalQueue limits the waiting bytes of all streams together. The stream with
-// the most waiting bytes ends, and its responses are freed while its consumer
-// still waits. Other streams continue.
+// TestTotalQueue checks the limit on the waiting bytes of all streams together. The stream with the
+// most waiting bytes ends, and its responses are freed while its consumer still waits. Other streams
+// continue.
 func TestTotalQueue(t *testing.T) {
 	config := suiteConfig(t)
 	config.QueueBytes, config.TotalQueueBytes = 1<<20, 5<<18

@@ -19,7 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/extension"
 )
 
-// Flags of a request. The parameters sequence_start and sequence_end set them.
+// Flags of a request to TRITONSERVER. The parameters sequence_start and sequence_end set the flags.
 const (
 	flagSequenceStart = 1
 	flagSequenceEnd   = 2

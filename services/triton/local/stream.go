@@ -22,7 +22,8 @@ import (
 	"github.com/trident-inference/trident/services/triton"
 )
 
-// Limits of used responses. They are freed in batches, to save calls into C.
+// Limits on the used responses that are kept until they are freed. They are freed in batches, to save
+// calls into C.
 const (
 	usedEvents = 16
 	usedBytes  = 64 << 10
@@ -41,11 +42,11 @@ type stream struct {
 	request   *C.tr_request
 	req       *kserve.ModelInferRequest
 	extras    *extras // extensions that the request asks for, or nil
-	limit     int64   // bytes
+	limit     int64   // maximum of waiting, in bytes
 	responded bool    // a response arrived since the last [queue.responded]; guarded by the queue's mutex
 
 	readable chan struct{} // receives a token when an event or an end needs attention
-	waiting  atomic.Int64  // bytes of the events that the consumer hasn't released
+	waiting  atomic.Int64  // number of bytes of the events that the consumer hasn't released
 	mu       sync.Mutex
 	over     bool        // too many bytes have waited; used by the queue's goroutine only
 	first    *C.tr_event // oldest pushed event that isn't taken; guarded by mu

@@ -26,7 +26,7 @@ import (
 type stub struct {
 	pid      int
 	file     string // path of the model's file, REPOSITORY/MODEL/VERSION/model.py
-	segment  string // name of its shared memory in /dev/shm
+	segment  string // name of the process's shared memory in /dev/shm
 	instance string // MODEL, or MODEL_GROUP_NUMBER of an instance that serves requests
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// traceable is an engine with trace settings.
+// traceable is an engine whose trace settings can be changed.
 type traceable interface {
 	inference.Engine
 	inference.Settings
@@ -62,9 +62,8 @@ func traceLines(t *testing.T, path string) (lines []map[string]any) {
 	return lines
 }
 
-// TestTraceFile traces a request with the real tritonserver and in process. The
-// files must be the same, except for numbers, times, and activities of
-// tritonserver's connections.
+// TestTraceFile checks that in-process Triton writes the same trace file for a request as the real
+// tritonserver, except for numbers, times, and activities of tritonserver's connections.
 func TestTraceFile(t *testing.T) {
 	needsTriton(t)
 	serverFile, ownFile := filepath.Join(t.TempDir(), "traces"), filepath.Join(t.TempDir(), "traces")
@@ -113,8 +112,8 @@ func alike(lines []map[string]any) (all []string) {
 	return all
 }
 
-// TestTraces counts and limits the traces of many concurrent requests, some of
-// which Triton refuses. It changes the settings meanwhile.
+// TestTraces checks the number and the limit of the traces of many concurrent requests, some of which
+// Triton refuses, while the trace settings change.
 func TestTraces(t *testing.T) {
 	config := suiteConfig(t)
 	config.Trace.File = filepath.Join(t.TempDir(), "traces")

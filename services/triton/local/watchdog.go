@@ -32,7 +32,7 @@ var errHung = &inference.Error{
 // cutError is behind the error of a load that was cut off.
 type cutError struct {
 	setting string // what operators call [Config.LoadTimeout]
-	err     error  // of the load
+	err     error  // the error that the load returned
 }
 
 // Error implements error.

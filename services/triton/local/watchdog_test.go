@@ -46,8 +46,9 @@ class TritonPythonModel:
         return []
 `
 
-// TestLoadHangs kills a model's process before it has imported the model.
-// Triton up to 25.07 waits for it forever. Other models are served.
+// TestLoadHangs checks that other models are served while the load of one model hangs. The test kills
+// the model's process before it has imported the model. Triton up to 25.07 waits for that process
+// forever.
 func TestLoadHangs(t *testing.T) {
 	if inOwnProcess(t) {
 		return

@@ -60,8 +60,8 @@ type Options struct {
 // a time.
 type Server struct {
 	options             Options
-	http, grpc, metrics string // addresses
-	prefix              string // of the names of shared memory
+	http, grpc, metrics string // addresses of the ports
+	prefix              string // prefix of the names of the models' shared memory
 	ownLog              bool
 
 	starts chan *process
@@ -71,7 +71,7 @@ type Server struct {
 	current *process
 }
 
-// process is one run of the server.
+// process is one process of tritonserver; each restart starts another.
 type process struct {
 	cmd     *exec.Cmd
 	started chan error

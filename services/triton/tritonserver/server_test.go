@@ -131,8 +131,8 @@ func parent() {
 	_, _ = io.ReadAll(os.Stdin)
 }
 
-// TestDiesWithItsParent kills a process that runs a server, as a test's panic
-// or a closed terminal does.
+// TestDiesWithItsParent checks that a server ends, and leaves no shared memory, when the process that
+// started it is killed, for example by a panic or a closed terminal.
 func TestDiesWithItsParent(t *testing.T) {
 	tests := []struct{ name, binary string }{
 		{"tritonserver that is ready", ""},
@@ -207,8 +207,7 @@ func awaitStarted(t *testing.T, log string) (pid int, prefix string) {
 	return pid, prefix
 }
 
-// until waits for a condition. If the condition isn't met in 30 s, the test
-// fails with the log.
+// until fails the test, with the server's log, if a condition isn't met within 30 seconds.
 func until(t *testing.T, log string, condition func() bool) {
 	t.Helper()
 	if !pause.Until(30*time.Second, condition) {
@@ -217,7 +216,8 @@ func until(t *testing.T, log string, condition func() bool) {
 	}
 }
 
-// TestRestartsHangingServer restarts a server that ignores the signal to stop.
+// TestRestartsHangingServer checks that a server that ignores the signal to stop is killed and
+// restarted.
 func TestRestartsHangingServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

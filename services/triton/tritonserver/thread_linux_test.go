@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// TestOtherChildrenLive: the end of a guarded program doesn't end its thread. So
-// other children that are configured to end with the thread that started them stay
-// alive.
+// TestOtherChildrenLive checks that the end of a guarded program doesn't end its thread, so that
+// other children that are configured to end with the thread that started them stay alive.
 func TestOtherChildrenLive(t *testing.T) {
 	for range 20 {
 		other := exec.CommandContext(t.Context(), "sleep", "60")

@@ -35,7 +35,7 @@ type traceStep struct {
 	model  string
 	change traceSettings
 	want   traced
-	// Fields of a refused request.
+	// Expected error of a refused request: code and the following fields.
 	code  inference.Code
 	error string
 }

@@ -67,8 +67,8 @@ func Models() []Model {
 	}
 }
 
-// Text returns the text of every model's response with this number of tokens. The token i, from 0,
-// is a space and a word.
+// Text returns the text of a model's response with the given number of tokens, which is the same for
+// all models. The token i, from 0, is a space and a word.
 func Text(tokens int) string {
 	all := strings.Fields(words)
 	var text strings.Builder
@@ -95,7 +95,7 @@ func Repository(ctx context.Context, dir string, models ...Model) error {
 // the request as the model got them. The id is empty if the request has none.
 func Token(prompt, id string, i int) string { return fmt.Sprintf(" %s@%s/%d", prompt, id, i) }
 
-// Counted returns the text of a response of such a model.
+// Counted returns the text of a response of a model with Counts.
 func Counted(prompt, id string, tokens int) string {
 	var text strings.Builder
 	for i := range tokens {

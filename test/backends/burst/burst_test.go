@@ -35,7 +35,8 @@ func served() []burst.Model {
 	return append(burst.Models(), burst.Model{Name: "burst_counts", Counts: true, Pace: time.Millisecond})
 }
 
-// TestModels sends requests to the models as Trident does.
+// TestModels checks the responses, the refusals and the cancellation of the test models, with
+// requests in the form that Trident sends.
 func TestModels(t *testing.T) {
 	engine, cards := start(t)
 	for _, m := range served() {

@@ -16,7 +16,7 @@ import (
 // program doesn't listen.
 const Variable = "TRIDENT_COST_PROBE"
 
-// Commands. Each is a line, and the program answers with a line.
+// The commands of the probe. Each command is a line, and the program answers with a line.
 const (
 	// Free makes the program return its free memory.
 	Free = "free"

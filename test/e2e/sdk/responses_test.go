@@ -62,7 +62,8 @@ func TestResponseStream(t *testing.T) {
 	}
 }
 
-// TestResponseTools gets a tool call, and continues the response with its output.
+// TestResponseTools checks with the OpenAI SDK that a forced tool call has valid arguments, and that
+// the response can be continued with the output of the call.
 func TestResponseTools(t *testing.T) {
 	client := connect(t, "TRIDENT_URL")
 	request := input("Is water wet?")

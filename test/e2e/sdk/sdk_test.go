@@ -231,8 +231,8 @@ func checkError(t *testing.T, err error, status int, code, param string) {
 	}
 }
 
-// TestInterrupted expects its stream to fail: the e2e tests kill Triton when "streaming" is
-// printed.
+// TestInterrupted checks that the SDK reports an error when its stream is interrupted. The e2e tests
+// kill Triton when this test prints "streaming".
 func TestInterrupted(t *testing.T) {
 	client := connect(t, "TRIDENT_INTERRUPTED_URL")
 	stream := client.Chat.Completions.NewStreaming(deadline(t), hello(1500), toTheLimit)

@@ -19,7 +19,7 @@ import (
 type Constraint struct {
 	Kind    string
 	Value   json.RawMessage
-	pattern string // of all strings of a grammar, if known
+	pattern string // regular expression of all strings of a grammar, if known
 }
 
 // Make generates constraints. The same seed generates the same ones. Of ten, six are JSON

@@ -7,7 +7,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Time limit in milliseconds of all attempts together. The server gets it and ends the call by itself. */
   timeout?: number | undefined;
-  /** Additional headers. */
+  /** Headers of this call, in addition to the headers that the client sends with each call. */
   headers?: HeadersInit | undefined;
   /** Maximum number of retries, instead of the client's option. 0 means no retry. */
   maxRetries?: number | undefined;

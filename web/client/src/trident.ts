@@ -18,7 +18,7 @@ export interface TridentOptions {
   baseUrl?: string;
   /** API key of the server, or of a proxy in front of it, sent as `Authorization: Bearer …`. */
   apiKey?: string;
-  /** Headers of each call. */
+  /** Headers that the client sends with each call. */
   headers?: HeadersInit;
   /** Replaces globalThis.fetch. No effect if transport is set. */
   fetch?: typeof globalThis.fetch;

@@ -15,7 +15,7 @@ export class Reader {
   #announced = 0;
   #next = 0;
 
-  /** Takes the text received so far. */
+  /** Announces the complete sentences of the response's text so far, unless the last announcement is recent. */
   read(text: string, now: number): void {
     if (now < this.#next) return;
     const end = lastEnd(text.slice(this.#announced));
@@ -25,7 +25,7 @@ export class Reader {
     this.#next = now + pause;
   }
 
-  /** Announces the rest. */
+  /** Announces the rest of the complete response, followed by the given ending. */
   end(text: string, ending: string): void {
     announce([text.slice(this.#announced).trim(), ending].filter(Boolean).join(" "));
   }

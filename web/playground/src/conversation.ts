@@ -22,11 +22,11 @@ export interface Options {
   logprobs: boolean;
   topLogprobs: number;
   form: Form;
-  /** JSON schema or regular expression of the format. */
+  /** JSON schema or regular expression that form requires of the response. */
   formText: string;
   /** JSON of the tools, in the format of OpenAI's API; empty for no tools. */
   tools: string;
-  /** auto, none, required, or the name of a function. */
+  /** Tool choice of the request: auto, none, required, or the name of a function. */
   toolChoice: string;
 }
 
@@ -58,7 +58,7 @@ export interface Call {
 export interface Answer {
   role: "assistant";
   model: string;
-  /** The options of its request. */
+  /** The options of the request to which this is the response. */
   options: Options;
   text: string;
   reasoning: string;
@@ -68,7 +68,7 @@ export interface Answer {
   /** Finish reason: stop, length, content_filter, tool_calls. */
   finish: string;
   failure?: Failure;
-  /** The server's identifier of the response, and its fingerprint. */
+  /** The server's identifier of the response, and the fingerprint of the response. */
   id: string;
   fingerprint: string;
   /** Time of the request, in milliseconds since 1970. */

@@ -6,8 +6,8 @@ import { Chart, type Line } from "./chart.tsx";
 import { Trouble } from "./picker.tsx";
 import { follow, trident, trouble, visible } from "./server.ts";
 
-const interval = 1_000; // milliseconds
-const kept = 120; // statuses
+const interval = 1_000; // milliseconds between two statuses
+const kept = 120; // maximum number of statuses that the page keeps
 
 /** The most recent statuses, oldest first. */
 const statuses = signal<ServerStatus[]>([]);

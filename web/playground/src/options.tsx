@@ -113,7 +113,7 @@ interface NumberProps {
   max?: number;
   step: number;
   value: number | undefined;
-  /** Default of an empty field. */
+  /** Default that applies while the field is empty, shown as its placeholder. */
   standard: string;
   onInput: (value: number | undefined) => void;
 }

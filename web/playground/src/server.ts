@@ -20,7 +20,7 @@ export const trouble = signal<Failure | undefined>(undefined);
 export const visible = signal(!document.hidden);
 document.addEventListener("visibilitychange", () => (visible.value = !document.hidden));
 
-const firstWait = 1_000; // milliseconds, doubled up to lastWait
+const firstWait = 1_000; // milliseconds before the first reconnection, doubled up to lastWait
 const lastWait = 15_000;
 
 /** Reads a stream, and reopens it when it ends, until the signal is aborted. */

@@ -26,7 +26,7 @@ func Constrain(s *inference.Sampling, stop json.RawMessage, bias map[string]int,
 
 // Constraints are all fields that can hold a structured output.
 type Constraints struct {
-	Text                        *inference.Structured // already decoded
+	Text                        *inference.Structured // the decoded structured output of text.format
 	Format, Outputs, GuidedJSON json.RawMessage
 	GuidedRegex, GuidedGrammar  *string
 	GuidedChoice                []string
