@@ -10,8 +10,8 @@ import (
 var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
 
 // TestMigrateFlags compares docs/migrate.md with the existing flags, in the columns of its
-// tables that list Trident's flags. If such a cell has no flag, Trident must reject the
-// other server's flag.
+// tables that list Trident's flags. If a cell of these columns has no flag, Trident must
+// reject the other server's flag.
 func TestMigrateFlags(t *testing.T) {
 	page, err := os.ReadFile("../../docs/migrate.md")
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// engineLoop receives tokens from Trident's in-process engine, and has nothing
-// else. The cost of a server beyond it is the cost of the API.
+// engineLoop receives tokens from Trident's in-process engine directly, without
+// a server. The cost of a server beyond the cost of engineLoop is the cost of
+// the API.
 type engineLoop struct{ engine *local.Engine }
 
 // startEngine starts an engine. It also returns the function that stops it.
