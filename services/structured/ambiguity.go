@@ -5,8 +5,8 @@ import "fmt"
 // maxDepth bounds how deep ambiguous repetitions nest.
 const maxDepth = 2
 
-// maxLoops is the largest number of ambiguous repetitions of groups without a low limit that an
-// answer can go through. With more of them llguidance is slow as well.
+// maxLoops is the largest number of ambiguous repetitions of groups without a low limit that an answer
+// can go through. With more such repetitions in an answer, llguidance is slow as well.
 const maxLoops = 2
 
 // checkAmbiguity returns the error for expressions that xgrammar matches in very many ways at once. The
