@@ -137,8 +137,9 @@ func (r *Registry) SystemSharedMemoryStatus(_ context.Context, req *kserve.Syste
 	return answer, nil
 }
 
-// status calls show for one region of the kind, or for all of them if name is
-// empty.
+// status looks up the shared memory region of a name, or all regions if the name
+// is empty, and calls the function show for each region. The kind of the regions
+// is CUDA or system.
 func (r *Registry) status(name string, cuda bool, show func(string, *region)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -59,7 +59,7 @@ func describe[T proto.Message](c *core, what C.tr_what, model string, version C.
 		json = slices.Concat([]byte(`{"models":`), json, []byte(`}`))
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(json, into); err != nil {
-		return into, fmt.Errorf("read Triton's description: %w", err)
+		return into, fmt.Errorf("decode Triton's JSON as %s: %w", into.ProtoReflect().Descriptor().Name(), err)
 	}
 	return into, nil
 }

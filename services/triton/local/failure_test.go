@@ -68,7 +68,7 @@ func configOf(t *testing.T, sources map[string]string) Config {
 	return config
 }
 
-// stopped stops an engine whose Triton may not end.
+// stopped stops an engine whose Triton possibly doesn't end.
 func stopped(t *testing.T, engine *Engine, limit time.Duration) {
 	t.Helper()
 	began := time.Now()
