@@ -338,7 +338,8 @@ func (x nativeExchange) receive() (*request, error) {
 
 func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }
 
-// abort returns false: grpc-go ends blocked sends and receives when the call has ended.
+// abort returns false: grpc-go ends blocked sends and receives only after the handler has
+// returned.
 func (nativeExchange) abort() bool { return false }
 
 // valuesOf returns a function for the values of a call's metadata by lower-case name.

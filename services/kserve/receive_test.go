@@ -99,7 +99,8 @@ func TestAnnouncedMessages(t *testing.T) {
 }
 
 // TestStreamsReleaseWhatTheyRead tests the accounting of a message that was counted before it
-// was read. Its request counts it from then on, and releases it at its end.
+// was read. Once the message is read, the bytes belong to the message's request, and the end
+// of the request releases the bytes.
 func TestStreamsReleaseWhatTheyRead(t *testing.T) {
 	holds := make(chan int64, 1)
 	var core *serving.Service

@@ -19,8 +19,8 @@ import (
 // innermost free dimension takes the remaining elements.
 //
 // Parameters that have a meaning in KServe, such as "sequence_id" or "priority",
-// take effect. tritonserver passes those of generate to the model without
-// interpreting them.
+// take effect. tritonserver passes such parameters of a generate request to the
+// model without interpreting the parameters.
 func (q *request) readGenerate(config *api.ModelConfig, root tensorjson.Value) error {
 	if err := q.readID(root); err != nil {
 		return err

@@ -95,7 +95,8 @@ func (q *request) readBody(header http.Header, body mem.BufferSlice, config func
 }
 
 // orOfModel returns err, an error about the request's body. If the model doesn't
-// exist it returns that error instead, since tritonserver checks the model first.
+// exist, orOfModel returns the error of an unknown model instead, since tritonserver
+// checks the model first.
 func orOfModel(ctx context.Context, model *catalog.Resolution, version string, err error) error {
 	engine, away := model.Engine(ctx)
 	if away != nil {
