@@ -21,7 +21,8 @@ type bpe struct {
 	// encode characters without a token. A missing token is -1.
 	bytes    [256]int32
 	fallback bool
-	// whole makes a word that is a token that token, without merges.
+	// whole is ignore_merges of tokenizer.json. If true, a word that is in the vocabulary
+	// is encoded as that one token, without applying merges.
 	whole          bool
 	prefix, suffix string // prefix of tokens inside of a word, suffix of tokens at its end
 	alphabet       bool   // words must be converted to GPT-2's alphabet
