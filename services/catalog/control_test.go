@@ -124,7 +124,7 @@ func checkControl(t *testing.T, action string, err error, want *inference.Error)
 }
 
 // checkServed checks the result of the next request, without a wait, after a load or unload. If
-// that failed, it checks nothing.
+// the load or unload failed, checkServed checks nothing.
 func checkServed(t *testing.T, s *serving.Service, model string, want bool, failed error) {
 	t.Helper()
 	if failed != nil {

@@ -167,9 +167,9 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openai forwards a request of OpenAI's API and adds the default model if it names none.
-// A request without a path has an input: it is an embedding request if the model only
-// embeds.
+// openai forwards a request of OpenAI's API and adds the default model if the request
+// names no model. A request without a path has an input: it is an embedding request if
+// the model only embeds.
 func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fields map[string]json.RawMessage, body []byte) {
 	var model string
 	if raw, named := fields["model"]; named {

@@ -64,10 +64,10 @@ func Sent(ctx context.Context) {
 	}
 }
 
-// Ends returns the channels that are closed when the client ends a request, and when the
-// server ends it, for callers that wait for one of them while the request runs. The context of
-// a request that has them apart implements Ends itself: they cost less than its Done, which
-// must join the two.
+// Ends returns the channels that are closed when the client ends a request, and when the server
+// ends it, for callers that wait for one of them while the request runs. A context with separate
+// channels for the two ends implements Ends itself. Two separate channels cost less than the
+// context's Done, which must join the two ends.
 func Ends(ctx context.Context) (client, service <-chan struct{}) {
 	if joined, ok := ctx.(interface {
 		Ends() (client, service <-chan struct{})
@@ -117,8 +117,8 @@ type Response struct {
 }
 
 // End reports whether this response has no content and only marks the end of the request.
-// tritonserver sends such a response to clients that request it. It has no version, or, if a server
-// encoded it, the version in the request.
+// tritonserver sends such a response to clients that request it. Such a response has no model
+// version, or, if a server encoded the response, the version in the request.
 func (r *Response) End(req *kserve.ModelInferRequest) bool {
 	return r.Final && r.Err == nil && len(r.Outputs) == 0 && len(r.Parameters) == 0 &&
 		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())
