@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// document is the OpenAPI document with closed objects: a response may not have a key that the
+// document is the OpenAPI document with closed objects: a response must not have a key that the
 // document doesn't describe.
 var document = sync.OnceValue(func() *openapi3.T {
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.OpenAI())
