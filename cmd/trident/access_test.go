@@ -41,7 +41,7 @@ type deployment struct {
 
 var addresses = regexp.MustCompile(`msg="?(listening[^"]*?)"? address=(\S+)`)
 
-// deploy starts the program with these flags. It runs until the test ends.
+// deploy starts the program with the given flags. It runs until the test ends.
 func deploy(t *testing.T, engine inference.Engine, args ...string) *deployment {
 	t.Helper()
 	cfg, err := parse(append([]string{

@@ -219,8 +219,8 @@ func TestTritonFlags(t *testing.T) {
 	}
 }
 
-// TestTritonFlagsAlone checks that each of these flags is rejected by name
-// without a repository.
+// TestTritonFlagsAlone checks that each flag of in-process Triton is rejected by
+// its name if no flag names a model repository.
 func TestTritonFlagsAlone(t *testing.T) {
 	for _, flag := range []string{
 		"--triton-library=a", "--model-control-mode=explicit", "--load-model=a", "--exit-on-error=false", "--model-load-timeout=1s", "--disable-auto-complete-config",

@@ -54,7 +54,7 @@ type engineSession struct {
 	tokens  int
 }
 
-// run counts responses that the engine yields without a wait as one arrival. The
+// run treats responses that the engine yields without a wait as one arrival. The
 // driver counts the responses of one read as one arrival, too.
 func (s *engineSession) run(ctx context.Context, rec *recorder) error {
 	waiting, before := 0, rec.tokens

@@ -30,7 +30,7 @@ func newGate(tb testing.TB, cfg Config) (*Gate, *logbuffer.Buffer) {
 	return gate, log
 }
 
-// admitted returns the name of the client of a request with these header lines, or the
+// admitted returns the name of the client of a request with the given header lines, or the
 // gate's refusal. The name is empty if no key is needed.
 func admitted(tb testing.TB, gate *Gate, lines ...string) (string, *inference.Error) {
 	tb.Helper()

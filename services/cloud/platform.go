@@ -173,7 +173,8 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop waits for requests in flight until the shutdown timeout and cancels the rest.
+// Stop waits for requests in flight until the shutdown timeout and cancels the remaining
+// requests.
 func (e *Endpoints) Stop(ctx context.Context) error {
 	var err error
 	for _, one := range e.all {

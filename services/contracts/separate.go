@@ -284,7 +284,8 @@ func (c contract) encode(target *inference.Target, req *inference.Request, job *
 	return e.req, e.err
 }
 
-// limit limits the answer's length. A model without such an input gets no limit.
+// limit sends the maximum length of the answer. A model without an input for the length gets no
+// limit.
 func (e *separate) limit(s *inference.Sampling, job *inference.Job) {
 	if s.MaxTokens != nil && !e.has(inMaxTokens) {
 		e.refuse("max_tokens", inMaxTokens)

@@ -73,7 +73,8 @@ const (
 	maxStreams       = 4096
 	maxHeader        = 64 << 10
 	handshakeTimeout = 10 * time.Second
-	// bufferSize is the size of reads and writes in bytes: large tensors need fewer of them.
+	// bufferSize is the size of reads and writes in bytes: a large size needs fewer reads and
+	// writes for large tensors.
 	bufferSize = 128 << 10
 	// workers is the number of goroutines that keep their stacks between calls. Further
 	// concurrent calls run in new goroutines, whose stacks must grow each time.
@@ -274,8 +275,9 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// Stop waits for calls in flight until the shutdown timeout, cancels the rest and closes all
-// connections. It returns when all calls have ended. Idle connections don't delay it.
+// Stop waits for calls in flight until the shutdown timeout, cancels the remaining calls and
+// closes all connections. It returns when all calls have ended. Idle connections don't delay
+// it.
 func (s *Server) Stop(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(ctx, s.service.cfg.ShutdownTimeout)
 	defer cancel()

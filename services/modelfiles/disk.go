@@ -25,7 +25,7 @@ type Disk struct{ repositories []string }
 
 var _ inference.Engine = (*Disk)(nil)
 
-// NewDisk returns a Disk that reads these repositories, which must be folders.
+// NewDisk returns a Disk that reads the given repositories, which must be folders.
 func NewDisk(repositories []string) *Disk { return &Disk{repositories} }
 
 // Ready returns nil.

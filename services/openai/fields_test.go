@@ -251,7 +251,8 @@ type fieldAnswer struct {
 	body, sent string
 }
 
-// send sends a request with these fields; later ones override earlier ones.
+// send sends a request with the given fields; a later field overrides an earlier one
+// of the same name.
 func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
 	t.Helper()
 	body := map[string]json.RawMessage{}

@@ -23,7 +23,7 @@ const (
 	JSONCharsetName = "json; charset=utf-8"
 )
 
-// Options returns the handler options for messages with these budgets.
+// Options returns the handler options for messages with the given budgets.
 func Options(kinds budget.Kinds) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(Binary{kinds}), connect.WithCodec(JSON{JSONName, kinds}), connect.WithCodec(JSON{JSONCharsetName, kinds}),

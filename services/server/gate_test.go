@@ -48,7 +48,7 @@ func recordedMux(tb testing.TB, gate *auth.Gate) *Mux {
 	return mux
 }
 
-// ask returns the status, body and header of the response to a request with these header
+// ask returns the status, body and header of the response to a request with the given header
 // lines.
 func ask(h http.Handler, method, target string, header ...string) (status int, body string, answer http.Header) {
 	r := httptest.NewRequest(method, target, http.NoBody)

@@ -76,8 +76,8 @@ func newCertificates(files TLS, wall func() time.Time, log *slog.Logger) (*Certi
 	return c, nil
 }
 
-// Config returns the TLS configuration of a port with these protocols, in order of
-// preference.
+// Config returns the TLS configuration of a port with the given protocols, in order
+// of preference.
 func (c *Certificates) Config(protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,

@@ -73,7 +73,7 @@ func ends(x *expr, step int) []*expr {
 	return parts
 }
 
-// cyclic returns the rules that name themselves, by way of others or not, through the given
+// cyclic returns the rules that refer to themselves, directly or through other rules, in the given
 // parts of expressions.
 func (s *sizer) cyclic(order []*rule, parts func(*expr) []*expr) map[*rule]bool {
 	c := &components{sizer: s, parts: parts, index: map[*rule]int{}, low: map[*rule]int{}, open: map[*rule]bool{}, cyclic: map[*rule]bool{}}

@@ -397,7 +397,7 @@ func (w *schemaWalk) literal(n *node, path string) error {
 		return w.need(XGrammar|Guidance, path, "a character beyond ASCII")
 	}
 	for _, m := range n.members {
-		// vLLM's check for xgrammar mistakes such an object for a schema.
+		// vLLM's check for xgrammar mistakes a value with the key type for a schema.
 		if m.name == "type" {
 			if err := w.need(Guidance, path, "a value that has the key type"); err != nil {
 				return err

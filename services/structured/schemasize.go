@@ -8,7 +8,8 @@ const (
 	// formatSize is that of the largest, ipv6.
 	formatSize = 35_000
 	itemSize   = 40
-	// optionalSize is that of a property that isn't required, for each such property before it.
+	// optionalSize is the size of a property that isn't required, for each property before it
+	// that isn't required either.
 	optionalSize = 11
 )
 

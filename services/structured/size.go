@@ -26,7 +26,8 @@ const (
 	mostBytes = 160
 	// copiedSize is the size of one byte of a literal in a copied group.
 	copiedSize = 16
-	// runSize is the size of an element that may be empty, for each such element beside it.
+	// runSize is the size of an element that may be empty, for each element beside it that may be empty
+	// too.
 	runSize = 7
 	// inlineSize is the size of a byte or a class of a rule that xgrammar inlines.
 	inlineSize = 3
@@ -131,7 +132,8 @@ func (x *expr) long() bool { return x.most > copies || x.least >= copies }
 // single reports whether an expression is one state of an automaton.
 func (x *expr) single() bool { return x.op == opClass || x.op == opLiteral && x.length == 1 }
 
-// mark sets ambiguous and slow in an expression. follow has the bytes that may come after it.
+// mark sets the fields ambiguous and slow of an expression. follow has the bytes that may come after the
+// expression.
 func (s *sizer) mark(x *expr, follow byteSet) {
 	switch x.op {
 	case opRef:

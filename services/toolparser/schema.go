@@ -56,7 +56,7 @@ func (p *properties) append(dst []byte, name string, value []byte) []byte {
 	return appendTyped(dst, p.allowed(name), value)
 }
 
-// appendTyped appends the JSON of a value that may have these types.
+// appendTyped appends the JSON of a value that may have any of the given types.
 func appendTyped(dst []byte, may typeSet, value []byte) []byte {
 	text := bytes.TrimSpace(value)
 	switch word := string(bytes.ToLower(text)); {

@@ -100,7 +100,8 @@ func graniteTags() *tags {
 	}
 }
 
-// thinking splits the reasoning off the start of an answer and passes the rest on.
+// thinking splits the reasoning off the start of an answer and passes on the text
+// after the reasoning.
 type thinking struct {
 	sink   *sink
 	tags   *tags

@@ -89,7 +89,7 @@ func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
 
 func unchanged(*Config) {}
 
-// messages returns a handler that sends these messages and then the status.
+// messages returns a handler that sends the given messages and then the status.
 func messages(end error, all ...*kserve.ModelStreamInferResponse) func(t *testing.T) func(grpc.ServerStream) error {
 	return func(t *testing.T) func(grpc.ServerStream) error {
 		t.Helper()

@@ -21,7 +21,7 @@ type ControlMode string
 const (
 	// ControlNone loads all models at start and refuses to load or unload later.
 	ControlNone ControlMode = "none"
-	// ControlExplicit loads the named models at start and others on request.
+	// ControlExplicit loads the named models at start and other models on request.
 	ControlExplicit ControlMode = "explicit"
 )
 

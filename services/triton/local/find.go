@@ -42,7 +42,7 @@ type python struct {
 	Folders    []string `json:"folders"` // folders that may have libpython
 }
 
-// pythonProbe is a program that prints these fields.
+// pythonProbe is a Python program that prints the fields of this type as JSON.
 const pythonProbe = `import json, os, sys, sysconfig
 print(json.dumps({
     "executable": sys.executable,

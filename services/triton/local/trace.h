@@ -14,11 +14,11 @@ typedef struct tr_record {
   uint64_t id, parent;
   uint64_t nanoseconds; // 0 for a tensor
   const char *activity; // owned by the library
-  // Set in the first record of a request; NULL in others.
+  // Set in the first record of a request; NULL in other records.
   const char *model, *request_id;
   int64_t version;
   const char *context; // of an activity of the model's own: names by time as JSON, or NULL
-  // Set in the record of a tensor; NULL in others.
+  // Set in the record of a tensor; NULL in other records.
   const char *tensor;
   const int64_t *shape;
   const void *base;
