@@ -280,7 +280,7 @@ type chunkEvent struct {
 	}
 	Usage json.RawMessage
 	Error json.RawMessage
-	// Events of responses have these fields instead.
+	// Events of the Responses API have the fields Type and Sequence instead.
 	Type     string
 	Sequence int `json:"sequence_number"`
 }

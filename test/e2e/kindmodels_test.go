@@ -58,7 +58,8 @@ func kinds() []kind {
 	}
 }
 
-// contract is a trident in front of these models, and the file in which they record their inputs.
+// contract is a trident in front of the models of all kinds, and the file in which they record
+// their inputs.
 type contract struct {
 	*trident
 

@@ -106,8 +106,8 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// checkLeaving makes a call and cancels its context when the model generates tokens for this many
-// generations. Then it counts the tokens until no generation runs.
+// checkLeaving makes a call and cancels its context when the model generates tokens for the given
+// number of generations. Then it counts the tokens until no generation runs.
 func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx context.Context, began func())) {
 	t.Helper()
 	if inProcess() {
@@ -151,8 +151,8 @@ func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx conte
 // slots is the number of concurrent generations of the chat model.
 const slots = 4
 
-// checkLeavingSlots takes all of the model's slots with this many calls, cancels them, and checks
-// that a slot is free.
+// checkLeavingSlots takes all of the model's slots with the given number of calls, cancels the
+// calls, and checks that a slot is free.
 func checkLeavingSlots(t *testing.T, s *trident, calls int, call func(ctx context.Context, began func())) {
 	t.Helper()
 	var running, begun sync.WaitGroup

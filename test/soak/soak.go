@@ -322,7 +322,7 @@ func (s *soak) report() error {
 	return err
 }
 
-// shownMixed is the maximum number of them in the report.
+// shownMixed is the maximum number of log lines in the report about responses to another request.
 const shownMixed = 20
 
 // reportMixed reports how many responses Triton sent to another request, and to which requests they
@@ -343,7 +343,7 @@ func (s *soak) reportMixed() error {
 	return nil
 }
 
-// mixed returns Trident's own count of such responses.
+// mixed returns Trident's own count of responses that Triton sent to another request.
 func (t *trident) mixed(ctx context.Context) (float64, error) {
 	page, err := get(ctx, t.url+"/metrics")
 	if err != nil {

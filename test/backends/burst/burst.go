@@ -95,7 +95,7 @@ func Repository(ctx context.Context, dir string, models ...Model) error {
 // the request as the model got them. The id is empty if the request has none.
 func Token(prompt, id string, i int) string { return fmt.Sprintf(" %s@%s/%d", prompt, id, i) }
 
-// Counted returns the text of a response of such a model.
+// Counted returns the text of a response of a model with Counts.
 func Counted(prompt, id string, tokens int) string {
 	var text strings.Builder
 	for i := range tokens {
