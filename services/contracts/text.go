@@ -144,8 +144,8 @@ func (d *textDecoder) rest() {
 	}
 }
 
-// finish maps the finish reasons of vLLM and TensorRT-LLM. Both send None until the end. An answer
-// that was aborted is truncated, as an answer at its limit is.
+// finish maps the finish reasons of vLLM and TensorRT-LLM. vLLM and TensorRT-LLM send None until
+// the end. An answer that was aborted is truncated, as an answer at its limit is.
 func (d *textDecoder) finish(word string) inference.FinishReason {
 	switch word {
 	case "", "None":

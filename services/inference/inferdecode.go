@@ -269,7 +269,7 @@ func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size i
 type cursor struct {
 	rest mem.BufferSlice // buffers not yet started
 	part []byte          // the rest of the current buffer
-	left int             // bytes in both; adding them up for each field would let a client choose the cost by its number of buffers
+	left int             // bytes in part and rest; adding them up for each field would let a client choose the cost by its number of buffers
 }
 
 // take consumes n bytes of the current buffer.

@@ -18,8 +18,8 @@ type Config struct {
 	// AllowModelUpload allows loads that contain a configuration or files. Such files can be
 	// code that this machine then runs.
 	AllowModelUpload bool
-	// AllowSharedMemory allows clients to register shared memory. They can then read and
-	// write the shared memory of processes on this machine.
+	// AllowSharedMemory allows clients to register shared memory. Clients can then read and write
+	// the shared memory of processes on this machine.
 	AllowSharedMemory bool
 	// GRPCForward and HTTPForward are regular expressions. Headers whose name matches become
 	// parameters of inferences: GRPCForward over gRPC and Connect, HTTPForward over REST. An

@@ -80,8 +80,8 @@ type streamCall struct {
 	closed bool          // no further request is accepted
 	idle   chan struct{} // closed when closed is set and no request is active
 
-	// Used only by the reader. Both contain channels that are closed when the next request
-	// may proceed.
+	// Used only by the reader. The two fields contain channels that are closed when the next
+	// request may proceed.
 	order     <-chan struct{}            // after the latest request of a model that isn't decoupled
 	sequences map[sequence]chan struct{} // after the latest request of a sequence
 }

@@ -76,7 +76,7 @@ type schemaWalk struct {
 	root     *node
 	listed   int // integers that were listed instead of their limits
 	size     *int64
-	sized    map[string]bool // parts that xgrammar makes once, however often they are there
+	sized    map[string]bool // parts that xgrammar builds once, however often the schema contains them
 	values   map[*node]int64 // the sizes of lists of values
 }
 

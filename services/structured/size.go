@@ -281,7 +281,7 @@ func (x *expr) elements() int64 {
 }
 
 func (s *sizer) repetition(x *expr, times int64, copied bool) {
-	if x.sign { // a rule of its own, which copies of what is around share
+	if x.sign { // a separate rule, which all copies of the surrounding expression share
 		s.add(ruleSize, times)
 		times = 1
 	}
@@ -371,7 +371,7 @@ func sum(from, to int64) int64 {
 // only some of the characters of the class, each later element doubles the number of states.
 type chain struct {
 	repeated byteSet // the characters that are repeated
-	filtered bool    // whether an element has passed only some of them
+	filtered bool    // whether an element has accepted only some of the repeated characters
 	doubled  int
 }
 

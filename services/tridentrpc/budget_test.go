@@ -13,8 +13,8 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// TestBudgets sends messages with more elements than the budget allows. They are refused
-// before they are decoded, so that the rules of their schema aren't checked.
+// TestBudgets sends messages with more elements than the budget allows. The messages are
+// refused before they are decoded, so that the rules of their schema aren't checked.
 func TestBudgets(t *testing.T) {
 	empty := &tridentv1.ChatMessage{} // violates rules of the schema
 	for name, opts := range protocols {

@@ -14,7 +14,7 @@ type Verdict uint8
 const (
 	NoVerdict         Verdict = iota // the client disconnected, or the request never reached the model
 	WorkingModel                     // the model answered
-	UnresponsiveModel                // the model may be hung: MaxUnanswered of these in a row mean that it is
+	UnresponsiveModel                // the model may be hung: MaxUnanswered of these verdicts in a row mean that the model is hung
 	DeadEngine                       // the model can't answer any more
 )
 
@@ -60,8 +60,8 @@ const (
 
 var (
 	// engineDied matches the errors of an engine that runs outside the model's
-	// process, or in its background, and has ended. These are vLLM's
-	// EngineDeadError, messages of earlier vLLM versions, and a message of its
+	// process, or in its background, and has ended. The errors are vLLM's
+	// EngineDeadError, messages of earlier vLLM versions, and a message of vLLM's
 	// Triton backend.
 	engineDied = regexp.MustCompile(ofProcess + `(?:Error generating stream: )?(?:[\w.]*EngineDeadError: )?(?:` +
 		`EngineCore encountered an issue|` +

@@ -209,9 +209,8 @@ static ts_error *too_small(const tr_place *place, size_t size) {
   return api.ErrorNew(1, text);
 }
 
-// Header before the bytes of an output, with malloc's alignment. The owners are
-// Triton's response and, once the output is taken, Go. They may release the memory
-// in any order.
+// Header before the bytes of an output, with malloc's alignment. The owners are Triton's response
+// and, once the output is taken, Go. The response and Go may release the memory in any order.
 typedef struct {
   _Alignas(16) int owners; // atomic
 } buffer_head;

@@ -398,7 +398,7 @@ typedef struct {
 // free them.
 tr_error tr_metrics(ts_server *, char **text, size_t *size);
 
-// tr_log_values are log settings. They apply to the whole process, because the
+// tr_log_values are log settings. The settings apply to the whole process, because the
 // library has one logger.
 typedef struct {
   bool info, warning, error;
