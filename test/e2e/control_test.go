@@ -16,7 +16,7 @@ import (
 )
 
 // TestModelControl loads and unloads a model through the OpenAI API, with in-process Triton and
-// with a tritonserver. Both give the same responses.
+// with a tritonserver. In-process Triton and the tritonserver must give the same responses.
 func TestModelControl(t *testing.T) {
 	t.Parallel()
 	options := demoOptions(t)

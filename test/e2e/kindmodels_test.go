@@ -90,8 +90,8 @@ var contracts = shared(func(t *testing.T) (contract, error) {
 	return c, nil
 })
 
-// contractOptions returns Triton's options for the models of all kinds. They record their inputs if
-// record names a file.
+// contractOptions returns Triton's options for the models of all kinds. The models record their
+// inputs if record names a file.
 func contractOptions(t *testing.T, record string) tritonserver.Options {
 	t.Helper()
 	options := tritonserver.Options{
