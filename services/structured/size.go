@@ -367,7 +367,7 @@ func sum(from, to int64) int64 {
 }
 
 // chain is a sequence from which xgrammar builds a deterministic automaton. If the sequence has a repeated
-// class, the automaton has a state for each subset of the elements after the class: once an element accepts
+// class, the automaton has a state for each subset of the elements after the class. Once an element accepts
 // only some of the characters of the class, each later element doubles the number of states.
 type chain struct {
 	repeated byteSet // the characters that are repeated
