@@ -181,7 +181,7 @@ func decodeInfer(message []byte) (*inference.Response, error) {
 	for rest := message; len(rest) > 0; {
 		number, wire, n := protowire.ConsumeField(rest)
 		if n < 0 {
-			return nil, fmt.Errorf("decode response: %w", protowire.ParseError(n))
+			return nil, fmt.Errorf("decode the engine's ModelInferResponse: %w", protowire.ParseError(n))
 		}
 		if number == fieldRawOutput && wire == protowire.BytesType {
 			_, _, tag := protowire.ConsumeTag(rest)
@@ -194,10 +194,10 @@ func decodeInfer(message []byte) (*inference.Response, error) {
 	}
 	decoded := &api.ModelInferResponse{}
 	if err := proto.Unmarshal(fields, decoded); err != nil {
-		return nil, fmt.Errorf("decode response: %w", err)
+		return nil, fmt.Errorf("decode the engine's ModelInferResponse: %w", err)
 	}
 	if len(raws) != len(decoded.GetOutputs()) {
-		return nil, fmt.Errorf("decode response: %d outputs have %d raw contents", len(decoded.GetOutputs()), len(raws))
+		return nil, fmt.Errorf("decode the engine's ModelInferResponse: %d outputs have %d raw contents", len(decoded.GetOutputs()), len(raws))
 	}
 	resp := &inference.Response{Version: decoded.GetModelVersion(), Parameters: decoded.GetParameters(), Final: true}
 	for i, out := range decoded.GetOutputs() {
