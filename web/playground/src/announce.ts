@@ -25,7 +25,7 @@ export class Reader {
     this.#next = now + pause;
   }
 
-  /** Announces the rest. */
+  /** Announces the part of the text that isn't announced yet, and the ending. */
   end(text: string, ending: string): void {
     announce([text.slice(this.#announced).trim(), ending].filter(Boolean).join(" "));
   }
