@@ -436,7 +436,7 @@ func (a *Controller) stop() {
 }
 
 // Rate returns the number of requests that may start now: the smaller one of the client's and the
-// server's number. It returns false if neither the client nor the server has a rate.
+// server's number. Rate returns false if neither the client nor the server has a rate.
 func (a *Controller) Rate(ctx context.Context) (least Rate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -51,7 +51,7 @@ const failureLogPause = 10 * time.Second
 func newFailures(log *slog.Logger) *failures { return &failures{log: log, seed: maphash.MakeSeed()} }
 
 // bound returns the error of a failed authentication: failed itself, or a 429 error beyond the
-// limit. It returns failed for a request without an address.
+// limit. bound returns failed for a request without an address.
 func (f *failures) bound(address netip.Addr, failed error) error {
 	if !address.IsValid() {
 		return failed

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// loras are the adapters of one model, with their state in the engine. A model that is reloaded
-// gets new loras. They may be used concurrently.
+// loras are the adapters of one model, with their state in the engine. A model that is reloaded gets
+// new loras. The methods of loras may be called concurrently.
 type loras struct {
 	model, version string
 	form           inference.LoRAForm

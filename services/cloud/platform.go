@@ -1,7 +1,7 @@
 // Package cloud serves the platforms that host model containers: Amazon's SageMaker and
-// Google's Vertex AI. As in tritonserver, each platform has its own port. Its paths lead to
-// the handlers of the shared port. Checks and answers of requests belong to the frontends
-// that the paths lead to.
+// Google's Vertex AI. As in tritonserver, each platform has its own port. The paths of the
+// port lead to the handlers of the shared port. Checks and answers of requests belong to
+// the frontends that the paths lead to.
 package cloud
 
 import (

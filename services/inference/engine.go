@@ -21,9 +21,10 @@ type Engine interface {
 	// response or the first error. A model that isn't decoupled yields one response. Nothing is
 	// sent before the first iteration. Leaving the loop, or the end of ctx, cancels the request
 	// in the model. When Stream returns, everything that it started has ended. The request must
-	// not be changed until then. Its raw contents are the exception: they may be released when
-	// [Sent] is called, which an engine does once Triton has them. If the first or a further
-	// response takes longer than the engine's limits, the stream ends with [CodeUnavailable].
+	// not be changed until then. The raw contents of the request are the exception: they may be
+	// released when [Sent] is called, which an engine does once Triton has them. If the first or
+	// a further response takes longer than the engine's limits, the stream ends with
+	// [CodeUnavailable].
 	Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error]
 	// Ready returns nil if the engine accepts requests.
 	Ready(ctx context.Context) error

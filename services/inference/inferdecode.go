@@ -16,7 +16,8 @@ import (
 )
 
 // Fields of a ModelInferRequest on the wire. The generic protobuf code takes several times as
-// long as this decoder for the fields of a small request. It is used only for rare fields.
+// long as this decoder for the fields of a small request. The generic code is used only for rare
+// fields.
 const (
 	fieldModelName     protowire.Number = 1
 	fieldModelVersion  protowire.Number = 2

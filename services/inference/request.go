@@ -185,7 +185,8 @@ type Sampling struct {
 	SpacesBetweenSpecialTokens *bool
 	// KeepSpecialTokens is the name of the parser setting that needs special tokens in the text:
 	// [SettingToolParser] or [SettingReasoningParser]. Special tokens then stay in the text for
-	// any value of SkipSpecialTokens. It is empty if no parser needs them. Clients don't set it.
+	// any value of SkipSpecialTokens. KeepSpecialTokens is empty if no parser needs special
+	// tokens. Clients don't set it.
 	KeepSpecialTokens string
 	// TruncatePromptTokens keeps only the last n tokens of the prompt.
 	TruncatePromptTokens *int

@@ -232,8 +232,8 @@ func appendText(b []byte, field protowire.Number, s string) []byte {
 var replies mem.BufferPool = new(bufferPool) //nolint:gochecknoglobals // shared so that all calls reuse the buffers
 
 // bufferPool is a [mem.BufferPool] that doesn't clear returned buffers. grpc-go's own
-// pool clears them, which takes as long as filling a buffer with a large tensor. It
-// may be used concurrently.
+// pool clears them, which takes as long as filling a buffer with a large tensor.
+// bufferPool may be used concurrently.
 type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // by the number of bits of the capacity
 
 // Get returns a buffer with arbitrary content.

@@ -199,7 +199,7 @@ func checkHeader(ctx context.Context, info *tap.Info) (context.Context, error) {
 }
 
 // asStreams makes grpc-go run unary methods as streams. grpc-go reads the request of a unary
-// method before it calls an interceptor. It reads the request of a stream on demand, which
+// method before it calls an interceptor. grpc-go reads the request of a stream on demand, which
 // is after the call has been admitted.
 func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 	streams := slices.Clone(d.Streams)

@@ -13,7 +13,8 @@ type properties struct {
 	known  map[string]typeSet
 }
 
-// properties returns the properties of a tool, which may be nil. They are read once.
+// properties returns the properties of a tool, which may be nil. The properties are read
+// once.
 func (t *tool) properties() *properties {
 	if t == nil {
 		return &properties{known: map[string]typeSet{}}

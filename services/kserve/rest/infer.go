@@ -113,8 +113,8 @@ func orOfModel(ctx context.Context, model *catalog.Resolution, version string, e
 }
 
 // leadingNumber parses a number as C's atoi does: it ignores what follows the
-// number, and returns 0 without a number. It returns a negative number if the number
-// is out of range.
+// number, and returns 0 without a number. leadingNumber returns a negative number if
+// the number is out of range.
 func leadingNumber(text string) int {
 	end := 0
 	for end < len(text) && (text[end]-'0' <= 9 || end == 0 && (text[0] == '-' || text[0] == '+')) {

@@ -20,7 +20,7 @@ import (
 type CUDA interface {
 	// Open maps the memory of a cudaIpcMemHandle_t of 64 bytes. It returns the
 	// memory's address on the device and its size in bytes. The error is for the
-	// log. It is [ErrNoGPU] if there is no GPU or no CUDA runtime.
+	// log. The error is [ErrNoGPU] if there is no GPU or no CUDA runtime.
 	Open(handle []byte, device int64) (address unsafe.Pointer, size uint64, err error)
 	// Close unmaps the memory that Open mapped.
 	Close(address unsafe.Pointer) error

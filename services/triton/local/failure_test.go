@@ -14,8 +14,8 @@ import (
 )
 
 // inOwnProcess runs the test in a process of its own and returns true. In that process
-// inOwnProcess returns false. It is for tests after which no other engine can be
-// started in the process.
+// inOwnProcess returns false. inOwnProcess is for tests after which no other engine
+// can be started in the process.
 func inOwnProcess(t *testing.T) (elsewhere bool) {
 	t.Helper()
 	const variable = "TRIDENT_TEST_ALONE"

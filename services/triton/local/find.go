@@ -124,8 +124,8 @@ func active(ctx context.Context) []string {
 }
 
 // inSite returns the patterns below a folder of Python packages, which are those
-// of nvidia-pytriton. PyPI's package tritonserver isn't searched: it has only
-// bindings for a container's library.
+// of nvidia-pytriton. PyPI's package tritonserver isn't searched: that package
+// has only bindings for a container's library.
 func inSite(site string) []string {
 	return []string{filepath.Join(site, "nvidia_pytriton.libs", "libtritonserver*.so")}
 }

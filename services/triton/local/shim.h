@@ -259,8 +259,8 @@ void tr_events_free(tr_queue *, tr_event *list);
 
 // tr_output_take makes the caller a second owner of an output's memory. The caller must
 // release the memory by tr_output_free, before or after the event, the queue and the
-// server are freed. It returns false if the memory isn't the event's, or is already
-// taken.
+// server are freed. tr_output_take returns false if the memory isn't the event's, or is
+// already taken.
 bool tr_output_take(const tr_event *, const tr_output *);
 void tr_output_free(void *base);
 
