@@ -168,7 +168,7 @@ func (s *collected) add(raw []byte) error {
 }
 
 // say sends a request without and with streaming. Both responses must be equal except for their
-// ids. It returns the first one.
+// ids. say returns the non-streaming response.
 func (c contract) say(t *testing.T, path string, body object) collected {
 	t.Helper()
 	var whole, streamed collected

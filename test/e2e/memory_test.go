@@ -259,7 +259,7 @@ func (r *trickle) Read(p []byte) (int, error) {
 }
 
 // attack runs the given number of clients until ctx ends. Each client sends hostile requests, atOnce of
-// them in parallel. It returns the number of each outcome by kind.
+// them in parallel. attack returns the number of each outcome by kind.
 func (s *siege) attack(ctx context.Context, clients, atOnce int, kinds []hostile) map[string]int {
 	outcomes := map[string]int{}
 	var mu sync.Mutex
