@@ -11,7 +11,7 @@ type Tokenizer interface {
 	// Encode returns the token ids of a text. With special, they include the special tokens that
 	// the model's tokenizer adds around every text. Encode stops when ctx ends and returns its
 	// error. The argument left is the remaining budget, from which the text is subtracted; nil
-	// means no budget. A text that exceeds the budget is [ErrTextTooLong].
+	// means that the text isn't limited. A text that exceeds the budget is [ErrTextTooLong].
 	Encode(ctx context.Context, text string, special bool, left *TextBudget) ([]int, error)
 	// Count returns the number of ids that Encode would return.
 	Count(ctx context.Context, text string, special bool, left *TextBudget) (int, error)
