@@ -5,7 +5,7 @@
 #   tools/vllm.sh start    starts a tritonserver with the model on 127.0.0.1 and waits until it is ready
 #   tools/vllm.sh test     runs make test-vllm with it
 #   tools/vllm.sh generated   sends 500 generated constraints, in two orders
-#   tools/vllm.sh generated-local   does so with in-process Triton
+#   tools/vllm.sh generated-local   sends them with in-process Triton instead
 #   tools/vllm.sh local    runs make test-vllm with in-process Triton
 #   tools/vllm.sh kill-local   kills the engine under 50 streams with in-process Triton, and waits until it is back
 #   tools/vllm.sh kill     kills the engine under 50 streams; afterwards the tritonserver has to be started again

@@ -22,7 +22,7 @@ type accessFlags struct {
 }
 
 // apiKeyFlag is a list of keys, one per line in the environment. An empty value is an empty
-// key, which is rejected later. Ignoring it would disable authentication.
+// key, which is rejected later. Ignoring an empty key would disable authentication.
 type apiKeyFlag []auth.Secret
 
 // Decode implements [kong.MapperValue]. Its errors don't contain values, because kong would
@@ -57,8 +57,9 @@ func (f *flags) errNoKeysFile() error {
 	return nil
 }
 
-// restrictedFlag takes three arguments, as Triton's own frontend does, or one with all:
-// "GROUPS KEY VALUE" or GROUPS:KEY=VALUE. In the environment each line is one.
+// restrictedFlag takes three arguments, GROUPS KEY VALUE, as Triton's own frontend does. It
+// also takes one argument that contains all three: "GROUPS KEY VALUE" or GROUPS:KEY=VALUE.
+// In the environment variable each line is one such argument.
 type restrictedFlag []auth.OpenAIRestriction
 
 // Decode implements [kong.MapperValue]. In a settings file the value is a list.

@@ -166,8 +166,8 @@ func (r *settingsReader) read() {
 	case errors.Is(err, io.EOF): // only comments
 		return
 	case err != nil:
-		// YAML reads a string with the prefix * as an alias name. It may be a secret,
-		// so the error must not contain it.
+		// YAML reads a string with the prefix * as an alias name. The string may be a
+		// secret, so the error must not contain the string.
 		text := yamlAnchor.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "unknown anchor: put a string with the prefix * in quotes")
 		r.problems = append(r.problems, fmt.Errorf("%s: %s", r.file.path, text))
 		return
@@ -332,7 +332,7 @@ func textOf(kind valueKind, node *yaml.Node) (string, error) {
 }
 
 // trial parses values as the command line does, without the environment. An error is
-// then one of the file and can name its line.
+// then about a value of the settings file, and the caller can name the value's line.
 type trial struct{ parser *kong.Kong } // nil before the first value
 
 func (t *trial) take(flag string, texts []string) (err error) {

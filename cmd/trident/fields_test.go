@@ -127,8 +127,8 @@ var otherFlags = map[string]string{
 	"triton/tritonserver/server.go --model-repository":  "the command line of a tritonserver for tests",
 }
 
-// TestNoFlagsInServices holds services to naming fields of configurations: which flag sets a
-// field is known here alone.
+// TestNoFlagsInServices checks that services name fields of configurations and no flags: only
+// cmd/trident knows which flag sets a field.
 func TestNoFlagsInServices(t *testing.T) {
 	flags := knownFlags(t)
 	for name := range maps.Clone(flags) {

@@ -67,7 +67,7 @@ func ask(ctx context.Context, client *http.Client, url string) (status int, err 
 	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }
 
-// ownURL returns the local URL of a Trident with these flags.
+// ownURL returns the local URL of a Trident that was started with the given flags.
 func (f *flags) ownURL() string {
 	scheme, host := "http", f.Host
 	if f.TLSCert != "" {

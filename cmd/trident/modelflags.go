@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
-// modelFlags override the models' own metadata. Most accept MODEL=VALUE for one
-// model, or a value for all models without one of their own. In the environment
+// modelFlags override the models' own metadata. Most flags accept MODEL=VALUE for
+// one model, or a VALUE for all models without a MODEL=VALUE. In the environment
 // variable of a repeatable flag, each line is a value.
 type modelFlags struct {
 	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Source of a model's tokenizer, chat template and context length: a folder in Hugging Face's layout, or a repository id on its hub; repeatable. Without MODEL=, the value applies to all models without one of their own."`

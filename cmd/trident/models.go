@@ -134,7 +134,8 @@ func stateOf(card *catalog.Card) string {
 }
 
 // kindOf returns the kind of a model. It may be unknown until Triton has loaded the
-// model, because some backends add the tensors then.
+// model, because some backends add tensors to the configuration when Triton loads the
+// model.
 func kindOf(card *catalog.Card) (kind, origin string) {
 	if name := card.Config.GetBackend(); card.Backend == nil && len(card.Config.GetInput()) == 0 && name != "" {
 		return name, "config.pbtxt: backend"

@@ -220,9 +220,11 @@ func (r *reloader) follow(ctx context.Context) {
 	}
 }
 
-// affects reports whether an event may change the settings. It does if it concerns the
-// settings file, or creates, removes or renames an entry of its folders, which may be a
-// link in its path. A write to another file, such as a log in the same folder, doesn't.
+// affects reports whether an event may change the settings. An event may do so if it
+// concerns the settings file or the file's link target. It may also do so if it
+// creates, removes or renames an entry of their folders, because the entry may be a
+// link in the file's path. A write to another file, such as a log in the same folder,
+// doesn't change the settings.
 func (r *reloader) affects(event fsnotify.Event) bool {
 	name := filepath.Base(event.Name)
 	return name == filepath.Base(r.begun.file.path) || name == filepath.Base(r.target) || event.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename)

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
-// Strings that must not occur in a log, in a metric or in another client's response. They
-// use base64's alphabet, so that they stay visible in data: URIs.
+// Strings that must not occur in a log, in a metric or in another client's response. The
+// strings use base64's alphabet, so that they stay visible in data: URIs.
 const (
 	markedPrompt = "MARKEDPROMPT"
 	markedAnswer = "MARKEDANSWER"

@@ -269,8 +269,8 @@ func (f *flags) config() (config, error) {
 }
 
 // configOf builds the configurations from the flags, the settings of models in flags and
-// their files, and the environment. It changes none of these. It returns an error if flags
-// contradict each other; [config.validate] checks the rest.
+// their files, and the environment. It changes neither the flags nor the settings. It
+// returns an error if flags contradict each other; [config.validate] makes all other checks.
 func (f *flags) configOf(overrides []inference.Override, getenv func(string) string) (config, error) {
 	repositories := f.repositories(getenv)
 	bounds, boundsErr := f.bounds()
@@ -338,7 +338,7 @@ func (f *flags) repositories(getenv func(string) string) []string {
 	return f.ModelRepository
 }
 
-// engines configures the engines that the flags select. Without such flags it is the
+// engines configures the engines that the flags select. Without such flags the engine is the
 // tritonserver on this machine.
 func (f *flags) engines(repositories []string) (inProcess local.Config, remote triton.Config, err error) {
 	if len(repositories) == 0 {

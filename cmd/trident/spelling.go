@@ -34,7 +34,7 @@ const (
 	proxyVariables = "OPENAI_TRTLLM"
 )
 
-// otherSpellings adds the spellings to the existing flags. It must follow
+// otherSpellings adds the spellings to the existing flags. It must be called after
 // [kong.DefaultEnvars], whose variables take precedence.
 func otherSpellings() kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {

@@ -139,7 +139,7 @@ func TestFailureStops(t *testing.T) {
 }
 
 // TestSecondSignal checks that the error of a second signal has the exit code that shells
-// report. The tests of the whole program cover the rest.
+// report. The tests of the whole program cover the other effects of a second signal.
 func TestSecondSignal(t *testing.T) {
 	s, log := newServing(t)
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {

@@ -13,7 +13,7 @@ import (
 
 // TestAccessOnAStream checks that each further request on a stream is authorized by the
 // current keys. If the key was removed, the request is refused and the stream stays open.
-// It works again once the key is back.
+// The request works again once the key is back.
 func TestAccessOnAStream(t *testing.T) {
 	dir := t.TempDir()
 	const given = "- {name: some, key: sk-some}\n- {name: other, key: sk-other}"

@@ -27,7 +27,7 @@ type templateCommand struct {
 func (c templateCommand) Run(f *flags) error {
 	body, err := io.ReadAll(os.Stdin)
 	if err != nil {
-		return fmt.Errorf("read the messages: %w", err)
+		return fmt.Errorf("read the messages from standard input: %w", err)
 	}
 	return c.show(f, body, os.Stdout)
 }

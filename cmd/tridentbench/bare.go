@@ -61,8 +61,8 @@ func encodeRequest(j *job) ([]byte, error) {
 	return proto.Marshal(req)
 }
 
-// stream calls each for every response with text. It returns at the end of the
-// request.
+// stream calls the function each for every response with text. It returns at
+// the end of the request.
 func (c *bareClient) stream(ctx context.Context, request []byte, each func(text []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

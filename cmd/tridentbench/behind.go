@@ -65,8 +65,8 @@ func (passCodec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // serveBehind serves the engine behind grpc-go until the input ends. It has nothing
-// else: no admission, metrics, logs or limits, and responses only have the tensor. It
-// prints its address with [announce].
+// else: no admission, metrics, logs or limits, and responses only have the tensor.
+// serveBehind prints its address with [announce].
 func serveBehind(ctx context.Context, engine inference.Forwarder, in io.Reader, out io.Writer) error {
 	s, address, err := serveRPC(ctx, func(ctx context.Context, request mem.BufferSlice) (mem.BufferSlice, error) {
 		m, err := inference.NewInferRequest(request)

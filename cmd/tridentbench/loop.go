@@ -13,8 +13,9 @@ import (
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// engineLoop receives tokens from Trident's in-process engine, and has nothing
-// else. The cost of a server beyond it is the cost of the API.
+// engineLoop receives tokens from Trident's in-process engine directly, without
+// a server. The cost of a server beyond the cost of engineLoop is the cost of
+// the API.
 type engineLoop struct{ engine *local.Engine }
 
 // startEngine starts an engine. It also returns the function that stops it.
@@ -53,7 +54,7 @@ type engineSession struct {
 	tokens  int
 }
 
-// run counts responses that the engine yields without a wait as one arrival. The
+// run treats responses that the engine yields without a wait as one arrival. The
 // driver counts the responses of one read as one arrival, too.
 func (s *engineSession) run(ctx context.Context, rec *recorder) error {
 	waiting, before := 0, rec.tokens

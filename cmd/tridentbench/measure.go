@@ -138,7 +138,8 @@ func (s sample) use(before, after map[string]used, tokens float64) {
 }
 
 // allocations returns two consecutive readings. Their difference is what a
-// reading itself allocates. It returns nil if Go's profiles aren't served.
+// reading itself allocates. allocations returns nil if Go's profiles aren't
+// served.
 func (c *column) allocations(ctx context.Context) (list []allocs, err error) {
 	if c.profiles == "" {
 		return nil, nil

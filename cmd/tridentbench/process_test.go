@@ -51,7 +51,8 @@ func TestCPUTime(t *testing.T) {
 }
 
 // TestChild checks that a child that ends early reports why, and that a child
-// that doesn't end is killed with its children. Both must take bounded time.
+// that doesn't end is killed with its children. The report and the kill must
+// take bounded time.
 func TestChild(t *testing.T) {
 	folder := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

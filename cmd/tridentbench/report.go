@@ -151,7 +151,8 @@ func shown() []string {
 }
 
 // table returns the table of a scenario. It has the medians, the spread of the
-// rate and of Trident's CPU time, and these two as multiples of the calibration.
+// rate and of Trident's CPU time, and the rate and the CPU time as multiples of
+// the calibration.
 func (m *measured) table(unit *samples) table {
 	var metrics []string
 	for _, metric := range shown() {

@@ -16,7 +16,8 @@ import (
 
 // source is the source of a worker's tokens.
 type source interface {
-	// open prepares the streams of a job. They are connected when it returns.
+	// open prepares the streams of a job. The streams are connected when open
+	// returns.
 	open(ctx context.Context, j *job) ([]session, error)
 }
 

@@ -18,7 +18,7 @@ import (
 const pinned = "go1.26.11"
 
 // pinnedNext is the pinned version's counterpart in the next release line. For example,
-// 1.27.1 is newer than the pinned version but lacks its fixes.
+// 1.27.1 is newer than the pinned version but lacks fixes that the pinned version has.
 const pinnedNext = "go1.27.4"
 
 // toolchain returns the Go version to build with, and makes sure that it is installed.

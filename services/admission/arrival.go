@@ -61,10 +61,10 @@ func (a *Controller) Arrive(ctx context.Context) *Arrival {
 	return &Arrival{Context: ctx, controller: a, party: partyOf(ctx)}
 }
 
-// Guard refuses requests while the server is overloaded. It is called before a request is
-// read, and again before more bytes of it are read. Its argument is the party's holding,
-// including these bytes. Its error is nil or [*inference.Error]. It must be fast and safe for
-// concurrent use.
+// Guard refuses requests while the server is overloaded. It is called before a request is read, and
+// again before more bytes of the request are read. The argument held is the party's holding,
+// including the bytes that are about to be read. The error is nil or [*inference.Error]. A Guard
+// must be fast and safe for concurrent use.
 type Guard func(held Holding) error
 
 // LimitBodies limits the bytes that the bodies of all requests hold together. The smaller of this

@@ -231,14 +231,15 @@ func (a *Controller) modelOf(q Ask) *scope {
 	return m
 }
 
-// forget removes the scope of a model whose name comes from a client and may not exist.
+// forget removes the scope of a model that possibly doesn't exist, because its name comes from a
+// client.
 func (a *Controller) forget(t *Ticket) {
 	if t.unknown != "" && !t.model.busy() {
 		delete(a.models, t.unknown)
 	}
 }
 
-// each calls do for each scope that limits the request, the narrowest first.
+// each calls the function do for each scope that limits the request, the narrowest scope first.
 func (t *Ticket) each(do func(*scope)) {
 	do(&t.client.scope)
 	if t.model != nil {
@@ -434,8 +435,8 @@ func (a *Controller) stop() {
 	}
 }
 
-// Rate returns the number of requests that may start now. It is that of the client's or the
-// server's rate, whichever is smaller. It returns false if neither has a rate.
+// Rate returns the number of requests that may start now: the smaller one of the client's and the
+// server's number. Rate returns false if neither the client nor the server has a rate.
 func (a *Controller) Rate(ctx context.Context) (least Rate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -47,9 +47,9 @@ type Holding struct {
 }
 
 // ledger records what requests hold, by party. A party may hold no more bytes, and no more
-// requests that are being read, than remain free for the others. It may have half of the
-// decode slots. The only request of a party may take all that is free. A ledger may be used
-// concurrently.
+// requests that are being read, than remain free for the other parties. A party may have half
+// of the decode slots. The only request of a party may take all that is free. A ledger may be
+// used concurrently.
 type ledger struct {
 	mu         sync.Mutex
 	limits     intakeLimits

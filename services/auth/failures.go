@@ -26,8 +26,8 @@ const (
 // authentications.
 const ReasonFailures = "too_many_authentication_failures"
 
-// failures limits the cost of failed authentications. Each further failure of an address beyond
-// the limit returns 429, and one log line covers all of them.
+// failures is the rate limiter of failed authentications, which limits their cost. Each further
+// failure of an address beyond the limit returns 429, and one log line covers all of them.
 //
 // failures never locks a client out: a request with a valid key always passes. All clients of a
 // company or of a proxy may share an address, and the failures of one client must not affect
@@ -51,7 +51,7 @@ const failureLogPause = 10 * time.Second
 func newFailures(log *slog.Logger) *failures { return &failures{log: log, seed: maphash.MakeSeed()} }
 
 // bound returns the error of a failed authentication: failed itself, or a 429 error beyond the
-// limit. It returns failed for a request without an address.
+// limit. bound returns failed for a request without an address.
 func (f *failures) bound(address netip.Addr, failed error) error {
 	if !address.IsValid() {
 		return failed

@@ -41,7 +41,7 @@ func (c Config) Validate() error {
 
 // Gate admits or refuses requests by API key and by the headers of restricted groups.
 // Without keys, no key is required. Every port asks the gate when it has read only the
-// header of a request. A nil Gate admits all requests. It may be used concurrently.
+// header of a request. A nil Gate admits all requests. A Gate may be used concurrently.
 type Gate struct {
 	keys         *keys
 	failures     *failures

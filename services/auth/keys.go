@@ -310,8 +310,8 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// yamlLine matches the line number in YAML's errors. The rest of such an error may quote
-// a key.
+// yamlLine matches the line number in YAML's errors. The other parts of an error of YAML may
+// quote a key.
 var yamlLine = regexp.MustCompile(`line \d+`)
 
 // entriesOf parses a list in YAML, or one key per line. No key has the prefix of a YAML

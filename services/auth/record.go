@@ -127,14 +127,14 @@ func Records() []*Record {
 func Unmatched(api API) *Record { return unmatched[api] }
 
 // Predict returns the record of a hosting platform's one path for all requests to models.
-// It requires a key. The request is then also admitted by the record of the route that it
-// leads to.
+// The record requires a key. The request is then also admitted by the record of the route
+// that it leads to.
 func Predict() *Record { return predict }
 
 var predict = &Record{Name: "predict", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Runs, Cost: Model} //nolint:gochecknoglobals // a constant
 
-// Redirect returns the record of a platform's request whose header names its path. It
-// requires a key. The record of the route at that path has all other requirements.
+// Redirect returns the record of a platform's request whose header names its path. The
+// record requires a key. The record of the route at that path has all other requirements.
 func Redirect() *Record { return redirect }
 
 var redirect = &Record{Name: "redirect", API: Pages, Surface: inference.SurfaceOther, Group: Free, Effect: Reads, Cost: Constant} //nolint:gochecknoglobals // a constant

@@ -102,9 +102,9 @@ var restRecords = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "unregisterCUDASharedMemoryRegion", Pattern: "POST /v2/cudasharedmemory/region/{region}/unregister", Access: Operator, KServe: KServeSharedMemory, Effect: Changes, Cost: Metadata},
 }
 
-// procedures are the methods of each service; Name is the method's name here. The
-// messages of TraceSetting and of the loads determine their further requirements, which
-// the frontend checks.
+// procedures are the methods of each service; Name is the method's name here.
+// TraceSetting and the loads have further requirements, which depend on the message of
+// a call. The frontend checks these requirements.
 var procedures = []struct { //nolint:gochecknoglobals // a constant table
 	service string
 	surface inference.Surface

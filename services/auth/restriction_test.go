@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// refusal returns the error message for a request with these header lines to a route;
-// it is empty if the request is admitted.
+// refusal returns the error message for a request with the given header lines to a
+// route. The message is empty if the request is admitted.
 func refusal(tb testing.TB, gate *Gate, route *Record, lines ...string) string {
 	tb.Helper()
 	header := http.Header{}

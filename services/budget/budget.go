@@ -3,8 +3,8 @@
 // before they build anything. A request beyond a budget therefore costs little time, linear in the
 // bytes read. Limits that operators set belong to the packages that apply them.
 //
-// Budgets are far above the needs of clients. They are low enough that each request takes less than
-// half a second of processor time, and memory in proportion to its size, before a model is used.
+// Budgets are far above the needs of clients. Budgets are low enough that each request takes less
+// than half a second of processor time, and memory in proportion to its size, before a model is used.
 // Budgets are constants: a limit that fits all deployments needs no flag. docs/limits.md lists them.
 package budget
 

@@ -12,12 +12,13 @@ import (
 // Message is the budget of a type of protobuf message. It checks encoded messages before they are
 // decoded. It may be used concurrently.
 //
-// The schema limits repeated fields and maps (max_items and max_pairs of protovalidate). Without such
-// a rule, a map has at most [Keys] entries, a list of messages [Tensors] and a list of strings
-// [Strings]. All messages within one count towards [Values], and all strings towards Strings. Numbers
-// in lists with a limit in the schema count towards [TokenIDs], or [JSONTokenIDs]. Numbers in other
-// lists are the elements of tensors. Their bytes bound them, and in protobuf's JSON [JSONElements]
-// does. Unknown fields count towards [UnknownFields].
+// The schema limits repeated fields and maps (max_items and max_pairs of protovalidate). Without such a
+// rule, a map has at most [Keys] entries, a list of messages [Tensors] and a list of strings [Strings].
+// All messages inside of a message count towards [Values], and all strings inside of it count towards
+// [Strings]. Numbers in lists with a limit in the schema count towards [TokenIDs], or [JSONTokenIDs].
+// Numbers in other lists are the elements of tensors. The size of the message bounds the number of
+// elements, and in protobuf's JSON [JSONElements] bounds it. Unknown fields count towards
+// [UnknownFields].
 type Message struct {
 	fields  map[protowire.Number]*field
 	byName  map[string]*field
@@ -106,8 +107,8 @@ func derive(descriptor protoreflect.MessageDescriptor, known map[protoreflect.Fu
 }
 
 // fieldLimits are the limits of fields of KServe's schema, which has no rules, and of fields with tighter
-// rules in the schema. A list that is slightly too long is left to these rules, because their errors
-// have the name of the field and the request's id.
+// rules in the schema. A list that is slightly too long is left to the schema's rules, because the errors
+// of these rules have the name of the field and the request's id.
 var fieldLimits = map[protoreflect.FullName]int{ //nolint:gochecknoglobals // a constant table
 	"inference.ModelInferRequest.InferInputTensor.shape": Dimensions,
 	"inference.ModelInferRequest.raw_input_contents":     Tensors,

@@ -57,7 +57,7 @@ type Catalog struct {
 	onLookup   func() // a hook that tests set
 
 	library   inference.Library    // nil for none
-	overrides []inference.Override // guarded by refreshing once it runs
+	overrides []inference.Override // guarded by refreshing once the catalog runs
 	missed    map[string]bool      // guarded by refreshing: models of overrides that don't exist and have been logged
 
 	turns    turns // serializes loads and unloads of a model

@@ -77,9 +77,9 @@ func (c *Catalog) Unload(ctx context.Context, name string) error {
 	return err
 }
 
-// Change calls change with the repository that has a model. The change is a load or an unload; the
-// model is shown in the state meanwhile until it ends. Changes of one model run one after the
-// other.
+// Change calls the function change with the repository that has a model, to load or unload the model. Until the
+// function returns, the model is shown in the state that the argument meanwhile has. Changes of one model run
+// one after the other.
 func (c *Catalog) Change(ctx context.Context, model string, meanwhile inference.ModelState, change func(context.Context, inference.Repository) error) error {
 	done, err := c.turns.take(ctx, model)
 	if err != nil {
@@ -172,9 +172,9 @@ func (h *repositoryModel) readState(ctx context.Context) error {
 	return nil
 }
 
-// refuse returns an error about the model. If the engine refuses all loads, refuse returns the
-// engine's error instead, which is more specific. Engines report that only for a change. Therefore
-// refuse asks for the unload of a name that no model has, which changes nothing.
+// refuse returns an error about the model. If the engine refuses all loads, refuse returns the engine's error
+// instead, which is more specific. Engines report that they refuse all loads only when a load or an unload is
+// requested. Therefore refuse asks for the unload of a name that no model has, which changes nothing.
 func (h *repositoryModel) refuse(ctx context.Context, reason, format string, args ...any) error {
 	_, err := h.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
 	if err != nil && inference.AsError(err).Code == inference.CodeUnsupported {

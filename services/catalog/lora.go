@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// loras are the adapters of one model, with their state in the engine. A model that is reloaded
-// gets new loras. They may be used concurrently.
+// loras are the adapters of one model, with their state in the engine. A model that is reloaded gets
+// new loras. The methods of loras may be called concurrently.
 type loras struct {
 	model, version string
 	form           inference.LoRAForm
@@ -80,16 +80,17 @@ type LoRAUse struct {
 	answered bool       // the engine has answered
 }
 
-// UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan.
-// The argument again is set when a request is repeated after [LoRAUse.Missed]. Such a request doesn't
-// rely on weights that another request is still sending: it may overtake that request.
+// UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan. The
+// argument again is set when a request is repeated after [LoRAUse.Missed]. A repeated request doesn't
+// rely on weights that another request is still sending, because the repeated request may overtake the
+// other request.
 func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*LoRAUse, error) {
 	return c.loras.use(ctx, name, again)
 }
 
-// use returns an adapter for a request, with its weights if the engine isn't known to have them.
-// The caller must call Settle. A repeated request doesn't rely on weights that are still on the
-// way: it may overtake them.
+// use returns an adapter for a request, with its weights if the engine isn't known to have them. The
+// caller must call Settle. A repeated request doesn't rely on weights that another request is still
+// sending, because the repeated request may overtake the other request.
 func (l *loras) use(ctx context.Context, name string, again bool) (*LoRAUse, error) {
 	u := &LoRAUse{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
 	switch l.form {

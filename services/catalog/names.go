@@ -66,7 +66,8 @@ func (k *snapshot) named(name string) *Card {
 	return k.aliases[name]
 }
 
-// Knows reports whether an engine lists a model whose own name is this. It doesn't ask the engines.
+// Knows reports whether an engine lists a model with the given own name. It doesn't ask the
+// engines.
 func (c *Catalog) Knows(name string) bool { return c.known.Load().cards[name] != nil }
 
 func (n Named) ready() bool { return n.Card != nil && n.Card.State == inference.ModelReady }

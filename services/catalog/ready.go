@@ -22,8 +22,8 @@ func (c *Catalog) Ready(ctx context.Context, named ...string) error {
 		if err == nil {
 			continue
 		}
-		// The engine is live but has models that aren't ready. They may have been ready at the last
-		// refresh.
+		// The engine is live but has models that aren't ready. The same models may have been ready
+		// at the last refresh.
 		if len(required) > 0 && inference.AsError(err).Reason == inference.ReasonModelNotReady && c.announcedBy(ctx, e) {
 			news = true
 			continue

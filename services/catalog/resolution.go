@@ -15,7 +15,8 @@ import (
 // if it may ask the engines. Only one goroutine may use a Resolution at a time. The zero value has
 // no model.
 type Resolution struct {
-	// Named has the name that the client sent. Its card is nil while no such model is known.
+	// Named has the name that the client sent. The card is nil while no model of that name is
+	// known.
 	Named
 
 	catalog *Catalog

@@ -193,8 +193,8 @@ func TestReload(t *testing.T) {
 
 var fingerprints = regexp.MustCompile(`"system_?[fF]ingerprint":"(fp_[0-9a-f]{10})"`)
 
-// reload reloads the model during the first of the two requests that it answers. If waits is set,
-// the test is about the second request, which can't start before.
+// reload reloads the model during the first of the two requests that the model answers. If waits
+// is set, the test is about the second request, which can't start before the reload.
 func reload(t *testing.T, s surface, waits bool) {
 	t.Helper()
 	engine := inferencetest.New()

@@ -124,7 +124,7 @@ func filterCost(name string, args []reflect.Value) int {
 }
 
 // valueSize returns the bytes of a string, or of a list with its strings. Other
-// values in a list are shared by its copies.
+// values in a list need no further bytes, because copies of the list share them.
 func valueSize(v reflect.Value) int {
 	v = inside(v)
 	switch v.Kind() {

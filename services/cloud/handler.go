@@ -169,9 +169,9 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openai forwards a request of OpenAI's API and adds the default model if it names none.
-// A request without a path has an input: it is an embedding request if the model only
-// embeds.
+// openai forwards a request of OpenAI's API and adds the default model if the request
+// names no model. An empty path is for a request with the field input: such a request is
+// forwarded to /v1/embeddings if the model only embeds, and to /v1/responses otherwise.
 func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fields map[string]json.RawMessage, body []byte) {
 	var model string
 	if raw, named := fields["model"]; named {

@@ -1,7 +1,7 @@
 // Package cloud serves the platforms that host model containers: Amazon's SageMaker and
-// Google's Vertex AI. As in tritonserver, each platform has its own port. Its paths lead to
-// the handlers of the shared port. Checks and answers of requests belong to the frontends
-// that the paths lead to.
+// Google's Vertex AI. As in tritonserver, each platform has its own port. The paths of the
+// port lead to the handlers of the shared port. Checks and answers of requests belong to
+// the frontends that the paths lead to.
 package cloud
 
 import (
@@ -173,7 +173,8 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop waits for requests in flight until the shutdown timeout and cancels the rest.
+// Stop waits for requests in flight until the shutdown timeout and cancels the remaining
+// requests.
 func (e *Endpoints) Stop(ctx context.Context) error {
 	var err error
 	for _, one := range e.all {

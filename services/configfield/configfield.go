@@ -20,8 +20,8 @@ type Names struct{ names map[Field]string }
 // NamesOf returns the names of a table, which the caller must not change afterwards.
 func NamesOf(table map[Field]string) *Names { return &Names{table} }
 
-// Of returns what operators call a field. A field without a name, and each one where n is
-// nil, keeps the name that the code has for it.
+// Of returns the operators' name of a field. If n is nil or has no name for the field, Of
+// returns the name that the code uses for the field.
 func (n *Names) Of(field Field) string {
 	if n != nil {
 		if name, found := n.names[field]; found {

@@ -8,8 +8,9 @@ import (
 
 // explainAdded explains an engine's refusal of a sampling parameter that Trident added to the
 // request, or derived from another field. The explanation names the field that the client sent, or
-// the setting of the operator. It is nil for a parameter that the client sent under this name. If
-// the engine refuses only the parameter's value, unsupported is false and why is the reason.
+// the setting of the operator. The explanation is nil for a parameter that the client sent under
+// this name. If the engine refuses only the parameter's value, unsupported is false and why is the
+// reason.
 func (v VLLM) explainAdded(req *inference.Request, parameter, why string, unsupported bool) *inference.Error {
 	s := &req.Sampling
 	switch parameter {
@@ -35,7 +36,7 @@ func (v VLLM) explainAdded(req *inference.Request, parameter, why string, unsupp
 }
 
 // explainConstraint explains the refusal of a constraint. The engine's message names a field that
-// the client may not have sent.
+// the client possibly hasn't sent.
 func explainConstraint(model, param, why string, unsupported bool) *inference.Error {
 	if unsupported {
 		return inference.Unsupported(param, "%s is not supported by the model `%s`: its engine refuses this structured output (set the model's parameter %s to the backend that the engine runs)", param, model, settingName)

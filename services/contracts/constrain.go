@@ -17,8 +17,8 @@ var (
 )
 
 // Constrain checks a constraint against the structured outputs backends that the model's engine may
-// run. vLLM ignores keywords that its backend doesn't know. Its engine terminates on constraints
-// that the backend of its first request doesn't support.
+// run. vLLM ignores keywords that its backend doesn't know. vLLM's engine terminates on constraints
+// that the backend of the engine's first request doesn't support.
 func (VLLM) Constrain(target *inference.Target, c *inference.Structured) (*inference.Structured, error) {
 	return constrain(target, c)
 }

@@ -23,8 +23,8 @@ var imageForms = []struct { //nolint:gochecknoglobals // a constant table
 }{
 	{inImage, func(string) string { return "" }},
 	{inImageURL, func(mediaType string) string { return "data:" + mediaType + ";base64," }},
-	// TensorRT-LLM's preprocessing treats a data: URI of any other type as a URL. It detects the
-	// actual type from the bytes.
+	// TensorRT-LLM's preprocessing treats a data: URI of any other type as a URL. The
+	// preprocessing detects the actual type from the bytes.
 	{inImageURLInput, func(string) string { return "data:image/jpeg;base64," }},
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// loraForm returns the way in which a model of these contracts receives an adapter, by the declared
-// inputs.
+// loraForm returns the way in which a model with a separate input for each parameter receives an
+// adapter. The inputs that the model declares determine the way.
 func loraForm(config *kserve.ModelConfig) inference.LoRAForm {
 	inputs := declared(config)
 	all := func(names ...string) bool {

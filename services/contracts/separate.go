@@ -58,8 +58,8 @@ var aliases = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	inBiasWords: nil, inBiasWeights: nil, inGuideType: nil, inGuide: nil,
 }
 
-// neutral values of numbers have no effect. They are never refused, and a model that requires such
-// an input gets them.
+// neutral values of numbers have no effect. A parameter with its neutral value is never refused. A
+// model that requires the parameter's input gets the neutral value.
 var neutral = map[string]float64{ //nolint:gochecknoglobals // a constant table
 	inTemperature: 1, inTopP: 1, inTopK: 0, inMinP: 0, inFrequency: 0, inPresence: 0, inRepetition: 1, inMinTokens: 0,
 }
@@ -95,7 +95,8 @@ func textModel(config *kserve.ModelConfig) bool {
 	return !slices.ContainsFunc(config.GetInput(), func(in *kserve.ModelInput) bool { return !in.GetOptional() && !known[in.GetName()] })
 }
 
-// separate encodes requests of these contracts. It keeps the first error.
+// separate encodes one request of a contract with a separate input tensor for each parameter:
+// TensorRTLLM, LLMAPI and Python. Its methods record the first error in err and continue.
 type separate struct {
 	*tensors
 
@@ -225,7 +226,8 @@ func (e *separate) ignoreEnd(ignore *bool) {
 	}
 }
 
-// separateExtras returns the extras that a model of such a contract declares tensors for.
+// separateExtras returns the extras that a model declares tensors for, if its contract has a
+// separate tensor for each parameter.
 func separateExtras(config *kserve.ModelConfig, images inference.ImageInput) inference.Extras {
 	in := declared(config)
 	has := func(input string) bool { return nameOf(in, input) != "" }
@@ -235,9 +237,10 @@ func separateExtras(config *kserve.ModelConfig, images inference.ImageInput) inf
 	}
 }
 
-// contract has the differences between the kinds of models with such inputs. One encoder and one
-// decoder serve all of them: names, datatypes and shapes come from the configuration. Each choice
-// is a separate job, because not every version and kind supports n.
+// contract has the differences between the kinds of models with a separate input for each
+// parameter. One encoder and one decoder serve all of these kinds: names, datatypes and shapes come
+// from the configuration. Each choice is a separate job, because not every version and kind
+// supports n.
 type contract struct {
 	// greedy models select the likeliest token unless top_p or top_k is set: a temperature alone
 	// has no effect.
@@ -281,7 +284,8 @@ func (c contract) encode(target *inference.Target, req *inference.Request, job *
 	return e.req, e.err
 }
 
-// limit limits the answer's length. A model without such an input gets no limit.
+// limit sends the maximum length of the answer. A model without an input for the length gets no
+// limit.
 func (e *separate) limit(s *inference.Sampling, job *inference.Job) {
 	if s.MaxTokens != nil && !e.has(inMaxTokens) {
 		e.refuse("max_tokens", inMaxTokens)
@@ -315,8 +319,9 @@ func (c contract) sample(e *separate, s *inference.Sampling, job *inference.Job)
 	optional(e, inSeed, job.Seed)
 }
 
-// logprobs requests the log probabilities of the sampled tokens. They come without the tokens'
-// texts. Therefore the answer must be streamed token by token, so that each belongs to one token.
+// logprobs requests the log probabilities of the sampled tokens. The log probabilities come without
+// the tokens' texts. Therefore the answer must be streamed token by token, so that each log
+// probability belongs to one token.
 func (e *separate) logprobs(req *inference.Request) {
 	top := req.Sampling.Logprobs
 	switch {
@@ -341,9 +346,9 @@ func (e *separate) decoupled() bool {
 // outputs requests the outputs and the form of the answer. A model that isn't decoupled sends one
 // response for any request. Other models stream in three cases even if the client requests no
 // stream. The first case is an early end: after one call or at a stop sequence, which TensorRT-LLM
-// itself finds only if its tokens are those of the text. It applies only if streaming doesn't break
-// characters. The second case is log probabilities, which need separate tokens. The third case is a
-// model that repeats the prompt and has no input to exclude it.
+// itself finds only if its tokens are those of the text. The first case applies only if streaming
+// doesn't break characters. The second case is log probabilities, which need separate tokens. The
+// third case is a model that repeats the prompt and has no input to exclude it.
 func (c contract) outputs(e *separate, req *inference.Request) {
 	s := &req.Sampling
 	early := len(s.Stop) > 0 || req.SingleCall && len(req.Tools) > 0

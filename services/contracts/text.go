@@ -23,8 +23,8 @@ const (
 // maxTexts is the maximum number of texts that a model may generate for one request.
 const maxTexts = 128
 
-// textDecoder decodes the responses of these contracts: one or several texts, each as a delta or as
-// the whole text so far.
+// textDecoder decodes the responses of the contracts TensorRTLLM, LLMAPI and Python: one or several
+// texts, each as a delta or as the whole text so far.
 type textDecoder struct {
 	target *inference.Target
 	// endless is true for models without an input for the answer's length. Their answers never end
@@ -144,8 +144,8 @@ func (d *textDecoder) rest() {
 	}
 }
 
-// finish maps the finish reasons of vLLM and TensorRT-LLM. Both send None until the end. An answer
-// that was aborted is truncated, as an answer at its limit is.
+// finish maps the finish reasons of vLLM and TensorRT-LLM. vLLM and TensorRT-LLM send None until
+// the end. An answer that was aborted is truncated, as an answer at its limit is.
 func (d *textDecoder) finish(word string) inference.FinishReason {
 	switch word {
 	case "", "None":
@@ -163,8 +163,8 @@ func (d *textDecoder) finish(word string) inference.FinishReason {
 
 // tokenLogprobs returns the log probabilities of a step's tokens, which are the last ones of
 // values: some versions repeat the earlier ones in a stream. If a response has several tokens, the
-// tokenizer splits the text into tokens. If it finds other tokens, they become one entry with the
-// sum of their log probabilities.
+// tokenizer splits the text into tokens. If the tokenizer finds other tokens than the response has,
+// the response's tokens become one entry with the sum of their log probabilities.
 func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []inference.TokenLogprob {
 	count := min(step.OutputTokens, len(values)/4)
 	values = values[len(values)-4*count:]

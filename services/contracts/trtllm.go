@@ -32,7 +32,7 @@ func (TensorRTLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 
 // Extras returns images by the input image_url_input, and adapters by the inputs that the model
 // declares for them. The preprocessing model ignores images unless it has a multimodal_model_path.
-// With that path, it inserts their tokens into the prompt.
+// With that path, the preprocessing model inserts the images' tokens into the prompt.
 func (TensorRTLLM) Extras(config *kserve.ModelConfig) inference.Extras { return selfPlacing(config) }
 
 func selfPlacing(config *kserve.ModelConfig) inference.Extras {

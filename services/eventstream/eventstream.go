@@ -21,7 +21,7 @@ const (
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }} //nolint:gochecknoglobals // a pool is global by design
 
 // Writer writes the events of one response. A caller appends the bytes of events to Buf
-// and calls Send. Its methods must not be called concurrently.
+// and calls Send. The methods of Writer must not be called concurrently.
 type Writer struct {
 	// Buf holds the bytes that haven't been sent.
 	Buf []byte

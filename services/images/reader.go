@@ -32,7 +32,7 @@ type Config struct {
 	// FetchTimeout is the time limit for fetching one image, including redirects.
 	FetchTimeout time.Duration
 	// Permit reports whether a connection to an address is allowed. If nil, only public
-	// addresses are. It is for tests, whose servers are on this machine.
+	// addresses are. Permit is for tests, whose servers are on this machine.
 	Permit func(netip.Addr) bool
 	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names

@@ -11,7 +11,8 @@ type LoRA struct {
 	ID uint64
 	// Path is the adapter's folder as the engine sees it. It is empty if the path isn't known.
 	Path string
-	// Weights are sent with the request. They are nil if the engine is assumed to have them.
+	// Weights are sent with the request. Weights is nil if the engine is assumed to have the
+	// weights.
 	Weights *LoRAWeights
 }
 

@@ -21,8 +21,8 @@ type Choice struct {
 	Finish   FinishReason
 }
 
-// Collect joins a request's Deltas into an answer of at least the given number of choices. It has
-// more if the model generates several texts for a request.
+// Collect joins a request's Deltas into an answer of at least the given number of choices. The
+// answer has more choices if the model generates several texts for a request.
 func Collect(deltas iter.Seq2[Delta, error], choices int) (*Answer, error) {
 	answer := &Answer{Choices: make([]Choice, choices)}
 	for delta, err := range deltas {

@@ -55,8 +55,8 @@ type Extras struct {
 	// it also returns those of the likeliest tokens.
 	Logprobs, TopLogprobs bool
 	// Structured reports whether the model supports structured outputs. StructuredOutputs is the
-	// backend that enforces them if no setting names one. It is empty if the backend makes no
-	// difference.
+	// backend that enforces them if no setting names one. StructuredOutputs is empty if the
+	// backend makes no difference.
 	Structured        bool
 	StructuredOutputs string
 	// Defaults are the sampling options that the contract itself sets.

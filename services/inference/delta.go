@@ -13,8 +13,8 @@ const (
 )
 
 // Delta is one step of an answer: text of one choice, one embedding, or the usage that ends the
-// stream. Its slices belong to the producer and are valid until the consumer requests the next
-// Delta. Copy slices that must live longer.
+// stream. The slices of a Delta belong to the producer and are valid until the consumer requests
+// the next Delta. Copy slices that must live longer.
 type Delta struct {
 	// Index is the index of the choice, or of the embedded input.
 	Index int

@@ -21,9 +21,10 @@ type Engine interface {
 	// response or the first error. A model that isn't decoupled yields one response. Nothing is
 	// sent before the first iteration. Leaving the loop, or the end of ctx, cancels the request
 	// in the model. When Stream returns, everything that it started has ended. The request must
-	// not be changed until then. Its raw contents are the exception: they may be released when
-	// [Sent] is called, which an engine does once Triton has them. If the first or a further
-	// response takes longer than the engine's limits, the stream ends with [CodeUnavailable].
+	// not be changed until then. The raw contents of the request are the exception: they may be
+	// released when [Sent] is called, which an engine does once Triton has them. If the first or
+	// a further response takes longer than the engine's limits, the stream ends with
+	// [CodeUnavailable].
 	Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*Response, error]
 	// Ready returns nil if the engine accepts requests.
 	Ready(ctx context.Context) error
@@ -64,10 +65,10 @@ func Sent(ctx context.Context) {
 	}
 }
 
-// Ends returns the channels that are closed when the client ends a request, and when the
-// server ends it, for callers that wait for one of them while the request runs. The context of
-// a request that has them apart implements Ends itself: they cost less than its Done, which
-// must join the two.
+// Ends returns the channels that are closed when the client ends a request, and when the server
+// ends it, for callers that wait for one of them while the request runs. A context with separate
+// channels for the two ends implements Ends itself. Two separate channels cost less than the
+// context's Done, which must join the two ends.
 func Ends(ctx context.Context) (client, service <-chan struct{}) {
 	if joined, ok := ctx.(interface {
 		Ends() (client, service <-chan struct{})
@@ -117,8 +118,8 @@ type Response struct {
 }
 
 // End reports whether this response has no content and only marks the end of the request.
-// tritonserver sends such a response to clients that request it. It has no version, or, if a server
-// encoded it, the version in the request.
+// tritonserver sends such a response to clients that request it. Such a response has no model
+// version, or, if a server encoded the response, the version in the request.
 func (r *Response) End(req *kserve.ModelInferRequest) bool {
 	return r.Final && r.Err == nil && len(r.Outputs) == 0 && len(r.Parameters) == 0 &&
 		(r.Version == "" || r.Encoded != nil && r.Version == req.GetModelVersion())

@@ -16,7 +16,8 @@ import (
 )
 
 // Fields of a ModelInferRequest on the wire. The generic protobuf code takes several times as
-// long as this decoder for the fields of a small request. It is used only for rare fields.
+// long as this decoder for the fields of a small request. The generic code is used only for rare
+// fields.
 const (
 	fieldModelName     protowire.Number = 1
 	fieldModelVersion  protowire.Number = 2
@@ -237,8 +238,9 @@ func nextField(b []byte) (number protowire.Number, value, rest []byte) {
 	return number, value, b[n+k:]
 }
 
-// each calls read for each field of the schema; read must consume the field from the cursor. All
-// fields of the schema are length-delimited, so a field of another wire type is unknown.
+// each calls the function read for each field of the schema; read must consume the field from the
+// cursor. All fields of the schema are length-delimited, so a field of another wire type is
+// unknown.
 func (m *InferRequest) each(read func(number protowire.Number, c *cursor, size int) error) error {
 	c := cursor{rest: m.encoded, left: m.encoded.Len()}
 	unknown := 0
@@ -360,8 +362,8 @@ func (c *cursor) size(wire protowire.Type) (int, error) {
 	return 0, errWire
 }
 
-// fields calls read for each field in the next bytes; read must consume the field from the
-// cursor. Bytes that can't be parsed are skipped: the decoder reports them.
+// fields calls the function read for each field in the next bytes; read must consume the field
+// from the cursor. Bytes that can't be parsed are skipped: the decoder reports them.
 func (c *cursor) fields(size int, read func(number protowire.Number, wire protowire.Type, n int) error) error {
 	end := c.left - size
 	for c.left > end {
@@ -422,7 +424,7 @@ func (c *cursor) views(n int) (content Content, err error) {
 	return content, err
 }
 
-// each calls take for the next bytes, buffer by buffer.
+// each calls the function take for the next n bytes, buffer by buffer.
 func (c *cursor) each(n int, take func(piece []byte)) error {
 	for n > 0 {
 		if c.ended() {

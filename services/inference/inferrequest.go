@@ -125,9 +125,10 @@ func (m *InferRequest) Request() (*kserve.ModelInferRequest, error) {
 	return req, nil
 }
 
-// Split decodes the request without its raw contents, which it returns separately. They are views
-// of the message and are valid until it is freed. The returned request is the head; its own raw
-// contents are empty then.
+// Split decodes the request without its raw contents, which it returns separately. The raw
+// contents are views of the message and are valid until the message is freed. The returned
+// request is the head, whose own raw contents are empty. If the whole request has been decoded
+// before, Split returns the whole request instead.
 func (m *InferRequest) Split() (*kserve.ModelInferRequest, []Content, error) {
 	switch {
 	case m.request != nil:

@@ -116,7 +116,7 @@ func TestAddParameters(t *testing.T) {
 
 // FuzzInferRequest compares the decoder with protobuf's own code on arbitrary bytes: both must
 // accept or refuse the same input, with the same result. Groups are the exception: no version of
-// the protocol has had them, and this decoder refuses them.
+// KServe v2 has had groups, and this decoder refuses groups.
 func FuzzInferRequest(f *testing.F) {
 	encoded, err := proto.Marshal(sampleRequest())
 	if err != nil {

@@ -77,8 +77,8 @@ func AddressIn(ctx context.Context) netip.Addr {
 // so that a limit per address would not hold.
 const networkBits = 64
 
-// AddressOf returns the address that limits use for a connection's peer: an IPv4 address, or
-// the /64 network of an IPv6 address. It is invalid if the peer has no IP address.
+// AddressOf returns the address that limits use for a connection's peer: an IPv4 address, or the
+// /64 network of an IPv6 address. The address is invalid if the peer has no IP address.
 func AddressOf(peer net.Addr) netip.Addr {
 	if tcp, ok := peer.(*net.TCPAddr); ok {
 		address, _ := netip.AddrFromSlice(tcp.IP)

@@ -185,7 +185,8 @@ type Sampling struct {
 	SpacesBetweenSpecialTokens *bool
 	// KeepSpecialTokens is the name of the parser setting that needs special tokens in the text:
 	// [SettingToolParser] or [SettingReasoningParser]. Special tokens then stay in the text for
-	// any value of SkipSpecialTokens. It is empty if no parser needs them. Clients don't set it.
+	// any value of SkipSpecialTokens. KeepSpecialTokens is empty if no parser needs special
+	// tokens. Clients don't set it.
 	KeepSpecialTokens string
 	// TruncatePromptTokens keeps only the last n tokens of the prompt.
 	TruncatePromptTokens *int
@@ -208,7 +209,8 @@ type Structured struct {
 	Value json.RawMessage
 	// Param is the request field that has the constraint, for error messages.
 	Param string
-	// Calls is the number of tools whose calls are the first alternatives of a schema that
-	// takes a call or what the client's schema takes; 0 for other constraints.
+	// Calls is the number of tools if the constraint is a schema that accepts either a call of a
+	// tool or JSON of the client's own schema. The calls of the tools are then the first
+	// alternatives of the schema. Calls is 0 for other constraints.
 	Calls int
 }

@@ -70,9 +70,9 @@ type Library interface {
 	// is [ErrFetching] while the hub is being asked. With another error, Open may also return the
 	// part that it could read.
 	Open(reference string) (*Published, error)
-	// LoRAPath returns the folder of a model's adapter, and LoRAWeights reads its weights. They
-	// return "" and nil if the model's files aren't available or don't list the adapter. An
-	// adapter outside of the model's repository is an error.
+	// LoRAPath returns the folder of a model's adapter, and LoRAWeights reads its weights. The
+	// methods return "" and nil if the model's files aren't available or don't list the adapter.
+	// An adapter outside of the model's repository is an error.
 	LoRAPath(model, version, adapter string) (string, error)
 	LoRAWeights(model, version, adapter string) (*LoRAWeights, error)
 }

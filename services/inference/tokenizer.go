@@ -10,8 +10,8 @@ import (
 type Tokenizer interface {
 	// Encode returns the token ids of a text. With special, they include the special tokens that
 	// the model's tokenizer adds around every text. Encode stops when ctx ends and returns its
-	// error. The text uses up the budget left, which may be nil. A longer text is
-	// [ErrTextTooLong].
+	// error. The argument left is the remaining budget, from which the text is subtracted; nil
+	// means that the text isn't limited. A text that exceeds the budget is [ErrTextTooLong].
 	Encode(ctx context.Context, text string, special bool, left *TextBudget) ([]int, error)
 	// Count returns the number of ids that Encode would return.
 	Count(ctx context.Context, text string, special bool, left *TextBudget) (int, error)

@@ -18,16 +18,16 @@ type Config struct {
 	// AllowModelUpload allows loads that contain a configuration or files. Such files can be
 	// code that this machine then runs.
 	AllowModelUpload bool
-	// AllowSharedMemory allows clients to register shared memory. They can then read and
-	// write the shared memory of processes on this machine.
+	// AllowSharedMemory allows clients to register shared memory. Clients can then read and write
+	// the shared memory of processes on this machine.
 	AllowSharedMemory bool
 	// GRPCForward and HTTPForward are regular expressions. Headers whose name matches become
 	// parameters of inferences: GRPCForward over gRPC and Connect, HTTPForward over REST. An
 	// empty expression forwards none.
 	GRPCForward, HTTPForward string
-	// MaxMessage is the maximum size, in bytes, of a message on gRPC's own port. The limit
-	// on the bytes of all bodies also applies, but allows one larger message of a client
-	// that has no other. 0 means 2 GiB, as in tritonserver.
+	// MaxMessage is the maximum size, in bytes, of a message on gRPC's own port. The limit on the
+	// bytes of all bodies also applies, but allows one larger message of a client that has no
+	// other message in flight. 0 means 2 GiB, as in tritonserver.
 	MaxMessage int64
 	// WriteTimeout is how long a client may read nothing before its stream is aborted.
 	WriteTimeout time.Duration

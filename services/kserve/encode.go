@@ -57,8 +57,9 @@ func encodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 	return a.encode(), nil
 }
 
-// encodeFailure encodes an error in a stream. For a refused request it has only the
-// id; for a failed response it also states whether other responses follow.
+// encodeFailure encodes an error in a stream. The encoded error of a refused request
+// has only the request's id. The encoded error of a failed response also states
+// whether other responses follow.
 func encodeFailure(req *kserve.ModelInferRequest, text string, refused, final bool) (mem.BufferSlice, error) {
 	response := &kserve.ModelInferResponse{Id: req.GetId()}
 	if !refused {
@@ -150,8 +151,9 @@ func (a *answer) encode() mem.BufferSlice {
 	return append(pieces, rest)
 }
 
-// take takes the tensors that the engine hands over, by output; the others are nil.
-// size is the total size of those taken.
+// take returns the tensors that the engine hands over, by output, and nil for each
+// output that must be copied. size is the total size of the returned tensors, in
+// bytes.
 func (a *answer) take() (taken []mem.Buffer, size int) {
 	if a.resp.Owner == nil {
 		return nil, 0
@@ -230,8 +232,8 @@ func appendText(b []byte, field protowire.Number, s string) []byte {
 var replies mem.BufferPool = new(bufferPool) //nolint:gochecknoglobals // shared so that all calls reuse the buffers
 
 // bufferPool is a [mem.BufferPool] that doesn't clear returned buffers. grpc-go's own
-// pool clears them, which takes as long as filling a buffer with a large tensor. It
-// may be used concurrently.
+// pool clears them, which takes as long as filling a buffer with a large tensor.
+// bufferPool may be used concurrently.
 type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // by the number of bits of the capacity
 
 // Get returns a buffer with arbitrary content.

@@ -199,7 +199,8 @@ func decodedAs[T any](t *testing.T, text []byte) (v T) {
 	return v
 }
 
-// compareParameters checks that both have the same parameters, except the given names.
+// compareParameters checks that want and got have the same parameters, except the names
+// in without.
 func compareParameters(t *testing.T, without []string, want, got []map[string]any) {
 	t.Helper()
 	for _, one := range slices.Concat(want, got) {

@@ -73,7 +73,8 @@ const (
 	maxStreams       = 4096
 	maxHeader        = 64 << 10
 	handshakeTimeout = 10 * time.Second
-	// bufferSize is the size of reads and writes in bytes: large tensors need fewer of them.
+	// bufferSize is the size of reads and writes in bytes: a large size needs fewer reads and
+	// writes for large tensors.
 	bufferSize = 128 << 10
 	// workers is the number of goroutines that keep their stacks between calls. Further
 	// concurrent calls run in new goroutines, whose stacks must grow each time.
@@ -198,7 +199,7 @@ func checkHeader(ctx context.Context, info *tap.Info) (context.Context, error) {
 }
 
 // asStreams makes grpc-go run unary methods as streams. grpc-go reads the request of a unary
-// method before it calls an interceptor. It reads the request of a stream on demand, which
+// method before it calls an interceptor. grpc-go reads the request of a stream on demand, which
 // is after the call has been admitted.
 func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 	streams := slices.Clone(d.Streams)
@@ -274,8 +275,9 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// Stop waits for calls in flight until the shutdown timeout, cancels the rest and closes all
-// connections. It returns when all calls have ended. Idle connections don't delay it.
+// Stop waits for calls in flight until the shutdown timeout, cancels the remaining calls and
+// closes all connections. It returns when all calls have ended. Idle connections don't delay
+// it.
 func (s *Server) Stop(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(ctx, s.service.cfg.ShutdownTimeout)
 	defer cancel()
@@ -338,7 +340,8 @@ func (x nativeExchange) receive() (*request, error) {
 
 func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }
 
-// abort returns false: grpc-go ends blocked sends and receives when the call has ended.
+// abort returns false: grpc-go ends blocked sends and receives only after the handler has
+// returned.
 func (nativeExchange) abort() bool { return false }
 
 // valuesOf returns a function for the values of a call's metadata by lower-case name.

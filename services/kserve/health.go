@@ -47,8 +47,8 @@ func servingStatus(notReady error) grpc_health_v1.HealthCheckResponse_ServingSta
 }
 
 // sharedHealth implements gRPC's health protocol on the shared port. It has the status
-// of the server, whose name is empty, and of each service. All of them are serving
-// when the server is ready
+// of the server, whose name is empty, and of each service. The server and all services
+// are serving when the server is ready
 // (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
 type sharedHealth struct{ core *serving.Service }
 

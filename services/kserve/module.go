@@ -4,8 +4,9 @@ import (
 	"go.uber.org/fx"
 )
 
-// Module mounts KServe v2 on the shared port. If enabled, it also serves it over gRPC
-// on a separate port, which it opens together with REST's.
+// Module mounts KServe v2 on the shared port. With [Config.Enabled], Module also
+// serves KServe v2 over gRPC on a separate port, and opens that port together with
+// REST's port.
 var Module = fx.Module("kserve",
 	fx.Provide(
 		New,

@@ -17,8 +17,8 @@ import (
 
 // source is grpc-go's stream below a [grpc.ServerStream]. grpc-go reads a whole message
 // before its size is visible, and meanwhile lets the client send all of it, whatever the
-// window is. Its stream can also read only the head of a message, so that the announced
-// size is counted before more is read.
+// window is. grpc-go's stream can also read only the head of a message, so that the
+// announced size is counted before more is read.
 type source interface {
 	ReadMessageHeader(head []byte) error
 	Read(n int) (mem.BufferSlice, error)

@@ -20,8 +20,9 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Service implements inference.GRPCInferenceService over the shared service. Its methods may
-// be used concurrently. Their errors are [inference.Error], which the transports convert.
+// Service implements inference.GRPCInferenceService over the shared service. Its methods may be
+// used concurrently. The errors of the methods are [inference.Error], which the transports
+// convert.
 type Service struct {
 	cfg  Config
 	core *serving.Service

@@ -110,7 +110,8 @@ func (s *Service) SystemSharedMemoryStatus(ctx context.Context, req *kserve.Syst
 }
 
 // SystemSharedMemoryRegister registers a region with every engine that accepts it.
-// An engine on another machine can't. It fails if no engine accepts the region.
+// An engine on another machine can't accept a region. The call fails if no engine
+// accepts the region.
 func (s *Service) SystemSharedMemoryRegister(ctx context.Context, req *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error) {
 	if err := s.mayRegister(); err != nil {
 		return nil, err

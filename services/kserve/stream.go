@@ -26,7 +26,7 @@ type exchange interface {
 	// an error at the end of the call.
 	receive() (*request, error)
 	// send blocks while the client reads nothing. Only one goroutine may call it at a time.
-	// It frees the reply.
+	// send frees the reply.
 	send(*reply) error
 	// abort ends a blocked send or receive. It reports whether the transport can do that
 	// before the call has ended.
@@ -238,7 +238,7 @@ func (st *streamCall) accept(ctx context.Context, req *request) *streamRequest {
 const leastPause = time.Second
 
 // pause waits after a refused request. Otherwise a stream could have more requests decoded
-// than the client's limits allow. It returns false if no further request is read.
+// than the client's limits allow. pause returns false if no further request is read.
 func (st *streamCall) pause(ctx context.Context, refused error) bool {
 	length := leastPause
 	if after := inference.AsError(refused).RetryAfter; after > 0 {

@@ -54,7 +54,7 @@ func mustSend(t *testing.T, s grpc.BidiStreamingClient[api.ModelInferRequest, ap
 
 // TestSlowReader tests an endless model with a client that reads nothing. Trident must stop
 // reading responses once the connection and the client's window, which grows to 16 MiB, are
-// full. It aborts the stream after the write timeout.
+// full. Trident aborts the stream after the write timeout.
 func TestSlowReader(t *testing.T) {
 	t.Run("own port", func(t *testing.T) { testSlowReader(t, serveNative) })
 	t.Run("shared port", func(t *testing.T) { testSlowReader(t, kservetest.ServeShared) })

@@ -19,10 +19,10 @@ const softLimitPressure = (1 - Low) / (High - Low)
 type Holdings = func() (each []admission.Holding, all admission.Holding)
 
 // Guard returns the guard that refuses the requests of the heaviest clients while memory is short.
-// Between the watermarks, it refuses the clients with the largest holdings. Together these hold the
-// same share of all bytes as the share of the distance from the low to the high watermark that the
-// memory has covered. Above the high watermark, it refuses all clients with more than [LightHolding].
-// Beyond the soft limit, it refuses all clients.
+// Between the watermarks, it refuses the clients with the largest holdings, which together hold a
+// fraction of the bytes of all clients. The fraction is 0 at the low watermark, 1 at the high
+// watermark, and linear between. Above the high watermark, it refuses all clients with more than
+// [LightHolding]. Beyond the soft limit, it refuses all clients.
 func (m *Monitor) Guard(holdings Holdings) admission.Guard {
 	return func(held admission.Holding) error {
 		pressure := m.Pressure()

@@ -188,7 +188,8 @@ func (s sink) value(f *family, v float64, labels ...string) {
 	s.put(f, m, err)
 }
 
-// some sends a histogram unless it is empty. Most series have no values for it.
+// some sends a histogram unless the histogram is empty. Most series have no values
+// for the histogram.
 func (s sink) some(f *family, h *metering.Histogram, labels ...string) {
 	if h.Count > 0 {
 		s.histogram(f, h, labels...)

@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// Module mounts the page on the shared port and, with [Config.Own], on a separate
-// port.
+// Module mounts the metrics page on the shared port and, with [Config.Own], on a
+// separate port.
 var Module = fx.Module("metrics",
 	fx.Provide(
 		func(m *memory.Monitor) Memory { return m },

@@ -18,7 +18,7 @@ import (
 )
 
 // maxFile is the maximum size of a settings file, in bytes. tokenizer_config.json is
-// the largest of these files: it has some MB where a vocabulary has many special
+// the largest of these files: that file has some MB where a vocabulary has many special
 // tokens.
 const maxFile = 32 << 20
 

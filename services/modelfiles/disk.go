@@ -25,7 +25,7 @@ type Disk struct{ repositories []string }
 
 var _ inference.Engine = (*Disk)(nil)
 
-// NewDisk returns a Disk that reads these repositories, which must be folders.
+// NewDisk returns a Disk that reads the given repositories, which must be folders.
 func NewDisk(repositories []string) *Disk { return &Disk{repositories} }
 
 // Ready returns nil.
@@ -59,7 +59,7 @@ func (d *Disk) Models(context.Context) ([]inference.Model, error) {
 }
 
 // readModel reads a folder that Triton accepts as a model: one with a config.pbtxt or
-// a version. It returns false for another folder.
+// a version. readModel returns false for another folder.
 func readModel(folder string) (inference.Model, bool) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return inference.Model{}, false

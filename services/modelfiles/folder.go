@@ -219,7 +219,7 @@ func contextLength(config modelConfig, tokenizer tokenizerConfig) inference.Sett
 }
 
 // imageTokens are the strings that represent an image in prompts, by model family.
-// It lists families whose chat templates may not show such a string.
+// It lists families whose chat templates possibly don't show the string.
 //
 // Source: get_placeholder_str of vLLM's models.
 var imageTokens = map[string]string{ //nolint:gochecknoglobals // a constant table

@@ -109,7 +109,8 @@ func wantedFiles() []string {
 }
 
 // neededFiles must be in a snapshot of the cache, or be marked as missing. Otherwise
-// Trident asks the hub. Only older versions use the rest of [wantedFiles].
+// Trident asks the hub. Only older versions of models' files use the other files of
+// [wantedFiles].
 func neededFiles() []string {
 	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileTemplate}
 }

@@ -36,7 +36,7 @@ const (
 
 // Library implements [inference.Library]. It fetches files from the hub in the
 // background, by one goroutine a model, until Stop: one model's download must not delay
-// the lookup of another. It may be used concurrently.
+// the lookup of another. A Library may be used concurrently.
 type Library struct {
 	repositories []string
 	hub          *hub

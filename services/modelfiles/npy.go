@@ -32,7 +32,7 @@ const npyMagic = "\x93NUMPY"
 // keys in this order.
 var npyHeaders = regexp.MustCompile(`^\{ *'descr' *: *'([^'\\]+)' *, *'fortran_order' *: *(True|False) *, *'shape' *: *\(([0-9, ]*)\) *,? *\} *\n?$`)
 
-// readNPY reads a header. The rest of r are the values.
+// readNPY reads a header. After that, r contains only the values.
 func readNPY(r io.Reader) (npyArray, error) {
 	var none npyArray
 	start := make([]byte, len(npyMagic)+2)

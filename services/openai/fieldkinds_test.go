@@ -126,8 +126,8 @@ func streamAsLLMAPI(_ context.Context, req *kserve.ModelInferRequest, send func(
 	return nil
 }
 
-// probesOf returns the probes of an operation for a kind. They are those of vLLM,
-// except for fields that the kind receives differently.
+// probesOf returns the probes of an operation for a kind. The probes are those of
+// vLLM, except for fields that the kind receives differently.
 func probesOf(kind, operation string) map[string][]probe {
 	probes := fieldProbes()[operation]
 	others := map[string]map[string][]probe{"ensemble, bls": ensembleProbes(operation), "llmapi": llmapiProbes(operation)}

@@ -13,9 +13,9 @@ import (
 )
 
 // DecodeInput reads the input of an embedding: a text, a list of token ids, or a list of
-// either. It accepts and refuses the same values as EmbeddingInput of openapi/openai.yaml,
-// except for the number of inputs, which [inference.Request.Validate] limits. Errors are
-// [*inference.Error] with params such as input[3].
+// either. DecodeInput accepts and refuses the same values as EmbeddingInput of
+// openapi/openai.yaml, except for the number of inputs, which [inference.Request.Validate]
+// limits. Errors are [*inference.Error] with params such as input[3].
 func DecodeInput(raw json.RawMessage) ([]inference.Input, error) {
 	return decodeTexts("input", raw, inputText)
 }

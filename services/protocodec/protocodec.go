@@ -1,6 +1,7 @@
-// Package protocodec has Connect codecs of protobuf and JSON for Trident's handlers. They
-// check a message's budget before they decode it. Unlike Connect's own codecs they append to
-// the buffer that Connect reuses. The budgets belong to package budget.
+// Package protocodec has Connect codecs of protobuf and JSON for Trident's handlers. The
+// codecs check a message's budget before they decode the message. Unlike Connect's own
+// codecs, they append to the buffer that Connect reuses. The budgets belong to package
+// budget.
 //
 // A service that passes messages on undecoded wraps [Binary] and [JSON] itself:
 // services/kserve does.
@@ -23,7 +24,7 @@ const (
 	JSONCharsetName = "json; charset=utf-8"
 )
 
-// Options returns the handler options for messages with these budgets.
+// Options returns the handler options for messages with the given budgets.
 func Options(kinds budget.Kinds) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(Binary{kinds}), connect.WithCodec(JSON{JSONName, kinds}), connect.WithCodec(JSON{JSONCharsetName, kinds}),

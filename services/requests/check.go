@@ -22,8 +22,8 @@ import (
 )
 
 // Check finds errors in a chat or a completion before a model is called: tools of a type
-// that chat templates don't support, invalid schemas, and values out of range. It is for
-// every surface with such requests, whatever their wire format. Errors are
+// that chat templates don't support, invalid schemas, and values out of range. Check is for
+// every surface that serves chats or completions, whatever the wire format. Errors are
 // [*inference.Error] that name fields as OpenAI's chats do, or the error of ctx, which ends
 // the check.
 func Check(ctx context.Context, req *inference.Request) error {

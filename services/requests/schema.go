@@ -163,8 +163,8 @@ func (w *schemaWalk) schema(ctx context.Context, node map[string]any, in *schema
 	return nil
 }
 
-// tooMany reports whether the unseen subschemas exceed the rest of the budget. They are
-// counted before the metaschema validates the list or object that holds them.
+// tooMany reports whether the unseen subschemas exceed the rest of the budget. The subschemas
+// are counted before the metaschema validates the list or object that contains them.
 func (w *schemaWalk) tooMany(below []schemaBelow) bool {
 	left := budget.Subschemas - w.schemas.count
 	if len(below) <= left {

@@ -152,8 +152,8 @@ func (s *Schemas) flatten(d *schemaDraft, node map[string]any) (flat map[string]
 	return flat, below, nil
 }
 
-// take returns a keyword's value without its subschemas and appends these to below. A
-// value of another form stays unchanged: the metaschema rejects it.
+// take returns a keyword's value without its subschemas, and appends the subschemas to
+// below. A value of another form stays unchanged: the metaschema rejects it.
 func (f schemaForm) take(key string, value any, below []schemaBelow) (left any, _ []schemaBelow) {
 	switch value := value.(type) {
 	case string:

@@ -13,9 +13,9 @@ import (
 )
 
 // LimitedListener is a listener that limits the number of open connections. It accepts a
-// connection beyond a limit and closes it at once, before it reads anything. The client gets
-// no reason, since a response would cost what the limits are to save. Its methods may be
-// called concurrently.
+// connection beyond a limit and closes it at once, before it reads anything. The client gets no
+// reason, since a response would cost what the limits are to save. The methods of
+// LimitedListener may be called concurrently.
 type LimitedListener struct {
 	net.Listener
 

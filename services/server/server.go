@@ -36,8 +36,11 @@ type Config struct {
 	// CORSOrigins are the origins from which browsers may call, in addition to this
 	// host's own pages. "*" allows all origins, without credentials.
 	CORSOrigins []string
-	// AllowedHosts are the values of Host that a loopback port accepts without a key, in
-	// addition to addresses and this machine's own names.
+	// AllowedHosts are further values of the Host header, without a port, that a loopback
+	// port serves while clients need neither an API key nor a certificate. IP addresses
+	// and this machine's own names are always served. Requests with another Host are
+	// refused, to prevent DNS rebinding. Once clients need a key or a certificate, every
+	// Host is served.
 	AllowedHosts []string
 	// MaxConnections is the maximum number of open connections of a port, and
 	// MaxConnectionsPerAddress of those from one address; 0 means no limit.

@@ -23,9 +23,9 @@ const (
 )
 
 // Stop closes the listener, waits for requests in flight until the shutdown timeout,
-// cancels the rest and closes all connections. It returns when all requests have ended.
-// Neither idle connections nor requests whose body hasn't arrived delay it: the service
-// would refuse such requests.
+// cancels the remaining requests and closes all connections. It returns when all requests
+// have ended. Neither idle connections nor requests whose body hasn't arrived delay it:
+// the service would refuse such requests.
 func (s *Server) Stop(ctx context.Context) error {
 	shutdown, end := context.WithCancel(ctx)
 	defer end()

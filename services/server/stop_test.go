@@ -16,7 +16,7 @@ import (
 )
 
 // stopLimit is the maximum time of stops that nothing may delay. Each takes about 100 ms on
-// an idle machine. They took 5 s and more when idle connections weren't closed.
+// an idle machine. The stops took 5 s and more when idle connections weren't closed.
 const stopLimit = 3 * time.Second
 
 // TestStopClosesIdleConnections tests that connections without a request in flight don't

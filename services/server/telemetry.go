@@ -24,7 +24,8 @@ var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant l
 }
 
 // Telemetry counts the responses of all ports and starts the traces of their requests.
-// Its methods may be used concurrently. A nil Telemetry does neither.
+// Its methods may be used concurrently. A nil Telemetry counts nothing and starts no
+// traces.
 type Telemetry struct {
 	tracer trace.Tracer // nil for no traces
 	http   [len(surfaces)][600]atomic.Uint64

@@ -43,7 +43,7 @@ func (t TLS) keyFile() string { return cmp.Or(t.KeyFile, t.CertFile) }
 // certificates. Each handshake checks the files for changes, so that new certificates
 // apply at once without a signal; existing connections aren't affected. Invalid new
 // files are logged and the previous certificates stay. A nil Certificates means no
-// TLS. It may be used concurrently.
+// TLS. Certificates may be used concurrently.
 type Certificates struct {
 	files  TLS
 	log    *slog.Logger
@@ -76,8 +76,8 @@ func newCertificates(files TLS, wall func() time.Time, log *slog.Logger) (*Certi
 	return c, nil
 }
 
-// Config returns the TLS configuration of a port with these protocols, in order of
-// preference.
+// Config returns the TLS configuration of a port with the given protocols, in order
+// of preference.
 func (c *Certificates) Config(protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,

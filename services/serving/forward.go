@@ -148,8 +148,8 @@ func (one *single) infer(ctx context.Context) error {
 	return one.err
 }
 
-// stream calls use with the only response of a stream. The end of the stream may arrive as a separate
-// response. The error for another number of responses is tritonserver's.
+// stream calls the function use with the only response of a stream. The end of the stream may arrive
+// as a separate response. The error for another number of responses is tritonserver's.
 func (one *single) stream(ctx context.Context, engine inference.Engine) error {
 	if one.model.Decoupled(ctx) {
 		return &inference.Error{

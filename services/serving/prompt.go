@@ -26,8 +26,8 @@ func textBudget(c *catalog.Card, n int) *inference.TextBudget {
 	return left
 }
 
-// startPrefix returns the prefix that engines add to every text, such as <s>, as an id and as text. Both
-// are empty if there is no prefix. They are also empty if the tokenizer adds a suffix too.
+// startPrefix returns the prefix that engines add to every text, such as <s>, as an id and as text. The
+// id and the text are empty if there is no prefix, or if the tokenizer adds a suffix too.
 func startPrefix(t inference.Tokenizer) (id []int, text string) {
 	ids, err := t.Encode(context.Background(), "", true, nil)
 	if err != nil || len(ids) != 1 {

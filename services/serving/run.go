@@ -207,7 +207,7 @@ func (r *textRun) explain(err error) error {
 	return err
 }
 
-// read emits the Delta of one step. The argument more is set if the next step has arrived. It returns
+// read emits the Delta of one step. The argument more is set if the next step has arrived. read returns
 // false if the consumer has stopped.
 func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inference.Delta) bool) (bool, error) {
 	if s.stopped {

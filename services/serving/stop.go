@@ -6,9 +6,8 @@ import (
 )
 
 // stopSequences ends an answer at its first stop sequence, even if a sequence is split between responses.
-// Not every backend searches for stop sequences. The output of the backends that do contains none.
-// The first sequence to be complete applies, so that the result doesn't depend on the split of the
-// text.
+// Not every backend searches for stop sequences. If a backend does, its output contains no stop sequence.
+// The first sequence to be complete applies, so that the result doesn't depend on the split of the text.
 type stopSequences struct {
 	texts   []string
 	include bool   // keep the stop sequence in the answer

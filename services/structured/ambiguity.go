@@ -5,8 +5,8 @@ import "fmt"
 // maxDepth bounds how deep ambiguous repetitions nest.
 const maxDepth = 2
 
-// maxLoops is the largest number of ambiguous repetitions of groups without a low limit that an
-// answer can go through. With more of them llguidance is slow as well.
+// maxLoops is the largest number of ambiguous repetitions of groups without a low limit that an answer
+// can go through. With more such repetitions in an answer, llguidance is slow as well.
 const maxLoops = 2
 
 // checkAmbiguity returns the error for expressions that xgrammar matches in very many ways at once. The
@@ -73,7 +73,7 @@ func ends(x *expr, step int) []*expr {
 	return parts
 }
 
-// cyclic returns the rules that name themselves, by way of others or not, through the given
+// cyclic returns the rules that refer to themselves, directly or through other rules, in the given
 // parts of expressions.
 func (s *sizer) cyclic(order []*rule, parts func(*expr) []*expr) map[*rule]bool {
 	c := &components{sizer: s, parts: parts, index: map[*rule]int{}, low: map[*rule]int{}, open: map[*rule]bool{}, cyclic: map[*rule]bool{}}

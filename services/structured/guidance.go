@@ -13,10 +13,10 @@ var subschemas = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"properties": false, "$defs": false, "definitions": false, "patternProperties": false, "dependentSchemas": false, // objects of schemas
 }
 
-// guidanceSchema changes the parts of a schema that have another meaning in llguidance, which
-// checks the rest itself. These parts are llguidance's own options, which disable keywords, and \d,
-// \w and \s, which are Unicode's there and those of ECMA 262 in JSON Schema. Quotes in patterns are
-// refused, because llguidance escapes them incorrectly.
+// guidanceSchema changes the parts of a schema that have another meaning in llguidance. llguidance
+// checks all other parts itself. The changed parts are llguidance's own options, which disable
+// keywords, and \d, \w and \s, which are Unicode's there and those of ECMA 262 in JSON Schema.
+// Quotes in patterns are refused, because llguidance escapes them incorrectly.
 func guidanceSchema(n *node, path string) error {
 	for i := range n.members {
 		m := &n.members[i]

@@ -46,7 +46,7 @@ func (b Backends) pattern(pattern, path string) (string, *sizer, error) {
 }
 
 // regex rewrites a regular expression. It removes constructs without meaning in a match of the
-// whole text: names of groups, laziness, anchors at the ends. It replaces \d, \w and \s by their
+// whole text: names of groups, laziness, anchors at the ends. regex replaces \d, \w and \s by their
 // ASCII characters, as in ECMA 262. A dot matches any character except a line end.
 //
 // In a JSON string, xgrammar writes a match without escapes. Therefore characters that JSON escapes

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// annotations are keywords that constrain nothing. They aren't sent to the engine, because some of
-// its checks treat their values as schemas.
+// annotations are keywords that constrain nothing. Annotations aren't sent to the engine, because
+// some checks of the engine treat the values of annotations as schemas.
 var annotations = map[string]bool{ //nolint:gochecknoglobals // a constant table
 	"title": true, "description": true, "default": true, "examples": true, "example": true, "deprecated": true,
 	"readOnly": true, "writeOnly": true, "$comment": true, "$schema": true, "nullable": true, "discriminator": true,
@@ -76,7 +76,7 @@ type schemaWalk struct {
 	root     *node
 	listed   int // integers that were listed instead of their limits
 	size     *int64
-	sized    map[string]bool // parts that xgrammar makes once, however often they are there
+	sized    map[string]bool // parts that xgrammar builds once, however often the schema contains them
 	values   map[*node]int64 // the sizes of lists of values
 }
 
@@ -139,8 +139,10 @@ func (w *schemaWalk) items(n *node, path string) (*node, error) {
 	return out, nil
 }
 
-// form checks the keywords of a schema, except its definitions. Keywords that replace all others
-// are checked first: xgrammar reads one of them and ignores the rest.
+// form returns the rewritten keywords of a schema, without $defs and definitions. It first refuses
+// keywords that a backend doesn't enforce. If the schema has $ref, const, enum, anyOf, oneOf or
+// allOf, form reads only the first of these keywords, because xgrammar then ignores all other
+// keywords of the schema.
 func (w *schemaWalk) form(n *node, path string) (*node, error) {
 	for _, m := range n.members {
 		if backends, known := keywordBackends[m.name]; known && !w.hasNoEffect(&m) {
@@ -395,7 +397,7 @@ func (w *schemaWalk) literal(n *node, path string) error {
 		return w.need(XGrammar|Guidance, path, "a character beyond ASCII")
 	}
 	for _, m := range n.members {
-		// vLLM's check for xgrammar mistakes such an object for a schema.
+		// vLLM's check for xgrammar mistakes a value with the key type for a schema.
 		if m.name == "type" {
 			if err := w.need(Guidance, path, "a value that has the key type"); err != nil {
 				return err

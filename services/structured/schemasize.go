@@ -62,8 +62,8 @@ func limitsOf(least, most *int64) (lo, hi int) {
 	return lo, hi
 }
 
-// growByValues adds the values of a schema that a reference leads to: xgrammar puts them in
-// its place.
+// growByValues adds the values of a schema that a reference leads to: xgrammar puts these
+// values in the place of the reference.
 func (w *schemaWalk) growByValues(target *node, path string) error {
 	size, known := w.values[target]
 	if !known {

@@ -9,9 +9,9 @@ import (
 // with xgrammar 0.1.27 for a vocabulary of 49,152 tokens. vLLM compiles one constraint at a
 // time, and all requests with constraints wait for it.
 //
-// The size is that of the automata that xgrammar makes. They have a copy of what is repeated
-// for each number of repetitions, so that nested numbers multiply. See the package's comment
-// for what was measured.
+// The size is that of the automata that xgrammar builds. An automaton has a copy of the repeated part for
+// each repetition, so that the numbers of nested repetitions multiply. See the package's comment for what
+// was measured.
 const maxSize = 1_000_000
 
 // Sizes of the parts of a grammar in xgrammar's automaton, as measured.
@@ -19,14 +19,15 @@ const (
 	// ruleSize is the size of one rule of xgrammar's grammar. Each repeated or alternative group
 	// becomes a rule.
 	ruleSize = 100
-	// byteSize is the size of one state of an automaton for each byte that the state accepts, as
-	// xgrammar checks all tokens that start with this byte. For a state with more than mostBytes
-	// bytes it checks all tokens.
+	// byteSize is the size of one state of an automaton for each byte that the state accepts, as xgrammar
+	// checks all tokens that start with this byte. For a state with more than mostBytes bytes, xgrammar
+	// checks all tokens.
 	byteSize  = 16
 	mostBytes = 160
 	// copiedSize is the size of one byte of a literal in a copied group.
 	copiedSize = 16
-	// runSize is the size of an element that may be empty, for each such element beside it.
+	// runSize is the size of an element that may be empty, for each element beside it that may be empty
+	// too.
 	runSize = 7
 	// inlineSize is the size of a byte or a class of a rule that xgrammar inlines.
 	inlineSize = 3
@@ -131,7 +132,8 @@ func (x *expr) long() bool { return x.most > copies || x.least >= copies }
 // single reports whether an expression is one state of an automaton.
 func (x *expr) single() bool { return x.op == opClass || x.op == opLiteral && x.length == 1 }
 
-// mark sets ambiguous and slow in an expression. follow has the bytes that may come after it.
+// mark sets the fields ambiguous and slow of an expression. follow has the bytes that may come after the
+// expression.
 func (s *sizer) mark(x *expr, follow byteSet) {
 	switch x.op {
 	case opRef:
@@ -246,8 +248,8 @@ func (s *sizer) part(x *expr, times int64, copied bool) {
 	}
 }
 
-// lead adds the rule with which an alternative starts. xgrammar puts it in the place of its
-// name, if it names no rule itself.
+// lead adds the size of the rule with which an alternative starts. xgrammar replaces the rule's name by the
+// rule's body if the body names no other rule.
 func (s *sizer) lead(x *expr, times int64) {
 	if head := x.head(); head.op == opRef {
 		s.add(s.rules[head.name].inline, times)
@@ -279,7 +281,7 @@ func (x *expr) elements() int64 {
 }
 
 func (s *sizer) repetition(x *expr, times int64, copied bool) {
-	if x.sign { // a rule of its own, which copies of what is around share
+	if x.sign { // a separate rule, which all copies of the surrounding expression share
 		s.add(ruleSize, times)
 		times = 1
 	}
@@ -364,12 +366,12 @@ func sum(from, to int64) int64 {
 	return (from + to) * (to - from + 1) / 2
 }
 
-// chain is a sequence that xgrammar makes an automaton of. Determined, an automaton with a
-// repeated class has a state for each subset of what follows: where an element passes only
-// some of the characters of the class, each later element doubles the states.
+// chain is a sequence from which xgrammar builds a deterministic automaton. If the sequence has a repeated
+// class, the automaton has a state for each subset of the elements after the class. Once an element accepts
+// only some of the characters of the class, each later element doubles the number of states.
 type chain struct {
 	repeated byteSet // the characters that are repeated
-	filtered bool    // whether an element has passed only some of them
+	filtered bool    // whether an element has accepted only some of the repeated characters
 	doubled  int
 }
 
@@ -419,8 +421,8 @@ func (x *expr) head() *expr {
 	}
 }
 
-// follow goes along a chain. Groups of alternatives, and of several numbers of repetitions,
-// are rules, and so one element each.
+// follow adds an expression to a chain. A group of alternatives, and a group with several possible numbers
+// of repetitions, is a rule in xgrammar and therefore one element of the chain.
 func (s *sizer) follow(x *expr, c *chain) {
 	s.steps++
 	if s.steps > maxSteps {
@@ -483,8 +485,8 @@ func (c *chain) element(x *expr) int {
 	return c.doubled
 }
 
-// maxPasses bounds the passes over a grammar's rules to find what may come first in each and
-// after each. Where they don't suffice, anything may.
+// maxPasses is the maximum number of passes over a grammar's rules that find which bytes may come first in
+// each rule and after each rule. If the passes don't suffice, any byte is assumed.
 const maxPasses = 16
 
 // size is that of the rules that root needs.
@@ -524,8 +526,8 @@ func (g *grammarParser) size() *sizer {
 	return s
 }
 
-// passes repeats a pass until it changes nothing. The last one has to take what it doesn't
-// know for anything.
+// passes repeats a pass until the pass changes nothing. After maxPasses passes, it runs a last pass, which
+// must assume any byte where the bytes aren't known.
 func passes(pass func(last bool) (changed bool)) {
 	for range maxPasses {
 		if !pass(false) {

@@ -31,9 +31,9 @@ func objectOf(properties int, schema func(i int) string) string {
 
 func limited(i int) string { return fmt.Sprintf(`{"type":"string","maxLength":%d}`, 100+i) }
 
-// sizeCases are constraints of the sizes around the bound. Those without want are sent to an engine that chooses
-// its backend. The times are of one core and xgrammar 0.1.27 with a vocabulary of 49,152 tokens; "token" is what
-// a token of an answer takes.
+// sizeCases are constraints of the sizes around the bound. Constraints with an empty want are sent to an engine
+// that chooses its backend. The times are of one core and xgrammar 0.1.27 with a vocabulary of 49,152 tokens;
+// "token" is what a token of an answer takes.
 var sizeCases = []struct{ kind, value, want string }{
 	{"regex", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, ""},                                                                   // 0.00 s
 	{"regex", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, ""},                                 // 0.00 s
@@ -96,7 +96,8 @@ var sizeCases = []struct{ kind, value, want string }{
 	{"choice", `["` + strings.Repeat(strings.Repeat("x", 2000)+`","`, 600) + `no"]`, "a list of choices whose size is above"}, //
 }
 
-// TestSizes: what takes too long to compile, or to follow, isn't sent to a backend that may be xgrammar.
+// TestSizes checks that a constraint that takes too long to compile, or too long for each token of an answer,
+// isn't sent to a backend that may be xgrammar.
 func TestSizes(t *testing.T) {
 	for _, c := range sizeCases {
 		value := json.RawMessage(c.value)
@@ -157,8 +158,8 @@ func TestSizeIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzSizes: no expression and no grammar makes the judge fail or work for long, and what is
-// sent is judged the same again.
+// FuzzSizes checks that Judge neither fails nor works for long on any expression or grammar. Judge must read a
+// constraint that it returned, and must return an expression unchanged the second time.
 func FuzzSizes(f *testing.F) {
 	for _, c := range sizeCases {
 		if c.kind == "regex" || c.kind == "grammar" {

@@ -302,8 +302,9 @@ func (w *schemaWalk) stringKeywords(n *node, path string) (out []member, _ error
 	return w.length(least, most), w.growByLength(least, most, path)
 }
 
-// length writes the limits of a string's length. xgrammar lets control characters through
-// beside these keywords, so that they become a pattern.
+// length writes the limits of a string's length. With the keywords minLength and maxLength, xgrammar
+// allows control characters in the string. Therefore the limits become a pattern where the backends
+// allow that.
 func (w *schemaWalk) length(least, most *int64) []member {
 	lo, hi := limitsOf(least, most)
 	if w.backends&Outlines != 0 || lo > maxRepeat || hi > maxRepeat || lo == 0 && hi == unlimited {

@@ -17,8 +17,9 @@ type bpe struct {
 	unknown int32
 	// fuse merges adjacent unknown tokens into one.
 	fuse bool
-	// bytes are the tokens <0x00> to <0xFF> of a file with byte_fallback. They
-	// encode characters without a token. A missing token is -1.
+	// bytes are the tokens <0x00> to <0xFF> of a file with byte_fallback. These tokens
+	// encode the bytes of characters that have no token of their own. A missing token is
+	// -1.
 	bytes    [256]int32
 	fallback bool
 	// whole is ignore_merges of tokenizer.json. If true, a word that is in the vocabulary is encoded

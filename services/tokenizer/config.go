@@ -12,8 +12,9 @@ import (
 type Config struct {
 	// BOS, EOS, PAD and UNK are the strings of special tokens, or "" if unset.
 	BOS, EOS, PAD, UNK string
-	// AddBOS and AddEOS report whether these tokens are added to a text. If nil,
-	// the file doesn't set them and tokenizer.json decides.
+	// AddBOS and AddEOS report whether the tokens BOS and EOS are added to a
+	// text. If a field is nil, tokenizer_config.json doesn't set it and
+	// tokenizer.json decides.
 	AddBOS, AddEOS *bool
 	// MaxLength is the maximum number of tokens of the model. It is 0 if the file
 	// has no number or a number that means no limit.

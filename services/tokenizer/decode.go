@@ -10,7 +10,8 @@ import (
 // decoder is one step of the conversion of tokens to text.
 type decoder struct {
 	// start returns a stage for one text. With whole, the stage may wait for all
-	// tokens. Without, for a stream, it holds back as little as possible.
+	// tokens. Without whole, for a stream, the stage holds back as little as
+	// possible.
 	start func(whole bool) stage
 	// bytes returns the bytes of a token inside of a text. It is nil if the
 	// decoder doesn't change single tokens.

@@ -18,7 +18,7 @@ type model interface {
 	encode(word string, scratch *wordScratch, ids []int32) []int32
 }
 
-// vocab is the tokens of a model. A Unigram vocabulary is a list by id. It may
+// vocab is the tokens of a model. A Unigram vocabulary is a list by id. The list may
 // contain a token twice, and then the last id applies.
 type vocab struct {
 	ids  map[string]int32

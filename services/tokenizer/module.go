@@ -31,7 +31,7 @@ func NewFolders() *Folders { return &Folders{read: map[string]folder{}} }
 
 // Load reads the tokenizer.json in a folder, unless it is cached and the file is unchanged.
 // It applies the settings of tokenizer_config.json about special tokens around a text.
-// Errors may name the folder: they are for the log.
+// Errors are for the log, because they may name the folder.
 func (f *Folders) Load(path string) (inference.Tokenizer, error) {
 	info, err := os.Stat(path + "/tokenizer.json")
 	if err != nil {

@@ -231,7 +231,8 @@ type Padding struct {
 	// text of a batch.
 	Fixed     int
 	Direction Direction
-	// Multiple rounds the length up to a multiple of it. 0 disables rounding.
+	// Multiple is the number to a multiple of which the length is rounded up. 0
+	// disables rounding.
 	Multiple int
 	ID, Type int
 	Token    string

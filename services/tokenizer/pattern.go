@@ -93,9 +93,9 @@ func gap(from, until int, to []span) []span {
 func rest(text string, from int, to []span) []span { return gap(from, len(text), to) }
 
 // newRegex compiles a regular expression in Oniguruma's syntax. Nearly all expressions of
-// real tokenizers run on this package's scanner. It is ten times as fast as a general
-// engine, allocates nothing, and agrees with Oniguruma on what letters and spaces are.
-// Other expressions run on regexp2.
+// real tokenizers run on this package's scanner. The scanner is ten times as fast as a
+// general engine, allocates nothing, and agrees with Oniguruma on which characters are
+// letters and spaces. Other expressions run on regexp2.
 func newRegex(expr string) (pattern, error) {
 	if s, ok := newScanner(expr); ok {
 		return s, nil

@@ -76,9 +76,10 @@ func newCharsmap(data []byte, lone []span32) (*charsmap, error) {
 	return m, nil
 }
 
-// loneRunes returns the characters below U+10000 that neither extend a grapheme nor
-// form one with another such character. Line ends and the parts of Hangul syllables are
-// therefore excluded.
+// loneRunes returns the characters below U+10000 of which no two neighbors form one
+// grapheme. It excludes characters that extend the previous character, such as
+// combining accents, and characters that join the next one. It excludes CR and LF
+// because CR LF is one grapheme, and Hangul jamo because adjacent jamo form a syllable.
 func loneRunes() []span32 {
 	var all []span32
 	for r := range rune(0x10000) {

@@ -2,7 +2,7 @@ package tokenizer
 
 import "unicode/utf8"
 
-// scanner matches the regular expressions of common tokenizers. They have
+// scanner matches the regular expressions of common tokenizers. An expression has
 // alternatives. Each alternative is a sequence of repeated character sets, groups
 // of short words, and lookaheads of one character. The scanner backtracks over
 // the repetitions of a sequence, as a regular expression does. Common expressions

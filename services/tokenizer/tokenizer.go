@@ -20,8 +20,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Tokenizer is one model's vocabulary and rules. All methods may be called concurrently. It
-// holds the vocabulary and a cache of the ids of words of up to maxCached bytes.
+// Tokenizer is one model's vocabulary and rules. All methods may be called concurrently. A
+// Tokenizer holds the vocabulary and a cache of the ids of words of up to maxCached bytes.
 type Tokenizer struct {
 	vocabulary vocabulary
 	// verbatim matches added tokens in the original text, and normalized matches added
@@ -95,12 +95,12 @@ func (t *Tokenizer) single(add *bool, token, name string) ([]int, error) {
 // these tokens. With special, Encode adds the tokens that the model expects around a text,
 // such as a beginning-of-sequence token. Each byte that isn't UTF-8 is read as U+FFFD.
 //
-// A text of n bytes takes time n log n; a text that is one word takes the most time. It
-// takes up to 50 bytes of memory per byte, which are released afterwards. When ctx ends,
-// Encode returns its error within some milliseconds. When left is used up, Encode returns
-// [inference.ErrTextTooLong]. If a pattern of tokenizer.json takes more than a second for a
-// match, or five for a text, Encode returns an error. None of the common patterns can take
-// this long.
+// A text of n bytes takes time n log n; a text that is one word takes the most time. Encode
+// takes up to 50 bytes of memory per byte of the text, and releases the memory afterwards.
+// When ctx ends, Encode returns its error within some milliseconds. When left is used up,
+// Encode returns [inference.ErrTextTooLong]. If a pattern of tokenizer.json takes more than a
+// second for a match, or five for a text, Encode returns an error. None of the common
+// patterns can take this long.
 func (t *Tokenizer) Encode(ctx context.Context, text string, special bool, left *inference.TextBudget) ([]int, error) {
 	e := t.encoder(ctx, left)
 	defer t.release(e)

@@ -51,7 +51,7 @@ type trieBuilder struct {
 	bytes      []byte // bytes of a node's children
 }
 
-// subtree is a node whose children aren't placed yet. They are in the tokens
+// subtree is a node whose children aren't placed yet. The children are in the tokens
 // from..to, which share their first depth bytes.
 type subtree struct {
 	node            int32

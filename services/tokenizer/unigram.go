@@ -179,8 +179,8 @@ func (u *unigram) divide(word string, scratch *wordScratch, ids []int32) []int32
 }
 
 // extend extends the path that ends at an offset by each token that starts there. If
-// no token is the character there, extend adds an unknown character. It returns the
-// offset of the next character, or a negative number if there is no unknown token.
+// no token is the character there, extend adds an unknown character. extend returns
+// the offset of the next character, or a negative number if there is no unknown token.
 func (u *unigram) extend(word string, at int, p *path) int {
 	till := p.sums[at&p.mask]
 	next := at + runeSize(word, at)

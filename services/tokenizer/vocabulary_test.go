@@ -51,8 +51,8 @@ func demoEmbedding(t *testing.T) string {
 }
 
 // TestVocabularies compares real vocabularies with Hugging Face's tokenizers.
-// TRIDENT_TEST_TOKENIZERS names a folder with folders of further models. Their
-// answers aren't recorded.
+// TRIDENT_TEST_TOKENIZERS names a folder with folders of further models. The
+// answers for the further models aren't recorded.
 func TestVocabularies(t *testing.T) {
 	t.Parallel()
 	tier.Computes(t)

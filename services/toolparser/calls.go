@@ -49,10 +49,10 @@ func (f *format) keyOf(key string, named bool) valueKind {
 	return valueOther
 }
 
-// jsonCalls reads calls that are JSON objects. A call is certain once its name is
-// known and its arguments have begun; it is then emitted. Before that, an object
-// that isn't a call is emitted as text. Later syntax errors are passed on in the
-// arguments: nothing is lost, and clients check arguments.
+// jsonCalls reads calls that are JSON objects. A call is certain once its name is known and its
+// arguments have begun; the call is then emitted. Before that, an object that isn't a call is
+// emitted as text. Later syntax errors are passed on in the arguments: nothing is lost, and clients
+// check arguments.
 type jsonCalls struct {
 	reader
 	format  *format

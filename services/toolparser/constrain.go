@@ -88,8 +88,8 @@ func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage
 }
 
 // callSchemas returns a schema of each tool's call, and the members of $defs that they
-// refer to. References of a tool's schema to its own parts must still lead there: such a
-// schema goes to $defs whole.
+// refer to. References of a tool's schema to its own parts must still lead to these parts:
+// a schema with references goes to $defs as a whole.
 func callSchemas(definitions []json.RawMessage) (calls, defs [][]byte, err error) {
 	for i, d := range definitions {
 		t := readTool(d)
@@ -109,8 +109,9 @@ func callSchemas(definitions []json.RawMessage) (calls, defs [][]byte, err error
 	return calls, defs, nil
 }
 
-// placed returns a schema to stand within another one, and the member of $defs that it
-// needs there under that name; nil for none.
+// placed returns a schema in the form in which it can stand inside of another schema, and
+// the member of $defs with the given name that this form refers to. The member is nil if
+// the form refers to none.
 func placed(schema json.RawMessage, name string) (within, def []byte, err error) {
 	if !bytes.Contains(schema, []byte(`"$ref"`)) {
 		return schema, nil, nil
@@ -133,9 +134,9 @@ func withDefinitions(schema []byte, defs [][]byte) json.RawMessage {
 	return fmt.Appendf(nil, `{%s}`, schema)
 }
 
-// ConstrainEither returns a schema that takes one call of a tool, as a forced call has it,
-// or what the client's own schema takes. The constraint given must be of the kind json or
-// json_object.
+// ConstrainEither returns a schema that accepts one call of a tool, in the form of a
+// forced call, or JSON that the client's own schema accepts. The constraint given must be
+// of the kind json or json_object.
 func (Dialects) ConstrainEither(given *inference.Structured, definitions []json.RawMessage) (*inference.Structured, error) {
 	own := given.Value
 	if given.Kind == "json_object" {

@@ -3,7 +3,7 @@ package toolparser
 import "cmp"
 
 // newJSON reads {"name": …, "arguments": {…}}, or an array of such objects, at the start of
-// a line. It is for models that call tools this way by instruction and have no marker.
+// a line. newJSON is for models that call tools this way by instruction and have no marker.
 func newJSON(r *reader) dialect {
 	return newJSONCalls(r, &format{bare: bareLines, array: true})
 }

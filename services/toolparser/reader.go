@@ -332,9 +332,9 @@ func newMarkers(texts ...string) *markers {
 	return m
 }
 
-// find returns the first marker in text that accept accepts; a nil accept accepts all.
-// Without a match, which is -1. at is then the start of a suffix that may begin a marker,
-// or the length of text.
+// find returns the first marker in text that accept accepts; a nil accept accepts all. If
+// no marker matches, the result which is -1, and the result at is the start of a suffix
+// that may begin a marker, or the length of text.
 func (m *markers) find(text []byte, final bool, accept func(at, which int) bool) (at, which int) {
 	for {
 		next := m.next(text[at:])

@@ -13,7 +13,8 @@ type properties struct {
 	known  map[string]typeSet
 }
 
-// properties returns the properties of a tool, which may be nil. They are read once.
+// properties returns the properties of a tool, which may be nil. The properties are read
+// once.
 func (t *tool) properties() *properties {
 	if t == nil {
 		return &properties{known: map[string]typeSet{}}
@@ -56,7 +57,7 @@ func (p *properties) append(dst []byte, name string, value []byte) []byte {
 	return appendTyped(dst, p.allowed(name), value)
 }
 
-// appendTyped appends the JSON of a value that may have these types.
+// appendTyped appends the JSON of a value that may have any of the given types.
 func appendTyped(dst []byte, may typeSet, value []byte) []byte {
 	text := bytes.TrimSpace(value)
 	switch word := string(bytes.ToLower(text)); {

@@ -10,7 +10,7 @@ import (
 
 // tags are the strings that mark reasoning at the start of the answer.
 type tags struct {
-	open, shut []string // a string that has another one as its prefix precedes that one
+	open, shut []string // sorted so that each string stands before its own prefixes
 	// keep are strings that end the reasoning too. They are read as part of what
 	// follows.
 	keep []string
@@ -20,15 +20,16 @@ type tags struct {
 
 func thinkTags() *tags { return &tags{open: []string{"<think>"}, shut: []string{"</think>"}} }
 
-// ends adds strings that end the reasoning too. They are the prefixes of calls, for
-// models that don't always close their reasoning before a call.
+// ends appends further strings that end the reasoning, in addition to the closing tag.
+// The strings are the prefixes of calls, for models that don't always close their
+// reasoning before a call.
 func (t *tags) ends(keep ...string) *tags {
 	t.keep = append(t.keep, keep...)
 	return t
 }
 
-// always sets assumed. It is for models whose template opens the reasoning, or that
-// omit the opening tag.
+// always sets the field assumed, and returns t. It is for models whose template opens
+// the reasoning, or that omit the opening tag.
 func (t *tags) always() *tags {
 	t.assumed = true
 	return t
@@ -99,7 +100,8 @@ func graniteTags() *tags {
 	}
 }
 
-// thinking splits the reasoning off the start of an answer and passes the rest on.
+// thinking splits the reasoning off the start of an answer and passes on the text
+// after the reasoning.
 type thinking struct {
 	sink   *sink
 	tags   *tags

@@ -22,7 +22,8 @@ func readTool(definition json.RawMessage) *tool {
 	return d.Function
 }
 
-// toolset is the tools of a request. They are read when a call first needs them.
+// toolset is the tools of a request. The tools are read when a call first needs
+// them.
 type toolset struct {
 	definitions []json.RawMessage
 	byName      map[string]*tool

@@ -52,8 +52,8 @@ func typedError(rec *server.Record, err error) error {
 // schema.
 func typedPath(text string) string { return strings.ReplaceAll(text, "].content[", "].parts[") }
 
-// invalid returns the error of a request that violates rules of its schema. The cause
-// has all of them.
+// invalid returns the error of a request that violates rules of its schema. The
+// error's cause has all violated rules.
 func invalid(err error) error {
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
 	if !ok || len(broken.Violations) == 0 {
@@ -65,7 +65,8 @@ func invalid(err error) error {
 	return e
 }
 
-// violations returns the violated rules of such an error, and nil for other errors.
+// violations returns the rules of the schema that a request violates, if err is about
+// them, and nil for other errors.
 func violations(err error) []*tridentv1.FieldViolation {
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
 	if !ok {

@@ -1,7 +1,7 @@
 // Package tridentrpc is the frontend of the typed services in api/trident: Connect,
-// gRPC and gRPC-Web on the shared port. It only translates. services/requests
-// validates requests for all surfaces. Checks that OpenAI's API shares belong to
-// package requests.
+// gRPC and gRPC-Web on the shared port. The package only translates.
+// services/requests validates requests for all surfaces. Checks that OpenAI's API
+// shares belong to package requests.
 package tridentrpc
 
 import (

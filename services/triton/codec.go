@@ -316,9 +316,8 @@ func (w *walker) short() bool {
 	return true
 }
 
-// names caches the strings and outputs of a stream's latest response. The next
-// response mostly has the same ones, and then needs no memory and no decoding. It
-// isn't safe for concurrent use.
+// names caches the strings and outputs of a stream's latest response. The next response mostly has
+// the same ones, and then needs no memory and no decoding. names isn't safe for concurrent use.
 type names struct {
 	request interned // the request's id, which its responses have too
 	version interned // the model's version

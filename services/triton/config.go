@@ -29,8 +29,8 @@ type Config struct {
 	// CAFile has the CA certificates, in PEM, that verify the server's certificate.
 	// If it is empty, the system's CA certificates apply.
 	CAFile string
-	// CertFile and KeyFile, in PEM, are the client certificate for servers that
-	// require one. They are read for each connection.
+	// CertFile and KeyFile, in PEM, are the client certificate for servers that require
+	// one. The files are read for each connection.
 	CertFile, KeyFile string
 	// KeepAlive is the idle time after which a stream yields an idle response.
 	// The clock is coarse: the response may come up to a quarter of KeepAlive

@@ -54,8 +54,8 @@ type kind struct {
 // because of overload or unavailability.
 const retryAfter = time.Second
 
-// because returns an error of this kind. The message is for clients, the cause
-// for the log only.
+// because returns an error with the code and the reason of k. The message is for clients, the
+// cause for the log only.
 func (k kind) because(message string, cause error) *inference.Error {
 	e := &inference.Error{Code: k.code, Reason: k.reason, Message: message, Err: cause}
 	if e.Message == "" {

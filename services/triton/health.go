@@ -123,7 +123,7 @@ func (h *health) leave(w *modelHealth, s *stream, err error) {
 	case verdict == UnresponsiveModel && (h.away || began.Before(h.back)):
 		verdict = NoVerdict // the server itself was stalled
 	case began.Before(w.healed):
-		verdict = NoVerdict // it is about the engine before: a client that reads slowly may learn of its end much later
+		verdict = NoVerdict // the verdict is about the previous engine: a client that reads slowly may learn of that engine's end much later
 	}
 	delete(w.streams, s)
 	switch verdict {

@@ -74,11 +74,10 @@ type IdleTimer struct {
 }
 
 // Watch starts to watch a stream that doesn't wait yet. The clock sends a token on wake,
-// if the channel has room, when the consumer should call s.Idle. It cancels the
+// if the channel has room, when the consumer should call s.Idle. The clock cancels the
 // stream when the stream becomes inactive. While the stream waits for its first
 // response, the clock calls look each time the inactivity limit has passed, to check the
-// server's health. look must not block and may be nil. The watch ends with
-// s.Stop.
+// server's health. look must not block and may be nil. The watch ends with s.Stop.
 func (a *IdleTimers) Watch(s *IdleTimer, wake chan<- struct{}, cancel context.CancelCauseFunc, look func()) {
 	s.all, s.wake, s.cancel, s.check = a, wake, cancel, look
 	a.mu.Lock()

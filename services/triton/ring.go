@@ -12,9 +12,9 @@ const (
 	ringBytes = 1 << 20
 )
 
-// ring passes frames from a stream's reader to its consumer, one goroutine
-// each. It blocks the reader while it is full. The frames are reused. After
-// [ring.reset], so is the ring.
+// ring passes frames from a stream's reader to its consumer, one goroutine each.
+// It blocks the reader while it is full. The frames are reused. After
+// [ring.reset], the ring is reused too.
 type ring struct {
 	frames [ringFrames]frame
 	spare  frame // frame for responses that are read and dropped

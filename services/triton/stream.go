@@ -107,9 +107,9 @@ func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare 
 // the half-close is sent with the request. If the connection is at its limit of
 // streams, send waits at most as long as for a response.
 //
-// The metadata triton_grpc_error would make tritonserver end a failed stream
-// with a status instead of an error message. It isn't sent: tritonserver 2.51
-// then crashes when a decoupled model ends a request that it has failed.
+// The metadata triton_grpc_error would make tritonserver end a failed stream with a
+// status instead of an error message. The metadata isn't sent: tritonserver 2.51 then
+// crashes when a decoupled model ends a request that it has failed.
 func (s *stream) send(ctx context.Context, req any) (grpc.ClientStream, error) {
 	s.idleTimer.Begin() // the first response ends the wait
 	e, conn := s.engine, s.conn

@@ -467,10 +467,10 @@ func testIdleTimer(t *testing.T, all *IdleTimers, answered bool, idle []int, too
 	}
 }
 
-// BenchmarkStream measures the cost of a token's response from the socket to
-// the consumer. Compare lean (this engine) with proto (the generated client) on
-// the same server. Both include the server's cost, so the difference is the
-// saving of the codec. cpu-ns/op includes all threads.
+// BenchmarkStream measures the cost of a token's response from the socket to the
+// consumer. Compare lean (this engine) with proto (the generated client) on the same
+// server. Both results include the server's cost, so the difference is the saving of the
+// codec. cpu-ns/op includes all threads.
 func BenchmarkStream(b *testing.B) {
 	token := marshal(b, tokenMessage())
 	last := marshal(b, message("id", final(true)))

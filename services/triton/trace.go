@@ -24,7 +24,8 @@ func withTrace(ctx context.Context) context.Context {
 }
 
 // TraceHeader returns the W3C trace context headers of a request: traceparent and, if
-// the client sent one, tracestate. It returns nil for a request without a trace.
+// the client sent one, tracestate. TraceHeader returns nil for a request without a
+// trace.
 func TraceHeader(ctx context.Context) map[string]string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestTracePassedOn: tritonserver receives the trace context of a request. It
-// receives no header if the request has none.
+// TestTracePassedOn: tritonserver receives the trace context of a request.
+// tritonserver receives no such header if the request has no trace context.
 func TestTracePassedOn(t *testing.T) {
 	got := make(chan []string, 1)
 	e := serve(t, func(*Config) {}, func(stream grpc.ServerStream) error {

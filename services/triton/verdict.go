@@ -14,15 +14,15 @@ type Verdict uint8
 const (
 	NoVerdict         Verdict = iota // the client disconnected, or the request never reached the model
 	WorkingModel                     // the model answered
-	UnresponsiveModel                // the model may be hung: MaxUnanswered of these in a row mean that it is
+	UnresponsiveModel                // the model may be hung: MaxUnanswered of these verdicts in a row mean that the model is hung
 	DeadEngine                       // the model can't answer any more
 )
 
 // VerdictOn judges the model by the messages of Triton and the engines. It matches
 // the start of an error only, because the rest may quote a client. Errors that the
-// request caused count as answers. So do temporary errors, such as a lack of
-// shared memory. A CUDA error that breaks a process permanently is detected by the
-// following end of the process or of its engine.
+// request caused count as answers. Temporary errors, such as a lack of shared memory,
+// count as answers too. A CUDA error that breaks a process permanently is detected by
+// the following end of the process or of its engine.
 func VerdictOn(err error) Verdict {
 	if err == nil {
 		return WorkingModel
@@ -60,8 +60,8 @@ const (
 
 var (
 	// engineDied matches the errors of an engine that runs outside the model's
-	// process, or in its background, and has ended. These are vLLM's
-	// EngineDeadError, messages of earlier vLLM versions, and a message of its
+	// process, or in its background, and has ended. The errors are vLLM's
+	// EngineDeadError, messages of earlier vLLM versions, and a message of vLLM's
 	// Triton backend.
 	engineDied = regexp.MustCompile(ofProcess + `(?:Error generating stream: )?(?:[\w.]*EngineDeadError: )?(?:` +
 		`EngineCore encountered an issue|` +
@@ -70,8 +70,8 @@ var (
 		`Task finished unexpectedly|` +
 		`Model is unavailable due to unhealthy vLLM engine)`)
 	// healthCheck matches the vLLM backend's failure to unload its model. The backend
-	// tries that after its health check found the engine dead. It fails if the
-	// server's control mode doesn't allow unloading.
+	// tries that after its health check found the engine dead. The unload fails if
+	// the server's control mode doesn't allow unloading.
 	healthCheck = regexp.MustCompile(inProcess + `(?:[\w.]*(?:Exception|Error): )?explicit model load / unload is not allowed`)
 	// stubUnresponsive matches Triton's error for a process that didn't update its
 	// heartbeat for a second. On a busy machine the process may be alive. The end

@@ -156,7 +156,7 @@ func (m *meter) held(ctx context.Context, p *encodedRequest, s *step) (err error
 }
 
 // peak runs a request once. The returned memory is its peak minus the minimum of the process at
-// rest. It includes memory of previous requests that isn't freed.
+// rest. The peak includes memory of previous requests that isn't freed.
 func (m *meter) peak(ctx context.Context, p *encodedRequest) (time.Duration, int64, answer, error) {
 	if err := m.process.resetPeak(); err != nil {
 		return 0, 0, answer{}, err

@@ -140,7 +140,8 @@ func refused(text string) answer {
 	return answer{unread: busy.MatchString(text) && !strings.Contains(text, noControl), text: cut(text)}
 }
 
-// noControl is part of the refusals of control requests, which have such a status too.
+// noControl is part of the refusals of control requests, which have a status that busy matches
+// too.
 const noControl = "explicit model load / unload"
 
 // busy matches the statuses of requests for which the server had no capacity: of HTTP, gRPC and

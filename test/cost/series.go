@@ -170,8 +170,8 @@ func sizes(most, least int) []int {
 	return list
 }
 
-// limit returns the largest number of units with another response than top, to within an eighth.
-// This is the reader's limit. It is 0 if top has the same response as one unit.
+// limit returns the largest number of units with another response than top, to within an eighth. This
+// is the reader's limit. limit returns 0 if top has the same response as one unit.
 func (m *meter) limit(ctx context.Context, t *target, top int) (int, error) {
 	at, err := m.classOf(ctx, t, top)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// document is the OpenAPI document with closed objects: a response may not have a key that the
+// document is the OpenAPI document with closed objects: a response must not have a key that the
 // document doesn't describe.
 var document = sync.OnceValue(func() *openapi3.T {
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.OpenAI())
@@ -280,7 +280,7 @@ type chunkEvent struct {
 	}
 	Usage json.RawMessage
 	Error json.RawMessage
-	// Events of responses have these fields instead.
+	// Events of the Responses API have the fields Type and Sequence instead.
 	Type     string
 	Sequence int `json:"sequence_number"`
 }

@@ -93,8 +93,8 @@ func fuzz(t *testing.T, models engine, flags []string, cases int, phases string,
 	t.Logf("answers by status: %v", statuses)
 }
 
-// inRounds runs rounds on all cores until they have this many cases. Generating requests takes far
-// longer than answering them.
+// inRounds runs rounds on all cores until the rounds have run the given number of cases.
+// Generating requests takes far longer than answering requests.
 func inRounds(cases int, run func(n, made int)) {
 	side := runtime.NumCPU()
 	most := min(fuzzRound, (cases+side-1)/side)

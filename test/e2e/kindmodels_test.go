@@ -58,7 +58,8 @@ func kinds() []kind {
 	}
 }
 
-// contract is a trident in front of these models, and the file in which they record their inputs.
+// contract is a trident in front of the models of all kinds, and the file in which they record
+// their inputs.
 type contract struct {
 	*trident
 
@@ -89,8 +90,8 @@ var contracts = shared(func(t *testing.T) (contract, error) {
 	return c, nil
 })
 
-// contractOptions returns Triton's options for the models of all kinds. They record their inputs if
-// record names a file.
+// contractOptions returns Triton's options for the models of all kinds. The models record their
+// inputs if record names a file.
 func contractOptions(t *testing.T, record string) tritonserver.Options {
 	t.Helper()
 	options := tritonserver.Options{
@@ -167,7 +168,7 @@ func (s *collected) add(raw []byte) error {
 }
 
 // say sends a request without and with streaming. Both responses must be equal except for their
-// ids. It returns the first one.
+// ids. say returns the non-streaming response.
 func (c contract) say(t *testing.T, path string, body object) collected {
 	t.Helper()
 	var whole, streamed collected

@@ -100,8 +100,7 @@ func disposableEngine(t *testing.T, options tritonserver.Options) engine {
 	return e
 }
 
-// renew restarts such an engine when the test has ended, and waits until trident is connected to
-// it.
+// renew restarts a disposable engine when the test has ended, and waits until trident is connected to it.
 func (e engine) renew(t *testing.T, s *trident, by *http.Client) {
 	t.Helper()
 	if e.server == nil {

@@ -64,8 +64,8 @@ func awaitRunning(t *testing.T, s *trident, n float64) {
 
 const (
 	// leaveTokens is the maximum number of tokens that a generation may make after its last client
-	// has disconnected. On a busy machine a token takes longer, and so does the cancellation. A
-	// descheduled core may still add tokens, so the median of several attempts is compared.
+	// has disconnected. On a busy machine a token and the cancellation take longer. A descheduled
+	// core may still add tokens, so the median of several attempts is compared.
 	leaveTokens   = 10
 	leaveAttempts = 3
 	// lateLimit bounds each attempt. It is a fraction of the time of the abandoned generations.
@@ -106,8 +106,8 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// checkLeaving makes a call and cancels its context when the model generates tokens for this many
-// generations. Then it counts the tokens until no generation runs.
+// checkLeaving makes a call and cancels its context when the model generates tokens for the given
+// number of generations. Then it counts the tokens until no generation runs.
 func checkLeaving(t *testing.T, s *trident, running float64, call func(ctx context.Context, began func())) {
 	t.Helper()
 	if inProcess() {

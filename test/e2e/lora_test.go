@@ -135,8 +135,8 @@ func TestLoRAsAreListed(t *testing.T) {
 	}
 }
 
-// TestLoRAsWithoutRepository checks names of adapters without access to the repository. The name goes to the
-// engine, and its refusal is returned as the error of an unknown model.
+// TestLoRAsWithoutRepository checks names of adapters without access to the repository. The adapter's name is
+// sent to the engine, and the engine's refusal is returned as the error of an unknown model.
 func TestLoRAsWithoutRepository(t *testing.T) {
 	t.Parallel()
 	needsServer(t)

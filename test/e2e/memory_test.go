@@ -258,8 +258,8 @@ func (r *trickle) Read(p []byte) (int, error) {
 	}
 }
 
-// attack runs this many clients that send hostile requests, each atOnce in parallel, until ctx
-// ends. It returns the number of each outcome by kind.
+// attack runs the given number of clients until ctx ends. Each client sends hostile requests, atOnce of
+// them in parallel. attack returns the number of each outcome by kind.
 func (s *siege) attack(ctx context.Context, clients, atOnce int, kinds []hostile) map[string]int {
 	outcomes := map[string]int{}
 	var mu sync.Mutex

@@ -13,8 +13,8 @@ import (
 const scriptedLoad = "SCRIPTED_LOAD_SECONDS=3"
 
 // scripted returns Triton's options for these demo models. The chat model uses testdata/scripted
-// instead of llama.cpp: it starts at once and uses almost no CPU time. Tensors, slots, metrics and
-// cancellation are the demo's.
+// instead of llama.cpp: the scripted model starts at once and uses almost no CPU time. Tensors,
+// slots, metrics and cancellation are the demo's.
 func scripted(t *testing.T, names ...string) tritonserver.Options {
 	t.Helper()
 	repository := t.TempDir()

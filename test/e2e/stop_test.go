@@ -27,8 +27,8 @@ var (
 )
 
 // stopTwice sends a signal to the process group twice, as a terminal does. The process must then
-// end at once with the exit code of the signal, and leave no process or shared memory. It returns
-// the log line of the first signal.
+// end at once with the exit code of the signal, and leave no process or shared memory. stopTwice
+// returns the log line of the first signal.
 func (s *trident) stopTwice(t *testing.T, signal syscall.Signal) logLine {
 	t.Helper()
 	mark := s.log.len()

@@ -13,7 +13,7 @@ type mutation struct {
 	name   string // name of the mutation's file without the extension
 	defect string // the effect that a user would see
 	file   string // the file to change, relative to the root of the source tree
-	pkg    string // the package whose tests catch it, such as ./services/inference
+	pkg    string // the package whose tests catch the mutation, such as ./services/inference
 	run    string // the expression for go test -run
 
 	old, new string // old occurs exactly once in the file and becomes new

@@ -90,8 +90,8 @@ func newRunner(ctx context.Context, root string, timeout time.Duration, log io.W
 // close removes all files of the runs.
 func (r *runner) close() error { return os.RemoveAll(r.scratch) }
 
-// run tests the mutations, jobs at a time, and returns a result for each, in their order. The tests must pass without a
-// mutation first.
+// run checks that the tests detect the mutations, jobs of them at a time. It returns a result for each mutation, in the
+// order of the mutations. The tests must first pass without a mutation.
 func (r *runner) run(ctx context.Context, all []*mutation, jobs int) []result {
 	var packages []string
 	for _, m := range all {
@@ -119,7 +119,7 @@ func (r *runner) run(ctx context.Context, all []*mutation, jobs int) []result {
 	return results
 }
 
-// parallel calls do for 0 to n-1, at most jobs of them at the same time.
+// parallel calls the function do with the numbers 0 to n-1, at most jobs calls at the same time.
 func parallel(n, jobs int, do func(i int)) {
 	var running sync.WaitGroup
 	slots := make(chan struct{}, jobs)

@@ -81,8 +81,8 @@ func (t *trail) follow(conn, what string) (before string) {
 	return before
 }
 
-// count checks the pieces of a response of a counting model. Each must continue the previous one,
-// and all must belong to this request, by its prompt and by its id.
+// count verifies the pieces of a response of a counting model. Each piece must continue the previous
+// piece, and all pieces must belong to this request, by the request's prompt and id.
 type count struct {
 	request *request
 	tokens  int

@@ -111,7 +111,7 @@ func names() []string {
 	return all
 }
 
-// load keeps this many requests in flight until it is stopped.
+// A load keeps a number of requests in flight until the load is stopped.
 type load struct {
 	ledger  *ledger
 	target  *atomic.Pointer[clients]

@@ -103,8 +103,8 @@ func (f *fleet) reload(ctx context.Context, do func() error, said string, want s
 	return f.counts(ctx, want, said == logReloaded)
 }
 
-// counts checks by metrics, log and chats that these settings are in effect. latest is the expected
-// success of the last reload.
+// counts returns an error unless the metrics, the log and chats show that the settings want are in
+// effect. latest is the expected success of the last reload.
 func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	from, err := f.trident.logged()
 	if err != nil {
@@ -138,10 +138,21 @@ func (f *fleet) counts(ctx context.Context, want settings, latest bool) error {
 	}
 	// Requests for the page of metrics are logged at level debug only.
 	debugs, err := f.trident.logHas(from, "level", "DEBUG")
-	if err == nil && debugs != (want.level == "debug") {
-		err = fmt.Errorf("the log has debug lines: %t, but its level is %s", debugs, want.level)
+	if err != nil {
+		return err
 	}
-	return err
+	return levelError(debugs, want.level)
+}
+
+// levelError returns an error unless the log has lines of level debug exactly if its level is debug.
+func levelError(debugs bool, level string) error {
+	switch {
+	case debugs && level != "debug":
+		return fmt.Errorf("the log has lines of level debug although the level is %s", level)
+	case !debugs && level == "debug":
+		return errors.New("the log has no line of level debug although the level is debug")
+	}
+	return nil
 }
 
 // unlessAnswered returns an error also if the request succeeded, which should have failed.

@@ -322,7 +322,7 @@ func (s *soak) report() error {
 	return err
 }
 
-// shownMixed is the maximum number of them in the report.
+// shownMixed is the maximum number of log lines in the report about responses to another request.
 const shownMixed = 20
 
 // reportMixed reports how many responses Triton sent to another request, and to which requests they

@@ -78,7 +78,7 @@ func (r remaining) total() int {
 	return sum
 }
 
-// lower returns the smaller number of both for each folder and pattern.
+// lower returns the smaller of the two numbers for each folder and pattern.
 func (r remaining) lower(counts map[counted]int) remaining {
 	lowered := remaining{}
 	for key, n := range r {

@@ -1,7 +1,7 @@
 // Package hangup catches SIGHUP before the other packages of a program are initialized.
-// Trident's initialization takes ten times as long as the time before it, and a signal in
-// that time would end the process. The package has nearly no imports, so that Go
-// initializes it among the first.
+// Trident's initialization takes ten times as long as the start of the process before it,
+// and a signal during the initialization would end the process. The package has nearly no
+// imports, so that Go initializes it before most other packages.
 package hangup
 
 import (
@@ -18,8 +18,8 @@ func caught() chan os.Signal {
 	return c
 }
 
-// Signals returns a channel of SIGHUP. It has one signal if any came since the process
-// started, and the later ones.
+// Signals returns a channel of SIGHUP. The channel contains one signal if any SIGHUP has
+// come since the process started. Later signals are sent to it too.
 func Signals() chan os.Signal { return signals }
 
 // Release restores the default effect of SIGHUP, which ends the process. It reports

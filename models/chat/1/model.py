@@ -135,7 +135,8 @@ class Generation:
         failure = []
 
         def receive(chunk):
-            # llama.cpp calls this function for each token and stops if it returns True. It would swallow an exception.
+            # llama.cpp calls this function for each token and stops if it returns True. llama.cpp would swallow an
+            # exception of this function.
             try:
                 return self._receive(chunk)
             except Exception as error:

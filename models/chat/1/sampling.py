@@ -12,8 +12,8 @@ from llguidance import LLMatcher, regex_to_lark
 VOCABULARY = 49152  # number of SmolLM2's tokens
 MAX_LOGPROBS = 20  # vLLM's default of max_logprobs
 
-# SmolLM2's special tokens, except <|endoftext|> and <|im_end|>, which end a response. vLLM leaves these tokens out of
-# the text.
+# SmolLM2's special tokens, except <|endoftext|> and <|im_end|>, which end a response. vLLM leaves the listed tokens out
+# of the text.
 SPECIAL_TOKENS = [
     "<|im_start|>", "<repo_name>", "<reponame>", "<file_sep>", "<filename>", "<gh_stars>", "<issue_start>", "<issue_comment>",
     "<issue_closed>", "<jupyter_start>", "<jupyter_text>", "<jupyter_code>", "<jupyter_output>", "<jupyter_script>", "<empty_output>",
@@ -84,8 +84,8 @@ def translate(text: str) -> Sampling:
         if name in HONOURED:
             target, check = HONOURED[name]
             (own if target in Sampling.__dataclass_fields__ else fields)[target] = check(name, value)
-    # llama.cpp holds back text that may be the start of a stop string. A stop token at that moment would discard the
-    # text.
+    # llama.cpp holds back text that may be the start of a stop string. A stop token that arrives while llama.cpp holds
+    # text back would discard that text.
     _require(not (own.get("stop_token_ids") and fields.get("stop")), "stop_token_ids", "can't be combined with 'stop' in this model")
     return Sampling(fields, **own)
 

@@ -101,7 +101,7 @@ func (c *Context) Err() error {
 		ctx = j.Context
 	}
 	err := ctx.Err()
-	if err == nil && j != nil { // the client's end may not have reached the joint context yet
+	if err == nil && j != nil { // the client's end possibly hasn't reached the joint context yet
 		ctx = c.Context
 		err = ctx.Err()
 	}

@@ -10,8 +10,8 @@ func (e *callExpr) eval(f *frame) (any, error) {
 	return v, err
 }
 
-// output calls with further keyword arguments and prints the result. It writes the text of a macro
-// directly to the output.
+// output evaluates the call with further keyword arguments and prints the result. It writes the
+// text of a macro directly to the output.
 func (e *callExpr) output(f *frame, more []keyword) error {
 	fn, c, err := e.prepare(f, more)
 	if err != nil {
@@ -188,7 +188,8 @@ func (rt *runtime) newCall(f *frame) *call {
 	return c
 }
 
-// over keeps a finished call for reuse, unless its result still refers to it. An iterator does.
+// over keeps a finished call for reuse, unless the result of the call still refers to the call,
+// as an iterator does.
 func (rt *runtime) over(c *call, result any) {
 	if _, ok := result.(*lazy); ok {
 		return

@@ -64,8 +64,8 @@ func isInteger(v any) bool {
 	return false
 }
 
-// isSequence reports whether a value has a length and items by key. Mappings and undefined have
-// both too.
+// isSequence reports whether a value has a length and items by key. Mappings and undefined values
+// have a length and items by key too.
 func isSequence(v any) bool {
 	if _, isView := v.(*dictView); isView {
 		return false

@@ -10,9 +10,9 @@
 //
 // TestOracle compares it byte for byte with that environment.
 //
-// Parse compiles a template once and binds every name to a slot. Render walks the tree and writes
-// to one buffer. Templates are untrusted. They can access no files, no network and no Go values
-// except their input, and can't change the input. Limits stop them.
+// Parse compiles a template once and binds every name to a slot. Render walks the tree and writes to one buffer.
+// Templates are untrusted. Templates can access no files, no network and no Go values except their input, and can't
+// change the input. Limits stop them.
 //
 // # Deliberate differences
 //

@@ -216,8 +216,8 @@ func (f *frame) added(e *binaryExpr) (any, error) {
 	return text, f.rt.grow(len(text))
 }
 
-// sum evaluates a + b + c. As long as all operands are strings it writes them to the output, and
-// returns no value.
+// sum evaluates a + b + c. As long as all operands are strings, sum writes the operands to the
+// output, and returns no value.
 func (f *frame) sum(e expr) (v any, written bool, err error) {
 	add, ok := e.(*binaryExpr)
 	if !ok || add.op != tokAdd {

@@ -14,10 +14,10 @@ import (
 const maxJSONDepth = 500
 
 // DecodeJSON reads one JSON value. It keeps what templates can observe: the order of keys, and
-// whether a number is an integer. It returns nil, bool, int64, *big.Int, float64, string, *List or
-// *Dict. Of duplicate keys the last value applies, at the position of the first. Lone escaped
-// surrogates become U+FFFD. It returns an error for invalid JSON, data after the value, more than
-// 500 levels, and integers of more than 4300 digits.
+// whether a number is an integer. DecodeJSON returns nil, bool, int64, *big.Int, float64, string,
+// *List or *Dict. Of duplicate keys the last value applies, at the position of the first. Lone
+// escaped surrogates become U+FFFD. DecodeJSON returns an error for invalid JSON, data after the
+// value, more than 500 levels, and integers of more than 4300 digits.
 func DecodeJSON(data []byte) (any, error) {
 	if !json.Valid(data) {
 		return nil, fmt.Errorf("decode JSON: %w", json.Unmarshal(data, new(any)))

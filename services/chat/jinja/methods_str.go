@@ -109,8 +109,9 @@ func (c *call) trim(chars any, left, right bool) (any, error) {
 	return like(c.self, s), c.rt.step(len(s) >> 6)
 }
 
-// window applies the optional start and end arguments, counted in code points. It returns that part
-// and the number of code points before it. ok is false if start is after the end.
+// window applies the optional start and end arguments, counted in code points. It returns the part
+// of the string between start and end, and the number of code points before that part. ok is false
+// if start is after the end of the string.
 func (c *call) window(from int) (part string, before int, ok bool, err error) {
 	s := c.text()
 	if err := c.rt.step(len(s) >> 6); err != nil {

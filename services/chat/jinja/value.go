@@ -141,8 +141,9 @@ type builtin struct {
 	call func(c *call) (any, error)
 }
 
-// call is one call of a built-in function, method, filter or test. Only a lazy that it returns may
-// keep a reference: later calls reuse its memory.
+// call is one call of a built-in function, method, filter or test. Only a lazy value that the
+// function returns may keep a reference to the call: in all other cases later calls reuse the
+// memory of the call.
 type call struct {
 	f    *frame
 	rt   *runtime

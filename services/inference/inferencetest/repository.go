@@ -7,8 +7,9 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Control enables loads and unloads of models, as Triton's explicit mode does. Before, both are
-// refused. A load calls loading, which may be nil, and fails with its error.
+// Control enables loads and unloads of models, as Triton's explicit mode does. Before Control is
+// called, loads and unloads are refused. A load calls loading, which may be nil, and fails with
+// its error.
 func (e *Engine) Control(loading func(model string) error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -99,7 +99,7 @@ func compareTimes(t *testing.T, client *http.Client, want, got string, body []by
 const million = 1_000_000
 
 // floatsBody returns a request with n FP32 values as a client writes them: most with the
-// digits of a double. It requests one output.
+// digits of a double. The request asks for one output.
 func floatsBody(tb testing.TB, output string, n int) []byte {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2)) // the same values in each run

@@ -24,8 +24,8 @@ import (
 )
 
 // TestRoutesLikeTritonserver sends the same requests to a tritonserver's own HTTP
-// port and to Trident. They cover all paths except inferences, and also wrong
-// methods, paths and bodies. Trident's engine is that tritonserver or, under
+// port and to Trident. The requests cover all paths except inferences, and also
+// invalid methods, paths and bodies. Trident's engine is that tritonserver or, under
 // TRIDENT_TEST_LOCAL=1, in-process Triton. Trident's responses must also satisfy
 // openapi/kserve.yaml. The table has the differences with their reasons, as
 // docs/kserve.md does.

@@ -15,12 +15,12 @@ import (
 // readGenerate reads the JSON of Triton's generate extension. Members that are named
 // as inputs of the model become tensors, also those inside "parameters". All other
 // members become request parameters; "id" is also the request's id. A tensor's value
-// is one element or a list. Its shape follows from the model's configuration: the
-// innermost free dimension takes the remaining elements.
+// is one element or a list. The shape of the tensor follows from the model's
+// configuration: the innermost free dimension takes the remaining elements.
 //
 // Parameters that have a meaning in KServe, such as "sequence_id" or "priority",
-// take effect. tritonserver passes those of generate to the model without
-// interpreting them.
+// take effect. tritonserver passes such parameters of a generate request to the
+// model without interpreting the parameters.
 func (q *request) readGenerate(config *api.ModelConfig, root tensorjson.Value) error {
 	if err := q.readID(root); err != nil {
 		return err

@@ -33,7 +33,7 @@ import (
 const Path = "/v2"
 
 // Handler serves KServe v2 over HTTP and JSON: the paths of openapi/kserve.yaml, which are
-// tritonserver's. It may be used concurrently.
+// tritonserver's. A Handler may be used concurrently.
 type Handler struct {
 	service    *kserve.Service
 	core       *serving.Service

@@ -95,7 +95,8 @@ func (q *request) readBody(header http.Header, body mem.BufferSlice, config func
 }
 
 // orOfModel returns err, an error about the request's body. If the model doesn't
-// exist it returns that error instead, since tritonserver checks the model first.
+// exist, orOfModel returns the error of an unknown model instead, since tritonserver
+// checks the model first.
 func orOfModel(ctx context.Context, model *catalog.Resolution, version string, err error) error {
 	engine, away := model.Engine(ctx)
 	if away != nil {
@@ -112,8 +113,8 @@ func orOfModel(ctx context.Context, model *catalog.Resolution, version string, e
 }
 
 // leadingNumber parses a number as C's atoi does: it ignores what follows the
-// number, and returns 0 without a number. It returns a negative number if the number
-// is out of range.
+// number, and returns 0 without a number. leadingNumber returns a negative number if
+// the number is out of range.
 func leadingNumber(text string) int {
 	end := 0
 	for end < len(text) && (text[end]-'0' <= 9 || end == 0 && (text[0] == '-' || text[0] == '+')) {

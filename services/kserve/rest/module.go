@@ -2,8 +2,8 @@ package rest
 
 import "go.uber.org/fx"
 
-// Module mounts REST on the shared port. If enabled, it also serves it on a separate port,
-// which services/kserve opens.
+// Module mounts REST on the shared port. If KServe's own ports are enabled, Module also
+// serves REST on a separate port, which services/kserve opens.
 var Module = fx.Module("kserve-rest",
 	fx.Provide(
 		New,

@@ -38,8 +38,8 @@ func (s *Server) Start(context.Context) error {
 	return nil
 }
 
-// Stop waits for requests in flight until the shutdown timeout and cancels the rest.
-// It returns when all have ended.
+// Stop waits for requests in flight until the shutdown timeout and cancels the
+// remaining requests. It returns when all have ended.
 func (s *Server) Stop(ctx context.Context) error {
 	if !s.listener.Enabled() {
 		return nil

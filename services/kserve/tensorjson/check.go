@@ -83,7 +83,7 @@ const (
 )
 
 // checker scans a text once. Its methods return an error message, which is empty if there is
-// none. The field at then has the position of the error.
+// no error. After an error, the checker's field at is the position of the error.
 type checker struct {
 	Document
 
@@ -120,8 +120,8 @@ func afterBlank(text []byte, at int) int {
 const plainDigits = 18
 
 // afterNumbers skips numbers that consist only of digits, with their commas, as tensors have
-// them. It returns the position of the first other value. It takes a fraction of the time of
-// value.
+// them. It returns the position of the first other value. It takes a fraction of the time
+// that the method value takes.
 func afterNumbers(text []byte, at int) int {
 	for {
 		end := at

@@ -44,8 +44,8 @@ func parseFloat(text []byte) float64 {
 }
 
 // exactFloat computes an unsigned number if that needs only one rounding: the number
-// must be an integer below 2^53, multiplied or divided by an exact power of ten. It
-// reports false for other numbers.
+// must be an integer below 2^53, multiplied or divided by an exact power of ten.
+// exactFloat returns false for other numbers.
 func exactFloat(text []byte) (float64, bool) {
 	const exactDigits, exactWhole = 18, 1 << 53
 	var whole uint64

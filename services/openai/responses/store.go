@@ -23,9 +23,9 @@ type StoreLimits struct {
 
 // store holds responses in memory, so that later requests can continue from them. It
 // has limits on count, bytes and time, and evicts the oldest responses first. A
-// response refers to all items of its conversation. It shares them with the responses
-// that it continues, and keeps them when those are evicted. The methods may be called
-// concurrently.
+// response refers to all items of its conversation. It shares the items with the
+// responses that it continues, and keeps the items when those responses are evicted.
+// The methods may be called concurrently.
 //
 // Only its own client can read a response. If clients have no keys, any client that
 // knows the id can read it; ids have 130 random bits.
@@ -66,8 +66,8 @@ func newStore(limits StoreLimits) *store {
 // on reports whether responses are stored at all.
 func (s *store) on() bool { return s.size > 0 }
 
-// put stores a response and may evict others. It evicts the new response, too, if that
-// is larger than the limit.
+// put stores a response and may evict others. It evicts the new response, too, if the
+// new response is larger than the limit.
 func (s *store) put(r *storedResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

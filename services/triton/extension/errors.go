@@ -14,8 +14,8 @@ func failed(code inference.Code, format string, args ...any) error {
 	return &inference.Error{Code: code, Triton: tritonCode(code), Message: fmt.Sprintf(format, args...)}
 }
 
-// tritonCode returns the code that tritonserver's frontends use for these
-// errors.
+// tritonCode returns the code that tritonserver's frontends use for an error of
+// the core's code.
 func tritonCode(code inference.Code) inference.TritonCode {
 	switch code {
 	case inference.CodeInvalid:

@@ -75,8 +75,8 @@ type step struct {
 
 // steps returns requests that run one after the other. Triton 2.51 doesn't yet
 // refuse empty keys and keys of its own memory, and it fails to register a second
-// region with the same key. This build of it supports GPUs. On a machine without a
-// GPU its error message differs.
+// region with the same key. The tested build of Triton supports GPUs. On a machine
+// without a GPU its error message differs.
 func steps(keys []string, page uint64) []step {
 	register := func(name, key string, offset, size uint64) step {
 		return step{"register " + name, func(ctx context.Context, m inference.SharedMemory) (proto.Message, error) {

@@ -20,7 +20,7 @@ import (
 type CUDA interface {
 	// Open maps the memory of a cudaIpcMemHandle_t of 64 bytes. It returns the
 	// memory's address on the device and its size in bytes. The error is for the
-	// log. It is [ErrNoGPU] if there is no GPU or no CUDA runtime.
+	// log. The error is [ErrNoGPU] if there is no GPU or no CUDA runtime.
 	Open(handle []byte, device int64) (address unsafe.Pointer, size uint64, err error)
 	// Close unmaps the memory that Open mapped.
 	Close(address unsafe.Pointer) error
@@ -137,8 +137,9 @@ func (r *Registry) SystemSharedMemoryStatus(_ context.Context, req *kserve.Syste
 	return answer, nil
 }
 
-// status calls show for one region of the kind, or for all of them if name is
-// empty.
+// status looks up the shared memory region of a name, or all regions if the name
+// is empty, and calls the function show for each region. The kind of the regions
+// is CUDA or system.
 func (r *Registry) status(name string, cuda bool, show func(string, *region)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -99,9 +99,9 @@ func (t *Traces) Setting(req *kserve.TraceSettingRequest) (*kserve.TraceSettingR
 	return t.setting(req.GetModelName()).answer(t.file.path), nil
 }
 
-// change updates one setting. After a change of the global one, it also updates
-// the models' settings, whose values may follow the global ones. It stops at
-// the first invalid setting.
+// change updates one setting. After a change of the global one, it also updates the
+// models' settings, whose values may follow the global ones. change stops at the first
+// invalid setting.
 func (t *Traces) change(model string, change traceChange) error {
 	defer t.updateOn()
 	if err := t.update(model, change); err != nil || model != "" {

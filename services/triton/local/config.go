@@ -21,7 +21,7 @@ type ControlMode string
 const (
 	// ControlNone loads all models at start and refuses to load or unload later.
 	ControlNone ControlMode = "none"
-	// ControlExplicit loads the named models at start and others on request.
+	// ControlExplicit loads the named models at start and other models on request.
 	ControlExplicit ControlMode = "explicit"
 )
 
@@ -70,9 +70,9 @@ type Config struct {
 	// consumer slower than the model. If a stream exceeds it, the stream fails
 	// and its request is cancelled, because Triton can't pause a model.
 	QueueBytes int
-	// TotalQueueBytes is the maximum size of the waiting responses of all streams
-	// together. If it is exceeded, the streams with the most waiting bytes fail as
-	// above. Streams with fast consumers continue.
+	// TotalQueueBytes is the maximum size of the waiting responses of all streams together. If it
+	// is exceeded, the streams with the most waiting bytes fail, as a stream beyond QueueBytes
+	// does. Streams with fast consumers continue.
 	TotalQueueBytes int
 	// Options are tritonserver's options.
 	Options Options

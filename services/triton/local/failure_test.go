@@ -14,8 +14,8 @@ import (
 )
 
 // inOwnProcess runs the test in a process of its own and returns true. In that process
-// inOwnProcess returns false. It is for tests after which no other engine can be
-// started in the process.
+// inOwnProcess returns false. inOwnProcess is for tests after which no other engine
+// can be started in the process.
 func inOwnProcess(t *testing.T) (elsewhere bool) {
 	t.Helper()
 	const variable = "TRIDENT_TEST_ALONE"
@@ -68,7 +68,7 @@ func configOf(t *testing.T, sources map[string]string) Config {
 	return config
 }
 
-// stopped stops an engine whose Triton may not end.
+// stopped stops an engine whose Triton possibly doesn't end.
 func stopped(t *testing.T, engine *Engine, limit time.Duration) {
 	t.Helper()
 	began := time.Now()

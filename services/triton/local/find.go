@@ -42,7 +42,7 @@ type python struct {
 	Folders    []string `json:"folders"` // folders that may have libpython
 }
 
-// pythonProbe is a program that prints these fields.
+// pythonProbe is a Python program that prints the fields of this type as JSON.
 const pythonProbe = `import json, os, sys, sysconfig
 print(json.dumps({
     "executable": sys.executable,
@@ -124,8 +124,8 @@ func active(ctx context.Context) []string {
 }
 
 // inSite returns the patterns below a folder of Python packages, which are those
-// of nvidia-pytriton. PyPI's package tritonserver isn't searched: it has only
-// bindings for a container's library.
+// of nvidia-pytriton. PyPI's package tritonserver isn't searched: that package
+// has only bindings for a container's library.
 func inSite(site string) []string {
 	return []string{filepath.Join(site, "nvidia_pytriton.libs", "libtritonserver*.so")}
 }

@@ -121,8 +121,8 @@ func (h *health) faults() triton.Faults {
 }
 
 // ended records the end of a stream. err is the error that ended it, or nil. If the model
-// has been recovered since the stream's start, the end is about the process before: a client
-// that reads slowly may learn of it much later.
+// has been recovered since the stream's start, the end is about the model's previous
+// process: a client that reads slowly may learn of the end of that process much later.
 func (h *health) ended(s *stream, err error) {
 	verdict := triton.VerdictOn(err)
 	if verdict != triton.WorkingModel && h.recovered(s) {

@@ -52,9 +52,9 @@ type Options struct {
 	// LogVerbose is the level of detail of Triton's log. The value 0 turns
 	// verbose messages off.
 	LogVerbose int
-	// GPUMetrics and CPUMetrics enable the metrics of GPUs and of the CPU. They
-	// are read once each MetricsInterval (whole milliseconds). Metrics are
-	// further settings (--metrics-config).
+	// GPUMetrics and CPUMetrics enable the metrics of GPUs and of the CPU. The
+	// metrics are read once each MetricsInterval (whole milliseconds). Metrics
+	// are further settings (--metrics-config).
 	GPUMetrics, CPUMetrics bool
 	MetricsInterval        time.Duration
 	Metrics                []MetricsSetting

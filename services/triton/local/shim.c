@@ -82,9 +82,9 @@ bool tr_freeze(void) {
   return __atomic_load_n(&forking, __ATOMIC_SEQ_CST) == 0;
 }
 
-// system replaces the C library's function for the libraries that are loaded here. Triton's
-// python backend calls it for each model that it starts. The C library's version ignores
-// SIGINT in the whole process during the call, so a signal to stop may be lost. It also
+// system replaces the C library's function for the libraries that are loaded here. Triton's python
+// backend calls it for each model that it starts. The C library's version ignores SIGINT in the
+// whole process during the call, so a signal to stop may be lost. The C library's version also
 // doesn't call the handlers of forks.
 int system(const char *command) {
   if (command == NULL) return 1; // reports that a shell exists
@@ -209,9 +209,8 @@ static ts_error *too_small(const tr_place *place, size_t size) {
   return api.ErrorNew(1, text);
 }
 
-// Header before the bytes of an output, with malloc's alignment. The owners are
-// Triton's response and, once the output is taken, Go. They may release the memory
-// in any order.
+// Header before the bytes of an output, with malloc's alignment. The owners are Triton's response
+// and, once the output is taken, Go. The response and Go may release the memory in any order.
 typedef struct {
   _Alignas(16) int owners; // atomic
 } buffer_head;

@@ -259,8 +259,8 @@ void tr_events_free(tr_queue *, tr_event *list);
 
 // tr_output_take makes the caller a second owner of an output's memory. The caller must
 // release the memory by tr_output_free, before or after the event, the queue and the
-// server are freed. It returns false if the memory isn't the event's, or is already
-// taken.
+// server are freed. tr_output_take returns false if the memory isn't the event's, or is
+// already taken.
 bool tr_output_take(const tr_event *, const tr_output *);
 void tr_output_free(void *base);
 
@@ -398,7 +398,7 @@ typedef struct {
 // free them.
 tr_error tr_metrics(ts_server *, char **text, size_t *size);
 
-// tr_log_values are log settings. They apply to the whole process, because the
+// tr_log_values are log settings. The settings apply to the whole process, because the
 // library has one logger.
 typedef struct {
   bool info, warning, error;

@@ -79,7 +79,7 @@ class TritonPythonModel:
 `
 
 // TestTraceContext: a model receives the trace context of its request, whether Trident
-// records spans or not. It receives none if the request has none.
+// records spans or not. The model receives no trace context if the request has none.
 func TestTraceContext(t *testing.T) {
 	config := configOf(t, map[string]string{"trace_context": traceContextModel})
 	engine := start(t, config)

@@ -85,8 +85,8 @@ func (c *core) stubsOfModel(model string) []stub {
 	})
 }
 
-// kill kills a stub and all processes that it has started. These include the
-// processes of vLLM's engine, which may hold the GPU's memory.
+// kill kills a stub and all processes that it has started. The processes of
+// vLLM's engine, which may hold the GPU's memory, are among them.
 func (s stub) kill() bool {
 	family := descendants(s.pid)
 	killed := syscall.Kill(s.pid, syscall.SIGKILL) == nil

@@ -12,9 +12,9 @@ import (
 )
 
 // Servers share the names in /dev/shm with all processes of the machine, and of
-// other containers that share it. So each server leases a prefix: it holds a lock
-// on a file with that name. The kernel releases the lock when the process ends for
-// any reason.
+// other containers that share it. So each server leases a prefix: the server holds
+// a lock on a file with that name. The kernel releases the lock when the process
+// ends for any reason.
 const (
 	shared    = "/dev/shm/"
 	leaseName = "lease"

@@ -14,11 +14,11 @@ typedef struct tr_record {
   uint64_t id, parent;
   uint64_t nanoseconds; // 0 for a tensor
   const char *activity; // owned by the library
-  // Set in the first record of a request; NULL in others.
+  // Set in the first record of a request; NULL in other records.
   const char *model, *request_id;
   int64_t version;
   const char *context; // of an activity of the model's own: names by time as JSON, or NULL
-  // Set in the record of a tensor; NULL in others.
+  // Set in the record of a tensor; NULL in other records.
   const char *tensor;
   const int64_t *shape;
   const void *base;
@@ -27,9 +27,10 @@ typedef struct tr_record {
   int datatype;
 } tr_record;
 
-// tr_trace is the trace of a request and of the requests that its model derives
-// from it. It ends when all of them have been released and tr_request_send has
-// returned from the library. Then an event passes it to Go, which must free it.
+// tr_trace is the trace of a request and of the requests that the request's
+// model derives from it. The trace ends when all these requests have been
+// released and tr_request_send has returned from the library. Then an event
+// passes the trace to Go, which must free the trace.
 typedef struct tr_trace {
   uint64_t number;    // Go's number of the trace
   tr_record *records; // newest first
@@ -48,9 +49,11 @@ typedef struct tr_trace {
 tr_error tr_trace_new(tr_queue *, int level, uint64_t number, const char *context, tr_trace **);
 void tr_trace_free(tr_trace *);
 
-// tr_trace_sent must be called after the request was sent. If the request
-// failed, the library may not own the trace, so tr_trace_sent releases the
-// request in the trace.
+// tr_trace_sent must be called once, after TRITONSERVER_ServerInferAsync has
+// returned for the traced request. failed is true if that function returned an
+// error. The library then possibly hasn't taken over the trace: unless the
+// library has released its trace already, tr_trace_sent deletes it. If no
+// request of the trace is live any more, tr_trace_sent passes the trace to Go.
 void tr_trace_sent(tr_trace *, bool failed);
 
 #endif

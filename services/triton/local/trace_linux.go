@@ -179,10 +179,11 @@ func activityOf(context string, nanoseconds uint64, otherwise string) string {
 	return otherwise
 }
 
-// traceSpans creates a span for each request that Triton has traced. Its parent is
-// the engine's span, or the span of the request that it was derived from. Its
-// events are Triton's activities, such as QUEUE_START and COMPUTE_END. skew is the
-// difference between the time of day and Triton's clock, the monotonic one.
+// traceSpans creates a span for each request that Triton has traced. The parent of a
+// span is the engine's span, or the span of the request from which the traced request
+// was derived. The events of a span are Triton's activities, such as QUEUE_START and
+// COMPUTE_END. skew is the difference between the time of day and Triton's clock, the
+// monotonic one.
 func traceSpans(above trace.Span, records []extension.TraceRecord, skew time.Duration) {
 	tracer := above.TracerProvider().Tracer("github.com/trident-inference/trident/services/triton/local")
 	at := func(r extension.TraceRecord) trace.SpanEventOption {

@@ -43,11 +43,11 @@ func (e *cutError) Error() string {
 // Unwrap returns the error of the load.
 func (e *cutError) Unwrap() error { return e.err }
 
-// load loads a model that the caller has taken. Triton can't interrupt a load. If
-// a load takes longer than [Config.LoadTimeout], its processes are killed, and
-// Triton returns an error. Up to version 25.07 Triton doesn't return if the
-// process ends before it has imported the model: it waits for the process forever.
-// Then load returns [errHung].
+// load loads a model that the caller has taken. Triton can't interrupt a load. If a
+// load takes longer than [Config.LoadTimeout], its processes are killed, and Triton
+// returns an error. Up to version 25.07 Triton doesn't return if the process ends
+// before it has imported the model: Triton waits for the process forever. Then load
+// returns [errHung].
 func (h *health) load(w *modelHealth, overrides []override) error {
 	done := make(chan error, 1)
 	h.core.users.Go(func() { done <- h.core.load(w.name, overrides) })

@@ -165,8 +165,8 @@ func TestDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// TestGate: a program starts when its gate opens, in the process that waited. It doesn't
-// start if the process at the other end dies.
+// TestGate: a program starts when its gate opens, in the process that waited. The
+// program doesn't start if the process at the other end dies.
 func TestGate(t *testing.T) {
 	for _, opens := range []bool{true, false} {
 		started := filepath.Join(t.TempDir(), "started")

@@ -11,7 +11,7 @@ import (
 
 // StartServer runs a real tritonserver until the test ends. If the test fails,
 // it logs the end of the server's log. Without repositories it serves the
-// suite's models. It skips the test only with -short.
+// suite's models. StartServer skips the test only with -short.
 func StartServer(tb testing.TB, options tritonserver.Options) *tritonserver.Server {
 	tb.Helper()
 	if testing.Short() {

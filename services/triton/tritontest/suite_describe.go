@@ -126,7 +126,7 @@ func testRepository(t *testing.T, s Subject) {
 
 // wantNoControl checks that every engine returns Triton's message for loads and
 // unloads outside the explicit control mode. Clients of Triton's own protocol get
-// only that message. Others get the remedy too.
+// only that message. Other clients get the remedy too.
 func wantNoControl(t *testing.T, err error) {
 	t.Helper()
 	wantError(t, err, inference.CodeUnsupported, inference.ReasonNotImplemented)

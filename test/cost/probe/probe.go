@@ -1,6 +1,6 @@
 // Package probe lets `make cost` control a program's memory. The program returns its free memory to the kernel and
-// collects garbage early, so that its peak afterwards is the memory that one request holds. The package also records
-// how much CPU time the program had used when it called a model. It is linked into a trident that is built for this
+// collects garbage early, so that its peak afterwards is the memory that one request holds. The package also records how
+// much CPU time the program had used when it called a model. The package is linked into a trident that is built for this
 // purpose, and into a server of the tests.
 package probe
 

@@ -22,7 +22,7 @@ type Constraint struct {
 	pattern string // regular expression of all strings of a grammar, if known
 }
 
-// Make generates constraints. The same seed generates the same ones. Of ten, six are JSON
+// Make generates constraints. The same seed generates the same constraints. Of ten, six are JSON
 // Schemas, two are regular expressions and two are grammars.
 func Make(number int, seed uint64) ([]Constraint, error) {
 	g := &generator{rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // the same each time

@@ -112,7 +112,7 @@ function embeddings(caller: Caller, transport: Transport) {
   };
 }
 
-/** Options of a call that may have taken effect when it fails. It is retried only if the caller sets maxRetries. */
+/** Returns the options of a call that possibly has taken effect when it fails. Such a call is retried only if the caller sets maxRetries. */
 const once = (options?: CallOptions): CallOptions => ({ ...options, maxRetries: options?.maxRetries ?? 0 });
 
 /** Selects the models that generate or embed and are ready, or all models. */

@@ -41,7 +41,7 @@ console.log();`, target),
   ];
 }
 
-/** Returns programs that compute these vectors. */
+/** Returns programs that compute the vectors of the request. */
 export function embeddingSnippets(request: EmbedInit, target: Target): Snippet[] {
   const message = create(EmbedRequestSchema, request);
   const body: JsonObject = { model: message.model, input: message.input.map(({ input }) => (input.case === "text" ? input.value : "")) };

@@ -163,7 +163,7 @@ func structuredOutputs(raw json.RawMessage) ([]*inference.Structured, error) {
 	used := func(kind string) bool { return !requests.Neutral(members[kind]) && string(members[kind]) != "false" }
 	for _, kind := range slices.Sorted(maps.Keys(members)) {
 		if used(kind) && !slices.Contains(structuredKinds, kind) {
-			// vLLM would ignore such a key and generate without a constraint.
+			// vLLM would ignore an unknown key and generate without a constraint.
 			return nil, inference.Unsupported(param, "structured_outputs.%s is not supported: use one of %s", kind, strings.Join(structuredKinds, ", "))
 		}
 	}

@@ -1,4 +1,4 @@
-// The other kind of model, which returns a tensor at once.
+// A model with the parameter "echo" returns its input tensor at once.
 #ifndef BURST_ECHO_H
 #define BURST_ECHO_H
 
