@@ -25,8 +25,8 @@ cache=$(cd "$cache" && pwd -P)
 echo "Signature: 8a477f597d28d172789f06886806bc55" >"$cache/CACHEDIR.TAG"
 mkdir -p "$cache"/{venv,node,bin,pip,npm,apt}
 
-# lock_cache waits until no other setup is running, and locks the cache folder. The lock is held until this script and
-# its children have ended, or until unlock_cache.
+# lock_cache waits until no other setup is running. The lock is on the folder itself. It is held until this script and its
+# children have ended, or until unlock_cache.
 lock_cache() {
     exec 8<"$cache"
     flock -n 8 || { say "waiting for another setup, which holds the lock of $cache" && flock 8; }
@@ -35,24 +35,22 @@ lock_cache() {
 unlock_cache() { exec 8<&-; }
 
 # sweep_cache removes entries and downloads that were not used for cache_days days. The modification time of an entry is
-# the time of its last use. The caller must have called lock_cache.
+# the time of its last use. The lock must be held.
 sweep_cache() {
     find "$cache"/{venv,node,bin} -mindepth 1 -maxdepth 1 -mtime +"$cache_days" -exec rm -rf {} +
     find "$cache"/{pip,npm,apt} -type f -atime +"$cache_days" -delete
 }
 
-# clean_cache removes all entries and downloads. The caller must have called lock_cache.
+# clean_cache removes all entries and downloads. The lock must be held.
 clean_cache() { rm -rf "${cache:?}"/{venv,node,bin,pip,npm,apt}; }
 
 # megabytes FOLDER prints the size of the folder on disk.
 megabytes() { du -sm "$1" | cut -f1; }
 
-# environment LINK SIZE PYTHON REQUIREMENTS FINISH [FACT...] makes $repo/LINK a symbolic link to a cached virtual
-# environment, and creates that environment if the cache lacks it. The environment runs PYTHON and has the packages of
-# the file REQUIREMENTS. The function FINISH is called with the environment's folder and installs what pip can't. SIZE,
-# such as "290 MB", is the size of all downloads, for the progress message. The folder's name has a hash of
-# REQUIREMENTS, the Python and its version, the FACTs, this file and the calling script. A change of any of them
-# creates another environment. FACTs are strings that FINISH depends on. The caller must have called lock_cache.
+# environment LINK SIZE PYTHON REQUIREMENTS FINISH [FACT...] makes LINK, in the clone, a link to a virtual environment
+# of PYTHON with the packages of REQUIREMENTS. FINISH DIR installs the rest. SIZE is the size of all downloads. The hash
+# covers the requirements, the Python, the facts, and the code of this file and of the calling script. The lock must be
+# held.
 environment() {
     local link=$1 size=$2 python requirements=$repo/$4 finish=$5 hash dir
     python=$("$3" -c 'import sys; print(sys._base_executable)')
