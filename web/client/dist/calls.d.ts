@@ -3,7 +3,7 @@ import { type CallOptions as ConnectOptions } from "@connectrpc/connect";
 export interface CallOptions {
     /** Cancels the call at once; the server stops the model. */
     signal?: AbortSignal | undefined;
-    /** Time limit in milliseconds of all attempts together. The server gets it and ends the call by itself. */
+    /** Time limit in milliseconds of all attempts together. The server receives the limit and ends the call by itself. */
     timeout?: number | undefined;
     /** Headers of this call, in addition to the headers that the client sends with each call. */
     headers?: HeadersInit | undefined;

@@ -51,7 +51,10 @@ export class TridentError extends Error {
 function brokeOff(cause) {
     return cause instanceof TypeError || cause === "missing EndStreamResponse";
 }
-/** Returns the seconds of Retry-After, which proxies between client and server send; a date is ignored. */
+/**
+ * Returns the delay of the header Retry-After in milliseconds. A proxy between client and server may send this header.
+ * Returns undefined if the header is missing or contains a date.
+ */
 function retryAfterOf(metadata) {
     const seconds = metadata.get("retry-after");
     return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;

@@ -1,5 +1,5 @@
 import type { Usage } from "./gen/trident/v1/generation_pb.js";
-/** The fields that the messages of both kinds of text streams have. */
+/** The fields that the messages of chat streams and of completion streams have. */
 interface Message<Delta> {
     id: string;
     model: string;

@@ -72,7 +72,7 @@ function embeddings(caller, transport) {
         create: (request, options) => caller.unary((o) => client.embed(request, o), options),
     };
 }
-/** Options of a call that may have taken effect when it fails. It is retried only if the caller sets maxRetries. */
+/** Returns the options of a call that possibly has taken effect when it fails. Such a call is retried only if the caller sets maxRetries. */
 const once = (options) => ({ ...options, maxRetries: options?.maxRetries ?? 0 });
 function models(caller, transport) {
     const client = createClient(ModelService, transport);

@@ -480,9 +480,9 @@ type FunctionTool struct {
 	// JSON schema of the arguments, as a JSON string. Its keys keep their order,
 	// which is their order in the prompt. Empty means a function without arguments.
 	Parameters string `protobuf:"bytes,3,opt,name=parameters,proto3" json:"parameters,omitempty"`
-	// Whether the arguments of calls must match the schema. For tool calls that
-	// tool_choice forces, they always match. For other calls the field has no
-	// effect. If unset, the field is left out of the prompt.
+	// Whether the arguments of calls must match the schema. The arguments of tool calls that
+	// tool_choice forces always match the schema. For other calls the field has no effect.
+	// If unset, the field is left out of the prompt.
 	Strict        *bool `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -774,9 +774,9 @@ func (x *ToolCallDelta) GetArguments() string {
 	return ""
 }
 
-// ChatRequest asks for the next turn of a conversation. An unset option has the
-// default of the model, from its model card or its engine. The server refuses an
-// option that the model doesn't support; it never ignores one.
+// ChatRequest asks for the next turn of a conversation. An unset option has the default of
+// the model, from its model card or its engine. The server refuses an option that the
+// model doesn't support, instead of ignoring the option.
 type ChatRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model, as the server lists it, an alias, or the name of a LoRA
@@ -823,8 +823,9 @@ type ChatRequest struct {
 	// Number of independent choices, up to 128; 0 means 1. Usage includes the
 	// prompt's tokens once and the tokens of every choice.
 	N uint32 `protobuf:"varint,15,opt,name=n,proto3" json:"n,omitempty"`
-	// Minimum number of tokens of each choice. Before it, stop sequences and stop
-	// tokens have no effect. Not above max_tokens.
+	// Minimum number of tokens of each choice. Until a choice has this number of tokens,
+	// stop sequences and stop tokens have no effect. The minimum must not be above
+	// max_tokens.
 	MinTokens *uint32 `protobuf:"varint,16,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
 	// Ids of the tokens that end a choice, at most 4096.
 	StopTokenIds []uint32 `protobuf:"varint,17,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
@@ -1163,9 +1164,9 @@ type ChatChoice struct {
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	// The tokens of the choice in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// The model's reasoning before its text. Empty if the model didn't reason. Also
-	// empty if the server doesn't know how the model marks reasoning, which is then
-	// part of the message.
+	// The model's reasoning before its text. Empty if the model didn't reason. Also empty if
+	// the server doesn't know how the model marks reasoning: the reasoning is then part of
+	// the message's content.
 	Reasoning     string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1250,8 +1251,8 @@ type ChatResponse struct {
 	// Number of tokens read and written. Unset if the model doesn't report them and
 	// the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only
-	// if one of these changes.
+	// Identifies the server's version and the model's configuration. It changes only if the
+	// version or the configuration changes.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1488,8 +1489,8 @@ type ChatStreamResponse struct {
 	// Number of tokens read and written by the whole stream. Not sent if the model
 	// doesn't report them and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only
-	// if one of these changes. Only in the message with the id.
+	// Identifies the server's version and the model's configuration. It changes only if the
+	// version or the configuration changes. Only in the message with the id.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

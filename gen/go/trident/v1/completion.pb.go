@@ -25,9 +25,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CompleteRequest asks for continuations of prompts. An unset option has the
-// model's default. The server refuses an option that the model doesn't support; it
-// never ignores one.
+// CompleteRequest asks for continuations of prompts. An unset option has the model's
+// default. The server refuses an option that the model doesn't support, instead of
+// ignoring the option.
 type CompleteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model, as the server lists it, an alias, or the name of a LoRA
@@ -73,15 +73,16 @@ type CompleteRequest struct {
 	Logprobs *uint32 `protobuf:"varint,13,opt,name=logprobs,proto3,oneof" json:"logprobs,omitempty"`
 	// Number of independent continuations of each prompt, up to 128; 0 means 1.
 	N uint32 `protobuf:"varint,14,opt,name=n,proto3" json:"n,omitempty"`
-	// Number of continuations generated for each prompt, up to 20. The server
-	// returns the n continuations with the highest log probability per token. It
-	// must not be below n; in a stream it must not be above n. 0 means n.
+	// Number of continuations generated for each prompt, up to 20. The server returns the n
+	// continuations with the highest log probability per token. The number must not be below
+	// n; in a stream the number must not be above n. 0 means n.
 	BestOf uint32 `protobuf:"varint,15,opt,name=best_of,json=bestOf,proto3" json:"best_of,omitempty"`
 	// True puts the prompt before each continuation. It can't be used together with
 	// logprobs.
 	Echo bool `protobuf:"varint,16,opt,name=echo,proto3" json:"echo,omitempty"`
-	// Minimum number of tokens of each choice. Before it, stop sequences and stop
-	// tokens have no effect. Not above max_tokens.
+	// Minimum number of tokens of each choice. Until a choice has this number of tokens,
+	// stop sequences and stop tokens have no effect. The minimum must not be above
+	// max_tokens.
 	MinTokens *uint32 `protobuf:"varint,17,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
 	// Ids of the tokens that end a choice, at most 4096.
 	StopTokenIds []uint32 `protobuf:"varint,18,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
@@ -451,8 +452,8 @@ type CompleteResponse struct {
 	// Number of tokens read and written. Unset if the model doesn't report them and
 	// the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only
-	// if one of these changes.
+	// Identifies the server's version and the model's configuration. It changes only if the
+	// version or the configuration changes.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -668,8 +669,8 @@ type CompleteStreamResponse struct {
 	// Number of tokens read and written by the whole stream. Not sent if the model
 	// doesn't report them and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only
-	// if one of these changes. Only in the message with the id.
+	// Identifies the server's version and the model's configuration. It changes only if the
+	// version or the configuration changes. Only in the message with the id.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

@@ -284,19 +284,26 @@ type SamplingDefaults struct {
 	// Maximum number of tokens of a chat's choice. Unset means as many as the context
 	// has room for.
 	MaxTokens *uint32 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// Default of ChatRequest.temperature.
+	// Value of temperature for chats whose ChatRequest leaves temperature unset. Unset
+	// if only the engine knows the default.
 	Temperature *float64 `protobuf:"fixed64,2,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// Default of ChatRequest.top_p.
+	// Value of top_p for chats whose ChatRequest leaves top_p unset. Unset if only the
+	// engine knows the default.
 	TopP *float64 `protobuf:"fixed64,3,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// Default of ChatRequest.top_k.
+	// Value of top_k for chats whose ChatRequest leaves top_k unset. Unset if only the
+	// engine knows the default.
 	TopK *uint32 `protobuf:"varint,4,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Default of ChatRequest.min_p.
+	// Value of min_p for chats whose ChatRequest leaves min_p unset. Unset if only the
+	// engine knows the default.
 	MinP *float64 `protobuf:"fixed64,5,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
-	// Default of ChatRequest.presence_penalty.
+	// Value of presence_penalty for chats whose ChatRequest leaves presence_penalty
+	// unset. Unset if only the engine knows the default.
 	PresencePenalty *float64 `protobuf:"fixed64,6,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
-	// Default of ChatRequest.frequency_penalty.
+	// Value of frequency_penalty for chats whose ChatRequest leaves frequency_penalty
+	// unset. Unset if only the engine knows the default.
 	FrequencyPenalty *float64 `protobuf:"fixed64,7,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
-	// Default of ChatRequest.repetition_penalty.
+	// Value of repetition_penalty for chats whose ChatRequest leaves
+	// repetition_penalty unset. Unset if only the engine knows the default.
 	RepetitionPenalty *float64 `protobuf:"fixed64,8,opt,name=repetition_penalty,json=repetitionPenalty,proto3,oneof" json:"repetition_penalty,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -431,7 +438,7 @@ type ModelInfo struct {
 	// Time at which the server first read this configuration.
 	Created *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=created,proto3" json:"created,omitempty"`
 	// Identifies the server's version and the model's configuration. It changes only
-	// if one of these changes. Empty unless the model is ready.
+	// if the version or the configuration changes. Empty unless the model is ready.
 	SystemFingerprint string `protobuf:"bytes,17,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	// True until the server has fetched the model publisher's files from the hub.
 	// Until then the template, tokenizer and context length may still change.

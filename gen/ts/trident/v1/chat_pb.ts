@@ -214,9 +214,9 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
   parameters: string;
 
   /**
-   * Whether the arguments of calls must match the schema. For tool calls that
-   * tool_choice forces, they always match. For other calls the field has no
-   * effect. If unset, the field is left out of the prompt.
+   * Whether the arguments of calls must match the schema. The arguments of tool calls that
+   * tool_choice forces always match the schema. For other calls the field has no effect.
+   * If unset, the field is left out of the prompt.
    *
    * @generated from field: optional bool strict = 4;
    */
@@ -349,9 +349,9 @@ export const ToolCallDeltaSchema: GenMessage<ToolCallDelta> = /*@__PURE__*/
   messageDesc(file_trident_v1_chat, 7);
 
 /**
- * ChatRequest asks for the next turn of a conversation. An unset option has the
- * default of the model, from its model card or its engine. The server refuses an
- * option that the model doesn't support; it never ignores one.
+ * ChatRequest asks for the next turn of a conversation. An unset option has the default of
+ * the model, from its model card or its engine. The server refuses an option that the
+ * model doesn't support, instead of ignoring the option.
  *
  * @generated from message trident.v1.ChatRequest
  */
@@ -476,8 +476,9 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
   n: number;
 
   /**
-   * Minimum number of tokens of each choice. Before it, stop sequences and stop
-   * tokens have no effect. Not above max_tokens.
+   * Minimum number of tokens of each choice. Until a choice has this number of tokens,
+   * stop sequences and stop tokens have no effect. The minimum must not be above
+   * max_tokens.
    *
    * @generated from field: optional uint32 min_tokens = 16;
    */
@@ -670,9 +671,9 @@ export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
   logprobs: TokenLogprob[];
 
   /**
-   * The model's reasoning before its text. Empty if the model didn't reason. Also
-   * empty if the server doesn't know how the model marks reasoning, which is then
-   * part of the message.
+   * The model's reasoning before its text. Empty if the model didn't reason. Also empty if
+   * the server doesn't know how the model marks reasoning: the reasoning is then part of
+   * the message's content.
    *
    * @generated from field: string reasoning = 5;
    */
@@ -729,8 +730,8 @@ export type ChatResponse = Message<"trident.v1.ChatResponse"> & {
   usage?: Usage | undefined;
 
   /**
-   * Identifies the server's version and the model's configuration. It changes only
-   * if one of these changes.
+   * Identifies the server's version and the model's configuration. It changes only if the
+   * version or the configuration changes.
    *
    * @generated from field: string system_fingerprint = 6;
    */
@@ -872,8 +873,8 @@ export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
   usage?: Usage | undefined;
 
   /**
-   * Identifies the server's version and the model's configuration. It changes only
-   * if one of these changes. Only in the message with the id.
+   * Identifies the server's version and the model's configuration. It changes only if the
+   * version or the configuration changes. Only in the message with the id.
    *
    * @generated from field: string system_fingerprint = 6;
    */

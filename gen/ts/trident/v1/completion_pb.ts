@@ -19,9 +19,9 @@ export const file_trident_v1_completion: GenFile = /*@__PURE__*/
   fileDesc("Cht0cmlkZW50L3YxL2NvbXBsZXRpb24ucHJvdG8SCnRyaWRlbnQudjEizAkKD0NvbXBsZXRlUmVxdWVzdBINCgVtb2RlbBgBIAEoCRIlCgZwcm9tcHQYAiADKAsyFS50cmlkZW50LnYxLlRleHRJbnB1dBIXCgptYXhfdG9rZW5zGAMgASgNSACIAQESGAoLdGVtcGVyYXR1cmUYBCABKAFIAYgBARISCgV0b3BfcBgFIAEoAUgCiAEBEhIKBXRvcF9rGAYgASgNSAOIAQESEgoFbWluX3AYByABKAFIBIgBARIRCgRzZWVkGAggASgDSAWIAQESDAoEc3RvcBgJIAMoCRIdChBwcmVzZW5jZV9wZW5hbHR5GAogASgBSAaIAQESHgoRZnJlcXVlbmN5X3BlbmFsdHkYCyABKAFIB4gBARIfChJyZXBldGl0aW9uX3BlbmFsdHkYDCABKAFICIgBARIVCghsb2dwcm9icxgNIAEoDUgJiAEBEgkKAW4YDiABKA0SDwoHYmVzdF9vZhgPIAEoDRIMCgRlY2hvGBAgASgIEhcKCm1pbl90b2tlbnMYESABKA1ICogBARIWCg5zdG9wX3Rva2VuX2lkcxgSIAMoDRIZCgxpbmNsdWRlX3N0b3AYEyABKAhIC4gBARIXCgppZ25vcmVfZW9zGBQgASgISAyIAQESEQoJYmFkX3dvcmRzGBUgAygJEhkKEWFsbG93ZWRfdG9rZW5faWRzGBYgAygNEj4KCmxvZ2l0X2JpYXMYFyADKAsyKi50cmlkZW50LnYxLkNvbXBsZXRlUmVxdWVzdC5Mb2dpdEJpYXNFbnRyeRIgChNza2lwX3NwZWNpYWxfdG9rZW5zGBggASgISA2IAQESKgodc3BhY2VzX2JldHdlZW5fc3BlY2lhbF90b2tlbnMYGSABKAhIDogBARIjChZ0cnVuY2F0ZV9wcm9tcHRfdG9rZW5zGBogASgFSA+IAQESMwoPcmVzcG9uc2VfZm9ybWF0GBsgASgLMhoudHJpZGVudC52MS5SZXNwb25zZUZvcm1hdBIQCghwcmlvcml0eRgcIAEoDRIMCgR1c2VyGB0gASgJEjsKCG1ldGFkYXRhGB4gAygLMikudHJpZGVudC52MS5Db21wbGV0ZVJlcXVlc3QuTWV0YWRhdGFFbnRyeRowCg5Mb2dpdEJpYXNFbnRyeRILCgNrZXkYASABKA0SDQoFdmFsdWUYAiABKAI6AjgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUINCgtfbWF4X3Rva2Vuc0IOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wQggKBl90b3Bfa0IICgZfbWluX3BCBwoFX3NlZWRCEwoRX3ByZXNlbmNlX3BlbmFsdHlCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhUKE19yZXBldGl0aW9uX3BlbmFsdHlCCwoJX2xvZ3Byb2JzQg0KC19taW5fdG9rZW5zQg8KDV9pbmNsdWRlX3N0b3BCDQoLX2lnbm9yZV9lb3NCFgoUX3NraXBfc3BlY2lhbF90b2tlbnNCIAoeX3NwYWNlc19iZXR3ZWVuX3NwZWNpYWxfdG9rZW5zQhkKF190cnVuY2F0ZV9wcm9tcHRfdG9rZW5zIooBCg5Db21wbGV0ZUNob2ljZRINCgVpbmRleBgBIAEoDRIMCgR0ZXh0GAIgASgJEi8KDWZpbmlzaF9yZWFzb24YAyABKA4yGC50cmlkZW50LnYxLkZpbmlzaFJlYXNvbhIqCghsb2dwcm9icxgEIAMoCzIYLnRyaWRlbnQudjEuVG9rZW5Mb2dwcm9iIsUBChBDb21wbGV0ZVJlc3BvbnNlEgoKAmlkGAEgASgJEg0KBW1vZGVsGAIgASgJEisKB2NyZWF0ZWQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB2Nob2ljZXMYBCADKAsyGi50cmlkZW50LnYxLkNvbXBsZXRlQ2hvaWNlEiAKBXVzYWdlGAUgASgLMhEudHJpZGVudC52MS5Vc2FnZRIaChJzeXN0ZW1fZmluZ2VycHJpbnQYBiABKAkiSAoVQ29tcGxldGVTdHJlYW1SZXF1ZXN0Ei8KCmNvbXBsZXRpb24YASABKAsyGy50cmlkZW50LnYxLkNvbXBsZXRlUmVxdWVzdCKJAQoNQ29tcGxldGVEZWx0YRINCgVpbmRleBgBIAEoDRIMCgR0ZXh0GAIgASgJEioKCGxvZ3Byb2JzGAMgAygLMhgudHJpZGVudC52MS5Ub2tlbkxvZ3Byb2ISLwoNZmluaXNoX3JlYXNvbhgEIAEoDjIYLnRyaWRlbnQudjEuRmluaXNoUmVhc29uIsgBChZDb21wbGV0ZVN0cmVhbVJlc3BvbnNlEgoKAmlkGAEgASgJEg0KBW1vZGVsGAIgASgJEisKB2NyZWF0ZWQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBWRlbHRhGAQgASgLMhkudHJpZGVudC52MS5Db21wbGV0ZURlbHRhEiAKBXVzYWdlGAUgASgLMhEudHJpZGVudC52MS5Vc2FnZRIaChJzeXN0ZW1fZmluZ2VycHJpbnQYBiABKAkytQEKEUNvbXBsZXRpb25TZXJ2aWNlEkUKCENvbXBsZXRlEhsudHJpZGVudC52MS5Db21wbGV0ZVJlcXVlc3QaHC50cmlkZW50LnYxLkNvbXBsZXRlUmVzcG9uc2USWQoOQ29tcGxldGVTdHJlYW0SIS50cmlkZW50LnYxLkNvbXBsZXRlU3RyZWFtUmVxdWVzdBoiLnRyaWRlbnQudjEuQ29tcGxldGVTdHJlYW1SZXNwb25zZTABQkJaQGdpdGh1Yi5jb20vdHJpZGVudC1pbmZlcmVuY2UvdHJpZGVudC9nZW4vZ28vdHJpZGVudC92MTt0cmlkZW50djFiBnByb3RvMw", [file_google_protobuf_timestamp, file_trident_v1_generation]);
 
 /**
- * CompleteRequest asks for continuations of prompts. An unset option has the
- * model's default. The server refuses an option that the model doesn't support; it
- * never ignores one.
+ * CompleteRequest asks for continuations of prompts. An unset option has the model's
+ * default. The server refuses an option that the model doesn't support, instead of
+ * ignoring the option.
  *
  * @generated from message trident.v1.CompleteRequest
  */
@@ -140,9 +140,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
   n: number;
 
   /**
-   * Number of continuations generated for each prompt, up to 20. The server
-   * returns the n continuations with the highest log probability per token. It
-   * must not be below n; in a stream it must not be above n. 0 means n.
+   * Number of continuations generated for each prompt, up to 20. The server returns the n
+   * continuations with the highest log probability per token. The number must not be below
+   * n; in a stream the number must not be above n. 0 means n.
    *
    * @generated from field: uint32 best_of = 15;
    */
@@ -157,8 +157,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
   echo: boolean;
 
   /**
-   * Minimum number of tokens of each choice. Before it, stop sequences and stop
-   * tokens have no effect. Not above max_tokens.
+   * Minimum number of tokens of each choice. Until a choice has this number of tokens,
+   * stop sequences and stop tokens have no effect. The minimum must not be above
+   * max_tokens.
    *
    * @generated from field: optional uint32 min_tokens = 17;
    */
@@ -359,8 +360,8 @@ export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
   usage?: Usage | undefined;
 
   /**
-   * Identifies the server's version and the model's configuration. It changes only
-   * if one of these changes.
+   * Identifies the server's version and the model's configuration. It changes only if the
+   * version or the configuration changes.
    *
    * @generated from field: string system_fingerprint = 6;
    */
@@ -485,8 +486,8 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
   usage?: Usage | undefined;
 
   /**
-   * Identifies the server's version and the model's configuration. It changes only
-   * if one of these changes. Only in the message with the id.
+   * Identifies the server's version and the model's configuration. It changes only if the
+   * version or the configuration changes. Only in the message with the id.
    *
    * @generated from field: string system_fingerprint = 6;
    */

@@ -7,9 +7,9 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_completion: GenFile;
 /**
- * CompleteRequest asks for continuations of prompts. An unset option has the
- * model's default. The server refuses an option that the model doesn't support; it
- * never ignores one.
+ * CompleteRequest asks for continuations of prompts. An unset option has the model's
+ * default. The server refuses an option that the model doesn't support, instead of
+ * ignoring the option.
  *
  * @generated from message trident.v1.CompleteRequest
  */
@@ -114,9 +114,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     n: number;
     /**
-     * Number of continuations generated for each prompt, up to 20. The server
-     * returns the n continuations with the highest log probability per token. It
-     * must not be below n; in a stream it must not be above n. 0 means n.
+     * Number of continuations generated for each prompt, up to 20. The server returns the n
+     * continuations with the highest log probability per token. The number must not be below
+     * n; in a stream the number must not be above n. 0 means n.
      *
      * @generated from field: uint32 best_of = 15;
      */
@@ -129,8 +129,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     echo: boolean;
     /**
-     * Minimum number of tokens of each choice. Before it, stop sequences and stop
-     * tokens have no effect. Not above max_tokens.
+     * Minimum number of tokens of each choice. Until a choice has this number of tokens,
+     * stop sequences and stop tokens have no effect. The minimum must not be above
+     * max_tokens.
      *
      * @generated from field: optional uint32 min_tokens = 17;
      */
@@ -308,8 +309,8 @@ export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
      */
     usage?: Usage | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only
-     * if one of these changes.
+     * Identifies the server's version and the model's configuration. It changes only if the
+     * version or the configuration changes.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -417,8 +418,8 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
      */
     usage?: Usage | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only
-     * if one of these changes. Only in the message with the id.
+     * Identifies the server's version and the model's configuration. It changes only if the
+     * version or the configuration changes. Only in the message with the id.
      *
      * @generated from field: string system_fingerprint = 6;
      */

@@ -89,43 +89,50 @@ export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
      */
     maxTokens?: number | undefined;
     /**
-     * Default of ChatRequest.temperature.
+     * Value of temperature for chats whose ChatRequest leaves temperature unset. Unset
+     * if only the engine knows the default.
      *
      * @generated from field: optional double temperature = 2;
      */
     temperature?: number | undefined;
     /**
-     * Default of ChatRequest.top_p.
+     * Value of top_p for chats whose ChatRequest leaves top_p unset. Unset if only the
+     * engine knows the default.
      *
      * @generated from field: optional double top_p = 3;
      */
     topP?: number | undefined;
     /**
-     * Default of ChatRequest.top_k.
+     * Value of top_k for chats whose ChatRequest leaves top_k unset. Unset if only the
+     * engine knows the default.
      *
      * @generated from field: optional uint32 top_k = 4;
      */
     topK?: number | undefined;
     /**
-     * Default of ChatRequest.min_p.
+     * Value of min_p for chats whose ChatRequest leaves min_p unset. Unset if only the
+     * engine knows the default.
      *
      * @generated from field: optional double min_p = 5;
      */
     minP?: number | undefined;
     /**
-     * Default of ChatRequest.presence_penalty.
+     * Value of presence_penalty for chats whose ChatRequest leaves presence_penalty
+     * unset. Unset if only the engine knows the default.
      *
      * @generated from field: optional double presence_penalty = 6;
      */
     presencePenalty?: number | undefined;
     /**
-     * Default of ChatRequest.frequency_penalty.
+     * Value of frequency_penalty for chats whose ChatRequest leaves frequency_penalty
+     * unset. Unset if only the engine knows the default.
      *
      * @generated from field: optional double frequency_penalty = 7;
      */
     frequencyPenalty?: number | undefined;
     /**
-     * Default of ChatRequest.repetition_penalty.
+     * Value of repetition_penalty for chats whose ChatRequest leaves
+     * repetition_penalty unset. Unset if only the engine knows the default.
      *
      * @generated from field: optional double repetition_penalty = 8;
      */
@@ -247,7 +254,7 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
     created?: Timestamp | undefined;
     /**
      * Identifies the server's version and the model's configuration. It changes only
-     * if one of these changes. Empty unless the model is ready.
+     * if the version or the configuration changes. Empty unless the model is ready.
      *
      * @generated from field: string system_fingerprint = 17;
      */
