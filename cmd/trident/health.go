@@ -47,9 +47,9 @@ func (c healthCommand) Run(f *flags) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("the server is not %s: %w", c.Probe, err)
+		return fmt.Errorf("the %s probe failed: %w", c.Probe, err)
 	case status != http.StatusOK:
-		return fmt.Errorf("the server is not %s: %d %s", c.Probe, status, http.StatusText(status))
+		return fmt.Errorf("the %s probe failed: %d %s", c.Probe, status, http.StatusText(status))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestHealth(t *testing.T) {
 	f := readLine(t, "--host=0.0.0.0", "--openai-port="+port)
 	for _, probe := range []string{"live", "ready", "startup"} {
 		err := healthCommand{Probe: probe, Timeout: time.Minute, Address: strings.TrimPrefix(server.URL, "http://")}.Run(f)
-		if (err == nil) != (probe == "live") || err != nil && err.Error() != "not "+probe+": 503 Service Unavailable" {
+		if (err == nil) != (probe == "live") || err != nil && err.Error() != "the "+probe+" probe failed: 503 Service Unavailable" {
 			t.Errorf("%s: %v", probe, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	server.Close()
-	if err := (healthCommand{Probe: "live", Timeout: time.Second}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "not live: ") {
+	if err := (healthCommand{Probe: "live", Timeout: time.Second}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "live probe failed: ") {
 		t.Errorf("a probe of a closed port: %v", err)
 	}
 }

@@ -153,9 +153,9 @@ func TestBadKeys(t *testing.T) {
 		"- {key: SECRET, nick: a}":                            "see line 1",
 		"- key: SECRET\n  models: {SECRET: a}":                "see line 2",
 		"- key: SECRET\n limits: 5":                           "see line",
-		"- key: SECRET\n  limits: {rate: -1}":                 "entry 1: the limits",
-		"- key: SECRET\n  limits: {rate: .inf}":               "entry 1: the limits",
-		"- key: SECRET\n  limits: {rate: .nan}":               "entry 1: the limits",
+		"- key: SECRET\n  limits: {rate: -1}":                 "entry 1: the client's limits",
+		"- key: SECRET\n  limits: {rate: .inf}":               "entry 1: the client's limits",
+		"- key: SECRET\n  limits: {rate: .nan}":               "entry 1: the client's limits",
 		"- key: SECRET\n  expires: SECRET":                    "and expires (a date)",
 		"- key: SECRET with spaces":                           "entry 1: a key must have",
 		"good\nSECRET with spaces":                            "entry 2: a key must have",
@@ -164,7 +164,7 @@ func TestBadKeys(t *testing.T) {
 		"sha256:SECRET":                                       "entry 1: sha256: must be followed by 64",
 		"sha256:" + strings.Repeat("a", 63):                   "entry 1: sha256: must be followed by 64",
 		"sha256:" + strings.Repeat("a", 66):                   "entry 1: sha256: must be followed by 64",
-		"- {key: SECRET, name: \"a\\nb\"}":                    "entry 1: the name",
+		"- {key: SECRET, name: \"a\\nb\"}":                    "entry 1: the client's name",
 	} {
 		file := servertest.Write(t, t.TempDir(), "keys", []byte(content))
 		_, err := New(Config{APIKeysFile: file}, slog.New(slog.DiscardHandler))

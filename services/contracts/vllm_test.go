@@ -248,7 +248,7 @@ func TestVLLMDecode(t *testing.T) {
 		{"logprobs null", []inference.Output{bytesOutput("logprobs", "null")}, `{ [] "" [] 0 0}`, ""},
 		{"logprobs that are no JSON", []inference.Output{bytesOutput("logprobs", "[{")}, "", "output logprobs"},
 		{"a lying length", []inference.Output{output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'})}, "", "9 bytes, but only 1 bytes follow"},
-		{"a cut length", []inference.Output{output("text_output", "BYTES", []byte{9, 0})}, "", "shorter than its length"},
+		{"a cut length", []inference.Output{output("text_output", "BYTES", []byte{9, 0})}, "", "shorter than its 4-byte length prefix"},
 		{"a wrong type", []inference.Output{output("text_output", "INT32", count)}, "", "INT32 instead of BYTES"},
 		{"a cut count", []inference.Output{output("num_output_tokens", "UINT32", []byte{1})}, "", "shorter than one element"},
 	}

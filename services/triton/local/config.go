@@ -139,8 +139,11 @@ func (c Config) Validate() error {
 	if c.ExitTimeout < time.Second {
 		return configfield.Errorf("local.ExitTimeout", "must be at least 1 second, not %s", c.ExitTimeout)
 	}
-	if c.QueueBytes <= 0 || c.TotalQueueBytes < c.QueueBytes {
-		return fmt.Errorf("local.QueueBytes must be more than 0, but it is %d, and local.TotalQueueBytes must be at least local.QueueBytes, but it is %d", c.QueueBytes, c.TotalQueueBytes)
+	if c.QueueBytes <= 0 {
+		return fmt.Errorf("local.QueueBytes must be more than 0, but it is %d", c.QueueBytes)
+	}
+	if c.TotalQueueBytes < c.QueueBytes {
+		return fmt.Errorf("local.TotalQueueBytes must be at least local.QueueBytes (%d), but it is %d", c.QueueBytes, c.TotalQueueBytes)
 	}
 	return c.Options.Validate()
 }
