@@ -281,8 +281,8 @@ func TestMarshalAsksForFinal(t *testing.T) {
 	}
 }
 
-// TestDecodeAllocates: the codec decodes a token's response without an
-// allocation, which is its purpose.
+// TestDecodeAllocates checks that codec.Unmarshal decodes a token's response without a heap
+// allocation. The codec exists for this reason.
 func TestDecodeAllocates(t *testing.T) {
 	codec, f := newCodec(), newFrame()
 	data := mem.BufferSlice{mem.SliceBuffer(marshal(t, tokenMessage()))}

@@ -117,8 +117,9 @@ func calledLookup(c called) bool {
 	return c.name == "lookup" && (c.arguments == `{"city":"Rome"}` || c.arguments == `{"city":"Paris"}`) && c.text == "" && (c.finish == "tool_calls" || c.finish == "stop")
 }
 
-// TestDemoToolsBesideSchema: with auto the answer is a call or what the schema takes, whatever the
-// model picks; a forced call wins.
+// TestDemoToolsBesideSchema checks the answer to a chat with tools and a JSON schema. With
+// tool_choice auto, it is a tool call or JSON that matches the schema. With tool_choice required,
+// it is a tool call.
 func TestDemoToolsBesideSchema(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

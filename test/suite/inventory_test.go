@@ -300,7 +300,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestCovers: a line of a suite also covers the suites that run the same tests.
+// TestCovers checks which tests a line of the renames file excuses. A line for a suite also excuses
+// the tests of suites that run the same tests, unless the line moves the test to that suite.
 func TestCovers(t *testing.T) {
 	gone, err := readRenames("unit services/a TestGone/* → -: r\nunit services/a TestLong → unit-slow services/a TestLong: minutes\ne2e test/e2e TestOld → e2e test/e2e TestNew: r\n")
 	if err != nil {

@@ -103,8 +103,8 @@ func TestAwaitEnd(t *testing.T) {
 	}
 }
 
-// TestSweepDead: sweepDead removes what a dead server left behind, and nothing
-// of a live one.
+// TestSweepDead checks that sweepDead removes the shared memory and the processes that a dead
+// server left behind, and nothing of a live server.
 func TestSweepDead(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	living, lease := newPrefix(Options{})
