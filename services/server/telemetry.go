@@ -18,7 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// surfaces are the surfaces by which responses are counted.
+// surfaces are the APIs for which HTTP responses are counted. They are the values of the label
+// surface of trident_http_requests_total.
 var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant list
 	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceConnect, inference.SurfaceKServe, auth.SurfaceHealth, auth.SurfaceMetrics,
 }

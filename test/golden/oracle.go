@@ -94,8 +94,9 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Answers returns the oracle's answers to all questions of a test, in their order.
-// A golden file belongs to one test.
+// Answers returns the oracle's recorded answers, in the order of the questions. The golden file has
+// only these questions, so a caller must pass all questions of the file at once. With -update it
+// asks the oracle and writes the file.
 func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 	tb.Helper()
 	keys := make([]string, len(questions))

@@ -29,7 +29,7 @@ const (
 // should send an error instead.
 const cutAfterStart = "in the middle"
 
-// ending is the result of a request that wasn't answered.
+// ending is the outcome of a request, with the error unless the response was complete and correct.
 type ending struct {
 	how  outcome
 	code string // code of the error response, for the statistics
@@ -39,7 +39,7 @@ type ending struct {
 func (e *ending) Error() string { return fmt.Sprintf("%s: %v", e.how, e.err) }
 func (e *ending) Unwrap() error { return e.err }
 
-// failed is a request that wasn't answered, for the verdict.
+// failed is a request whose response was an error or was cut off, for the verdict.
 type failed struct {
 	kind, name string
 	from, to   time.Time

@@ -157,8 +157,9 @@ func readRenames(text string) ([]rename, error) {
 // wider has the suites that run the tests of another suite among their own.
 var wider = map[string]string{"unit-slow": "unit", "e2e-slow": "e2e", "e2e-local": "e2e"} //nolint:gochecknoglobals // a table
 
-// covers reports whether a line of the renames names this line of the inventory. A line of a
-// suite also covers the suites that run its tests, unless the test moved to one of them.
+// covers reports whether a line of the renames file excuses this line of the inventory. A line for
+// a suite also excuses the tests of suites that run the same tests, unless the line moves the test
+// to that suite.
 func (n rename) covers(key string) bool {
 	name := strings.ReplaceAll(key, "\t", " ")
 	suite, test, _ := strings.Cut(name, " ")
