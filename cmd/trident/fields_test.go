@@ -154,7 +154,8 @@ func TestNoFlagsInServices(t *testing.T) {
 	}
 }
 
-// TestFlagged checks that flags replace fields at any depth of an error.
+// TestFlagged checks that flagged replaces the names of configuration fields in an error by the
+// names of flags, also in wrapped and joined errors.
 func TestFlagged(t *testing.T) {
 	err := flagged(errors.Join(errors.New("start"), configfield.Errorf("server.Port", "%d is no port", 70000)))
 	if got, want := err.Error(), "start\n--openai-port: 70000 is no port"; got != want {

@@ -18,7 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// TestLoadedModels checks that a Triton that doesn't answer doesn't prevent the stop.
+// TestLoadedModels checks that loaded waits at most listTime for a Triton that doesn't respond, so
+// that the stop of trident isn't prevented.
 func TestLoadedModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := []inference.Model{{Name: "b", State: inference.ModelReady}, {Name: "c"}, {Name: "a", State: inference.ModelLoading}}
@@ -101,7 +102,8 @@ func TestFirstSignal(t *testing.T) {
 	}
 }
 
-// TestFirstSignalDuringStart checks that started components are stopped again.
+// TestFirstSignalDuringStart checks that trident stops the components that it has started, if a
+// signal arrives during the start.
 func TestFirstSignalDuringStart(t *testing.T) {
 	slow, begun := make(chan struct{}), make(chan struct{})
 	s, log := newServing(t, fx.Invoke(func(lc fx.Lifecycle) {

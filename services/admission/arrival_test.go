@@ -107,7 +107,8 @@ func TestBytesOfParties(t *testing.T) {
 	wantHeld(t, s, emptyLedger)
 }
 
-// TestReadingOfParties checks the limit of requests that are being read, in total and by party.
+// TestReadingOfParties checks that Arrival.Take limits the number of requests that are being read,
+// of all clients and of one client.
 func TestReadingOfParties(t *testing.T) {
 	s := withBounds(t, admission.Bounds{Reading: 4})
 	var all []*admission.Arrival

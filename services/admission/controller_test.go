@@ -196,7 +196,8 @@ func TestPriorities(t *testing.T) {
 	})
 }
 
-// TestLimitsOfModelsAndKeys checks that a request at its limit doesn't delay other requests.
+// TestLimitsOfModelsAndKeys checks that a queued request whose model or API key is at its limit
+// doesn't delay requests of other models and keys.
 func TestLimitsOfModelsAndKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClientGroup(t, admission.Bounds{

@@ -134,7 +134,8 @@ func encodings(t *testing.T, m proto.Message) map[string]error {
 // largeMessage is the size in bytes from which only the slow tier checks a message's JSON.
 const largeMessage = 64 << 10
 
-// TestTotals checks the limits of all fields of a message together.
+// TestTotals checks that a message is refused if all its fields of one kind together have too many
+// elements, although no single field has.
 func TestTotals(t *testing.T) {
 	tier.Computes(t)
 	many := &tridentv1.ChatMessage{Parts: repeated(budget.Values/budget.Messages, &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{}})}
@@ -159,7 +160,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestUnknownFields checks that unknown fields of nested messages count too.
+// TestUnknownFields checks that unknown fields of nested protobuf messages count against the limits
+// of a message too.
 func TestUnknownFields(t *testing.T) {
 	descriptor := (&tridentv1.ChatRequest{}).ProtoReflect().Descriptor()
 	of, messages := budget.Of(descriptor), descriptor.Fields().ByName("messages").Number()

@@ -175,7 +175,8 @@ func TestUnknownModelBesideABrokenModel(t *testing.T) {
 	}
 }
 
-// TestInvalidParameterAffectsOneProperty checks that an invalid parameter affects one property only.
+// TestInvalidParameterAffectsOneProperty checks that an invalid trident.* parameter in a model's
+// configuration leaves the other properties of the model's Card unchanged.
 func TestInvalidParameterAffectsOneProperty(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("x"), map[string]string{

@@ -65,7 +65,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// TestArrangeParts checks that lists of parts stay lists.
+// TestArrangeParts checks that a message whose content is a list of parts reaches the chat template
+// as a list, when messages are rearranged.
 func TestArrangeParts(t *testing.T) {
 	user := inference.Message{Role: "user", Parts: []inference.Part{{Kind: inference.PartText, Text: "p"}}}
 	source := strings.ReplaceAll(oneSystem, "{{ m.content }}", "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}<{{ p.text }}>{% endfor %}{% endif %}")

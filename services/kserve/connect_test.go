@@ -340,8 +340,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthLikeTritonserver checks the expectations for the native port against a real
-// tritonserver.
+// TestHealthLikeTritonserver checks that a real tritonserver answers gRPC health checks as the
+// other tests expect of Trident's native port.
 func TestHealthLikeTritonserver(t *testing.T) {
 	triton := kservetest.CommonTriton(t)
 	for _, service := range []string{"", "inference.GRPCInferenceService", "anything"} {
@@ -351,7 +351,8 @@ func TestHealthLikeTritonserver(t *testing.T) {
 	}
 }
 
-// TestHealthWatch watches a server that becomes unready, becomes ready again and stops.
+// TestHealthWatch checks that the gRPC health service sends a watcher each change when a server
+// becomes unready, becomes ready again and stops.
 func TestHealthWatch(t *testing.T) {
 	engine := kservetest.StreamEngine()
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)

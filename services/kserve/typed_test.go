@@ -106,8 +106,8 @@ func TestTypedStreamLeaves(t *testing.T) {
 	}
 }
 
-// TestTypedRestricted tests that the restriction of the group of inferences
-// applies.
+// TestTypedRestricted checks that the restriction of KServe's inference group also applies to the
+// typed Infer procedure.
 func TestTypedRestricted(t *testing.T) {
 	access := auth.Config{GRPCRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}}}
 	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.StreamEngine()))

@@ -105,7 +105,8 @@ func newMonitor(t *testing.T, cfg Config) (*Monitor, *strings.Builder) {
 	return m, &log
 }
 
-// TestSoftLimit checks Go's share of the limit, and that the operator's own setting stays.
+// TestSoftLimit checks that the monitor sets Go's soft memory limit to nine tenths of Config.Limit,
+// unless the operator has set GOMEMLIMIT.
 func TestSoftLimit(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")

@@ -153,7 +153,8 @@ func TestTokenIDsAreNotCounted(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "", message)
 }
 
-// TestForms tests the size limits of structured outputs.
+// TestForms checks that a chat request with a guided_regex, guided_grammar or structured_outputs
+// string is accepted at the maximum size and refused above it.
 func TestForms(t *testing.T) {
 	tier.Computes(t)
 	for _, tt := range []struct {

@@ -212,7 +212,8 @@ func wantSchema(t *testing.T, field, raw string, accepted bool) {
 	}
 }
 
-// TestDecodersAgreeWithTheDocument compares the fields' own decoders with the document.
+// TestDecodersAgreeWithTheDocument checks that DecodeMessages, DecodeInput and DecodePrompt accept
+// the same values as the schemas in the OpenAPI document.
 func TestDecodersAgreeWithTheDocument(t *testing.T) {
 	for field, tt := range map[string]struct {
 		values func(*rapid.T) any

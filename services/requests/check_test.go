@@ -12,7 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// TestCheck lists errors that are found in requests of every surface.
+// TestCheck checks which errors Check finds in a request, whichever API received the request.
 func TestCheck(t *testing.T) {
 	const badTool = `{"type": "function", "function": {"name": "f", "parameters": {"type": "nothing"}}}`
 	forced := inference.ToolChoice{Mode: inference.ToolRequired}

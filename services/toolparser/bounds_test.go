@@ -177,7 +177,8 @@ func TestUniqueIDs(t *testing.T) {
 	}
 }
 
-// TestOrder checks the order of the pieces of one part.
+// TestOrder checks that Parser.Parse returns reasoning, text and tool calls in the order of the
+// model's output, if one call has all of them.
 func TestOrder(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
 	if err != nil {

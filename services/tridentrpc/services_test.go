@@ -328,8 +328,8 @@ func TestServerWatch(t *testing.T) {
 	}
 }
 
-// TestGet tests that procedures that only read accept GET and that others
-// don't.
+// TestGet checks that Trident's RPC procedures accept the HTTP method GET if they only read, and
+// that other procedures refuse it.
 func TestGet(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("a"), nil)

@@ -172,7 +172,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestJudge checks the bounds with exact numbers.
+// TestJudge checks that judge reports a request that exceeds a limit on CPU time or memory, with
+// measurements at a limit and just above it.
 func TestJudge(t *testing.T) {
 	at := func(cpu time.Duration, memory int64) *step {
 		return &step{decoded: 1 << 20, cpu: cpu, memory: memory, answer: answer{ok: true}}

@@ -39,7 +39,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestMisses checks good sentences that are close to the patterns.
+// TestMisses checks that a pattern has no hit in a good sentence that resembles its bad example.
 func TestMisses(t *testing.T) {
 	for name, text := range map[string]string{
 		"is-none":       "tool_choice must be none, auto or required. It is nil if there is none.",

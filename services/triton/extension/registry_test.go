@@ -238,7 +238,8 @@ func TestShrunk(t *testing.T) {
 	lease.Release()
 }
 
-// TestRegistryConcurrently calls all methods concurrently, for the race detector.
+// TestRegistryConcurrently checks that the methods of Registry have no data race. It calls them
+// concurrently, for the race detector.
 func TestRegistryConcurrently(t *testing.T) {
 	key := object(t, 1)
 	r := NewRegistry(nil)
