@@ -43,8 +43,9 @@ func inParts(n, size int) *tridentv1.EmbedRequest {
 	return &tridentv1.EmbedRequest{Input: repeated(n, ids)}
 }
 
-// TestMessages checks the budget of each kind of field in both encodings. The limit itself passes.
-// One more element is an error that names the field and the limit.
+// TestMessages checks that Message.Check accepts the maximum number of elements of each kind of
+// field, and refuses one more, in protobuf and in JSON. One more element is an error that names the
+// field and the limit.
 func TestMessages(t *testing.T) {
 	tier.Computes(t)
 	user := &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_USER}
@@ -276,7 +277,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestMemory checks that a check allocates nothing for a message of any size.
+// TestMemory checks that Message.Check allocates nothing for a message of any size.
 func TestMemory(t *testing.T) {
 	small, large := inParts(1, 1), inParts(tier.Size(64, 1024), 400)
 	of := budget.Of(small.ProtoReflect().Descriptor())
@@ -300,7 +301,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSchemas checks that the schemas for clients agree with the budgets of this package.
+// TestSchemas checks that the limits in the schemas for clients, such as max_items, equal the
+// constants of this package.
 func TestSchemas(t *testing.T) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(openapi.OpenAI())

@@ -27,7 +27,8 @@ func manyParameters(n int) inferencetest.Params {
 	return all
 }
 
-// hostile returns requests with one element more than the budget allows.
+// hostile returns ModelInferRequests with one element more than the maximum, by a part of the
+// expected error.
 func hostile() map[string]*api.ModelInferRequest {
 	with := func(change func(*api.ModelInferRequest)) *api.ModelInferRequest {
 		r := tensor("m", "IN", "UINT8", []int64{1}, []byte{7})

@@ -125,7 +125,8 @@ func decodeAs(t *testing.T, pattern, body string) error {
 	return err
 }
 
-// TestMostKeys tests that an object may have as many keys as the budget allows.
+// TestMostKeys checks that Validator.Validate accepts a chat request that has an object with the
+// maximum number of keys.
 func TestMostKeys(t *testing.T) {
 	tier.Computes(t)
 	object := "{" + strings.TrimSuffix(keys(budget.ObjectKeys), ",") + "}"
@@ -134,8 +135,8 @@ func TestMostKeys(t *testing.T) {
 	}
 }
 
-// TestTokenIDsAreNotCounted tests that token ids don't count as values: a batch
-// of long inputs has more ids than the budget of values.
+// TestTokenIDsAreNotCounted checks that token ids in an embeddings request don't count against the
+// maximum number of JSON values. A batch of long inputs has more ids than that.
 func TestTokenIDsAreNotCounted(t *testing.T) {
 	tier.Computes(t)
 	ids := "[" + strings.Repeat("1,", budget.TokenIDs-1) + "1]"

@@ -64,7 +64,7 @@ const (
 	SettingNone = "none"
 )
 
-// names are the names of the backends in vLLM and in the setting.
+// names are the names of the structured output backends, as vLLM and Trident's setting spell them.
 var names = []struct { //nolint:gochecknoglobals // a constant table
 	backend Backends
 	name    string

@@ -171,7 +171,8 @@ func TestGuidance(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded checks that schemas within the budgets of a request have a bounded cost.
+// TestWorkIsBounded checks that Judge takes limited time and output for schemas of the maximum size
+// that a request may have.
 func TestWorkIsBounded(t *testing.T) {
 	const many = 3000
 	list := func(separator string, each func(i int) string) string {

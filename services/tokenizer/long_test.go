@@ -118,7 +118,8 @@ func TestEncodeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestTextBudget checks that texts are subtracted from the remaining budget.
+// TestTextBudget checks that Tokenizer.Count subtracts the bytes of a text from the TextBudget that
+// the request has left.
 func TestTextBudget(t *testing.T) {
 	tok := byteLevel().parse(t)
 	left := &inference.TextBudget{Bytes: 10, LongWords: 10}

@@ -57,7 +57,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestObjectBudgets tests that all JSON in strings of one message shares one budget.
+// TestObjectBudgets checks that the values of all JSON strings in one message of Trident's RPC API
+// are counted together, against one maximum.
 func TestObjectBudgets(t *testing.T) {
 	client, _ := serve(t, inferencetest.StreamText("x"))
 	arguments := `{"a":[` + strings.Repeat("1,", budget.Values/2) + `1]}`

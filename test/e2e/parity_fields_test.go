@@ -26,7 +26,8 @@ type fields struct {
 	open, typed []any
 }
 
-// operation is an operation of both surfaces, with the fields of its requests.
+// operation is a pair of an OpenAI route and an RPC procedure that do the same, with the fields of
+// their requests.
 type operation struct {
 	path     string
 	streams  bool

@@ -182,7 +182,7 @@ func excused(key string, renames []rename) bool {
 	return slices.ContainsFunc(renames, func(n rename) bool { return n.covers(key) })
 }
 
-// difference is the difference between a run and the inventory.
+// difference reports where the results of a test run differ from the recorded inventory.
 type difference struct {
 	Problems []string
 	New      int // number of lines that the inventory lacks

@@ -98,7 +98,7 @@ var randomID = regexp.MustCompile(`\b(resp|msg|rs|fc|fco|call)_\w{24,}\b`)
 
 func maskIDs(s string) string { return randomID.ReplaceAllString(s, "${1}_") }
 
-// event is an event of a stream of the Responses API.
+// event is one decoded server-sent event of a streamed response of the Responses API.
 type event struct {
 	Type     string
 	Sequence int `json:"sequence_number"`
