@@ -124,8 +124,8 @@ func TestFirstSignalDuringStart(t *testing.T) {
 	}
 }
 
-// TestFailureStops checks that a failure stops the server in order and is the error of the
-// run.
+// TestFailureStops checks that trident stops in the usual order when a component fails, and that
+// run returns the failure.
 func TestFailureStops(t *testing.T) {
 	s, log := newServing(t)
 	failures, ended, failed := make(chan error, 1), make(chan error, 1), errors.New("serve: gone")

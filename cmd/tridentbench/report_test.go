@@ -165,8 +165,8 @@ func TestNewBench(t *testing.T) {
 	}
 }
 
-// TestJobs checks that columns get the tokens per write of the column that they
-// copy.
+// TestJobs checks that a column of the bench that copies another column sends as many tokens per
+// write as that column.
 func TestJobs(t *testing.T) {
 	s := scenario{job: job{Model: "m", Pace: time.Second}}
 	latest := map[string]float64{colLocal: 7}

@@ -366,7 +366,8 @@ func TestRefusalsCostNothing(t *testing.T) {
 	})
 }
 
-// TestSetBounds checks that new bounds end no request and admit queued requests at once.
+// TestSetBounds checks that SetBounds ends no request, and admits queued requests at once if the
+// new bounds allow them.
 func TestSetBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClientGroup(t, server(inference.Limits{InFlight: 1, Queued: 5}))

@@ -37,7 +37,8 @@ func TestGuardCountsPendingBytes(t *testing.T) {
 	wantHeld(t, s, emptyLedger)
 }
 
-// TestLimitBodies checks that the smaller of the operator's limit and the memory's limit applies.
+// TestLimitBodies checks that the smaller of LimitBodies and Bounds.BodyBytes limits the bytes of
+// request bodies.
 func TestLimitBodies(t *testing.T) {
 	for _, test := range []struct{ bound, memory, limit int64 }{{0, 50, 50}, {100, 50, 50}, {50, 100, 50}, {50, 0, 50}} {
 		s := withBounds(t, admission.Bounds{BodyBytes: test.bound})

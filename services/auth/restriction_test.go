@@ -108,8 +108,8 @@ func TestBadRestrictions(t *testing.T) {
 	}
 }
 
-// TestOpenRoutes tests that open routes need no key and that all other routes need
-// one.
+// TestOpenRoutes checks that the gate admits requests without an API key only on routes that are
+// recorded as open.
 func TestOpenRoutes(t *testing.T) {
 	gate, _ := newGate(t, Config{APIKeys: []Secret{"k"}})
 	var open []string

@@ -411,7 +411,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestCut checks that whole characters are kept, and that short text is unchanged.
+// TestCut checks that Cut shortens a text at a boundary of characters, and that short text is
+// unchanged.
 func TestCut(t *testing.T) {
 	for _, test := range []struct {
 		text  string

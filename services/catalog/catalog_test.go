@@ -64,8 +64,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestEngineGoneAndBack checks that the cards outlive the engine, so that the first request after
-// its return is served.
+// TestEngineGoneAndBack checks that Catalog keeps the descriptions of models (cards) while the
+// engine is gone, so that the first request after its return is served.
 func TestEngineGoneAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), inferencetest.WithTemplate())

@@ -95,8 +95,8 @@ func TestArrangeErrors(t *testing.T) {
 	}
 }
 
-// TestMalformedCalls checks that malformed arguments of a call are rendered as the model
-// wrote them.
+// TestMalformedCalls checks that the chat template renders malformed arguments of a tool call as
+// the model wrote them.
 func TestMalformedCalls(t *testing.T) {
 	const (
 		asText   = `{% for m in messages %}{% for c in m.tool_calls %}{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}{% endif %}{% endfor %}{% endfor %}`

@@ -80,8 +80,8 @@ func TestTypedStream(t *testing.T) {
 	}
 }
 
-// TestTypedStreamLeaves tests that the model is cancelled when its client
-// disconnects.
+// TestTypedStreamLeaves checks that the typed inference stream cancels the model's request when its
+// client disconnects.
 func TestTypedStreamLeaves(t *testing.T) {
 	stopped := make(chan struct{})
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {

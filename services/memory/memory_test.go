@@ -137,7 +137,8 @@ func TestSoftLimit(t *testing.T) {
 	}
 }
 
-// TestOthers checks that the memory of child processes is subtracted from Go's limit.
+// TestOthers checks that the monitor subtracts the memory of child processes from Go's soft memory
+// limit.
 func TestOthers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")

@@ -29,7 +29,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestHistogram checks that recent counts and the counts since the start are correct.
+// TestHistogram checks that histogram.recent and the other methods of histogram return the correct
+// counts of the recent past and since the start.
 func TestHistogram(t *testing.T) {
 	h := histogram{scale: firstTokenScale}
 	h.past.period = time.Second

@@ -242,7 +242,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestInterTokenTimes tests that the histogram has one value per interval between tokens.
+// TestInterTokenTimes checks that the metric of inter-token times has one value per interval
+// between tokens.
 func TestInterTokenTimes(t *testing.T) {
 	page, service, _ := newPage(t, Default(), func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for _, finish := range []string{"", "", "stop"} {

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestTooManyValues tests that the number of values built from a body is
-// limited in every field.
+// TestTooManyValues checks that the OpenAI API limits the number of JSON values in a request body,
+// whichever field has them.
 func TestTooManyValues(t *testing.T) {
 	tier.Computes(t)
 	many := "[" + strings.Repeat("1,", budget.Values) + "1]"

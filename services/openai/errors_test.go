@@ -96,8 +96,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestIncompleteBody tests that a client that disconnects within its body causes
-// no server error.
+// TestIncompleteBody checks that a client that disconnects while it sends a request body doesn't
+// cause an error with status 500.
 func TestIncompleteBody(t *testing.T) {
 	server, engine := serve(t, Config{}, inferencetest.StreamText("x"))
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())

@@ -310,7 +310,8 @@ func anyInput(t *rapid.T) any {
 	return list
 }
 
-// FuzzDecodeMessages checks that nothing panics and that each refusal names a field.
+// FuzzDecodeMessages checks that DecodeMessages doesn't panic on any JSON, and that its errors name
+// a field.
 func FuzzDecodeMessages(f *testing.F) {
 	f.Add(`[{"role": "user", "content": "hi"}]`)
 	f.Add(`[{"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}]`)

@@ -42,8 +42,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestObjects checks that an object's bytes are kept, and that the values of
-// all objects are counted together.
+// TestObjects checks that Objects keeps the bytes of JSON objects, and counts the values of all
+// objects together.
 func TestObjects(t *testing.T) {
 	var objects requests.Objects
 	for text, want := range map[string]string{"\n{\"b\": 1, \"a\": [2]}\t": `{"b": 1, "a": [2]}`, "": "{}"} {

@@ -86,8 +86,8 @@ func TestOpenPaths(t *testing.T) {
 	}
 }
 
-// TestDenials tests that errors have the form of the route's surface and never contain
-// the key.
+// TestDenials checks that a request without a valid API key receives an error in the form of the
+// route's API, and that no error contains the key.
 func TestDenials(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := recordedMux(t, gate)
@@ -119,7 +119,8 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// TestUnrecordedRoutes tests that a route without a record fails the start.
+// TestUnrecordedRoutes checks that the server doesn't start if a route has no access record, which
+// states whether it needs an API key.
 func TestUnrecordedRoutes(t *testing.T) {
 	if _, err := NewMux(nil, noWork{}, []Route{{Pattern: "GET /v1/new", Handler: http.NotFoundHandler()}}); err == nil || !strings.Contains(err.Error(), "the route GET /v1/new has no record") {
 		t.Error(err)

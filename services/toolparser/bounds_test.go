@@ -135,7 +135,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestSingle checks that parsers stop after one call.
+// TestSingle checks that a parser for a single tool call stops after the first call.
 func TestSingle(t *testing.T) {
 	tests := []struct{ tools, in string }{
 		{"hermes", nowCall + nowCall},
@@ -209,7 +209,7 @@ func TestStreamsText(t *testing.T) {
 	}
 }
 
-// TestStreams checks that arguments and text are emitted as they are read.
+// TestStreams checks that Parser.Parse emits text and the arguments of tool calls as it reads them.
 func TestStreams(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
 	if err != nil {

@@ -163,7 +163,8 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// TestReasoning tests that reasoning is separate from the text.
+// TestReasoning checks that ChatService returns a model's reasoning in a field of its own, separate
+// from the text.
 func TestReasoning(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("<think>Hm", "m</think>", "Yes"), map[string]string{

@@ -77,8 +77,8 @@ func TestErrorDetail(t *testing.T) {
 	}
 }
 
-// TestRules tests that the schema's rules refuse requests and that the errors
-// name the client's field.
+// TestRules checks that Trident's RPC API refuses requests that violate the rules in the proto
+// files, with errors that name the field.
 func TestRules(t *testing.T) {
 	client, _ := serve(t, inferencetest.StreamText("x"))
 	for name, test := range map[string]struct {

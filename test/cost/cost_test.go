@@ -381,7 +381,8 @@ func TestMemoryComesBack(t *testing.T) {
 	}
 }
 
-// TestList checks that the list contains names only, without a measurement.
+// TestList checks that the option that lists the requests prints their names without measuring
+// them.
 func TestList(t *testing.T) {
 	var out strings.Builder
 	if err := command(t.Context(), []string{"--list", "--only", "logit_bias"}, &out); err != nil || !strings.Contains(out.String(), "OpenAI createCompletion: logit_bias, many keys\n") {

@@ -370,7 +370,8 @@ func (s *streamRules) end() string {
 	return ""
 }
 
-// TestStreamRules checks that the rules detect violations.
+// TestStreamRules checks that the rules for streamed events, which other tests apply, detect
+// violations.
 func TestStreamRules(t *testing.T) {
 	t.Parallel()
 	const head = `"id":"x","object":"o","created":1,"model":"m"`

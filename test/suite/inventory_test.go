@@ -101,8 +101,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestAddRun checks that a second run adds its coverage, its failures, and the tests that passed
-// only there.
+// TestAddRun checks that adding a second run of a suite adds its coverage, its failures, and the
+// tests that passed only there.
 func TestAddRun(t *testing.T) {
 	first, second := newResults(), newResults()
 	for to, lines := range map[*results][]event{
@@ -287,7 +287,7 @@ func TestEndOfLog(t *testing.T) {
 	}
 }
 
-// TestAdd checks that all results of a part are added.
+// TestAdd checks that results.add adds the test results and the coverage of a part of a suite.
 func TestAdd(t *testing.T) {
 	r := newResults()
 	r.add(readRecorded(t, recorded), false)

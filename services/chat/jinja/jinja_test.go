@@ -343,7 +343,8 @@ func TestGoValues(t *testing.T) {
 	}
 }
 
-// FuzzTemplate checks that no template panics, hangs or exceeds its limits.
+// FuzzTemplate checks that Parse and Render of any Jinja template don't panic, hang or exceed the
+// limits of a render.
 func FuzzTemplate(f *testing.F) {
 	for _, r := range append(expressionRows(f), templateRows(f)...) {
 		f.Add(r.template)

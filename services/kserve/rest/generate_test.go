@@ -67,7 +67,8 @@ func TestGenerateStream(t *testing.T) {
 	}
 }
 
-// TestGenerateFails tests that errors before the first event have their own status.
+// TestGenerateFails checks that generate and generate_stream return an error before the first
+// response with its own HTTP status.
 func TestGenerateFails(t *testing.T) {
 	engine := kservetest.TextEngine(func(context.Context, *api.ModelInferRequest, kservetest.SendFunc) error {
 		return &inference.Error{Code: inference.CodeLimited, Message: "too much", RetryAfter: 100 * time.Millisecond}
@@ -81,8 +82,8 @@ func TestGenerateFails(t *testing.T) {
 	}
 }
 
-// TestGenerateClientLeaves tests that the model is cancelled when its client
-// disconnects, within a stream and before the first event.
+// TestGenerateClientLeaves checks that the generate routes cancel the model's request when the
+// client disconnects, within a stream and before the first event.
 func TestGenerateClientLeaves(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("after an event %t", first), func(t *testing.T) {

@@ -138,8 +138,8 @@ func manyMembers(n int) string {
 	return b.String()
 }
 
-// TestCompressedBodies tests that compressed bodies are read up to the limit, which
-// applies to the decompressed size.
+// TestCompressedBodies checks that the REST API reads compressed request bodies up to the limit,
+// which applies to the decompressed size.
 func TestCompressedBodies(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("x"), nil)

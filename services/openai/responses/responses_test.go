@@ -310,8 +310,8 @@ func TestResponseEvents(t *testing.T) {
 	}
 }
 
-// TestResponseSettings tests that a response echoes the settings of the request and the
-// defaults.
+// TestResponseSettings checks that the response of POST /v1/responses repeats the settings of the
+// request, with the defaults of the others.
 func TestResponseSettings(t *testing.T) {
 	const schema = `{"type":"json_schema","name":"x","schema":{"type":"object","properties":{"z":{"type":"null"},"a":{}}}}`
 	for _, tt := range []struct {
