@@ -160,7 +160,7 @@ func codeOf(status int) codes.Code {
 	return codes.Unknown
 }
 
-// modelCalls returns the calls of all surfaces, with models of both engines.
+// modelCalls returns requests of all APIs that use a model, with models of both engines.
 func (d *deployment) modelCalls(t *testing.T) (ofText, ofTensors []modelCall) {
 	t.Helper()
 	over := func(method, address, path, body string) func(*testing.T, string, string) (codes.Code, string) {
@@ -516,8 +516,8 @@ func TestEmptyKeys(t *testing.T) {
 	}
 }
 
-// TestKeyCommands checks that the API keys and hashes that trident's key commands print are
-// accepted by the server.
+// TestKeyCommands checks that hashKey prints the SHA-256 hash of an API key, and refuses input that
+// isn't a valid key.
 func TestKeyCommands(t *testing.T) {
 	var out bytes.Buffer
 	if err := hashKey(strings.NewReader("sk-one\n"), &out); err != nil {

@@ -140,8 +140,8 @@ func TestFailureStops(t *testing.T) {
 	}
 }
 
-// TestSecondSignal checks that the error of a second signal has the exit code that shells
-// report. The tests of the whole program cover the other effects of a second signal.
+// TestSecondSignal checks that the error of a second signal has the exit code that shells report.
+// Tests that start the whole program check the other effects of a second signal.
 func TestSecondSignal(t *testing.T) {
 	s, log := newServing(t)
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
@@ -183,8 +183,8 @@ func TestSignalsAtOnce(t *testing.T) {
 	})
 }
 
-// TestInFlight checks that the log of a stop counts requests by surface, operation and
-// model.
+// TestInFlight checks that the log line about trident's stop has the number of requests in flight
+// by API, operation and model.
 func TestInFlight(t *testing.T) {
 	figures := func(surface inference.Surface, operation inference.Operation, model string, n int) metering.Figures {
 		return metering.Figures{Series: metering.Series{Surface: surface, Operation: operation, Model: model}, InFlight: n}

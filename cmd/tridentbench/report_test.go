@@ -53,8 +53,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresKnowTheScenarios checks that figures refer to existing scenarios
-// and columns. Otherwise they would be omitted without an error.
+// TestFiguresKnowTheScenarios checks that the performance figures of the bench's report refer to
+// existing scenarios and columns. Otherwise they would be omitted without an error.
 func TestFiguresKnowTheScenarios(t *testing.T) {
 	all := scenarios()
 	for _, f := range figures() {

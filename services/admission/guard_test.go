@@ -10,7 +10,7 @@ import (
 )
 
 // TestGuardCountsPendingBytes checks that the guard counts the bytes that are about to be read,
-// including inflated bytes. A party holds nothing of a refused request.
+// including inflated bytes. A refused request doesn't count against its API key or address.
 func TestGuardCountsPendingBytes(t *testing.T) {
 	s := withBounds(t, admission.Bounds{})
 	s.Admission().SetGuard(func(held admission.Holding) error {

@@ -42,7 +42,8 @@ func h2c() *http.Client {
 	return &http.Client{Transport: &http.Transport{Protocols: protocols}}
 }
 
-// TestProtocols tests each protocol of the shared port, with and without TLS.
+// TestProtocols checks that the shared port serves KServe's service by Connect, gRPC and gRPC-Web,
+// with and without TLS.
 func TestProtocols(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	plain := h2c()

@@ -243,8 +243,8 @@ func zeros(by func(io.Writer) (packer, error)) []byte {
 	return slices.Concat(all[:ends[1]], bytes.Repeat(second, bombSize/len(part)-2), all[ends[1]:])
 }
 
-// TestBombs sends small bodies that decompress to half a gigabyte. Each surface must refuse
-// them within its memory limit.
+// TestBombs sends small bodies that decompress to half a gigabyte. Each protocol must refuse them
+// within its memory limit.
 func TestBombs(t *testing.T) {
 	native, shared := serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()), serveSmall(t)
 	for encoding, bomb := range bombs {

@@ -147,7 +147,8 @@ const (
 	formOwn    = `{"$id":"s%[1]d","$anchor":"a%[1]d","pattern":"^a{3}$"}`
 )
 
-// TestSchemaBudget checks that all schemas of a request share one limit on subschemas.
+// TestSchemaBudget checks that the subschemas in all JSON schemas of a request together are
+// limited.
 func TestSchemaBudget(t *testing.T) {
 	tier.Computes(t)
 	for _, form := range []string{formString, formRef} {
@@ -226,8 +227,8 @@ func TestSchemaTooWide(t *testing.T) {
 	}
 }
 
-// TestSchemaOfManyKeys checks that the error about a schema with too many keys names the budget,
-// because such a schema is valid JSON.
+// TestSchemaOfManyKeys checks that the error about a schema with too many keys has the maximum
+// number, because such a schema is valid JSON.
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
 	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})

@@ -59,8 +59,8 @@ func ask(h http.Handler, method, target string, header ...string) (status int, b
 	return w.Code, w.Body.String(), w.Header()
 }
 
-// TestOpenPaths tests that the route decides whether a key is needed, however the path is
-// spelled.
+// TestOpenPaths checks that the route, and not the spelling of the path, decides whether a request
+// needs an API key.
 func TestOpenPaths(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := recordedMux(t, gate)
@@ -177,7 +177,8 @@ func TestOpenServerWarns(t *testing.T) {
 	}
 }
 
-// TestPreflightsNeedNoKey tests that preflights need no key, since browsers send none.
+// TestPreflightsNeedNoKey checks that CORS preflight requests need no API key, since browsers send
+// none.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := crossOrigin(Config{CORSOrigins: []string{"https://a.example"}}, recordedMux(t, gate))

@@ -45,7 +45,7 @@ func NewTelemetry(provider trace.TracerProvider) *Telemetry {
 	return t
 }
 
-// HTTP yields the number of responses with each status, by surface.
+// HTTP yields the number of HTTP responses with each status, by API.
 func (t *Telemetry) HTTP() iter.Seq2[Answers, uint64] {
 	return func(yield func(Answers, uint64) bool) {
 		for i := range t.http {

@@ -116,8 +116,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestMutualTLS tests that clients without a certificate of the configured CA are
-// refused.
+// TestMutualTLS checks that a port with TLS.ClientCAFile refuses clients without a certificate of
+// this CA.
 func TestMutualTLS(t *testing.T) {
 	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), clients, hello)

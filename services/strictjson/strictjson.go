@@ -233,7 +233,7 @@ func (r *Reader) Offset() int {
 // number, and 0 at the end of the text and where the next byte is a syntax error.
 func (r *Reader) Peek() byte { return byte(r.decoder.PeekKind()) }
 
-// Since returns the text from an offset to the current position.
+// Since returns the JSON from an offset in the input to the current position of the reader.
 func (r *Reader) Since(start int) json.RawMessage {
 	end := r.end()
 	return r.data[start:end:end]

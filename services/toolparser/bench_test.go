@@ -128,7 +128,8 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// benchTokens returns the answers of a file that have calls, split into tokens.
+// benchTokens returns the recorded model outputs of a file that contain tool calls, split into
+// tokens.
 func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
 	b.Helper()
 	data, err := os.ReadFile(path)

@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// TestBudgets checks that a message with more elements than the budget allows is refused before it is
+// TestBudgets checks that Trident's RPC API refuses a message with too many elements before it is
 // decoded, so that the rules of the message's schema aren't checked.
 func TestBudgets(t *testing.T) {
 	empty := &tridentv1.ChatMessage{} // violates rules of the schema

@@ -185,8 +185,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestDismiss checks that clients that disconnect together are counted as left. Requests that
-// failed or were answered before keep their outcome, and later clients stay.
+// TestDismiss checks that requests of clients that disconnect together have the outcome left.
+// Requests that failed or succeeded before keep their outcome, and later clients stay.
 func TestDismiss(t *testing.T) {
 	ledger := newLedger()
 	w := &load{ledger: ledger, target: &atomic.Pointer[clients]{}}

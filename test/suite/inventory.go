@@ -72,7 +72,7 @@ func observed(suite string, r *results) *inventory {
 	return seen
 }
 
-// sortedKeys returns the lines in the order of the file.
+// sortedKeys returns the keys of the tests in the order of the inventory file.
 func (inv *inventory) sortedKeys() []entryKey {
 	return slices.SortedFunc(maps.Keys(inv.Tests), func(a, b entryKey) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Test, b.Test), cmp.Compare(a.Suite, b.Suite))

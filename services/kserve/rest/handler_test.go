@@ -228,8 +228,8 @@ func TestCompressedAnswers(t *testing.T) {
 	}
 }
 
-// TestMessageJSON tests each kind of field, and integers that a double can't
-// represent.
+// TestMessageJSON checks the JSON form of each kind of protobuf field in REST responses, and of
+// integers that a double can't represent.
 func TestMessageJSON(t *testing.T) {
 	for _, test := range []struct {
 		name     string
