@@ -51,9 +51,9 @@ func eachString(t *testing.T, visit func(path, text string)) {
 	}
 }
 
-// TestFields compares the table of fields and flags with the services' errors and with the
-// command line. Each field in an error must have a flag, and each flag of the table must
-// exist.
+// TestFields compares the table that maps configuration fields to flags with the services' errors
+// and with the command line. Each field in an error must have a flag, and each flag of the table
+// must exist.
 func TestFields(t *testing.T) {
 	named := map[string]bool{}
 	eachString(t, func(_, text string) {

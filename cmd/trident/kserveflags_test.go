@@ -27,8 +27,8 @@ func TestKServeFlags(t *testing.T) {
 	}
 }
 
-// TestRestrictionSyntax checks the syntax that tritonserver accepts, and the
-// syntax in its --help.
+// TestRestrictionSyntax checks that the flags that restrict KServe's APIs accept the syntax that
+// tritonserver accepts, and the syntax in tritonserver's --help.
 func TestRestrictionSyntax(t *testing.T) {
 	for _, test := range []struct {
 		value, groups, key, expected string // key is "" if the value is rejected

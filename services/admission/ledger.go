@@ -66,8 +66,8 @@ type intakeLimits struct {
 	reading, decoding int
 }
 
-// account is what the requests of one party hold, and the queue of its requests that wait for a
-// decode slot.
+// account has the memory and the number of requests of one party, and the queue of its requests
+// that wait for a decode slot.
 type account struct {
 	Holding
 

@@ -246,8 +246,9 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestBroken runs both checks on every prefix of a message, and on the message with any one byte changed.
-// The checks must report no error, because the decoder reports invalid input.
+// TestBroken checks that the checks of protobuf and of JSON don't panic on any prefix of a message,
+// nor on the message with any one byte changed. The checks must report no error, because the
+// decoder reports invalid input.
 func TestBroken(t *testing.T) {
 	m := &tridentv1.ChatRequest{
 		Model: "m", Messages: []*tridentv1.ChatMessage{{Content: "é\"", ToolCalls: []*tridentv1.ToolCall{{Id: "a"}}}}, LogitBias: biases(2), StopTokenIds: []uint32{1, 300},

@@ -152,8 +152,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode measures the encoding of a response. It should copy the tensors once and use
-// only pooled memory.
+// BenchmarkEncode measures the encoding of a ModelInferResponse. It should copy the tensors once
+// and use only pooled memory.
 func BenchmarkEncode(b *testing.B) {
 	for _, size := range []int{4, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {

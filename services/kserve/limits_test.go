@@ -125,8 +125,9 @@ func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceCli
 	_ = s.CloseRequest()
 }
 
-// TestNativeMessageLimit tests gRPC's own port. It accepts larger messages than the shared
-// port, up to 2 GiB minus one byte. Only the head of a frame announces that size here.
+// TestNativeMessageLimit checks the maximum message size of KServe's own gRPC port. It accepts
+// larger messages than the shared port, up to 2 GiB minus one byte. Only the head of a frame
+// announces that size here.
 func TestNativeMessageLimit(t *testing.T) {
 	address := serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))

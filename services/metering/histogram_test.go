@@ -105,8 +105,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// BenchmarkStep measures the cost of the meters for a single token and for one of sixteen tokens
-// that arrive together, and the clock's share of that cost. Compare with benchstat.
+// BenchmarkStep measures the cost of metering for a single token and for one of sixteen tokens that
+// arrive together, and the clock's share of that cost. Compare with benchstat.
 func BenchmarkStep(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		b.Run(strconv.Itoa(together), func(b *testing.B) {

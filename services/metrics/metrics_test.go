@@ -371,7 +371,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape measures the cost of a page. Compare results with benchstat.
+// BenchmarkScrape measures the cost of one scrape of the metrics page. Compare results with
+// benchstat.
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service := inferencetest.Service(b, serving.Config{}, e)

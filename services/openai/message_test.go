@@ -325,7 +325,8 @@ func FuzzDecodeMessages(f *testing.F) {
 	})
 }
 
-// BenchmarkDecodeInput measures the decoding of 8,192 token ids, the largest common input.
+// BenchmarkDecodeInput measures DecodeInput with 8,192 token ids, the largest common input of an
+// embeddings request.
 func BenchmarkDecodeInput(b *testing.B) {
 	raw := json.RawMessage(strings.ReplaceAll(fmt.Sprint(make([]int, 8192)), "0 ", "31337,"))
 	b.ReportAllocs()

@@ -192,8 +192,8 @@ func TestPreflightsNeedNoKey(t *testing.T) {
 	}
 }
 
-// BenchmarkGate measures the cost of keys per request. The cost should be zero without
-// keys and independent of the number of keys. Compare ns/op of "keys" with "none".
+// BenchmarkGate measures the cost of checking the API key of a request. The cost should be zero
+// without keys and independent of the number of keys. Compare ns/op of "keys" with "none".
 func BenchmarkGate(b *testing.B) {
 	var many bytes.Buffer
 	for i := range 10_000 {

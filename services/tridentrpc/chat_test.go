@@ -267,8 +267,8 @@ func TestLeavingStopsTheModel(t *testing.T) {
 	_ = stream.Close()
 }
 
-// TestCompressedMessagesAreBounded tests the limit on the decompressed size of
-// a message.
+// TestCompressedMessagesAreBounded checks that ChatService refuses a compressed message whose
+// decompressed size exceeds the limit.
 func TestCompressedMessagesAreBounded(t *testing.T) {
 	client, engine := serve(t, inferencetest.StreamText("x"), connect.WithSendGzip())
 	req := request()

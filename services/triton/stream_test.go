@@ -512,7 +512,7 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// BenchmarkRequest measures the cost of a request with one response.
+// BenchmarkRequest measures the cost of an Engine.Stream call with one response.
 func BenchmarkRequest(b *testing.B) {
 	last := marshal(b, message("id", final(true)))
 	engine := serve(b, unchanged, func(stream grpc.ServerStream) error { return stream.SendMsg(last) })

@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// TestCodes checks which gRPC code, HTTP status and OpenAI error type clients receive for each
-// inference.Code, by API.
+// TestCodes checks that GRPC, Connect, HTTP, OpenAI, KServe and KServeHTTP map each inference.Code
+// to the documented code, status and error type.
 func TestCodes(t *testing.T) {
 	tests := []struct {
 		code                     inference.Code

@@ -282,7 +282,8 @@ func TestTraceTensors(t *testing.T) {
 	}
 }
 
-// BenchmarkSampleOff measures the cost of a request while tracing is off.
+// BenchmarkSampleOff measures the cost that the trace settings add to a request while tracing is
+// off.
 func BenchmarkSampleOff(b *testing.B) {
 	traces := NewTraces(DefaultTraceConfig(), slog.New(slog.DiscardHandler))
 	for b.Loop() {
