@@ -23,8 +23,8 @@ func loadKServe(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// TestKServeOperations checks that each operation has descriptions, one known tag, the
-// common errors and a request id.
+// TestKServeOperations checks that each operation of the KServe OpenAPI document has descriptions,
+// one known tag, the common errors and a request id.
 func TestKServeOperations(t *testing.T) {
 	doc := loadKServe(t)
 	ids := map[string]bool{}
@@ -51,8 +51,8 @@ func TestKServeOperations(t *testing.T) {
 	}
 }
 
-// TestKServeSchemas checks that each schema is used and described, and that required
-// fields are declared.
+// TestKServeSchemas checks that each schema of the KServe OpenAPI document is used and described,
+// and that required fields are declared.
 func TestKServeSchemas(t *testing.T) {
 	doc := loadKServe(t)
 	used, seen := map[*openapi3.Schema]bool{}, map[*openapi3.Schema]bool{}

@@ -160,7 +160,7 @@ func codeOf(status int) codes.Code {
 	return codes.Unknown
 }
 
-// modelCalls returns the calls of all surfaces, with models of both engines.
+// modelCalls returns requests of all APIs that use a model, with models of both engines.
 func (d *deployment) modelCalls(t *testing.T) (ofText, ofTensors []modelCall) {
 	t.Helper()
 	over := func(method, address, path, body string) func(*testing.T, string, string) (codes.Code, string) {
@@ -265,8 +265,8 @@ const accessKeys = `
 - {name: some, key: sk-some, models: [chat, echo, alias-of-other]}
 `
 
-// TestAccess checks that every surface requires a key, and allows only the models of the
-// key.
+// TestAccess checks that every API of trident requires an API key, and serves only the models that
+// the key may use.
 func TestAccess(t *testing.T) {
 	d := deploy(t, textModels(), "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
 	ofText, ofTensors := d.modelCalls(t)
@@ -309,8 +309,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessToLists checks that lists have only the client's models, and that server-wide
-// operations need a key for all models.
+// TestAccessToLists checks that routes that list models return only the models of the API key, and
+// that server-wide operations need a key for all models.
 func TestAccessToLists(t *testing.T) {
 	d := deploy(t, textModels(), "--allow-shared-memory", "--allow-model-upload", "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(accessKeys)))
 	for _, test := range []struct {
@@ -379,8 +379,8 @@ func TestAccessWithoutKey(t *testing.T) {
 	}
 }
 
-// TestRestrictedAPI checks that a restriction closes a group of APIs on every surface and
-// port.
+// TestRestrictedAPI checks that a restricted group of APIs is closed on every protocol and port to
+// requests without its header.
 func TestRestrictedAPI(t *testing.T) {
 	d := deploy(t, textModels(), "--openai-restricted-api", "inference", "infer-key", "sk-infer", "--openai-restricted-api=model-repository:admin-key=sk-admin")
 	ofText, ofTensors := d.modelCalls(t)
@@ -516,7 +516,8 @@ func TestEmptyKeys(t *testing.T) {
 	}
 }
 
-// TestKeyCommands checks that the printed hashes and keys work.
+// TestKeyCommands checks that hashKey prints the SHA-256 hash of an API key, and refuses input that
+// isn't a valid key.
 func TestKeyCommands(t *testing.T) {
 	var out bytes.Buffer
 	if err := hashKey(strings.NewReader("sk-one\n"), &out); err != nil {

@@ -219,7 +219,7 @@ func zshLevel(b *strings.Builder, node *kong.Node, indent string) {
 	b.WriteString(indent + "    esac ;;\n" + indent + "esac\n")
 }
 
-// zshFlag returns a line for each spelling of a flag.
+// zshFlag returns the lines of the zsh completion script for a flag, one for each spelling.
 func zshFlag(flag *kong.Flag, indent string) string {
 	words, files := choices(flag.Value)
 	names := written(flag)

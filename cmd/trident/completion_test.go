@@ -44,7 +44,8 @@ var completions = []struct{ line, want string }{
 	{"trident --tls-cert=sett", "settings.yaml"},
 }
 
-// TestCompletion runs the real shells and compares their offers.
+// TestCompletion checks which words the completion scripts of trident offer in bash, zsh and fish.
+// It runs the real shells.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&commandLine{})

@@ -187,7 +187,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestErrorsNameOrigins checks that errors of the modules name the origin of the value too.
+// TestErrorsNameOrigins checks that an error about an invalid setting names where the value is set:
+// the flag, the variable or the file.
 func TestErrorsNameOrigins(t *testing.T) {
 	path := settingsOf(t, "\nopenai-port: 70000\n")
 	t.Setenv("TRIDENT_MAX_IN_FLIGHT", "-1")
@@ -349,7 +350,8 @@ func plain(t *testing.T, text string) any {
 	return document
 }
 
-// TestModelKeys checks that each setting of a card has a key, and each key a setting.
+// TestModelKeys checks that each model setting in services/inference/setting.go has a key in the
+// settings file, and each key a setting.
 func TestModelKeys(t *testing.T) {
 	settings := map[string]bool{}
 	for _, k := range modelKeys() {

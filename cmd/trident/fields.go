@@ -129,10 +129,10 @@ type flaggedError struct {
 	text string
 }
 
-// Error returns the text with flags.
+// Error returns the error message with the names of flags.
 func (e flaggedError) Error() string { return e.text }
 
-// Unwrap returns the error with fields.
+// Unwrap returns the original error, which names configuration fields.
 func (e flaggedError) Unwrap() error { return e.error }
 
 // flaggedAttr makes the log name flags in errors that name fields.

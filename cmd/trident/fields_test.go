@@ -51,9 +51,9 @@ func eachString(t *testing.T, visit func(path, text string)) {
 	}
 }
 
-// TestFields compares the table of fields and flags with the services' errors and with the
-// command line. Each field in an error must have a flag, and each flag of the table must
-// exist.
+// TestFields compares the table that maps configuration fields to flags with the services' errors
+// and with the command line. Each field in an error must have a flag, and each flag of the table
+// must exist.
 func TestFields(t *testing.T) {
 	named := map[string]bool{}
 	eachString(t, func(_, text string) {
@@ -154,7 +154,8 @@ func TestNoFlagsInServices(t *testing.T) {
 	}
 }
 
-// TestFlagged checks that flags replace fields at any depth of an error.
+// TestFlagged checks that flagged replaces the names of configuration fields in an error by the
+// names of flags, also in wrapped and joined errors.
 func TestFlagged(t *testing.T) {
 	err := flagged(errors.Join(errors.New("start"), configfield.Errorf("server.Port", "%d is no port", 70000)))
 	if got, want := err.Error(), "start\n--openai-port: 70000 is no port"; got != want {

@@ -74,7 +74,8 @@ func TestKeysOfTheFile(t *testing.T) {
 	}
 }
 
-// TestBadKeysOfTheFile checks that each problem has its line number and quotes no key.
+// TestBadKeysOfTheFile checks that an error about an API key in the settings file has the line
+// number and doesn't quote the key.
 func TestBadKeysOfTheFile(t *testing.T) {
 	app := readLine(t).app
 	for text, want := range map[string]string{

@@ -27,8 +27,8 @@ func TestKServeFlags(t *testing.T) {
 	}
 }
 
-// TestRestrictionSyntax checks the syntax that tritonserver accepts, and the
-// syntax in its --help.
+// TestRestrictionSyntax checks that the flags that restrict KServe's APIs accept the syntax that
+// tritonserver accepts, and the syntax in tritonserver's --help.
 func TestRestrictionSyntax(t *testing.T) {
 	for _, test := range []struct {
 		value, groups, key, expected string // key is "" if the value is rejected
@@ -65,8 +65,8 @@ func TestRestrictionSyntax(t *testing.T) {
 	}
 }
 
-// TestRestrictedTwice checks that the error names the flag with the
-// contradiction.
+// TestRestrictedTwice checks that the error about a group of APIs with two different restrictions
+// names the flag.
 func TestRestrictedTwice(t *testing.T) {
 	for _, flag := range []string{"--http-restricted-api", "--grpc-restricted-protocol"} {
 		_, err := parse(flag+"=health,logging,a=b", flag+"=trace,logging,c=d")
@@ -76,8 +76,8 @@ func TestRestrictedTwice(t *testing.T) {
 	}
 }
 
-// TestForwardPatterns checks that the error names the flag with the invalid
-// expression.
+// TestForwardPatterns checks that the error about an invalid regular expression for forwarded
+// headers names the flag.
 func TestForwardPatterns(t *testing.T) {
 	for _, flag := range []string{"--http-header-forward-pattern", "--grpc-header-forward-pattern"} {
 		if _, err := parse(flag + "=x-(a"); err == nil || !strings.Contains(err.Error(), flag+": ") {

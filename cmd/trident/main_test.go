@@ -161,7 +161,8 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestEngineOrder checks that the in-process engine is always first.
+// TestEngineOrder checks that in-process Triton is always the first engine, so that it serves
+// models that both engines have.
 func TestEngineOrder(t *testing.T) {
 	if !local.BuiltIn {
 		t.Skip("one engine only")

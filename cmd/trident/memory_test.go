@@ -17,9 +17,9 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestShortMemory fills Go's memory beyond its soft limit. Each surface then refuses
-// requests that would run a model or the tokenizer, in its own format and for every body.
-// Probes and lists still work. All requests work again once the memory is free.
+// TestShortMemory fills Go's memory beyond its soft limit. Each API then refuses requests that
+// would run a model or the tokenizer, in its own format and for every body. Probes and lists still
+// work. All requests work again once the memory is free.
 func TestShortMemory(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })

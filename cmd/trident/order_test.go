@@ -203,8 +203,8 @@ func (m *matrixTarget) inFlight(t *testing.T, running, waiting int) {
 	}
 }
 
-// TestOrder checks that requests of a key at its limits aren't read on any surface, and cost
-// almost nothing.
+// TestOrder checks that no API reads the body of a request whose API key is at its limits. Such
+// requests cost almost nothing.
 func TestOrder(t *testing.T) {
 	target, end := startOrder(t)
 	all := hostiles(t)
@@ -363,8 +363,8 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// TestAuthenticationFailures checks that failures are limited by address. A valid key from the
-// same address still works.
+// TestAuthenticationFailures checks that the number of requests with invalid API keys is limited by
+// address. A valid key from the same address still works.
 func TestAuthenticationFailures(t *testing.T) {
 	target, end := startOrder(t)
 	defer end()

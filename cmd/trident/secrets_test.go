@@ -86,9 +86,9 @@ func marked() map[string][]string {
 	}
 }
 
-// TestNoSecretsLeak sends marked prompts, images and keys over every surface, to models
-// that answer, fail, panic or don't exist. The marks must not occur in the log at its most
-// verbose level, nor in data that other clients may read.
+// TestNoSecretsLeak sends marked prompts, images and keys to every API of trident, for models that
+// respond, fail, panic or don't exist. The marks must not occur in the log at its most verbose
+// level, nor in data that other clients may read.
 func TestNoSecretsLeak(t *testing.T) {
 	keys := servertest.Write(t, t.TempDir(), "keys", []byte("- {name: one, key: "+markedKey+"}\n- {name: other, key: sk-other}"))
 	d := deploy(t, failingEngine(), "--api-keys-file="+keys, "--openai-restricted-api", "metrics", "metrics-key", markedKey)

@@ -18,7 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/metering"
 )
 
-// TestLoadedModels checks that a Triton that doesn't answer doesn't prevent the stop.
+// TestLoadedModels checks that loaded waits at most listTime for a Triton that doesn't respond, so
+// that the stop of trident isn't prevented.
 func TestLoadedModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		models := []inference.Model{{Name: "b", State: inference.ModelReady}, {Name: "c"}, {Name: "a", State: inference.ModelLoading}}
@@ -101,7 +102,8 @@ func TestFirstSignal(t *testing.T) {
 	}
 }
 
-// TestFirstSignalDuringStart checks that started components are stopped again.
+// TestFirstSignalDuringStart checks that trident stops the components that it has started, if a
+// signal arrives during the start.
 func TestFirstSignalDuringStart(t *testing.T) {
 	slow, begun := make(chan struct{}), make(chan struct{})
 	s, log := newServing(t, fx.Invoke(func(lc fx.Lifecycle) {
@@ -122,8 +124,8 @@ func TestFirstSignalDuringStart(t *testing.T) {
 	}
 }
 
-// TestFailureStops checks that a failure stops the server in order and is the error of the
-// run.
+// TestFailureStops checks that trident stops in the usual order when a component fails, and that
+// run returns the failure.
 func TestFailureStops(t *testing.T) {
 	s, log := newServing(t)
 	failures, ended, failed := make(chan error, 1), make(chan error, 1), errors.New("serve: gone")
@@ -138,8 +140,8 @@ func TestFailureStops(t *testing.T) {
 	}
 }
 
-// TestSecondSignal checks that the error of a second signal has the exit code that shells
-// report. The tests of the whole program cover the other effects of a second signal.
+// TestSecondSignal checks that the error of a second signal has the exit code that shells report.
+// Tests that start the whole program check the other effects of a second signal.
 func TestSecondSignal(t *testing.T) {
 	s, log := newServing(t)
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
@@ -181,8 +183,8 @@ func TestSignalsAtOnce(t *testing.T) {
 	})
 }
 
-// TestInFlight checks that the log of a stop counts requests by surface, operation and
-// model.
+// TestInFlight checks that the log line about trident's stop has the number of requests in flight
+// by API, operation and model.
 func TestInFlight(t *testing.T) {
 	figures := func(surface inference.Surface, operation inference.Operation, model string, n int) metering.Figures {
 		return metering.Figures{Series: metering.Series{Surface: surface, Operation: operation, Model: model}, InFlight: n}

@@ -99,7 +99,7 @@ func checkCharts(t *testing.T, dir string) {
 	}
 }
 
-// TestMakefileVersion checks that the Makefile finds the version in the source.
+// TestMakefileVersion checks that the Makefile reads the version of Trident from main.go.
 func TestMakefileVersion(t *testing.T) {
 	program, err := exec.LookPath("make")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestLeanCodec compares the codec with the generated code.
+// TestLeanCodec checks that the bench's own decoder of ModelStreamInferResponse reads the same
+// values as the generated code.
 func TestLeanCodec(t *testing.T) {
 	output := func(name string) *kserve.ModelInferResponse_InferOutputTensor {
 		return &kserve.ModelInferResponse_InferOutputTensor{Name: name, Datatype: "BYTES", Shape: []int64{1}}

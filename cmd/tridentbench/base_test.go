@@ -77,7 +77,7 @@ func TestResolveCommit(t *testing.T) {
 	}
 }
 
-// TestBuildBase checks that the commit is built and not the working tree, and that no
+// TestBuildBase checks that the bench builds the base commit and not the working tree, and that no
 // worktree remains, even after a killed run.
 func TestBuildBase(t *testing.T) {
 	commits := repositoryOf(t,
@@ -104,8 +104,8 @@ func TestBuildBase(t *testing.T) {
 	}
 }
 
-// TestBuildStops checks that a cancellation ends the build with its children and removes
-// the worktree.
+// TestBuildStops checks that a cancelled build of a base commit ends with its child processes, and
+// removes its worktree.
 func TestBuildStops(t *testing.T) {
 	commits := repositoryOf(t, "build:\n\techo $$$$ >building; sleep 1000\n")
 	folder := t.TempDir()

@@ -14,8 +14,8 @@ type trial struct {
 	figures  []comparedFigure
 }
 
-// trials returns all measurements of a comparison. A turn of a trial takes about half a
-// second on two cores of 2024.
+// trials returns all measurements of a comparison. One measurement of a trial on one side takes
+// about half a second on two cores of 2024.
 func trials() []trial {
 	tokens := comparedFigures("token", tokenRate, tokenGrain)
 	calls := comparedFigures("call", requestRate, callGrain)
@@ -89,7 +89,8 @@ type interval struct {
 	Coverage float64 `json:"coverage"`
 }
 
-// confidence is the minimum coverage of an interval for a verdict.
+// confidence is the minimum confidence level of an interval from which a change of a metric is
+// concluded.
 const confidence = 0.95
 
 // medianInterval returns the distribution-free confidence interval of the median. The

@@ -147,10 +147,10 @@ func (b *comparison) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// pairs is the number of turns of each side in a round.
+// pairs is the number of measurements of each side, base and tree, in a round of a comparison.
 const pairs = 3
 
-// turnsOf returns the sides in the order of a round's turns: AB BA AB in even rounds, BA AB
+// turnsOf returns the order in which a round measures the two sides: AB BA AB in even rounds, BA AB
 // BA in odd rounds. A drift of the machine then affects both sides equally.
 func turnsOf(round int) []int {
 	var turns []int
@@ -188,8 +188,8 @@ func (b *comparison) round(ctx context.Context, number int) error {
 
 func sideName(side int) string { return [sides]string{"base", "tree"}[side] }
 
-// turns measures a trial in each side's turns. Each side does the work once before that,
-// because the first requests of a process are slower.
+// turns measures the work of a trial on both sides, in the order of the argument turns. Each side
+// does the work once before that, because the first requests of a process are slower.
 func (b *comparison) turns(ctx context.Context, t *trial, turns []int) (got [sides][]sample, err error) {
 	for i, side := range slices.Concat(turns[:sides], turns) {
 		c := b.fleets[side].column(t.column)

@@ -34,8 +34,8 @@ func TestNewComparison(t *testing.T) {
 	}
 }
 
-// TestTurns checks that each side has equally many turns, in pairs, and is first equally
-// often over two rounds.
+// TestTurns checks that turnsOf measures base and tree equally often, in pairs, and each first
+// equally often over two rounds.
 func TestTurns(t *testing.T) {
 	first := [sides]int{}
 	for round := range 2 {

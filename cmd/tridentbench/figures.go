@@ -138,7 +138,7 @@ func streaming(column string) func(round) float64 {
 	}
 }
 
-// evaluate returns the figures for which the rounds have data.
+// evaluate returns the performance figures for which the rounds of measurements have data.
 func evaluate(rounds []round) []figure {
 	var known []figure
 	for _, f := range figures() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFreeAddresses checks that the addresses differ and are free.
+// TestFreeAddresses checks that the addresses that the bench chooses for a trident process differ
+// and are free.
 func TestFreeAddresses(t *testing.T) {
 	a, err := freeAddresses(t.Context())
 	if err != nil {

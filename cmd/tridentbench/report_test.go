@@ -53,8 +53,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresKnowTheScenarios checks that figures refer to existing scenarios
-// and columns. Otherwise they would be omitted without an error.
+// TestFiguresKnowTheScenarios checks that the performance figures of the bench's report refer to
+// existing scenarios and columns. Otherwise they would be omitted without an error.
 func TestFiguresKnowTheScenarios(t *testing.T) {
 	all := scenarios()
 	for _, f := range figures() {
@@ -165,8 +165,8 @@ func TestNewBench(t *testing.T) {
 	}
 }
 
-// TestJobs checks that columns get the tokens per write of the column that they
-// copy.
+// TestJobs checks that a column of the bench that copies another column sends as many tokens per
+// write as that column.
 func TestJobs(t *testing.T) {
 	s := scenario{job: job{Model: "m", Pace: time.Second}}
 	latest := map[string]float64{colLocal: 7}

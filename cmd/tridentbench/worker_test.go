@@ -98,8 +98,8 @@ func startCanned(t *testing.T) (address, native string) {
 	return address, lines.Text()
 }
 
-// TestCannedRPC checks that a client receives the tensor that it sent, without
-// a model.
+// TestCannedRPC checks that the bench's canned gRPC server returns the tensor that a client sent,
+// without a model.
 func TestCannedRPC(t *testing.T) {
 	_, native := startCanned(t)
 	c := converse(t, &bareClient{})

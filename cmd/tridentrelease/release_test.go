@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestArchive checks that the same files yield the same bytes, whatever their order
-// and modification times.
+// TestArchive checks that release archives of the same files have the same bytes, whatever their
+// order and modification times.
 func TestArchive(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
 	folder := t.TempDir()

@@ -74,7 +74,8 @@ func (a *Controller) LimitBodies(bytes int64) { a.ledger.limitBytes(bytes) }
 // SetGuard sets the guard of requests that run models or tokenizers. Nil removes it.
 func (a *Controller) SetGuard(guard Guard) { a.guard.Store(&guard) }
 
-// Holdings returns what each party holds, sorted by bytes in descending order, and the sum.
+// Holdings returns the memory and the number of requests that each API key or address holds, sorted
+// by bytes in descending order, and the sum.
 func (a *Controller) Holdings() (each []Holding, all Holding) { return a.ledger.holdings() }
 
 // Admit spends the rates of the client and of the server. It returns an error when one of
@@ -98,7 +99,7 @@ func (a *Arrival) Admit() error {
 	return nil
 }
 
-// guarded calls the guard for a party that is about to hold more bytes.
+// guarded calls the [Guard] for a party whose requests are about to use more bytes of memory.
 func (a *Controller) guarded(party Party, more int64) error {
 	guard := a.guard.Load()
 	if guard == nil || *guard == nil {

@@ -58,8 +58,8 @@ func wantOverloaded(t *testing.T, err error, text string) {
 
 const emptyLedger = "all: 0 bytes, 0 read, 0 decoded, 0 wait"
 
-// TestBytesOfParties checks that a party with several requests holds no more bytes than remain free
-// for the others.
+// TestBytesOfParties checks that an API key or address with several requests holds no more bytes of
+// request bodies than remain free for the others.
 func TestBytesOfParties(t *testing.T) {
 	s := withBounds(t, admission.Bounds{BodyBytes: 100})
 	one, two := s.Admission().Arrive(of(t, "a")), s.Admission().Arrive(of(t, "a"))
@@ -107,7 +107,8 @@ func TestBytesOfParties(t *testing.T) {
 	wantHeld(t, s, emptyLedger)
 }
 
-// TestReadingOfParties checks the limit of requests that are being read, in total and by party.
+// TestReadingOfParties checks that Arrival.Take limits the number of requests that are being read,
+// of all clients and of one client.
 func TestReadingOfParties(t *testing.T) {
 	s := withBounds(t, admission.Bounds{Reading: 4})
 	var all []*admission.Arrival
@@ -137,8 +138,8 @@ func TestReadingOfParties(t *testing.T) {
 	wantHeld(t, s, emptyLedger)
 }
 
-// TestDecodeSlots checks that no party gets more than half of the decode slots, and that parties
-// get slots in turn (round robin).
+// TestDecodeSlots checks that no API key or address gets more than half of the decode slots, and
+// that they get slots in round-robin order.
 func TestDecodeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, admission.Bounds{Decoding: 4})
@@ -177,8 +178,8 @@ func TestDecodeSlots(t *testing.T) {
 	})
 }
 
-// TestWaitForSlotEnds checks that the wait for a slot ends with the client, the request and the
-// service.
+// TestWaitForSlotEnds checks that the wait for a decode slot ends when the client disconnects, the
+// request ends or the service stops.
 func TestWaitForSlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := withBounds(t, admission.Bounds{Decoding: 1})
@@ -214,7 +215,7 @@ func TestWaitForSlotEnds(t *testing.T) {
 	})
 }
 
-// TestSlowBodiesHoldNoSlot checks that a request loses its slot if its client's bytes take long,
+// TestSlowBodiesHoldNoSlot checks that a request loses its decode slot if its body arrives slowly,
 // and gets a slot again when bytes arrive.
 func TestSlowBodiesHoldNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -280,8 +281,8 @@ func TestParties(t *testing.T) {
 	open.Leave()
 }
 
-// TestGuard checks that the guard refuses requests by the bytes of their party, before they are
-// read.
+// TestGuard checks that a Guard can refuse a request before its body is read, by the bytes that
+// requests of the same API key or address hold.
 func TestGuard(t *testing.T) {
 	s := withBounds(t, admission.Bounds{})
 	first := s.Admission().Arrive(of(t, "a"))

@@ -196,7 +196,8 @@ func TestPriorities(t *testing.T) {
 	})
 }
 
-// TestLimitsOfModelsAndKeys checks that a request at its limit doesn't delay other requests.
+// TestLimitsOfModelsAndKeys checks that a queued request whose model or API key is at its limit
+// doesn't delay requests of other models and keys.
 func TestLimitsOfModelsAndKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClientGroup(t, admission.Bounds{
@@ -365,7 +366,8 @@ func TestRefusalsCostNothing(t *testing.T) {
 	})
 }
 
-// TestSetBounds checks that new bounds end no request and admit queued requests at once.
+// TestSetBounds checks that SetBounds ends no request, and admits queued requests at once if the
+// new bounds allow them.
 func TestSetBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClientGroup(t, server(inference.Limits{InFlight: 1, Queued: 5}))

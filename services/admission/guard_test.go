@@ -10,7 +10,7 @@ import (
 )
 
 // TestGuardCountsPendingBytes checks that the guard counts the bytes that are about to be read,
-// including inflated bytes. A party holds nothing of a refused request.
+// including inflated bytes. A refused request doesn't count against its API key or address.
 func TestGuardCountsPendingBytes(t *testing.T) {
 	s := withBounds(t, admission.Bounds{})
 	s.Admission().SetGuard(func(held admission.Holding) error {
@@ -37,7 +37,8 @@ func TestGuardCountsPendingBytes(t *testing.T) {
 	wantHeld(t, s, emptyLedger)
 }
 
-// TestLimitBodies checks that the smaller of the operator's limit and the memory's limit applies.
+// TestLimitBodies checks that the smaller of LimitBodies and Bounds.BodyBytes limits the bytes of
+// request bodies.
 func TestLimitBodies(t *testing.T) {
 	for _, test := range []struct{ bound, memory, limit int64 }{{0, 50, 50}, {100, 50, 50}, {50, 100, 50}, {50, 0, 50}} {
 		s := withBounds(t, admission.Bounds{BodyBytes: test.bound})

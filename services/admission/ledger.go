@@ -17,7 +17,7 @@ type Party struct {
 	Address netip.Addr // IPv4 address, or the first address of an IPv6 /64 network
 }
 
-// String returns the party as logs show it.
+// String returns the name of the key or the address, as logs show it.
 func (p Party) String() string {
 	switch {
 	case p.Client != "":
@@ -28,7 +28,8 @@ func (p Party) String() string {
 	return "no address"
 }
 
-// partyOf returns the party of a context's request.
+// partyOf returns the client whose limits apply to a context's request: its API key, or its address
+// without a key.
 func partyOf(ctx context.Context) Party {
 	if client := inference.ClientOf(ctx); client != nil {
 		return Party{Client: client.Name}
@@ -46,10 +47,10 @@ type Holding struct {
 	Reading, Decoding, Waiting int
 }
 
-// ledger records what requests hold, by party. A party may hold no more bytes, and no more
-// requests that are being read, than remain free for the other parties. A party may have half
-// of the decode slots. The only request of a party may take all that is free. A ledger may be
-// used concurrently.
+// ledger records the memory and the decode slots of requests that are being read or served, by
+// client (Party). A party may hold no more bytes, and no more requests that are being read, than
+// remain free for the other parties. A party may have half of the decode slots. The only request of
+// a party may take all that is free. A ledger may be used concurrently.
 type ledger struct {
 	mu         sync.Mutex
 	limits     intakeLimits
@@ -65,7 +66,8 @@ type intakeLimits struct {
 	reading, decoding int
 }
 
-// account is the holding of a party with its queue.
+// account has the memory and the number of requests of one party, and the queue of its requests
+// that wait for a decode slot.
 type account struct {
 	Holding
 
@@ -97,7 +99,7 @@ func (l *ledger) bytes() int64 {
 	return l.most
 }
 
-// holding returns what a party holds.
+// holding returns the memory and the number of requests that a party holds.
 func (l *ledger) holding(p Party) Holding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +109,8 @@ func (l *ledger) holding(p Party) Holding {
 	return Holding{Party: p}
 }
 
-// holdings returns what each party holds, sorted by bytes in descending order, and the sum.
+// holdings returns the memory and the number of requests that each party holds, sorted by bytes in
+// descending order, and the sum.
 func (l *ledger) holdings() (each []Holding, all Holding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

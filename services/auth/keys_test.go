@@ -128,7 +128,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeyLines tests the simplest key file: one key per line.
+// TestKeyLines checks that Config.APIKeysFile may have one API key per line, with blank lines and
+// comments.
 func TestKeyLines(t *testing.T) {
 	file := servertest.Write(t, t.TempDir(), "keys", []byte("# mine\n  one \n\r\ntwo\r\n"))
 	gate, _ := newGate(t, Config{APIKeysFile: file})
@@ -354,7 +355,7 @@ func TestKeySection(t *testing.T) {
 	}
 }
 
-// TestReadableKeys tests the warning about a key file that other users can read.
+// TestReadableKeys checks that a warning is logged if other users can read the file of API keys.
 func TestReadableKeys(t *testing.T) {
 	file := servertest.Write(t, t.TempDir(), "keys", []byte("one"))
 	for mode, want := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
@@ -382,7 +383,8 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// FuzzAuthorization checks that a header admits only a client with exactly the key.
+// FuzzAuthorization checks that the gate accepts a request only if its header Authorization or
+// X-Api-Key has exactly the configured API key.
 func FuzzAuthorization(f *testing.F) {
 	for _, seed := range []string{"Bearer secret", "bearer\tsecret", "Bearer secret ", "Bearersecret", "Bearer secret, Bearer x", "Basic secret", "Bearer \x00secret", "secret"} {
 		f.Add(seed, "")

@@ -18,7 +18,7 @@ type Record struct {
 	// name. Pattern is empty for requests that match no route.
 	Pattern string
 	API     API
-	// Surface is the surface under which the requests are counted.
+	// Surface is the API as which metrics count the requests.
 	Surface inference.Surface
 	Access  Access
 	Group   Group
@@ -30,7 +30,7 @@ type Record struct {
 	Renews bool
 }
 
-// The surfaces in addition to the surfaces of inferences.
+// The values of [inference.Surface] for requests that aren't requests of an inference API.
 const (
 	SurfaceHealth  inference.Surface = "health"
 	SurfaceMetrics inference.Surface = "metrics"

@@ -27,7 +27,7 @@ var byPattern = func() map[string]*Record { //nolint:gochecknoglobals // a const
 	return all
 }()
 
-// counted changes the surface of probes of the whole server, so that they are counted
+// counted sets the Surface of health probes of the whole server, so that metrics count them
 // separately.
 func (r Record) counted() Record {
 	if r.Access == Open {

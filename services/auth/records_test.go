@@ -47,7 +47,8 @@ func TestRecordsOfDocuments(t *testing.T) {
 	}
 }
 
-// TestRecordsOfProcedures compares the records with the descriptors of the services.
+// TestRecordsOfProcedures checks that each procedure of the proto services has an access record,
+// and that no record names another procedure.
 func TestRecordsOfProcedures(t *testing.T) {
 	described, recorded := map[string]string{}, map[string]string{}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {

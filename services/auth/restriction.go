@@ -53,7 +53,8 @@ func validToken(s string) bool {
 	})
 }
 
-// restrictions are the restrictions by group; nil restricts nothing.
+// restrictions maps a group of APIs to the header that its requests must have. Nil restricts
+// nothing.
 type restrictions map[Group]OpenAIRestriction
 
 func newRestrictions(all []OpenAIRestriction) (restrictions, error) {

@@ -52,8 +52,8 @@ func TestRestrictedRoutes(t *testing.T) {
 	}
 }
 
-// TestRestrictions tests that each restriction has its own header, and the messages of
-// Triton's own frontend.
+// TestRestrictions checks that the gate requires the header of each restricted group of APIs, and
+// refuses with the messages of Triton's own frontend.
 func TestRestrictions(t *testing.T) {
 	gate, log := newGate(t, Config{APIKeys: []Secret{"k"}, Restricted: []OpenAIRestriction{
 		{Groups: []Group{Inference, Health}, Header: "infer-key", Value: "one"},
@@ -108,8 +108,8 @@ func TestBadRestrictions(t *testing.T) {
 	}
 }
 
-// TestOpenRoutes tests that open routes need no key and that all other routes need
-// one.
+// TestOpenRoutes checks that the gate admits requests without an API key only on routes that are
+// recorded as open.
 func TestOpenRoutes(t *testing.T) {
 	gate, _ := newGate(t, Config{APIKeys: []Secret{"k"}})
 	var open []string

@@ -43,8 +43,9 @@ func inParts(n, size int) *tridentv1.EmbedRequest {
 	return &tridentv1.EmbedRequest{Input: repeated(n, ids)}
 }
 
-// TestMessages checks the budget of each kind of field in both encodings. The limit itself passes.
-// One more element is an error that names the field and the limit.
+// TestMessages checks that Message.Check accepts the maximum number of elements of each kind of
+// field, and refuses one more, in protobuf and in JSON. One more element is an error that names the
+// field and the limit.
 func TestMessages(t *testing.T) {
 	tier.Computes(t)
 	user := &tridentv1.ChatMessage{Role: tridentv1.Role_ROLE_USER}
@@ -134,7 +135,8 @@ func encodings(t *testing.T, m proto.Message) map[string]error {
 // largeMessage is the size in bytes from which only the slow tier checks a message's JSON.
 const largeMessage = 64 << 10
 
-// TestTotals checks the limits of all fields of a message together.
+// TestTotals checks that a message is refused if all its fields of one kind together have too many
+// elements, although no single field has.
 func TestTotals(t *testing.T) {
 	tier.Computes(t)
 	many := &tridentv1.ChatMessage{Parts: repeated(budget.Values/budget.Messages, &tridentv1.ContentPart{Part: &tridentv1.ContentPart_Text{}})}
@@ -159,7 +161,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestUnknownFields checks that unknown fields of nested messages count too.
+// TestUnknownFields checks that unknown fields of nested protobuf messages count against the limits
+// of a message too.
 func TestUnknownFields(t *testing.T) {
 	descriptor := (&tridentv1.ChatRequest{}).ProtoReflect().Descriptor()
 	of, messages := budget.Of(descriptor), descriptor.Fields().ByName("messages").Number()
@@ -243,8 +246,9 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestBroken runs both checks on every prefix of a message, and on the message with any one byte changed.
-// The checks must report no error, because the decoder reports invalid input.
+// TestBroken checks that the checks of protobuf and of JSON don't panic on any prefix of a message,
+// nor on the message with any one byte changed. The checks must report no error, because the
+// decoder reports invalid input.
 func TestBroken(t *testing.T) {
 	m := &tridentv1.ChatRequest{
 		Model: "m", Messages: []*tridentv1.ChatMessage{{Content: "é\"", ToolCalls: []*tridentv1.ToolCall{{Id: "a"}}}}, LogitBias: biases(2), StopTokenIds: []uint32{1, 300},
@@ -274,7 +278,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestMemory checks that a check allocates nothing for a message of any size.
+// TestMemory checks that Message.Check allocates nothing for a message of any size.
 func TestMemory(t *testing.T) {
 	small, large := inParts(1, 1), inParts(tier.Size(64, 1024), 400)
 	of := budget.Of(small.ProtoReflect().Descriptor())
@@ -298,7 +302,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSchemas checks that the schemas for clients agree with the budgets of this package.
+// TestSchemas checks that the limits in the schemas for clients, such as max_items, equal the
+// constants of this package.
 func TestSchemas(t *testing.T) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(openapi.OpenAI())
@@ -407,7 +412,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestCut checks that whole characters are kept, and that short text is unchanged.
+// TestCut checks that Cut shortens a text at a boundary of characters, and that short text is
+// unchanged.
 func TestCut(t *testing.T) {
 	for _, test := range []struct {
 		text  string

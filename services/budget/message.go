@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Message is the budget of a type of protobuf message. It checks encoded messages before they are
-// decoded. It may be used concurrently.
+// Message has the maximum numbers of elements in the fields of a type of protobuf message. It
+// checks encoded messages before they are decoded. It may be used concurrently.
 //
 // The schema limits repeated fields and maps (max_items and max_pairs of protovalidate). Without such a
 // rule, a map has at most [Keys] entries, a list of messages [Tensors] and a list of strings [Strings].
@@ -25,7 +25,7 @@ type Message struct {
 	counted int // number of fields that have their own count
 }
 
-// field is the budget of one field.
+// field has the maximum number of elements of one field of a message.
 type field struct {
 	name   string
 	of     *Message // nil if the field isn't a message
@@ -46,15 +46,16 @@ const (
 	fixed64
 )
 
-// Of derives the budget of a message and of all messages that it may contain.
+// Of derives the maximum numbers of elements in a message, and in all messages that it may contain,
+// from their schema.
 func Of(descriptor protoreflect.MessageDescriptor) *Message {
 	return derive(descriptor, map[protoreflect.FullName]*Message{})
 }
 
-// Kinds are the budgets of message types, by full message name.
+// Kinds has the limits of message types, by full message name.
 type Kinds map[protoreflect.FullName]*Message
 
-// Inputs returns the budgets of the request messages of services.
+// Inputs returns the limits of the request messages of services.
 func Inputs(services ...protoreflect.ServiceDescriptor) Kinds {
 	kinds := Kinds{}
 	for _, service := range services {
@@ -67,7 +68,7 @@ func Inputs(services ...protoreflect.ServiceDescriptor) Kinds {
 }
 
 // Check checks an encoded message that is going to be decoded into m, by [Message.Check]. A message
-// of another kind has no budget.
+// of another type isn't limited.
 func (k Kinds) Check(m proto.Message, encoded []byte) error {
 	if of := k[m.ProtoReflect().Descriptor().FullName()]; of != nil {
 		return of.Check(encoded)

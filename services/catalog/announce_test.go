@@ -31,8 +31,8 @@ func (s starter) AwaitModels(ctx context.Context) error {
 	}
 }
 
-// TestAnnounce checks that each engine's models are announced once, when all models of the start
-// are known.
+// TestAnnounce checks that Catalog logs the models of each engine once, when all models of the
+// start are known.
 func TestAnnounce(t *testing.T) {
 	const pause = 10 * time.Second // longer than the catalog's interval
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,8 @@ func TestReadyAfterAnnouncement(t *testing.T) {
 	}
 }
 
-// TestStartIsLogged checks that without Announce the models are logged once, and later changes too.
+// TestStartIsLogged checks that Catalog logs the models once and later changes too, if Announce
+// isn't called.
 func TestStartIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := inferencetest.New()

@@ -64,8 +64,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestEngineGoneAndBack checks that the cards outlive the engine, so that the first request after
-// its return is served.
+// TestEngineGoneAndBack checks that Catalog keeps the descriptions of models (cards) while the
+// engine is gone, so that the first request after its return is served.
 func TestEngineGoneAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), inferencetest.WithTemplate())
@@ -175,7 +175,8 @@ func TestUnknownModelBesideABrokenModel(t *testing.T) {
 	}
 }
 
-// TestInvalidParameterAffectsOneProperty checks that an invalid parameter affects one property only.
+// TestInvalidParameterAffectsOneProperty checks that an invalid trident.* parameter in a model's
+// configuration leaves the other properties of the model's Card unchanged.
 func TestInvalidParameterAffectsOneProperty(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("x"), map[string]string{

@@ -77,7 +77,7 @@ type LoRAUse struct {
 	state    *loraState // nil if the adapter has no known weights
 	times    int        // the state's times when the request was created
 	turn     bool       // this request sends the weights
-	answered bool       // the engine has answered
+	answered bool       // the engine has sent its first response
 }
 
 // UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan. The
@@ -222,7 +222,8 @@ func (u *LoRAUse) release() {
 	}
 }
 
-// Settle ends the use. If the engine hasn't answered, it may lack the adapter.
+// Settle ends the use of the adapter. If the engine hasn't sent a first response, it may lack the
+// adapter.
 func (u *LoRAUse) Settle() {
 	u.release()
 	if u.state != nil && !u.answered {
@@ -231,7 +232,7 @@ func (u *LoRAUse) Settle() {
 }
 
 // Missed reports whether a request can be repeated with weights after the engine lacked the
-// adapter. Weights must be available, and the engine must not have answered yet.
+// adapter. Weights must be available, and the engine must not have sent a response yet.
 func (u *LoRAUse) Missed() bool { return u.hasWeights() && !u.answered }
 
 // hasWeights reports whether weights of the adapter are available.

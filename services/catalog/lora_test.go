@@ -261,7 +261,8 @@ func TestUnavailableAdapters(t *testing.T) {
 	}
 }
 
-// TestAdaptersByPath checks that an error of the engine doesn't reveal the adapter's path.
+// TestAdaptersByPath checks that an error of the engine about a LoRA adapter doesn't reveal the
+// adapter's path to clients.
 func TestAdaptersByPath(t *testing.T) {
 	engine := &loraEngine{fault: &inference.Error{Code: inference.CodeInternal, Message: "can't open /repository/m/doll/adapter_config.json"}}
 	s := newLoRAService(t, &adapterLibrary{}, engine, loraConfig("m", "doll,sheep=/loras/sheep", byPath...))
@@ -336,8 +337,8 @@ func TestAdaptersOfAbandonedRequests(t *testing.T) {
 	})
 }
 
-// TestAdaptersWaitForTheirTurn checks that a request waits for the weights no longer than its
-// client.
+// TestAdaptersWaitForTheirTurn checks that a request stops waiting for LoRA weights that another
+// request sends to the engine when its context ends.
 func TestAdaptersWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		library, engine := &adapterLibrary{slow: make(chan struct{})}, &loraEngine{capacity: 2}

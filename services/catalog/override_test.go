@@ -9,7 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// TestOverride checks that models get other settings while they are loaded.
+// TestOverride checks that Catalog.Override changes the settings of loaded models, and that a model
+// with unchanged settings keeps its Card.
 func TestOverride(t *testing.T) {
 	engine := inferencetest.New()
 	library := &fakeLibrary{published: &inference.Published{Template: inference.TemplateSource{Source: "published"}, TemplateOrigin: "hub"}}

@@ -27,8 +27,8 @@ func (e strict) Ready(ctx context.Context) error {
 	return err
 }
 
-// TestReadyWithoutOtherModels checks that only the named models, or else the models of the start,
-// are required.
+// TestReadyWithoutOtherModels checks that the server is ready when the configured models are, or
+// else the models of the start. Other models aren't required.
 func TestReadyWithoutOtherModels(t *testing.T) {
 	type step struct {
 		model string

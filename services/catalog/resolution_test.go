@@ -26,7 +26,7 @@ import (
 	"github.com/trident-inference/trident/services/tridentrpc"
 )
 
-// surface is one way in which a request can reach a model.
+// surface is a request to one route or procedure that runs or describes a model.
 type surface struct {
 	name, path, contentType, body string
 	// answer is part of the body of a response that succeeded.
@@ -44,7 +44,7 @@ func frame(message []byte) string {
 	return string(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...))
 }
 
-// textSurfaces returns the surfaces of the model chat whose answers have its fingerprint.
+// textSurfaces returns requests to the model chat whose responses have the model's fingerprint.
 func textSurfaces() []surface {
 	const (
 		chat     = `{"model":"chat","messages":[{"role":"user","content":"hi"}]`
@@ -64,7 +64,7 @@ func textSurfaces() []surface {
 	}
 }
 
-// otherSurfaces returns the surfaces whose answers have no fingerprint.
+// otherSurfaces returns requests to the model chat whose responses have no fingerprint.
 func otherSurfaces(t *testing.T) []surface {
 	t.Helper()
 	const (
@@ -147,7 +147,7 @@ func allFrontends(t *testing.T, core *serving.Service) http.Handler {
 	return mux
 }
 
-// TestOneLookup checks that no surface looks up the model of a request more than once.
+// TestOneLookup checks that no API looks up the model of a request more than once in the Catalog.
 func TestOneLookup(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("word"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
@@ -178,8 +178,8 @@ func TestOneLookup(t *testing.T) {
 	})
 }
 
-// TestReload checks that the fingerprint in an answer is that of the load whose context length limits
-// the request, if the model is reloaded while the request waits in the queue or is answered.
+// TestReload checks the fingerprint in a response if the model is reloaded while the request waits
+// or runs. It is the fingerprint of the load whose context length limits the request.
 func TestReload(t *testing.T) {
 	for _, s := range textSurfaces() {
 		t.Run(s.name+", while it answers", func(t *testing.T) {

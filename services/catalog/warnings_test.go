@@ -47,7 +47,8 @@ func TestWarningsAtLoad(t *testing.T) {
 	})
 }
 
-// TestFingerprint checks that the fingerprint is the same for the same configuration only.
+// TestFingerprint checks that two models have the same Card.Fingerprint only if their configuration
+// is the same.
 func TestFingerprint(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("x"), nil)

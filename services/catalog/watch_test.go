@@ -36,7 +36,7 @@ func states(t *testing.T, w *catalog.Watch, model string) string {
 }
 
 // TestWatchControl checks that a watcher sees Trident's own changes of a model at once and in
-// order, on every surface, even if they end quickly.
+// order, whichever API made the change, even if the changes end quickly.
 func TestWatchControl(t *testing.T) {
 	load := func(s *serving.Service) error { _, err := s.LoadModel(t.Context(), "off"); return err }
 	for name, test := range map[string]struct {

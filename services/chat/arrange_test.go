@@ -65,7 +65,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// TestArrangeParts checks that lists of parts stay lists.
+// TestArrangeParts checks that a message whose content is a list of parts reaches the chat template
+// as a list, when messages are rearranged.
 func TestArrangeParts(t *testing.T) {
 	user := inference.Message{Role: "user", Parts: []inference.Part{{Kind: inference.PartText, Text: "p"}}}
 	source := strings.ReplaceAll(oneSystem, "{{ m.content }}", "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}<{{ p.text }}>{% endfor %}{% endif %}")
@@ -94,8 +95,8 @@ func TestArrangeErrors(t *testing.T) {
 	}
 }
 
-// TestMalformedCalls checks that malformed arguments of a call are rendered as the model
-// wrote them.
+// TestMalformedCalls checks that the chat template renders malformed arguments of a tool call as
+// the model wrote them.
 func TestMalformedCalls(t *testing.T) {
 	const (
 		asText   = `{% for m in messages %}{% for c in m.tool_calls %}{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}{% endif %}{% endfor %}{% endfor %}`

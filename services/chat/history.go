@@ -142,7 +142,8 @@ func panicked(p any) error {
 	return fmt.Errorf("%v", p)
 }
 
-// boundedWriter collects the output of a template and charges it to the budget.
+// boundedWriter collects the output of a template, and subtracts its bytes from the budget of the
+// render.
 type boundedWriter struct {
 	bytes.Buffer
 

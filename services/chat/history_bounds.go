@@ -26,7 +26,8 @@ const (
 
 type historyLimits struct{ steps, bytes int }
 
-// budget is the rest of a render's limits.
+// budget has the loop iterations and the bytes of output that one render of a template may still
+// use.
 type budget struct {
 	historyLimits
 
@@ -34,7 +35,8 @@ type budget struct {
 	of  historyLimits
 }
 
-// budgetVar is the variable that holds the budget. Templates can't name it.
+// budgetVar is the template variable that contains the *budget of the render. Templates can't name
+// it.
 const budgetVar = " budget"
 
 // limitError is returned when a render exceeds one of its limits.
@@ -77,7 +79,7 @@ func newHistoryConfig(b *budget) liquid.Config {
 	return config
 }
 
-// chargedFilters adds filters that charge a budget before they run.
+// chargedFilters adds filters that subtract their cost from a budget before they run.
 type chargedFilters struct {
 	config *liquid.Config
 	budget *budget

@@ -41,14 +41,14 @@ func prefixes(t *testing.T, template inference.Template, turns func(n int) []inf
 	return true, nil
 }
 
-// TestToolTurns checks that the prompts of 20 tool turns suit prefix caches, with a system
-// message after each result. It covers templates that show these system messages and
-// templates that don't.
+// TestToolTurns checks that the prompts of 20 tool turns suit prefix caches, with a system message
+// after each result. It uses templates that show these system messages and templates that don't.
 func TestToolTurns(t *testing.T) {
 	checkToolTurns(t, append(ourFamilies(t), family{"one system", chat.OneSystem}, family{"first system", chat.FirstSystem}), 6)
 }
 
-// TestRealToolTurns is TestToolTurns with the templates of real models.
+// TestRealToolTurns checks that the prompts of tool turns suit prefix caches, as TestToolTurns
+// does, with the templates of real models.
 func TestRealToolTurns(t *testing.T) {
 	tier.Computes(t)
 	checkToolTurns(t, realFamilies(t), 40)

@@ -9,7 +9,8 @@ import (
 	"github.com/trident-inference/trident/services/configfield"
 )
 
-// TestText tests that the names of fields in errors are replaced, at any depth.
+// TestText checks that Text replaces the names of configuration fields in an error by the names of
+// flags, also in wrapped and joined errors.
 func TestText(t *testing.T) {
 	flags := map[configfield.Field]string{"a.Port": "--port", "a.Host": "--host"}
 	name := func(f configfield.Field) string { return flags[f] }

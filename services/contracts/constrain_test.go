@@ -81,8 +81,8 @@ func TestConstrain(t *testing.T) {
 	}
 }
 
-// TestPlace: a refusal names the field of the client that the construct stands in, though
-// schemas of several fields were put together.
+// TestPlace checks that place finds the request field in which a refused schema construct stands.
+// The schema that Trident sends to the engine combines the schemas of several request fields.
 func TestPlace(t *testing.T) {
 	const format = "response_format.json_schema.schema"
 	tests := []struct {

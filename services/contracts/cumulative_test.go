@@ -55,7 +55,8 @@ func grown(text string) []string {
 	return all
 }
 
-// TestCumulativeSplits checks that the deltas join to the text for any split into responses.
+// TestCumulativeSplits checks that the Deltas made from cumulative texts join to the whole text,
+// wherever the responses split it.
 func TestCumulativeSplits(t *testing.T) {
 	for _, text := range []string{"plain", "日本語 🎉🏳️‍🌈 é\tend", "\ufffd\ufffda", "a\ufffd"} {
 		all := grown(text)

@@ -11,7 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestAdapters checks how an adapter is sent, by the inputs that a model declares.
+// TestAdapters checks which input tensors name a LoRA adapter in the request to a model, depending
+// on the inputs that the model declares.
 func TestAdapters(t *testing.T) {
 	weights := &inference.LoRAWeights{Rows: 2, Width: 3, Columns: 3, Weights: make([]byte, 12), Config: make([]byte, 24)}
 	wide := &inference.LoRAWeights{Rows: 2, Width: 3, Columns: 4, Weights: make([]byte, 12), Config: make([]byte, 32)}

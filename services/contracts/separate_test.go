@@ -353,7 +353,8 @@ func TestSeparateRefuses(t *testing.T) {
 	}
 }
 
-// TestNeutralValues checks that values without an effect are never refused, for any missing input.
+// TestNeutralValues checks that a request with a sampling value that has no effect isn't refused,
+// although the model lacks the input for it.
 func TestNeutralValues(t *testing.T) {
 	for _, b := range []inference.Backend{Python{}, LLMAPI{}, TensorRTLLM{}} {
 		req := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{

@@ -184,7 +184,8 @@ func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []infer
 // minLogprob is the value that OpenAI uses for the probability 0.
 const minLogprob = -9999
 
-// split returns the texts of count tokens, or else the whole text.
+// split splits a text into the texts of its tokens. It returns the whole text if it can't be split
+// into count tokens.
 func (d *textDecoder) split(text string, count int) []string {
 	if count > 1 && d.target.Tokenizer != nil {
 		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // short: the text of a few tokens

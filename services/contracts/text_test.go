@@ -192,7 +192,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// FuzzTextDecode checks that decoding any response ends without a panic and without too many texts.
+// FuzzTextDecode checks that decoding any text response of a model ends without a panic and without
+// too many texts.
 func FuzzTextDecode(f *testing.F) {
 	f.Add("text_output", "BYTES", []byte{1, 0, 0, 0, 'a', 1, 0, 0, 0, 'b'}, "sequence_index", []byte{1, 0, 0, 0})
 	f.Add("output_log_probs", "FP32", []byte{1, 2, 3, 4, 5}, "num_output_tokens", []byte{255, 255, 255, 255})

@@ -385,7 +385,7 @@ func TestVLLMExplainAdded(t *testing.T) {
 	}
 }
 
-// FuzzVLLMDecode checks that decoding any response ends without a panic.
+// FuzzVLLMDecode checks that decoding any response of a vLLM model ends without a panic.
 func FuzzVLLMDecode(f *testing.F) {
 	f.Add("logprobs", "BYTES", []byte{2, 0, 0, 0, '[', ']'})
 	f.Add("num_output_tokens", "UINT32", []byte{1, 2, 3})

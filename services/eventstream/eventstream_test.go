@@ -28,8 +28,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.ResponseRecorder.Write(p)
 }
 
-// TestSend: events that are ready together go out in one write, with the header of an
-// event stream.
+// TestSend checks that Writer.Send writes events that are ready together in one write, and that the
+// response has the headers of an event stream.
 func TestSend(t *testing.T) {
 	r := &recorder{ResponseRecorder: httptest.NewRecorder()}
 	s := eventstream.New(r)
@@ -50,7 +50,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestLargeBuffer: a large buffer is sent although more follows.
+// TestLargeBuffer checks that Writer.Send writes a buffer of 16 KiB at once, although the caller
+// reports that more events follow.
 func TestLargeBuffer(t *testing.T) {
 	r := &recorder{ResponseRecorder: httptest.NewRecorder()}
 	s := eventstream.New(r)
@@ -62,8 +63,8 @@ func TestLargeBuffer(t *testing.T) {
 	}
 }
 
-// TestDisconnected: after a failed write nothing is written, even if the connection
-// accepts writes.
+// TestDisconnected checks that a Writer writes nothing after a failed write, even if the connection
+// accepts writes again.
 func TestDisconnected(t *testing.T) {
 	r := &recorder{ResponseRecorder: httptest.NewRecorder(), broken: true}
 	s := eventstream.New(r)
@@ -77,7 +78,8 @@ func TestDisconnected(t *testing.T) {
 	}
 }
 
-// TestBuffersAreEmpty: a pooled buffer has no bytes of the response before.
+// TestBuffersAreEmpty checks that the Buf of a new Writer is empty. Its memory comes from a pool
+// and may have served another response.
 func TestBuffersAreEmpty(t *testing.T) {
 	for range 100 {
 		s := eventstream.New(httptest.NewRecorder())

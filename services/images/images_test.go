@@ -337,7 +337,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestFetchEnds checks that a fetch ends with the request and at its timeout.
+// TestFetchEnds checks that fetching an image from a URL ends with the request and at the timeout.
 func TestFetchEnds(t *testing.T) {
 	for _, path := range []string{"/silent", "/slow"} {
 		t.Run("the client leaves"+path, func(t *testing.T) {
@@ -428,8 +428,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// FuzzDataURI checks that accepted data is an image, and that Python's decoder yields the
-// same bytes for the model.
+// FuzzDataURI checks that an accepted data URI contains an image, and that Python's decoder yields
+// the same bytes for the model.
 func FuzzDataURI(f *testing.F) {
 	for _, seed := range []string{dataURI(png), dataURI(gif[:7]), "data:;base64,Qk0=", "data:image/png;base64,iVBORw0KGgo=", "DATA:a;b;BASE64,====", "data:image/png;base64,\n\n\n\n", "data:,x", strings.Repeat("QUJD", 3000)} {
 		f.Add(seed)

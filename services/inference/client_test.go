@@ -17,7 +17,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestMayAll checks that only clients of all models may access server-wide state.
+// TestMayAll checks that MayAll allows access to server-wide state only to clients that may use all
+// models.
 func TestMayAll(t *testing.T) {
 	for _, test := range []struct {
 		client *inference.Client

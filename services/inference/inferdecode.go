@@ -41,7 +41,7 @@ var (
 	errUTF8 = errors.New("a string field has invalid UTF-8")
 )
 
-// The budgets of the descriptions of tensors.
+// The maximum numbers of elements in the description of an input and of a requested output.
 var (
 	inputBudget  = budget.Of((&kserve.ModelInferRequest_InferInputTensor{}).ProtoReflect().Descriptor())           //nolint:gochecknoglobals // a constant, computed once for all requests
 	outputBudget = budget.Of((&kserve.ModelInferRequest_InferRequestedOutputTensor{}).ProtoReflect().Descriptor()) //nolint:gochecknoglobals // a constant, computed once for all requests
@@ -50,7 +50,8 @@ var (
 // elements has the number of elements of a request's lists, by field.
 type elements [fieldRawContents + 1]int
 
-// add counts an element. It returns a [*budget.Error] for the first element beyond its budget.
+// add counts an element of a list. It returns a [*budget.Error] for the first element above the
+// maximum of the list.
 func (e *elements) add(number protowire.Number) error {
 	var name string
 	most := budget.Tensors
@@ -105,7 +106,7 @@ func (m *InferRequest) readHead() error {
 }
 
 // checkInput reads over the description of an input. It returns a [*budget.Error] if the
-// description exceeds a budget.
+// description has more elements than allowed.
 func checkInput(c *cursor, size int) error {
 	var dimensions, keys, texts int
 	return c.fields(size, func(number protowire.Number, wire protowire.Type, n int) error {

@@ -215,7 +215,8 @@ func equalKnown(a, b *kserve.ModelInferRequest) bool {
 	return bytes.Equal(known(a), known(b))
 }
 
-// TestInferRequestBudgets checks that elements are counted before they are decoded.
+// TestInferRequestBudgets checks that the tensors and parameters of an encoded ModelInferRequest
+// are counted before they are decoded.
 func TestInferRequestBudgets(t *testing.T) {
 	field := func(number protowire.Number, n int, value []byte) []byte {
 		var b []byte

@@ -33,7 +33,8 @@ func WithOrigin(ctx context.Context, origin *Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, origin)
 }
 
-// SurfaceOf returns the surface under a context. It is [SurfaceOther] if the context has none.
+// SurfaceOf returns the API through which the request of a context arrived. It is [SurfaceOther] if
+// the context has none.
 func SurfaceOf(ctx context.Context) Surface {
 	if origin, ok := ctx.Value(originKey{}).(*Origin); ok && origin.Surface != "" {
 		return origin.Surface

@@ -27,7 +27,8 @@ func manyParameters(n int) inferencetest.Params {
 	return all
 }
 
-// hostile returns requests with one element more than the budget allows.
+// hostile returns ModelInferRequests with one element more than the maximum, by a part of the
+// expected error.
 func hostile() map[string]*api.ModelInferRequest {
 	with := func(change func(*api.ModelInferRequest)) *api.ModelInferRequest {
 		r := tensor("m", "IN", "UINT8", []int64{1}, []byte{7})
@@ -44,8 +45,9 @@ func hostile() map[string]*api.ModelInferRequest {
 	}
 }
 
-// TestBudgets tests the budgets of requests with each protocol. A request beyond a
-// budget is refused as a client error, and one at the limit is served.
+// TestBudgets checks the maximum numbers of tensors, parameters and other elements of a
+// ModelInferRequest with each protocol. A request above a maximum is refused as a client error. A
+// request at the maximum is served.
 func TestBudgets(t *testing.T) {
 	native, shared := api.NewGRPCInferenceServiceClient(dial(t, serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()))), kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	by := h2c()
@@ -94,7 +96,8 @@ func wantRefused(t *testing.T, by string, err error, want string) {
 	}
 }
 
-// TestControlBudgets tests the budgets of messages that aren't inferences.
+// TestControlBudgets checks that TraceSetting refuses a request with more than budget.Keys
+// settings. The maximum applies to all messages, not only to inference requests.
 func TestControlBudgets(t *testing.T) {
 	settings := make(map[string]*api.TraceSettingRequest_SettingValue, budget.Keys+1)
 	for i := range budget.Keys + 1 {

@@ -69,8 +69,8 @@ func encodedInfer(req *inference.InferRequest, resp *inference.Response) (mem.Bu
 	return encodeInfer(req.Head(), resp)
 }
 
-// kinds returns the budgets of the requests of the service's methods, of health's and of
-// reflection's.
+// kinds returns the maximum numbers of elements in the requests of the service's methods, of
+// health's and of reflection's.
 func kinds() budget.Kinds {
 	return budget.Inputs(
 		kserve.File_kserve_grpc_service_proto.Services().ByName("GRPCInferenceService"),

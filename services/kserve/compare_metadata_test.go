@@ -62,8 +62,8 @@ func (by metadataRecorder) record(ctx context.Context, method string, header, tr
 	}
 }
 
-// TestRequestID tests that a caller's id is returned. Without one the server's id is
-// returned where a log line exists.
+// TestRequestID checks that Trident's native gRPC port returns the caller's request id. Without one
+// the server's id is returned where a log line exists.
 func TestRequestID(t *testing.T) {
 	conn := dial(t, serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()))
 	client := api.NewGRPCInferenceServiceClient(conn)

@@ -243,7 +243,7 @@ func (o *oracle) restart(t *testing.T, before grpc.ClientConnInterface) {
 	}
 }
 
-// calling returns a trial of a unary method.
+// calling returns a trial that calls a unary gRPC method of Trident and of tritonserver.
 func calling[Req, Res any, ResPtr interface {
 	*Res
 	proto.Message
@@ -322,7 +322,7 @@ func idOf(m proto.Message) string {
 	return ""
 }
 
-// steps returns a trial of several calls in sequence.
+// steps returns a trial that runs several trials in sequence.
 func steps(name string, all ...trial) trial {
 	return trial{name: name, ask: func(ctx context.Context, client api.GRPCInferenceServiceClient) outcome {
 		var o outcome

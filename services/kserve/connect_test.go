@@ -42,7 +42,8 @@ func h2c() *http.Client {
 	return &http.Client{Transport: &http.Transport{Protocols: protocols}}
 }
 
-// TestProtocols tests each protocol of the shared port, with and without TLS.
+// TestProtocols checks that the shared port serves KServe's service by Connect, gRPC and gRPC-Web,
+// with and without TLS.
 func TestProtocols(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.StreamEngine())
 	plain := h2c()
@@ -340,8 +341,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthLikeTritonserver checks the expectations for the native port against a real
-// tritonserver.
+// TestHealthLikeTritonserver checks that a real tritonserver answers gRPC health checks as the
+// other tests expect of Trident's native port.
 func TestHealthLikeTritonserver(t *testing.T) {
 	triton := kservetest.CommonTriton(t)
 	for _, service := range []string{"", "inference.GRPCInferenceService", "anything"} {
@@ -351,7 +352,8 @@ func TestHealthLikeTritonserver(t *testing.T) {
 	}
 }
 
-// TestHealthWatch watches a server that becomes unready, becomes ready again and stops.
+// TestHealthWatch checks that the gRPC health service sends a watcher each change when a server
+// becomes unready, becomes ready again and stops.
 func TestHealthWatch(t *testing.T) {
 	engine := kservetest.StreamEngine()
 	service, core := kservetest.NewService(t, kservetest.Open(), engine)

@@ -152,8 +152,8 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode measures the encoding of a response. It should copy the tensors once and use
-// only pooled memory.
+// BenchmarkEncode measures the encoding of a ModelInferResponse. It should copy the tensors once
+// and use only pooled memory.
 func BenchmarkEncode(b *testing.B) {
 	for _, size := range []int{4, 1 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%d B", size), func(b *testing.B) {
@@ -206,7 +206,8 @@ func inBuffers(encoded []byte) (buffers mem.BufferSlice) {
 	return buffers
 }
 
-// TestPool tests that a buffer has the requested length, whatever buffers were returned before.
+// TestPool checks that the pool returns a buffer of the requested length, whatever buffers were put
+// into it before.
 func TestPool(t *testing.T) {
 	pool := kserve.NewBufferPool()
 	for _, length := range []int{0, 1, 1023, 1024, 1025, 1 << 20, 1<<20 + 60, 1<<20 + 10, 3, 0} {

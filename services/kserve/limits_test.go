@@ -125,8 +125,9 @@ func checkStreamLimit(t *testing.T, client kserveconnect.GRPCInferenceServiceCli
 	_ = s.CloseRequest()
 }
 
-// TestNativeMessageLimit tests gRPC's own port. It accepts larger messages than the shared
-// port, up to 2 GiB minus one byte. Only the head of a frame announces that size here.
+// TestNativeMessageLimit checks the maximum message size of KServe's own gRPC port. It accepts
+// larger messages than the shared port, up to 2 GiB minus one byte. Only the head of a frame
+// announces that size here.
 func TestNativeMessageLimit(t *testing.T) {
 	address := serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	client := api.NewGRPCInferenceServiceClient(dial(t, address))
@@ -243,8 +244,8 @@ func zeros(by func(io.Writer) (packer, error)) []byte {
 	return slices.Concat(all[:ends[1]], bytes.Repeat(second, bombSize/len(part)-2), all[ends[1]:])
 }
 
-// TestBombs sends small bodies that decompress to half a gigabyte. Each surface must refuse
-// them within its memory limit.
+// TestBombs sends small bodies that decompress to half a gigabyte. Each protocol must refuse them
+// within its memory limit.
 func TestBombs(t *testing.T) {
 	native, shared := serveNative(t, kservetest.Open(), kservetest.SingleResponseEngine()), serveSmall(t)
 	for encoding, bomb := range bombs {

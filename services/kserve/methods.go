@@ -19,7 +19,7 @@ const (
 	streamName = "ModelStreamInfer"
 )
 
-// method is a method of the service for both transports.
+// method describes a gRPC method of KServe's service for grpc-go and for Connect.
 type method struct {
 	name    string
 	native  grpc.MethodDesc // empty for the stream

@@ -67,8 +67,8 @@ func (p *lendingPool) Put(b *[]byte) {
 	p.BufferPool.Put(b)
 }
 
-// TestReadOnReady tests that memory to read into is in use only when there is
-// something to read.
+// TestReadOnReady checks that ReadOnReady takes a read buffer from the pool only when the
+// connection has data to read.
 func TestReadOnReady(t *testing.T) {
 	conn, client := readingPair(t)
 	reader, ok := conn.(interface {

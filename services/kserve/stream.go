@@ -33,8 +33,8 @@ type exchange interface {
 	abort() bool
 }
 
-// The limits on a stream's unanswered requests. The stream stops reading at 256 requests, or
-// at 64 MiB in total or one larger request, and continues when requests have ended.
+// The limits on a stream's requests that haven't ended yet. The stream stops reading at 256
+// requests, or at 64 MiB in total or one larger request, and continues when requests have ended.
 const (
 	streamRoom  = 64 << 20
 	leastWeight = streamRoom / 256

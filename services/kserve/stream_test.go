@@ -137,8 +137,8 @@ func TestReadsNoFurther(t *testing.T) {
 
 func goroutines() int { return runtime.NumGoroutine() }
 
-// TestClientLeaves tests that the model is cancelled when a client cancels a stream with many
-// requests in flight.
+// TestClientLeaves checks that ModelStreamInfer cancels the model's requests when a client cancels
+// a stream with many requests in flight.
 func TestClientLeaves(t *testing.T) {
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, _ kservetest.SendFunc) error {
 		<-ctx.Done()
@@ -152,8 +152,8 @@ func TestClientLeaves(t *testing.T) {
 	kservetest.Await(t, "requests go on after their client", func() bool { return engine.Active() == 0 })
 }
 
-// TestIdleStreamAtStop tests that the stop of a server ends a stream without requests at
-// once.
+// TestIdleStreamAtStop checks that the stop of the gRPC server ends a ModelStreamInfer call without
+// requests at once.
 func TestIdleStreamAtStop(t *testing.T) {
 	t.Run("own port", func(t *testing.T) { testIdleStreamAtStop(t, serveNative) })
 	t.Run("shared port", func(t *testing.T) { testIdleStreamAtStop(t, kservetest.ServeShared) })

@@ -451,7 +451,7 @@ func settings() []trial {
 	}
 }
 
-// unloaded returns a trial that waits until a model has been unloaded.
+// unloaded returns a trial that calls the server until a model has been unloaded.
 func unloaded(name string) trial {
 	return trial{name: "wait", ask: func(ctx context.Context, c api.GRPCInferenceServiceClient) outcome {
 		for ; ; kservetest.Pause(ctx) {

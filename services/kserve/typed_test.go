@@ -80,8 +80,8 @@ func TestTypedStream(t *testing.T) {
 	}
 }
 
-// TestTypedStreamLeaves tests that the model is cancelled when its client
-// disconnects.
+// TestTypedStreamLeaves checks that the typed inference stream cancels the model's request when its
+// client disconnects.
 func TestTypedStreamLeaves(t *testing.T) {
 	stopped := make(chan struct{})
 	engine := kservetest.Decoupled(func(ctx context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
@@ -106,8 +106,8 @@ func TestTypedStreamLeaves(t *testing.T) {
 	}
 }
 
-// TestTypedRestricted tests that the restriction of the group of inferences
-// applies.
+// TestTypedRestricted checks that the restriction of KServe's inference group also applies to the
+// typed Infer procedure.
 func TestTypedRestricted(t *testing.T) {
 	access := auth.Config{GRPCRestricted: []auth.KServeRestriction{{Groups: []auth.KServeGroup{auth.KServeInference}, Key: "key", Value: "a"}}}
 	client := typedClient(t, kservetest.ServeRestricted(t, access, kservetest.Open(), kservetest.StreamEngine()))

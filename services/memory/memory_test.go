@@ -105,7 +105,8 @@ func newMonitor(t *testing.T, cfg Config) (*Monitor, *strings.Builder) {
 	return m, &log
 }
 
-// TestSoftLimit checks Go's share of the limit, and that the operator's own setting stays.
+// TestSoftLimit checks that the monitor sets Go's soft memory limit to nine tenths of Config.Limit,
+// unless the operator has set GOMEMLIMIT.
 func TestSoftLimit(t *testing.T) {
 	restored(t)
 	t.Setenv(operators, "")
@@ -136,7 +137,8 @@ func TestSoftLimit(t *testing.T) {
 	}
 }
 
-// TestOthers checks that the memory of child processes is subtracted from Go's limit.
+// TestOthers checks that the monitor subtracts the memory of child processes from Go's soft memory
+// limit.
 func TestOthers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")

@@ -29,7 +29,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestHistogram checks that recent counts and the counts since the start are correct.
+// TestHistogram checks that histogram.recent and the other methods of histogram return the correct
+// counts of the recent past and since the start.
 func TestHistogram(t *testing.T) {
 	h := histogram{scale: firstTokenScale}
 	h.past.period = time.Second
@@ -104,8 +105,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// BenchmarkStep measures the cost of the meters for a single token and for one of sixteen tokens
-// that arrive together, and the clock's share of that cost. Compare with benchstat.
+// BenchmarkStep measures the cost of metering for a single token and for one of sixteen tokens that
+// arrive together, and the clock's share of that cost. Compare with benchstat.
 func BenchmarkStep(b *testing.B) {
 	for _, together := range []int{1, 16} {
 		b.Run(strconv.Itoa(together), func(b *testing.B) {

@@ -36,7 +36,7 @@ type ModelLoad struct {
 	Load
 }
 
-// Load returns the load of all requests on all surfaces, and the load of each model with requests,
+// Load returns the load of all requests of all APIs, and the load of each model with requests,
 // sorted by name. Models that the client may not use are left out of the list.
 func (ms *Meters) Load(ctx context.Context) (Load, []ModelLoad) {
 	total, models := ms.load(time.Now())

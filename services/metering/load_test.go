@@ -97,7 +97,8 @@ func TestLoadOfLeaving(t *testing.T) {
 	})
 }
 
-// TestLoadWithoutStream checks that non-streaming responses have no token times.
+// TestLoadWithoutStream checks that Load has no times to first token or between tokens for
+// non-streaming responses.
 func TestLoadWithoutStream(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("a", "b"), inferencetest.WithTemplate())
 	req := inferencetest.ChatRequest(1)

@@ -372,7 +372,7 @@ func (ms *Meters) Refused() (counts [Outcomes]uint64) {
 	return counts
 }
 
-// adapters are the adapters of requests in flight.
+// adapters counts the requests in flight by LoRA adapter: those that run, and those that wait.
 type adapters struct {
 	mu               sync.Mutex
 	running, waiting map[string]int

@@ -162,7 +162,8 @@ func TestDashboardHasAll(t *testing.T) {
 	}
 }
 
-// TestQueries checks the dashboard's queries with promtool, as recording rules.
+// TestQueries checks that promtool accepts the queries of the Grafana dashboard. It passes them as
+// recording rules.
 func TestQueries(t *testing.T) {
 	type rule struct{ Record, Expr string }
 	var rules []rule

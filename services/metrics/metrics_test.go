@@ -242,7 +242,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestInterTokenTimes tests that the histogram has one value per interval between tokens.
+// TestInterTokenTimes checks that the metric of inter-token times has one value per interval
+// between tokens.
 func TestInterTokenTimes(t *testing.T) {
 	page, service, _ := newPage(t, Default(), func(ctx context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		for _, finish := range []string{"", "", "stop"} {
@@ -370,7 +371,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape measures the cost of a page. Compare results with benchstat.
+// BenchmarkScrape measures the cost of one scrape of the metrics page. Compare results with
+// benchstat.
 func BenchmarkScrape(b *testing.B) {
 	e := &engine{Engine: inferencetest.New(), text: tritons}
 	service := inferencetest.Service(b, serving.Config{}, e)

@@ -181,8 +181,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestDetectLoRAs: the adapters' names are known if a local repository has the
-// model's folder.
+// TestDetectLoRAs checks that Library.Detect returns the names of a model's LoRA adapters if a
+// local repository has the model's folder.
 func TestDetectLoRAs(t *testing.T) {
 	const adapters = `{"wolf": "/loras/wolf", "bear": {}}`
 	tests := []struct {
@@ -217,7 +217,8 @@ func TestDetectLoRAs(t *testing.T) {
 	}
 }
 
-// TestDetectStaysInTheRepository: a model's name isn't used as a path.
+// TestDetectStaysInTheRepository checks that Library.Detect reads no file outside the model
+// repository if a model's name contains "../".
 func TestDetectStaysInTheRepository(t *testing.T) {
 	root := writeFiles(t, map[string]string{"up/1/model.json": `{"model": "org/a"}`, "repository/m/config.pbtxt": ""})
 	l := New(Config{Repositories: []string{filepath.Join(root, "repository")}}, slog.New(slog.DiscardHandler))

@@ -284,8 +284,8 @@ func withLength(next http.Handler) http.Handler {
 	})
 }
 
-// TestPartOfASnapshot: an incomplete snapshot from other programs is used if the
-// hub can't serve the rest.
+// TestPartOfASnapshot checks that Library.Open uses an incomplete snapshot, which another program
+// left in the cache, if the hub can't serve the rest of the files.
 func TestPartOfASnapshot(t *testing.T) {
 	hub := newFakeHub(t)
 	config := hub.config(t)
@@ -320,7 +320,7 @@ func TestPartOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestStop: Stop cancels a download that hangs.
+// TestStop checks that Library.Stop cancels a download from a hub that doesn't respond.
 func TestStop(t *testing.T) {
 	hang := make(chan struct{})
 	arrived := make(chan struct{})

@@ -155,8 +155,8 @@ func TestLoRAWeights(t *testing.T) {
 
 func noConfig(string) *kserve.ModelConfig { return nil }
 
-// TestLoRAsStayInTheRepository: an adapter whose path leads out of the model
-// repository isn't read, listed or sent to the model.
+// TestLoRAsStayInTheRepository checks that Library neither reads nor lists a LoRA adapter whose
+// path leads out of the model repository.
 func TestLoRAsStayInTheRepository(t *testing.T) {
 	weights, settings := array("<f2", "(1, 2, 8)", 32), array("<i4", "(1, 2, 3)", 24)
 	files := map[string]string{}
@@ -230,8 +230,8 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 	}
 }
 
-// TestLoRAsElsewhere: an adapter whose files aren't in a local repository yields
-// nil and no error.
+// TestLoRAsElsewhere checks that LoRAWeights and LoRAPath return no weights, no path and no error
+// for an adapter whose files aren't in a local repository.
 func TestLoRAsElsewhere(t *testing.T) {
 	files := map[string]string{"m/1/multi_lora.json": `{"doll": "m/loras/doll"}`, "n/1/model.py": "", "bad/1/multi_lora.json": "{"}
 	l := New(Config{Repositories: []string{"gs://bucket", writeFiles(t, files)}}, slog.New(slog.DiscardHandler))

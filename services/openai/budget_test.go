@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestTooManyValues tests that the number of values built from a body is
-// limited in every field.
+// TestTooManyValues checks that the OpenAI API limits the number of JSON values in a request body,
+// whichever field has them.
 func TestTooManyValues(t *testing.T) {
 	tier.Computes(t)
 	many := "[" + strings.Repeat("1,", budget.Values) + "1]"
@@ -125,7 +125,8 @@ func decodeAs(t *testing.T, pattern, body string) error {
 	return err
 }
 
-// TestMostKeys tests that an object may have as many keys as the budget allows.
+// TestMostKeys checks that Validator.Validate accepts a chat request that has an object with the
+// maximum number of keys.
 func TestMostKeys(t *testing.T) {
 	tier.Computes(t)
 	object := "{" + strings.TrimSuffix(keys(budget.ObjectKeys), ",") + "}"
@@ -134,8 +135,8 @@ func TestMostKeys(t *testing.T) {
 	}
 }
 
-// TestTokenIDsAreNotCounted tests that token ids don't count as values: a batch
-// of long inputs has more ids than the budget of values.
+// TestTokenIDsAreNotCounted checks that token ids in an embeddings request don't count against the
+// maximum number of JSON values. A batch of long inputs has more ids than that.
 func TestTokenIDsAreNotCounted(t *testing.T) {
 	tier.Computes(t)
 	ids := "[" + strings.Repeat("1,", budget.TokenIDs-1) + "1]"
@@ -153,7 +154,8 @@ func TestTokenIDsAreNotCounted(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "", message)
 }
 
-// TestForms tests the size limits of structured outputs.
+// TestForms checks that a chat request with a guided_regex, guided_grammar or structured_outputs
+// string is accepted at the maximum size and refused above it.
 func TestForms(t *testing.T) {
 	tier.Computes(t)
 	for _, tt := range []struct {

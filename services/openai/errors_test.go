@@ -22,8 +22,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestNeutralValuesAreNotRefused tests that values without an effect aren't
-// refused.
+// TestNeutralValuesAreNotRefused checks that a chat request may have an unsupported field with a
+// value that has no effect, such as n=1 or an empty list.
 func TestNeutralValuesAreNotRefused(t *testing.T) {
 	server, _ := serve(t, Config{}, inferencetest.StreamText("x"))
 	for _, fields := range []string{
@@ -43,7 +43,8 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreShort tests that errors truncate strings of the client.
+// TestRefusalsAreShort checks that an error response to a chat request truncates long strings from
+// the request.
 func TestRefusalsAreShort(t *testing.T) {
 	tier.Computes(t)
 	server, _ := serve(t, Config{Strict: true}, inferencetest.StreamText("x"))
@@ -95,8 +96,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestIncompleteBody tests that a client that disconnects within its body causes
-// no server error.
+// TestIncompleteBody checks that a client that disconnects while it sends a request body doesn't
+// cause an error with status 500.
 func TestIncompleteBody(t *testing.T) {
 	server, engine := serve(t, Config{}, inferencetest.StreamText("x"))
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())

@@ -62,8 +62,8 @@ func fieldTables(t *testing.T) map[string]map[string]map[string]string {
 	return tables
 }
 
-// TestFieldTablesAreComplete tests that the tables list exactly the fields of each
-// request.
+// TestFieldTablesAreComplete checks that the tables of request fields list exactly the fields in
+// the OpenAPI document.
 func TestFieldTablesAreComplete(t *testing.T) {
 	tables := fieldTables(t)
 	for operation, fields := range requestFields(t) {

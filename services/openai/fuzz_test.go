@@ -70,8 +70,8 @@ func post(tb testing.TB, h *Handler, path, body string) *httptest.ResponseRecord
 	return answer
 }
 
-// FuzzOperations checks that any body is served or refused in the form that the
-// document describes.
+// FuzzOperations checks that each OpenAI route serves or refuses any request body in the form that
+// the OpenAPI document describes.
 func FuzzOperations(f *testing.F) {
 	handler := fuzzed(f, echoPrompt)
 	doc, err := loadDocument()

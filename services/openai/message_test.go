@@ -212,7 +212,8 @@ func wantSchema(t *testing.T, field, raw string, accepted bool) {
 	}
 }
 
-// TestDecodersAgreeWithTheDocument compares the fields' own decoders with the document.
+// TestDecodersAgreeWithTheDocument checks that DecodeMessages, DecodeInput and DecodePrompt accept
+// the same values as the schemas in the OpenAPI document.
 func TestDecodersAgreeWithTheDocument(t *testing.T) {
 	for field, tt := range map[string]struct {
 		values func(*rapid.T) any
@@ -309,7 +310,8 @@ func anyInput(t *rapid.T) any {
 	return list
 }
 
-// FuzzDecodeMessages checks that nothing panics and that each refusal names a field.
+// FuzzDecodeMessages checks that DecodeMessages doesn't panic on any JSON, and that its errors name
+// a field.
 func FuzzDecodeMessages(f *testing.F) {
 	f.Add(`[{"role": "user", "content": "hi"}]`)
 	f.Add(`[{"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}]`)
@@ -323,7 +325,8 @@ func FuzzDecodeMessages(f *testing.F) {
 	})
 }
 
-// BenchmarkDecodeInput measures the decoding of 8,192 token ids, the largest common input.
+// BenchmarkDecodeInput measures DecodeInput with 8,192 token ids, the largest common input of an
+// embeddings request.
 func BenchmarkDecodeInput(b *testing.B) {
 	raw := json.RawMessage(strings.ReplaceAll(fmt.Sprint(make([]int, 8192)), "0 ", "31337,"))
 	b.ReportAllocs()

@@ -298,8 +298,8 @@ func TestGeneratedCodeBindsWhatWasValidated(t *testing.T) {
 	}
 }
 
-// TestValidatedBodyIsNotReadTwice tests that a body that doesn't fit its type isn't
-// decoded by other rules.
+// TestValidatedBodyIsNotReadTwice checks that a request body that passes validation but doesn't fit
+// its Go type is refused, and isn't decoded by other rules.
 func TestValidatedBodyIsNotReadTwice(t *testing.T) {
 	if got, err := bind[struct {
 		Model int `json:"model"`

@@ -24,7 +24,7 @@ const (
 	JSONCharsetName = "json; charset=utf-8"
 )
 
-// Options returns the handler options for messages with the given budgets.
+// Options returns the handler options for messages with the given maximum numbers of elements.
 func Options(kinds budget.Kinds) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(Binary{kinds}), connect.WithCodec(JSON{JSONName, kinds}), connect.WithCodec(JSON{JSONCharsetName, kinds}),
@@ -51,7 +51,8 @@ func (Binary) MarshalAppend(to []byte, v any) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(to, m)
 }
 
-// Unmarshal checks a message's budget and decodes it.
+// Unmarshal decodes a message. It returns an error if the message has more elements than its type
+// allows.
 func (c Binary) Unmarshal(data []byte, v any) error {
 	m, ok := v.(proto.Message)
 	if !ok {

@@ -39,8 +39,8 @@ func settings(n int) *kserve.TraceSettingRequest {
 	return &kserve.TraceSettingRequest{Settings: all}
 }
 
-// TestBudget checks that messages at the budget pass, and that larger ones fail before
-// they are decoded.
+// TestBudget checks that Unmarshal accepts messages with the maximum number of elements, and
+// refuses larger ones before it decodes them.
 func TestBudget(t *testing.T) {
 	for _, c := range codecs() {
 		for n, held := range map[int]bool{budget.Keys: true, budget.Keys + 1: false} {

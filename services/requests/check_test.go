@@ -12,7 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 )
 
-// TestCheck lists errors that are found in requests of every surface.
+// TestCheck checks which errors Check finds in a request, whichever API received the request.
 func TestCheck(t *testing.T) {
 	const badTool = `{"type": "function", "function": {"name": "f", "parameters": {"type": "nothing"}}}`
 	forced := inference.ToolChoice{Mode: inference.ToolRequired}
@@ -42,8 +42,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestObjects checks that an object's bytes are kept, and that the values of
-// all objects are counted together.
+// TestObjects checks that Objects keeps the bytes of JSON objects, and counts the values of all
+// objects together.
 func TestObjects(t *testing.T) {
 	var objects requests.Objects
 	for text, want := range map[string]string{"\n{\"b\": 1, \"a\": [2]}\t": `{"b": 1, "a": [2]}`, "": "{}"} {

@@ -78,7 +78,8 @@ const (
 	formPattern                    // the keyword's value is a pattern, without subschemas
 )
 
-// form returns the form of a keyword's value.
+// form returns where subschemas stand in the value of a JSON Schema keyword: as the value itself,
+// in a list or in an object.
 func (d *schemaDraft) form(keyword string) schemaForm {
 	switch keyword {
 	case "pattern":
@@ -100,7 +101,7 @@ func (d *schemaDraft) form(keyword string) schemaForm {
 	return d.newerForm(keyword)
 }
 
-// newerForm returns the form of a keyword that only some drafts have.
+// newerForm is like form for keywords that only some drafts of JSON Schema have.
 func (d *schemaDraft) newerForm(keyword string) schemaForm {
 	form, since := formSchema, 2019
 	switch keyword {

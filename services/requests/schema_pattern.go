@@ -34,7 +34,8 @@ func (s *Schemas) patterns(key string, value any) error {
 	return nil
 }
 
-// pattern subtracts a pattern from the budget of the request and checks the pattern.
+// pattern checks a pattern, and adds its length to the bytes of all patterns of the request, which
+// are limited.
 func (s *Schemas) pattern(key, subject, pattern string) error {
 	s.patternBytes += len(pattern)
 	if s.patternBytes > budget.PatternsBytes {

@@ -43,7 +43,8 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("nothing is loaded") }
 
-// TestSchemas compares the check with the library's compiler.
+// TestSchemas checks that Schemas accepts the same JSON schemas as the compiler of the jsonschema
+// library, with schemas written by hand.
 func TestSchemas(t *testing.T) {
 	const draft4, draft7, draft2019 = `"$schema":"http://json-schema.org/draft-04/schema#",`, `"$schema":"http://json-schema.org/draft-07/schema#",`, `"$schema":"https://json-schema.org/draft/2019-09/schema",`
 	for _, text := range []string{
@@ -75,7 +76,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestRandomSchemas compares random schemas with the library's compiler.
+// TestRandomSchemas checks that Schemas accepts the same JSON schemas as the compiler of the
+// jsonschema library, with random schemas.
 func TestRandomSchemas(t *testing.T) {
 	keywords := []string{
 		"type", "properties", "items", "allOf", "anyOf", "not", "required", "enum", "minLength", "$ref", "$id", "$anchor", "$defs", "definitions", "additionalProperties",
@@ -145,7 +147,8 @@ const (
 	formOwn    = `{"$id":"s%[1]d","$anchor":"a%[1]d","pattern":"^a{3}$"}`
 )
 
-// TestSchemaBudget checks that all schemas of a request share one limit on subschemas.
+// TestSchemaBudget checks that the subschemas in all JSON schemas of a request together are
+// limited.
 func TestSchemaBudget(t *testing.T) {
 	tier.Computes(t)
 	for _, form := range []string{formString, formRef} {
@@ -224,8 +227,8 @@ func TestSchemaTooWide(t *testing.T) {
 	}
 }
 
-// TestSchemaOfManyKeys checks that the error about a schema with too many keys names the budget,
-// because such a schema is valid JSON.
+// TestSchemaOfManyKeys checks that the error about a schema with too many keys has the maximum
+// number, because such a schema is valid JSON.
 func TestSchemaOfManyKeys(t *testing.T) {
 	text := json.RawMessage(`{"properties":` + numbered(budget.ObjectKeys+1) + "}")
 	err := new(Schemas).Check(t.Context(), &inference.Structured{Value: text, Param: "p"})
@@ -284,7 +287,8 @@ func TestSchemaPatterns(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "x", "x: the patterns in the JSON schemas of a request are longer than 524288 bytes together: send fewer")
 }
 
-// TestRandomPatterns compares the check with Go's regexp parser.
+// TestRandomPatterns checks that checkPattern accepts the same patterns as Go's regexp/syntax
+// parser.
 func TestRandomPatterns(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "-", "z", "(", ")", "(?", "i", "s", ":", "[", "]", "^", "[:", "alpha", ":]", `\`, "p", "L", "{", "}", "Greek", "Q", "E", "*", "+", "1", ",", "|", "P<n>", "$"})
 	rapid.Check(t, func(t *rapid.T) {

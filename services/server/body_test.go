@@ -17,8 +17,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestBodiesInFlight tests that a body is counted before it is read and until its
-// request ends.
+// TestBodiesInFlight checks that a request body counts against Bounds.BodyBytes before the body is
+// read, and until its request ends.
 func TestBodiesInFlight(t *testing.T) {
 	core := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{BodyBytes: 400 << 10}}, inferencetest.New())
 	read, end := make(chan struct{}), make(chan struct{})

@@ -120,8 +120,8 @@ func TestConnectionsOfAddresses(t *testing.T) {
 	})
 }
 
-// TestCloseAll tests that open connections are closed and that their addresses can then open
-// others.
+// TestCloseAll checks that closing all connections of a port frees the limits of their addresses,
+// so that the addresses can open others.
 func TestCloseAll(t *testing.T) {
 	open, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

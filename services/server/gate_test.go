@@ -59,8 +59,8 @@ func ask(h http.Handler, method, target string, header ...string) (status int, b
 	return w.Code, w.Body.String(), w.Header()
 }
 
-// TestOpenPaths tests that the route decides whether a key is needed, however the path is
-// spelled.
+// TestOpenPaths checks that the route, and not the spelling of the path, decides whether a request
+// needs an API key.
 func TestOpenPaths(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := recordedMux(t, gate)
@@ -86,8 +86,8 @@ func TestOpenPaths(t *testing.T) {
 	}
 }
 
-// TestDenials tests that errors have the form of the route's surface and never contain
-// the key.
+// TestDenials checks that a request without a valid API key receives an error in the form of the
+// route's API, and that no error contains the key.
 func TestDenials(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := recordedMux(t, gate)
@@ -119,7 +119,8 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// TestUnrecordedRoutes tests that a route without a record fails the start.
+// TestUnrecordedRoutes checks that the server doesn't start if a route has no access record, which
+// states whether it needs an API key.
 func TestUnrecordedRoutes(t *testing.T) {
 	if _, err := NewMux(nil, noWork{}, []Route{{Pattern: "GET /v1/new", Handler: http.NotFoundHandler()}}); err == nil || !strings.Contains(err.Error(), "the route GET /v1/new has no record") {
 		t.Error(err)
@@ -176,7 +177,8 @@ func TestOpenServerWarns(t *testing.T) {
 	}
 }
 
-// TestPreflightsNeedNoKey tests that preflights need no key, since browsers send none.
+// TestPreflightsNeedNoKey checks that CORS preflight requests need no API key, since browsers send
+// none.
 func TestPreflightsNeedNoKey(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := crossOrigin(Config{CORSOrigins: []string{"https://a.example"}}, recordedMux(t, gate))
@@ -190,8 +192,8 @@ func TestPreflightsNeedNoKey(t *testing.T) {
 	}
 }
 
-// BenchmarkGate measures the cost of keys per request. The cost should be zero without
-// keys and independent of the number of keys. Compare ns/op of "keys" with "none".
+// BenchmarkGate measures the cost of checking the API key of a request. The cost should be zero
+// without keys and independent of the number of keys. Compare ns/op of "keys" with "none".
 func BenchmarkGate(b *testing.B) {
 	var many bytes.Buffer
 	for i := range 10_000 {

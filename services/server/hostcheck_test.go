@@ -113,7 +113,8 @@ func TestHostsOfKeyedServers(t *testing.T) {
 	}
 }
 
-// TestMisdirected tests that the error has the form of the route's API.
+// TestMisdirected checks that a request with a refused Host header receives an error in the form of
+// the API to which its path belongs.
 func TestMisdirected(t *testing.T) {
 	cfg := Default()
 	cfg.Host = "127.0.0.1"

@@ -39,7 +39,7 @@ type Record struct {
 	Ignored []string
 	// Started is the time at which the request's header had been read.
 	Started time.Time
-	// Origin has the surface of the request's route, for the service.
+	// Origin has the API of the request's route, for the service.
 	inference.Origin
 	// Route is the pattern of the route that serves the request, or the procedure of an
 	// RPC. It is empty if there is no such route.

@@ -7,7 +7,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestErrorText tests that strings quoted from a request are omitted.
+// TestErrorText checks that ErrorText omits quoted strings from errors of the client, because they
+// may come from the request.
 func TestErrorText(t *testing.T) {
 	for text, want := range map[string]string{
 		"stop must be a list":                "stop must be a list",

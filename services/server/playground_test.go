@@ -156,7 +156,8 @@ func TestTakesGzip(t *testing.T) {
 	}
 }
 
-// TestPlaygroundUnread tests that an unreadable file fails the start.
+// TestPlaygroundUnread checks that the server doesn't start if a file of the playground can't be
+// read.
 func TestPlaygroundUnread(t *testing.T) {
 	files := fstest.MapFS{"assets/x.js": {Data: []byte("x"), Mode: 0}}
 	if _, err := playground(unreadable{files}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "playground") {

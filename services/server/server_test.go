@@ -198,8 +198,8 @@ func TestPanicIsA500AndOneLine(t *testing.T) {
 	}
 }
 
-// TestPanicInAnAnswerClosesTheConnection tests that a truncated response can't
-// look complete.
+// TestPanicInAnAnswerClosesTheConnection checks that the server closes the connection if a handler
+// panics within a response, so that the truncated response can't look complete.
 func TestPanicInAnAnswerClosesTheConnection(t *testing.T) {
 	url, _, _ := start(t, Default(), noWork{}, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")

@@ -102,8 +102,8 @@ func TestStopEndsUploads(t *testing.T) {
 	}
 }
 
-// TestStopWaitsForAnswers tests that a response being written is completed although the core
-// has nothing in flight any more.
+// TestStopWaitsForAnswers checks that the stop of the server waits until a response is written,
+// although admission counts no request in flight any more.
 func TestStopWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	writing, stopping := make(chan struct{}), make(chan struct{})

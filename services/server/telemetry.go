@@ -18,7 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// surfaces are the surfaces by which responses are counted.
+// surfaces are the APIs for which HTTP responses are counted. They are the values of the label
+// surface of trident_http_requests_total.
 var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant list
 	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceConnect, inference.SurfaceKServe, auth.SurfaceHealth, auth.SurfaceMetrics,
 }
@@ -44,7 +45,7 @@ func NewTelemetry(provider trace.TracerProvider) *Telemetry {
 	return t
 }
 
-// HTTP yields the number of responses with each status, by surface.
+// HTTP yields the number of HTTP responses with each status, by API.
 func (t *Telemetry) HTTP() iter.Seq2[Answers, uint64] {
 	return func(yield func(Answers, uint64) bool) {
 		for i := range t.http {

@@ -16,8 +16,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestTelemetryCounts tests that responses are counted by the surface of their route
-// and by status, whatever paths and methods clients send.
+// TestTelemetryCounts checks that Telemetry counts HTTP responses by the API of their route and by
+// status, whatever paths and methods clients send.
 func TestTelemetryCounts(t *testing.T) {
 	telemetry := NewTelemetry(nil)
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

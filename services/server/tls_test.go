@@ -88,8 +88,8 @@ func (s *secured) get(t *testing.T, c *http.Client) (answer *http.Response, body
 
 func hello(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello by "+r.Proto) }
 
-// TestTLS tests both HTTP protocols, as negotiated, and the response to a client without
-// TLS.
+// TestTLS checks that a port with TLS serves HTTP/1.1 and HTTP/2 as negotiated, and that a client
+// without TLS receives an error.
 func TestTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), nil, hello)
@@ -116,8 +116,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestMutualTLS tests that clients without a certificate of the configured CA are
-// refused.
+// TestMutualTLS checks that a port with TLS.ClientCAFile refuses clients without a certificate of
+// this CA.
 func TestMutualTLS(t *testing.T) {
 	authority, clients := servertest.NewAuthority(t), servertest.NewAuthority(t)
 	s := startSecured(t, authority.Issue(t, "one"), clients, hello)
@@ -258,7 +258,8 @@ func TestCertificatesExpire(t *testing.T) {
 	}
 }
 
-// TestOneFile tests that the certificate's file may contain the key.
+// TestOneFile checks that NewCertificates finds the private key in TLS.CertFile if no TLS.KeyFile
+// is set.
 func TestOneFile(t *testing.T) {
 	pair := servertest.NewAuthority(t).Issue(t, "one")
 	file := servertest.Write(t, t.TempDir(), "both", slices.Concat(pair.Certificate, pair.Key))
@@ -267,7 +268,8 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// TestRefusedCertificates tests that errors name the flag and the file.
+// TestRefusedCertificates checks that the errors of NewCertificates name the configuration field
+// and the file.
 func TestRefusedCertificates(t *testing.T) {
 	dir := t.TempDir()
 	pair := servertest.NewAuthority(t).Issue(t, "one")

@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestClientsModels checks that a client of some models can't find the other models, by any
-// operation.
+// TestClientsModels checks that no operation of Service reveals models to a client that may not use
+// them.
 func TestClientsModels(t *testing.T) {
 	engine := inferencetest.EngineWithManyNames()
 	engine.Control(nil)

@@ -19,7 +19,8 @@ import (
 const toolTemplate = inferencetest.ChatTemplate + `{% if tools %}({{ tools|length }} tools){% endif %}` +
 	`{# <tool_call>{"name": f, "arguments": {}}</tool_call> </think> #}`
 
-// TestParsersOfModels checks that the model's parameters take precedence over its template.
+// TestParsersOfModels checks that a model's parameters for the parsers of tool calls and reasoning
+// take precedence over detection from its chat template.
 func TestParsersOfModels(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -156,8 +157,8 @@ func TestAnswersAreParsed(t *testing.T) {
 	}
 }
 
-// TestBoundOfCalls checks that the configured limit applies and that the model is stopped at the
-// limit.
+// TestBoundOfCalls checks that the configured limit on tool calls applies, and that the model is
+// stopped at the limit.
 func TestBoundOfCalls(t *testing.T) {
 	s, engine := inferencetest.Serve(t, serving.Config{MaxCallBytes: 100}, inferencetest.StreamText(`<tool_call>{"name": "get", "arguments": {"city": "`, strings.Repeat("x", 100), "y", "z"), map[string]string{"trident.chat_template": toolTemplate})
 	req := inferencetest.ChatRequest(1)
@@ -168,7 +169,8 @@ func TestBoundOfCalls(t *testing.T) {
 	}
 }
 
-// TestChoicesHaveOwnParsers checks that each choice has its own parser.
+// TestChoicesHaveOwnParsers checks that the tool calls of several choices (n > 1) of a chat are
+// parsed independently.
 func TestChoicesHaveOwnParsers(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("<think>a</think>", `<tool_call>{"name": "no`, `w", "arguments": {}}`, "</tool_call>"),
 		map[string]string{"trident.chat_template": toolTemplate})

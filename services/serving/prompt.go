@@ -12,12 +12,12 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// oneTextBudget returns the budget of a request with one text.
+// oneTextBudget returns how many bytes of text a request with one text may have tokenized.
 func oneTextBudget(c *catalog.Card) *inference.TextBudget {
 	return &inference.TextBudget{Bytes: budget.Text(c.ContextLength), LongWords: budget.LongWords(c.ContextLength)}
 }
 
-// textBudget returns the budget of a request with n texts.
+// textBudget returns how many bytes of text a request with n texts may have tokenized.
 func textBudget(c *catalog.Card, n int) *inference.TextBudget {
 	left := oneTextBudget(c)
 	if n > 1 {

@@ -145,7 +145,8 @@ func TestTokenizerCounts(t *testing.T) {
 	}
 }
 
-// TestBackendOfAModel checks that a model's setting selects its contract.
+// TestBackendOfAModel checks that a model's parameter selects the tensors (contract) that Service
+// exchanges with the model.
 func TestBackendOfAModel(t *testing.T) {
 	for _, tt := range []struct{ named, want string }{
 		{"", "tensorrtllm"},

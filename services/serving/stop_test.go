@@ -57,8 +57,8 @@ func TestStopSequences(t *testing.T) {
 	}
 }
 
-// FuzzStopSequences checks that no text is lost, that no stop sequence is emitted, and that the split of
-// the text doesn't matter.
+// FuzzStopSequences checks that the search for stop sequences loses no text and emits no stop
+// sequence, wherever responses split the text.
 func FuzzStopSequences(f *testing.F) {
 	f.Add("aaab", "aab", "b", uint8(2), uint8(3))
 	f.Add("one, two", ", ", "x", uint8(4), uint8(5))

@@ -83,7 +83,8 @@ func TestPromptsAreCounted(t *testing.T) {
 	}
 }
 
-// TestStartPrefixIsSentOnce checks that the prefix that the engine adds isn't sent twice.
+// TestStartPrefixIsSentOnce checks that Service removes a prefix such as <s> from the prompt if the
+// engine adds it too.
 func TestStartPrefixIsSentOnce(t *testing.T) {
 	s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), withTokenizer(t, "<s>{{ messages[0].content }}"))
 	req := inferencetest.ChatRequest(1)
@@ -122,7 +123,8 @@ func TestInputsAreChecked(t *testing.T) {
 	}
 }
 
-// TestCountPrompt checks that the count includes the prefix that the engine adds.
+// TestCountPrompt checks that the token count of a prompt includes the prefix that the engine adds,
+// such as <s>.
 func TestCountPrompt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -9,7 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// Tokens is a text as the tokens of a model.
+// Tokens is a text, split into tokens by the tokenizer of a model.
 type Tokens struct {
 	IDs []int
 	// Text returns a token as the model's vocabulary writes it.
@@ -45,7 +45,7 @@ func (s *Service) tokenize(ctx context.Context, model *catalog.Resolution, req *
 	return &Tokens{IDs: ids, Text: card.Tokenizer.Token, ContextLength: card.ContextLength}, nil
 }
 
-// readable returns the text that the model would read.
+// readable returns the prompt of a request as text: the rendered chat, or the given prompt.
 func (s *Service) readable(ctx context.Context, card *catalog.Card, req *inference.Request) (string, error) {
 	if req.Messages == nil {
 		return req.Prompts[0].Text, nil
@@ -72,7 +72,8 @@ func (s *Service) detokenize(ctx context.Context, model *catalog.Resolution, ids
 	return decodeIDs(card, "tokens", ids)
 }
 
-// tokenizing returns the card of a model whose tokenizer is known.
+// tokenizing returns the description (card) of a model. It returns an error if the model's
+// tokenizer isn't known.
 func (s *Service) tokenizing(ctx context.Context, model *catalog.Resolution) (*catalog.Card, error) {
 	if err := model.Confirm(ctx); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	// ErrTooManyKeys is returned when an object exceeds its budget of keys.
+	// ErrTooManyKeys is returned when an object has more keys than allowed.
 	ErrTooManyKeys = errors.New("the JSON text has an object with too many keys")
 	// ErrFieldFull is returned when a field exceeds its budget of values: see
 	// [Reader.Within].
@@ -128,7 +128,8 @@ func invalidUTF8(data []byte) int {
 	return len(data)
 }
 
-// IsTextBudget reports whether an error is that of a budget of the whole text.
+// IsTextBudget reports whether an error is that of a limit on the whole text, and not of a limit on
+// one field.
 func IsTextBudget(err error) bool {
 	return errors.Is(err, errTooManyValues) || errors.Is(err, ErrTooManyKeys)
 }
@@ -232,7 +233,7 @@ func (r *Reader) Offset() int {
 // number, and 0 at the end of the text and where the next byte is a syntax error.
 func (r *Reader) Peek() byte { return byte(r.decoder.PeekKind()) }
 
-// Since returns the text from an offset to the current position.
+// Since returns the JSON from an offset in the input to the current position of the reader.
 func (r *Reader) Since(start int) json.RawMessage {
 	end := r.end()
 	return r.data[start:end:end]

@@ -87,8 +87,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestWithin checks that the limit on the values of a field applies to that field and not to the
-// fields after it.
+// TestWithin checks that Within limits the JSON values of one field, and not of the fields after
+// it.
 func TestWithin(t *testing.T) {
 	const text = `{"few": [1, 2], "more": [1, 2, 3]}`
 	fields := func(most int) (names []string, err error) {

@@ -64,7 +64,7 @@ const (
 	SettingNone = "none"
 )
 
-// names are the names of the backends in vLLM and in the setting.
+// names are the names of the structured output backends, as vLLM and Trident's setting spell them.
 var names = []struct { //nolint:gochecknoglobals // a constant table
 	backend Backends
 	name    string
@@ -166,7 +166,8 @@ func (b Backends) Judge(kind string, value json.RawMessage) (string, json.RawMes
 	return kind, value, nil
 }
 
-// choice checks a list of texts.
+// choice checks and converts the list of strings of a choice constraint, one of which the model
+// must write.
 func (b Backends) choice(value json.RawMessage) (string, json.RawMessage, error) {
 	var choices []string
 	if err := json.Unmarshal(value, &choices); err != nil {

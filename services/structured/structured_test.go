@@ -129,7 +129,8 @@ func TestCrashingConstructs(t *testing.T) {
 	}
 }
 
-// TestForms checks the forms that constraints are converted to.
+// TestForms checks that Backends.Judge converts schemas, regular expressions and grammars to
+// equivalent ones that each backend in Auto supports.
 func TestForms(t *testing.T) {
 	for _, tt := range []struct{ name, kind, value, want string }{
 		{"a lone limit that xgrammar writes wrongly", "json", `{"type":"integer","minimum":3}`, `json {"anyOf":[{"enum":[3,4,5,6,7,8,9]},{"type":"integer","minimum":10}]}`},
@@ -151,7 +152,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestGuidance checks the changes for llguidance.
+// TestGuidance checks that Guidance.Judge rewrites character classes in patterns for llguidance,
+// and refuses constructs that llguidance must not receive.
 func TestGuidance(t *testing.T) {
 	for _, tt := range []struct{ kind, value, want string }{
 		{"regex", `"(?i)\\d[\\w.]\\S\\p{L}[^\\s\\]]\\\\d"`, `"(?i)[0-9][a-zA-Z0-9_.][^ \\t\\n\\r\\f\\v]\\p{L}[^ \\t\\n\\r\\f\\v\\]]\\\\d"`},
@@ -169,7 +171,8 @@ func TestGuidance(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded checks that schemas within the budgets of a request have a bounded cost.
+// TestWorkIsBounded checks that Judge takes limited time and output for schemas of the maximum size
+// that a request may have.
 func TestWorkIsBounded(t *testing.T) {
 	const many = 3000
 	list := func(separator string, each func(i int) string) string {
@@ -201,7 +204,8 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestSettings checks the names that operators set.
+// TestSettings checks that Of and Settings know the backends of vLLM by the names in the operator's
+// setting, and that Of refuses other names.
 func TestSettings(t *testing.T) {
 	for name, want := range map[string]Backends{"auto": Auto, "xgrammar": XGrammar, "guidance": Guidance, "outlines": Outlines, "none": 0} {
 		if got, err := Of(name); err != nil || got != want || !slices.Contains(Settings(), name) {

@@ -134,7 +134,7 @@ func writeRanges(b *strings.Builder, field string, ranges []span32) {
 	b.WriteString("\n\t\t},\n")
 }
 
-// Spell returns a text in GPT-2's alphabet.
+// Spell converts the bytes of a text to the printable characters of GPT-2's byte-level alphabet.
 func Spell(text string) string { return spellBytes(text) }
 
 // Engines compiles an expression for the scanner and for the general engine. The

@@ -118,7 +118,8 @@ func TestEncodeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestTextBudget checks that texts are subtracted from the remaining budget.
+// TestTextBudget checks that Tokenizer.Count subtracts the bytes of a text from the TextBudget that
+// the request has left.
 func TestTextBudget(t *testing.T) {
 	tok := byteLevel().parse(t)
 	left := &inference.TextBudget{Bytes: 10, LongWords: 10}
@@ -172,8 +173,8 @@ func TestLongTextsMemory(t *testing.T) {
 	}
 }
 
-// TestWordPieceWork checks that lookups in a word are limited by the length of the
-// longest token.
+// TestWordPieceWork checks that the WordPiece tokenizer looks up no part of a word that is longer
+// than the longest token.
 func TestWordPieceWork(t *testing.T) {
 	file := parts{"model": parts{
 		"type": "WordPiece", "vocab": parts{"[UNK]": 0, "x": 1, "##x": 2, "##xé": 3}, "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,

@@ -119,8 +119,9 @@ var variants = []variant{
 		"post_processor":{"type":"BertProcessing","sep":["[SEP]",2],"cls":["[CLS]",1]}}`},
 }
 
-// TestVariants compares every kind of part of a file with Hugging Face's tokenizers,
-// on small vocabularies. The slow tier also uses newly trained vocabularies.
+// TestVariants checks that the tokenizer encodes texts as Hugging Face's tokenizers do, with small
+// vocabularies and each kind of component of a tokenizer.json. The slow tier also uses newly
+// trained vocabularies.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	tier.Computes(t)

@@ -50,9 +50,9 @@ func demoEmbedding(t *testing.T) string {
 	return found[0]
 }
 
-// TestVocabularies compares real vocabularies with Hugging Face's tokenizers.
-// TRIDENT_TEST_TOKENIZERS names a folder with folders of further models. The
-// answers for the further models aren't recorded.
+// TestVocabularies checks that the tokenizer encodes texts as Hugging Face's tokenizers do, with
+// vocabularies of real models. TRIDENT_TEST_TOKENIZERS names a folder with folders of further
+// models. The answers for the further models aren't recorded.
 func TestVocabularies(t *testing.T) {
 	t.Parallel()
 	tier.Computes(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// BenchmarkText measures the cost of a token of plain text. Budget: 100 ns of CPU and no
+// BenchmarkText measures the cost of parsing one token of plain text. Budget: 100 ns of CPU and no
 // allocation. Compare runs with `go test -bench Text -count 6` and benchstat.
 func BenchmarkText(b *testing.B) {
 	tokens := [][]byte{[]byte("The"), []byte(" quick"), []byte(" {brown}"), []byte(" fox"), []byte(".\n"), []byte(" a <b>"), []byte(" [1]"), []byte(" jumps")}
@@ -35,7 +35,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkArguments measures the cost of a byte of a call's arguments, fed token by
+// BenchmarkArguments measures the cost of parsing one byte of a tool call's arguments, fed token by
 // token.
 func BenchmarkArguments(b *testing.B) {
 	call := `<tool_call>{"name": "f", "arguments": {"x": "` + strings.Repeat(`word \"and\" `, 1000) + `"}}</tool_call>`
@@ -100,8 +100,8 @@ func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
 	return most
 }
 
-// BenchmarkFormats measures the cost of a token in each format. The inputs are text and
-// calls with nested arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a
+// BenchmarkFormats measures the cost of parsing one token in each format of tool calls. The inputs
+// are text and calls with nested arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a
 // token. Compare runs with `go test -bench Formats -count 6` and benchstat.
 func BenchmarkFormats(b *testing.B) {
 	paths, err := filepath.Glob("testdata/vectors/[^r]*.json") // excludes the files of reasoning parsers
@@ -128,7 +128,8 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// benchTokens returns the answers of a file that have calls, split into tokens.
+// benchTokens returns the recorded model outputs of a file that contain tool calls, split into
+// tokens.
 func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
 	b.Helper()
 	data, err := os.ReadFile(path)

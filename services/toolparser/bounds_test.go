@@ -135,7 +135,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestSingle checks that parsers stop after one call.
+// TestSingle checks that a parser for a single tool call stops after the first call.
 func TestSingle(t *testing.T) {
 	tests := []struct{ tools, in string }{
 		{"hermes", nowCall + nowCall},
@@ -177,7 +177,8 @@ func TestUniqueIDs(t *testing.T) {
 	}
 }
 
-// TestOrder checks the order of the pieces of one part.
+// TestOrder checks that Parser.Parse returns reasoning, text and tool calls in the order of the
+// model's output, if one call has all of them.
 func TestOrder(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
 	if err != nil {
@@ -208,7 +209,7 @@ func TestStreamsText(t *testing.T) {
 	}
 }
 
-// TestStreams checks that arguments and text are emitted as they are read.
+// TestStreams checks that Parser.Parse emits text and the arguments of tool calls as it reads them.
 func TestStreams(t *testing.T) {
 	p, err := Dialects{}.Parser(options("hermes", "qwen3"))
 	if err != nil {

@@ -278,7 +278,8 @@ func (c *jsonCalls) key() bool {
 	return true
 }
 
-// nextHeader returns the kind of the value that follows the next key of a call with the name first.
+// nextHeader returns the kind of value that the next key of a call must have if format.nameFirst is
+// set: first the name, then the arguments.
 func (c *jsonCalls) nextHeader() valueKind {
 	if c.call.named {
 		return valueArguments

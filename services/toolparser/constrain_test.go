@@ -44,8 +44,8 @@ func TestConstrainedAnswers(t *testing.T) {
 	})
 }
 
-// TestEitherAnswers: a call of a tool that was offered, or the client's own JSON, which is shown
-// from its first key on.
+// TestEitherAnswers checks that a parser with the option Either reads an answer as a call of an
+// offered tool, or else as text. JSON that can't be a call is shown from its first key on.
 func TestEitherAnswers(t *testing.T) {
 	either := func() *inference.ParserOptions {
 		o := options("hermes", "qwen3")
@@ -78,8 +78,8 @@ func TestEitherAnswers(t *testing.T) {
 	}
 }
 
-// TestConstrainEither: the schema takes a call of each tool, and what the client's schema takes
-// with its references.
+// TestConstrainEither checks that the schema of ConstrainEither accepts a call of each tool and
+// each value that the client's schema accepts. References in the client's schema still work.
 func TestConstrainEither(t *testing.T) {
 	given := &inference.Structured{Kind: "json", Param: "response_format", Value: json.RawMessage(`{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"additionalProperties":false,"$defs":{"n":{"type":"integer"}}}`)}
 	tests := []struct {
@@ -119,8 +119,9 @@ func checkAnswers(t *testing.T, source json.RawMessage, valid, wrong []string) {
 	}
 }
 
-// TestForcedHarmonyCalls: the constraint holds from the first byte, or for the message
-// that follows the reasoning, by engine.
+// TestForcedHarmonyCalls checks that the parser finds forced tool calls of gpt-oss models (Harmony
+// format). Depending on the engine, the JSON list of calls is the whole output or the message after
+// the reasoning.
 func TestForcedHarmonyCalls(t *testing.T) {
 	forced := func() *inference.ParserOptions {
 		o := options("openai", "openai_gptoss")

@@ -65,7 +65,8 @@ func TestReasoningOfFamilies(t *testing.T) {
 	check(t, thinks("qwen3_coder", "step3p5", ""), []example{{name: "Step 3.5", in: "a</think>b", reasoning: "a", text: "b"}})
 }
 
-// TestWrappersWithoutTools checks that wrappers of text are removed if no calls are read.
+// TestWrappersWithoutTools checks that parsers remove the markers around text also if the request
+// has no tools.
 func TestWrappersWithoutTools(t *testing.T) {
 	check(t, thinks("", "kimi_k3", ""), []example{
 		{name: "by the reasoning parser", in: "<|open|>response<|sep|>a <|open|> b<|close|>response<|sep|>", text: "a <|open|> b"},
@@ -77,8 +78,8 @@ func TestWrappersWithoutTools(t *testing.T) {
 	}, []example{{name: "by the tool parser", in: "<|START_TEXT|>a</co<|END_TEXT|>", text: "a</co"}})
 }
 
-// TestIDsOfModels checks that a call has the id that the model wrote for it, and otherwise a random
-// id.
+// TestIDsOfModels checks that Parser.Parse returns a tool call with the id that the model wrote for
+// it, and otherwise a random id.
 func TestIDsOfModels(t *testing.T) {
 	tests := []struct{ tools, in, id string }{
 		{"kimi_k2", "<|tool_call_begin|>functions.a.b:12<|tool_call_argument_begin|>{}<|tool_call_end|>", "functions.a.b:12"},
@@ -95,7 +96,8 @@ func TestIDsOfModels(t *testing.T) {
 	}
 }
 
-// TestIDsOnce checks that a call gets a random id if the model repeats the id of an earlier call.
+// TestIDsOnce checks that Parser.Parse gives a tool call a random id if the model repeats the id of
+// an earlier call.
 func TestIDsOnce(t *testing.T) {
 	again := "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 	whole, ids := parseWithIDs(t, options("kimi_k2", ""), again+again)

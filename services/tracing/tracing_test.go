@@ -279,8 +279,8 @@ func TestTraceByGRPC(t *testing.T) {
 	}
 }
 
-// TestSampling checks that the client's sampling decision applies, and the ratio if the client has
-// none.
+// TestSampling checks that a trace is recorded by the sampling decision in the client's trace
+// context, and by the configured ratio without one.
 func TestSampling(t *testing.T) {
 	none, all := 0.0, 1.0
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// TestBudgets checks that a message with more elements than the budget allows is refused before it is
+// TestBudgets checks that Trident's RPC API refuses a message with too many elements before it is
 // decoded, so that the rules of the message's schema aren't checked.
 func TestBudgets(t *testing.T) {
 	empty := &tridentv1.ChatMessage{} // violates rules of the schema
@@ -57,7 +57,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestObjectBudgets tests that all JSON in strings of one message shares one budget.
+// TestObjectBudgets checks that the values of all JSON strings in one message of Trident's RPC API
+// are counted together, against one maximum.
 func TestObjectBudgets(t *testing.T) {
 	client, _ := serve(t, inferencetest.StreamText("x"))
 	arguments := `{"a":[` + strings.Repeat("1,", budget.Values/2) + `1]}`

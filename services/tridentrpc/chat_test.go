@@ -163,7 +163,8 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
-// TestReasoning tests that reasoning is separate from the text.
+// TestReasoning checks that ChatService returns a model's reasoning in a field of its own, separate
+// from the text.
 func TestReasoning(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("<think>Hm", "m</think>", "Yes"), map[string]string{
@@ -266,8 +267,8 @@ func TestLeavingStopsTheModel(t *testing.T) {
 	_ = stream.Close()
 }
 
-// TestCompressedMessagesAreBounded tests the limit on the decompressed size of
-// a message.
+// TestCompressedMessagesAreBounded checks that ChatService refuses a compressed message whose
+// decompressed size exceeds the limit.
 func TestCompressedMessagesAreBounded(t *testing.T) {
 	client, engine := serve(t, inferencetest.StreamText("x"), connect.WithSendGzip())
 	req := request()

@@ -18,7 +18,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestDeadlines tests that the client's deadline reaches the engine in all protocols.
+// TestDeadlines checks that the deadline of a call of Trident's RPC API reaches the engine in all
+// protocols.
 func TestDeadlines(t *testing.T) {
 	deadlines := make(chan time.Duration, 2)
 	script := func(ctx context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {

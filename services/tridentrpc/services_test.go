@@ -77,8 +77,8 @@ func TestErrorDetail(t *testing.T) {
 	}
 }
 
-// TestRules tests that the schema's rules refuse requests and that the errors
-// name the client's field.
+// TestRules checks that Trident's RPC API refuses requests that violate the rules in the proto
+// files, with errors that name the field.
 func TestRules(t *testing.T) {
 	client, _ := serve(t, inferencetest.StreamText("x"))
 	for name, test := range map[string]struct {
@@ -328,8 +328,8 @@ func TestServerWatch(t *testing.T) {
 	}
 }
 
-// TestGet tests that procedures that only read accept GET and that others
-// don't.
+// TestGet checks that Trident's RPC procedures accept the HTTP method GET if they only read, and
+// that other procedures refuse it.
 func TestGet(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("a"), nil)

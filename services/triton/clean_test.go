@@ -88,8 +88,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestLongErrors: only the start of a long error is searched and shown. The shown
-// text has the request's id and the exception's line of a Python stack.
+// TestLongErrors checks that clean and forTritonsClients shorten long error messages of Triton.
+// Long request ids and Python stacks don't hide the error itself.
 func TestLongErrors(t *testing.T) {
 	long := strings.Repeat("a ", 2<<20)
 	for _, test := range []struct{ name, text, prefix string }{

@@ -173,8 +173,8 @@ func marshalOutput(t *testing.T, output []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), response)
 }
 
-// FuzzDecode compares the codec with generated code. The codec must accept what
-// generated code accepts, with the same content, and must never panic.
+// FuzzDecode compares codec.Unmarshal with generated code. The codec must accept what generated
+// code accepts, with the same content, and must never panic.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(marshal(f, tokenMessage()))
@@ -281,8 +281,8 @@ func TestMarshalAsksForFinal(t *testing.T) {
 	}
 }
 
-// TestDecodeAllocates: the codec decodes a token's response without an
-// allocation, which is its purpose.
+// TestDecodeAllocates checks that codec.Unmarshal decodes a token's response without a heap
+// allocation. The codec exists for this reason.
 func TestDecodeAllocates(t *testing.T) {
 	codec, f := newCodec(), newFrame()
 	data := mem.BufferSlice{mem.SliceBuffer(marshal(t, tokenMessage()))}

@@ -78,8 +78,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestUnreachableFailsAtOnce: if no server listens, a call fails at once and ignores
-// ConnectTimeout.
+// TestUnreachableFailsAtOnce checks that Engine.Ready fails at once if no server listens on the
+// endpoint. It doesn't wait for ConnectTimeout.
 func TestUnreachableFailsAtOnce(t *testing.T) {
 	config := triton.Default()
 	config.Endpoint, config.ConnectTimeout = "127.0.0.1:1", time.Hour

@@ -102,7 +102,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestUnencodable: protobuf strings must be UTF-8.
+// TestUnencodable checks that the engine refuses a request with a string that isn't valid UTF-8 as
+// the client's error. Protobuf strings must be UTF-8.
 func TestUnencodable(t *testing.T) {
 	engine := serve(t, unchanged, func(grpc.ServerStream) error { return errors.New("the request came") })
 	failed := make(map[string]error)

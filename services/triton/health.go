@@ -163,7 +163,7 @@ func (h *health) judge(w *modelHealth) {
 		answers := h.awaitServer()
 		h.mu.Lock()
 		w.judged = false
-		silent := answers && w.unanswered >= MaxUnanswered // no request was answered meanwhile
+		silent := answers && w.unanswered >= MaxUnanswered // the model responded to no request meanwhile
 		if !silent {
 			w.unanswered = 0
 		}

@@ -221,8 +221,8 @@ func until(t *testing.T, what string, met func() bool) {
 	}
 }
 
-// TestDeadEngineIsLoadedAgain: if the server allows loading, a model with a dead
-// engine is unloaded and loaded, and serves again.
+// TestDeadEngineIsLoadedAgain checks that Engine unloads and loads a model whose vLLM engine is
+// dead, if tritonserver allows loading. The model then serves again.
 func TestDeadEngineIsLoadedAgain(t *testing.T) {
 	m := &killableServer{explicit: true, text: deadEngineText}
 	engine, _ := serveKillable(t, m, nil)
@@ -238,8 +238,8 @@ func TestDeadEngineIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// TestLateEndOfAStream: a stream that began before the model was loaded again ends afterwards,
-// by the end of the former engine. The model isn't loaded a second time.
+// TestLateEndOfAStream checks that Engine doesn't load a model a second time when a stream from
+// before the reload ends late, with the error that its engine is dead.
 func TestLateEndOfAStream(t *testing.T) {
 	m := &killableServer{explicit: true, text: deadEngineText}
 	engine, _ := serveKillable(t, m, nil)
@@ -266,9 +266,9 @@ func TestLateEndOfAStream(t *testing.T) {
 	}
 }
 
-// TestDeadEngineIsShown: if the server doesn't allow loading, all APIs report the model
-// as not ready, with the remedy for an operator, until the model has been started
-// again.
+// TestDeadEngineIsShown checks that all methods of Engine report a model with a dead engine as not
+// ready, if tritonserver doesn't allow loading. The reason has the remedy for an operator. The
+// report ends when the model has been started again.
 func TestDeadEngineIsShown(t *testing.T) {
 	for name, text := range map[string]string{"by its words": deadEngineText, "by the health check": healthCheckText} {
 		t.Run(name, func(t *testing.T) {
@@ -303,8 +303,8 @@ func TestDeadEngineIsShown(t *testing.T) {
 	}
 }
 
-// TestUnresponsiveModel: a model that doesn't answer several requests in a row is broken. A
-// model that answers other requests meanwhile isn't.
+// TestUnresponsiveModel checks that Engine reloads a model after MaxUnanswered requests in a row
+// without a response, and that the model then responds.
 func TestUnresponsiveModel(t *testing.T) {
 	m := &killableServer{explicit: true}
 	engine, _ := serveKillable(t, m, func(c *Config) {
@@ -379,8 +379,8 @@ func TestFrozenServer(t *testing.T) {
 	}
 }
 
-// TestTrial: a trial request detects that a model was started again between two checks of
-// the index.
+// TestTrial checks that Engine lets a trial request through to a broken model after trialPause. If
+// it succeeds, the model is ready again, before the next check of tritonserver's index.
 func TestTrial(t *testing.T) {
 	m := &killableServer{text: deadEngineText}
 	engine, _ := serveKillable(t, m, nil)
@@ -404,8 +404,8 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// TestUnusedModelHealthIsDeleted: the state of models that don't exist is deleted after
-// the request.
+// TestUnusedModelHealthIsDeleted checks that Engine deletes the health state of a model after its
+// last request. Requests for invented model names therefore use no memory permanently.
 func TestUnusedModelHealthIsDeleted(t *testing.T) {
 	m := &killableServer{}
 	engine, _ := serveKillable(t, m, nil)

@@ -192,8 +192,8 @@ func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
 	}
 }
 
-// TestLostConnectionFoundByCall: without requests, the calls for the server's
-// state detect a dead connection.
+// TestLostConnectionFoundByCall checks that Engine.Ready detects a dead connection by its timeout,
+// and that the engine then connects again. No inference request is necessary.
 func TestLostConnectionFoundByCall(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	var r *router

@@ -57,7 +57,8 @@ func (s partialServer) ModelConfig(_ context.Context, req *kserve.ModelConfigReq
 	return &kserve.ModelConfigResponse{Config: &kserve.ModelConfig{Name: req.GetName()}}, nil
 }
 
-// TestModelWithoutConfig: one broken model doesn't hide the others.
+// TestModelWithoutConfig checks that Engine.Models lists all models if tritonserver can't return
+// the configuration of one. A failure of the whole server is returned as an error.
 func TestModelWithoutConfig(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -43,7 +43,7 @@ type stream struct {
 	forwards    bool                               // errors of the model are passed on as responses
 	idleTimer   IdleTimer
 	modelHealth *modelHealth
-	outcome     error // the error that the verdict on the model uses; nil if the model answered
+	outcome     error // the error that the verdict on the model uses; nil if the model responded
 	answered    bool  // a response has arrived
 	last        bool  // the consumer has received the last response
 	flagged     bool  // the server flags the final response
@@ -185,7 +185,7 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 		}
 		if !yield(response, nil) || response.Final {
 			if s.outcome == nil && !response.Final {
-				s.outcome = errConsumerStopped // no verdict on the model
+				s.outcome = errConsumerStopped // says nothing about the health of the model
 			}
 			return
 		}

@@ -208,8 +208,9 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestMixed: a response to another request is counted, and both ids are logged,
-// shortened if they are long. If either side has no id, nothing is compared.
+// TestMixed checks that Engine.Stream counts a response with the id of another request, and logs
+// both ids, shortened if they are long. It compares nothing if the request or the response has no
+// id.
 func TestMixed(t *testing.T) {
 	long := strings.Repeat("n", maxLoggedID+1)
 	for _, test := range []struct {
@@ -251,9 +252,9 @@ func TestMaxMessage(t *testing.T) {
 	}
 }
 
-// TestCompleteStreamIsNotCancelled: cancelling a stream that has just ended has
-// crashed tritonservers. If the server doesn't end a complete stream, the stream
-// is cancelled.
+// TestCompleteStreamIsNotCancelled checks that Engine.Stream gives tritonserver time to end a
+// stream after its final response. It cancels the stream only if the server doesn't end it.
+// Cancelling a stream that has just ended has crashed tritonservers.
 func TestCompleteStreamIsNotCancelled(t *testing.T) {
 	last := marshal(t, message("a", final(true)))
 	tests := []struct {
@@ -511,7 +512,7 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// BenchmarkRequest measures the cost of a request with one response.
+// BenchmarkRequest measures the cost of an Engine.Stream call with one response.
 func BenchmarkRequest(b *testing.B) {
 	last := marshal(b, message("id", final(true)))
 	engine := serve(b, unchanged, func(stream grpc.ServerStream) error { return stream.SendMsg(last) })

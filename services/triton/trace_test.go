@@ -11,8 +11,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestTracePassedOn: tritonserver receives the trace context of a request.
-// tritonserver receives no such header if the request has no trace context.
+// TestTracePassedOn checks that Engine.Stream sends the trace context of a request to tritonserver
+// as the header traceparent. Without a trace context, tritonserver receives no such header.
 func TestTracePassedOn(t *testing.T) {
 	got := make(chan []string, 1)
 	e := serve(t, func(*Config) {}, func(stream grpc.ServerStream) error {

@@ -10,12 +10,12 @@ import (
 // Verdict is the conclusion about a model from the end of a stream.
 type Verdict uint8
 
-// The verdicts on a model that follow from the end of a request.
+// The conclusions about a model's health from the end of one request.
 const (
 	NoVerdict         Verdict = iota // the client disconnected, or the request never reached the model
-	WorkingModel                     // the model answered
+	WorkingModel                     // the model responded
 	UnresponsiveModel                // the model may be hung: MaxUnanswered of these verdicts in a row mean that the model is hung
-	DeadEngine                       // the model can't answer any more
+	DeadEngine                       // the engine of the model has ended: no request can succeed
 )
 
 // VerdictOn judges the model by the messages of Triton and the engines. It matches

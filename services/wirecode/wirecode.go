@@ -99,8 +99,8 @@ func OpenAI(code inference.Code) (httpStatus int, kind string) {
 	return httpStatus, "invalid_request_error"
 }
 
-// KServe returns the gRPC code of an error on KServe's surface. For an error of Triton it
-// is the code that tritonserver returns, even if the core has a more specific one.
+// KServe returns the gRPC code of an error in KServe's API. For an error of Triton it is the code
+// that tritonserver returns, even if the core has a more specific one.
 func KServe(e *inference.Error) codes.Code {
 	switch e.Triton {
 	case inference.TritonUnknown:
@@ -124,9 +124,8 @@ func KServe(e *inference.Error) codes.Code {
 	return GRPC(e.Code)
 }
 
-// KServeHTTP returns the HTTP status of an error on KServe's surface: 400 for a canceled
-// request and for Triton's codes UNKNOWN and ALREADY_EXISTS, as tritonserver's HTTP
-// endpoint answers.
+// KServeHTTP returns the HTTP status of an error in KServe's API: 400 for a canceled request and
+// for Triton's codes UNKNOWN and ALREADY_EXISTS, as tritonserver's HTTP endpoint answers.
 func KServeHTTP(e *inference.Error) int {
 	switch code := KServe(e); code {
 	case codes.Canceled, codes.Unknown, codes.AlreadyExists:
@@ -136,8 +135,7 @@ func KServeHTTP(e *inference.Error) int {
 	}
 }
 
-// KServeText returns the message of an error on KServe's surface: Triton's own message if
-// there is one.
+// KServeText returns the message of an error in KServe's API: Triton's own message if there is one.
 func KServeText(e *inference.Error) string { return cmp.Or(e.Text, e.Message) }
 
 // ClientFault returns the core's code of an error that connect-go itself made. It reports

@@ -11,7 +11,8 @@ import (
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
-// TestCodes tests the codes on every wire for each code of the core.
+// TestCodes checks that GRPC, Connect, HTTP, OpenAI, KServe and KServeHTTP map each inference.Code
+// to the documented code, status and error type.
 func TestCodes(t *testing.T) {
 	tests := []struct {
 		code                     inference.Code
@@ -50,8 +51,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestTritonCodes tests the codes of Triton's errors, which don't depend on the
-// core's code.
+// TestTritonCodes checks that KServe and KServeHTTP choose the gRPC code and the HTTP status of an
+// error with a TritonCode by that code. The inference.Code of the error has no effect.
 func TestTritonCodes(t *testing.T) {
 	tests := []struct {
 		triton inference.TritonCode

@@ -172,7 +172,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestJudge checks the bounds with exact numbers.
+// TestJudge checks that judge reports a request that exceeds a limit on CPU time or memory, with
+// measurements at a limit and just above it.
 func TestJudge(t *testing.T) {
 	at := func(cpu time.Duration, memory int64) *step {
 		return &step{decoded: 1 << 20, cpu: cpu, memory: memory, answer: answer{ok: true}}
@@ -380,7 +381,8 @@ func TestMemoryComesBack(t *testing.T) {
 	}
 }
 
-// TestList checks that the list contains names only, without a measurement.
+// TestList checks that the option that lists the requests prints their names without measuring
+// them.
 func TestList(t *testing.T) {
 	var out strings.Builder
 	if err := command(t.Context(), []string{"--list", "--only", "logit_bias"}, &out); err != nil || !strings.Contains(out.String(), "OpenAI createCompletion: logit_bias, many keys\n") {

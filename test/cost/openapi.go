@@ -10,7 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document is a surface that an OpenAPI document describes.
+// document is an API that an OpenAPI document describes.
 type document struct {
 	surface string
 	text    []byte

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// protocol is a protocol in which procedures of proto services are called.
+// protocol is one of gRPC, gRPC-Web and Connect, with the encoding of its messages.
 type protocol struct {
 	surface string
 	native  bool // uses KServe's own port

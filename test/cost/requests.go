@@ -10,7 +10,7 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// all returns the targets of all surfaces.
+// all returns the measured requests of all APIs.
 func all() ([]*target, error) {
 	var list []*target
 	for _, d := range []document{openAIDocument(), kserveDocument()} {

@@ -201,7 +201,7 @@ func (c *client) send(ctx context.Context, p *encodedRequest) (answer, error) {
 // messageBytes is the maximum length of an error's message that is kept.
 const messageBytes = 300
 
-// read returns the answer from a response.
+// read returns the outcome of a response: the request was accepted, or refused with a message.
 func (c *call) read(resp *http.Response, text []byte) (answer, error) {
 	if c.framing == grpc {
 		status, message := resp.Trailer.Get("Grpc-Status"), resp.Trailer.Get("Grpc-Message")

@@ -30,7 +30,7 @@ func (c *series) String() string {
 	return c.target.String()
 }
 
-// worst returns the step with the most CPU time.
+// worst returns the measurement with the most CPU time.
 func (c *series) worst() *step {
 	return slices.MaxFunc(c.steps, func(a, b *step) int { return int(a.cpu - b.cpu) })
 }

@@ -20,7 +20,8 @@ type call struct {
 	base      []byte // the smallest valid request
 }
 
-// framing is the framing of a message within a request body.
+// framing is how a request body contains a protobuf message: alone, or with the prefix of a
+// protocol.
 type framing int
 
 const (

@@ -139,7 +139,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestMounts checks that the files that the containers mount exist.
+// TestMounts checks that the files which the containers of the compose file mount exist in the
+// repository.
 func TestMounts(t *testing.T) {
 	p, err := project(t, t.TempDir())
 	if err != nil {
@@ -165,7 +166,8 @@ func exists(t *testing.T, path string) bool {
 	return err == nil
 }
 
-// TestCollector checks that each part that a pipeline names is defined, and that no other part is.
+// TestCollector checks that the OpenTelemetry collector's configuration defines exactly the parts
+// that its pipelines name.
 func TestCollector(t *testing.T) {
 	type parts = map[string]any
 	var config struct {

@@ -313,8 +313,8 @@ func TestChatLogprobs(t *testing.T) {
 	})
 }
 
-// TestContextLength checks the message and the code of the error for a too long prompt. Clients
-// depend on both.
+// TestContextLength checks the message and the code of the error that POST /v1/chat/completions
+// returns for a too long prompt. Clients depend on both.
 func TestContextLength(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

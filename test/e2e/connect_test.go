@@ -169,7 +169,8 @@ func callTyped(ctx context.Context, client tridentv1connect.ChatServiceClient, r
 	return stream.Err()
 }
 
-// TestConnectHeaders checks the headers that the typed services share with all other surfaces.
+// TestConnectHeaders checks that ChatService echoes X-Request-Id and refuses an Origin of another
+// site, as all other APIs of Trident do.
 func TestConnectHeaders(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -193,7 +194,8 @@ func (s *trident) rawConnect(t *testing.T, body string, header ...string) answer
 	return readAll(t, response)
 }
 
-// TestConnectLeaves checks the cases of TestClientLeaves for the typed service.
+// TestConnectLeaves checks that Trident cancels the model's work when a client of ChatService
+// disconnects. TestClientLeaves checks the same for the OpenAI API.
 func TestConnectLeaves(t *testing.T) {
 	s := serving(t)
 	for name, client := range connectClients(t, s) {

@@ -10,8 +10,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestConstrained checks that all of many responses match the schema that the real model samples
-// under.
+// TestConstrained checks that a real model's responses to many requests with a JSON schema all
+// match the schema.
 func TestConstrained(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"sea":{"enum":["calm","rough"]},"ships":{"type":"integer","minimum":0,"maximum":99}},"required":["sea","ships"],"additionalProperties":false}`

@@ -98,9 +98,9 @@ func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// checkContract checks a response of the OpenAI surface against the document while it is read,
-// whole or event by event. All responses must have a request id. A response must be an error object
-// if the document has no such operation or status. seen, if not nil, receives each JSON object.
+// checkContract checks a response of the OpenAI API against the document while it is read, whole or
+// event by event. All responses must have a request id. A response must be an error object if the
+// document has no such operation or status. seen, if not nil, receives each JSON object.
 func checkContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
 	for _, other := range []string{"/trident.", clientPackage, "/metrics", "/v2", "/debug/"} {
 		if strings.HasPrefix(r.URL.Path, other) {
@@ -370,7 +370,8 @@ func (s *streamRules) end() string {
 	return ""
 }
 
-// TestStreamRules checks that the rules detect violations.
+// TestStreamRules checks that the rules for streamed events, which other tests apply, detect
+// violations.
 func TestStreamRules(t *testing.T) {
 	t.Parallel()
 	const head = `"id":"x","object":"o","created":1,"model":"m"`

@@ -148,8 +148,8 @@ const (
 	explicitRemedy = ": start the inference server with --model-control-mode=explicit"
 )
 
-// TestNoModelControl checks that both engines refuse with Triton's message and the remedy without
-// explicit model control.
+// TestNoModelControl checks that both engines refuse to load a model without explicit model
+// control, with Triton's message and the remedy.
 func TestNoModelControl(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

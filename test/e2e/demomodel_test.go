@@ -19,13 +19,13 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// called is a response of the demo's chat model in a form common to all surfaces.
+// called is a response of the demo's chat model in a form common to all APIs.
 type called struct {
 	text, finish, name, arguments string
 	prompt                        int // number of tokens of the prompt
 }
 
-// offer is a chat with one tool in a form common to all surfaces.
+// offer is a chat request with one tool in a form common to all APIs.
 type offer struct {
 	question, choice string // choice is auto, required, none or named
 	answer           string // the only text that the model may write; empty for any text
@@ -77,9 +77,9 @@ func (o offer) typed() *tridentv1.ChatRequest {
 	return r
 }
 
-// TestDemoTools checks that the demo supports tools with each tool_choice, on each surface,
-// streaming and non-streaming. A model of its size rarely calls a tool by itself. So the test
-// constrains the text if the model may choose.
+// TestDemoTools checks that the demo supports tools with each tool_choice, on each API, streaming
+// and non-streaming. A model of its size rarely calls a tool by itself. So the test constrains the
+// text if the model may choose.
 func TestDemoTools(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -117,8 +117,9 @@ func calledLookup(c called) bool {
 	return c.name == "lookup" && (c.arguments == `{"city":"Rome"}` || c.arguments == `{"city":"Paris"}`) && c.text == "" && (c.finish == "tool_calls" || c.finish == "stop")
 }
 
-// TestDemoToolsBesideSchema: with auto the answer is a call or what the schema takes, whatever the
-// model picks; a forced call wins.
+// TestDemoToolsBesideSchema checks the answer to a chat with tools and a JSON schema. With
+// tool_choice auto, it is a tool call or JSON that matches the schema. With tool_choice required,
+// it is a tool call.
 func TestDemoToolsBesideSchema(t *testing.T) {
 	t.Parallel()
 	s := serving(t)
@@ -137,7 +138,8 @@ func TestDemoToolsBesideSchema(t *testing.T) {
 	}
 }
 
-// surfaceCalls are the surfaces by which the demo can be asked for a call.
+// surfaceCalls returns a function for each API that sends a chat with a tool to the demo and
+// returns the tool call.
 func surfaceCalls(t *testing.T, s *trident) map[string]func(*testing.T, offer) called {
 	t.Helper()
 	typed := tridentv1connect.NewChatServiceClient(client, s.url)

@@ -307,7 +307,8 @@ func TestKindsRefuse(t *testing.T) {
 	}
 }
 
-// TestKindsNeutral checks that values without effect are refused by no kind.
+// TestKindsNeutral checks that no kind of model backend refuses a request because of a value that
+// has no effect.
 func TestKindsNeutral(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds() {

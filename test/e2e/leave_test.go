@@ -189,7 +189,7 @@ func checkFree(t *testing.T, s *trident) {
 	}
 }
 
-// within reports whether a chat is answered within the limit.
+// within reports whether POST /v1/chat/completions returns a complete response within the limit.
 func (s *trident) within(t *testing.T, limit time.Duration, body object) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(withTestName(t.Context(), t), limit)

@@ -316,8 +316,8 @@ func (r *sdkRun) steady(t *testing.T) steady {
 	return got
 }
 
-// TestMemory attacks a trident with clients of all surfaces. It stays below its memory limit, and a
-// client within the limits of its key is served.
+// TestMemory checks that trident stays below its memory limit under an attack by clients of all
+// APIs. A client within the limits of its key is still served.
 func TestMemory(t *testing.T) {
 	needsServer(t) // in-process Triton would add to the memory
 	duration, clients, limit, body := tier.Size(3*time.Second, time.Minute), tier.Size(6, 30), tier.Size[int64](1<<30, 2<<30), tier.Size(8<<20, 60<<20)

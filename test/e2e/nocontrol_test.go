@@ -15,11 +15,11 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve/kserveconnect"
 )
 
-// refusal sends a load or an unload by one surface and returns its error.
+// refusal sends a request to load or unload a model to one API, and returns the error.
 type refusal func(t *testing.T, model, action string, upload bool) (code, text string)
 
-// TestNoModelControlAnywhere checks that loads and unloads are refused with Triton's messages on
-// every surface without explicit model control. This includes loads with a configuration, if a flag
+// TestNoModelControlAnywhere checks that loads and unloads are refused with Triton's messages by
+// every API without explicit model control. This includes loads with a configuration, if a flag
 // allows these, and unknown models. The models stay loaded.
 func TestNoModelControlAnywhere(t *testing.T) {
 	t.Parallel()

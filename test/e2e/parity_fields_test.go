@@ -26,7 +26,8 @@ type fields struct {
 	open, typed []any
 }
 
-// operation is an operation of both surfaces, with the fields of its requests.
+// operation is a pair of an OpenAI route and an RPC procedure that do the same, with the fields of
+// their requests.
 type operation struct {
 	path     string
 	streams  bool
@@ -37,7 +38,7 @@ type operation struct {
 	refused  []fields // refused with the same code for the same field
 }
 
-// formats are the response formats, which the surfaces name differently.
+// formats are the response formats, which the OpenAI API and Trident's RPC API name differently.
 var formats = []fields{
 	{"a JSON object", []any{"response_format", object{"type": "json_object"}}, []any{"response_format", object{"json_object": object{}}}},
 	{
@@ -165,8 +166,8 @@ func operations() []operation {
 	}
 }
 
-// TestParityFields sends each field by itself to both surfaces, streaming and non-streaming. Either
-// the model gets the same inputs and both surfaces return the same, or both refuse with the same
+// TestParityFields sends each request field by itself to the OpenAI API and to Trident's RPC API.
+// Either the model gets the same inputs and both APIs return the same, or both refuse with the same
 // code for the same field.
 func TestParityFields(t *testing.T) {
 	t.Parallel()
@@ -207,7 +208,7 @@ func TestParityFields(t *testing.T) {
 	}
 }
 
-// askBoth sends the request to both surfaces, once for each of the operation's ways to respond.
+// askBoth sends the request to both APIs, non-streaming and, if the operation has it, streaming.
 // check gets both responses and the models' inputs.
 func (c contract) askBoth(t *testing.T, op operation, f fields, check func(t *testing.T, open, here surfaceResponse, openInputs, typedInputs []string)) {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
 )
 
-// surfaceResponse is the response of either surface in a common form.
+// surfaceResponse is the response of either API in a common form.
 type surfaceResponse struct {
 	Choices []responseChoice
 	Usage   [2]int
@@ -122,8 +122,8 @@ func parities() []parity {
 	return all
 }
 
-// TestParity sends the same request to the same models by both surfaces, streaming and
-// non-streaming. Both must return the same response or the same refusal.
+// TestParity checks that the OpenAI API and Trident's RPC API return the same response or the same
+// refusal for the same request, streaming and non-streaming.
 func TestParity(t *testing.T) {
 	demo, made := serving(t), contracts(t).trident
 	for _, p := range parities() {

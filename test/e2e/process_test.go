@@ -194,7 +194,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestOverload checks the refusal of requests over the limit.
+// TestOverload checks that POST /v1/chat/completions returns status 503 above --max-in-flight, and
+// that a client that disconnects frees its slot.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	s := ownEngine(t, scripted(t, "chat")).startReady(t, "--max-in-flight=1", "--max-queued=0")

@@ -254,7 +254,8 @@ func TestUnknownFields(t *testing.T) {
 	})
 }
 
-// TestRequestLog checks the log line of a successful request.
+// TestRequestLog checks that a successful POST /v1/chat/completions has one log line, with the
+// model, the token counts and the duration. The line of a stream also has the time to first token.
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
 	s := serving(t)

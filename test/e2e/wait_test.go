@@ -95,8 +95,8 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// TestFirstResponseTimeout checks that the limit for the first response ends a request that the
-// model holds.
+// TestFirstResponseTimeout checks that a request ends with an error if the model sends no first
+// response within the limit.
 func TestFirstResponseTimeout(t *testing.T) {
 	t.Parallel()
 	s := sleeping(t).startReady(t, "--first-response-timeout=500ms")

@@ -154,7 +154,7 @@ func examples(names []string) string {
 }
 
 // pinned returns an error unless requirements, the content of test/requirements.txt, pins the
-// versions that answered.
+// versions that gave the answers.
 func (b *book) pinned(requirements string) error {
 	for _, version := range b.header.Versions {
 		if all := "\n" + requirements; !strings.Contains(all, "\n"+version+"\n") && !strings.Contains(all, "\n"+version+" ;") {

@@ -110,7 +110,8 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// TestCommand checks the command that the messages contain.
+// TestCommand checks that command returns the go test command that runs the calling test, which
+// error messages show.
 func TestCommand(t *testing.T) {
 	t.Run("part", func(t *testing.T) {
 		if got, want := command(t, "A=1 ", " -update"), "A=1 go test ./test/golden -run '^TestCommand$' -update"; got != want {

@@ -72,7 +72,8 @@ type Answer struct {
 	compare string // the command that compares with the oracle
 }
 
-// Text returns the answer, and false if only its digest is recorded.
+// Text returns the recorded answer of the oracle, and false if only a digest of the answer is
+// recorded.
 func (a Answer) Text() (string, bool) { return a.text, a.text != "" }
 
 // Differs describes how got differs from the answer. It returns "" if they are equal.
@@ -94,8 +95,9 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Answers returns the oracle's answers to all questions of a test, in their order.
-// A golden file belongs to one test.
+// Answers returns the oracle's recorded answers, in the order of the questions. The golden file has
+// only these questions, so a caller must pass all questions of the file at once. With -update it
+// asks the oracle and writes the file.
 func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 	tb.Helper()
 	keys := make([]string, len(questions))
@@ -166,7 +168,7 @@ func (q Question) key() (string, error) {
 	return digestOf(data), err
 }
 
-// command returns the command that runs the test.
+// command returns the go test command that runs the calling test, with a prefix and a suffix.
 func command(tb testing.TB, before, after string) string {
 	tb.Helper()
 	wd, err := os.Getwd()

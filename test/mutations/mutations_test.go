@@ -21,7 +21,8 @@ import (
 // leastMutations is the minimum number of mutations in the list.
 const leastMutations = 25
 
-// TestList checks that each mutation still applies, parses and names tests that exist.
+// TestList checks that each file in test/mutations/list still applies to the code, parses and names
+// tests that exist.
 func TestList(t *testing.T) {
 	const root = "../.."
 	all, err := readMutations("list")
@@ -276,7 +277,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks that an interrupted run also ends its hanging tests.
+// TestInterrupt checks that an interrupted run of the mutations also ends the tests that hang.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

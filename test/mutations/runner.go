@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// verdict is the result of testing a mutation.
+// verdict is the result of the tests with a mutation, a deliberate defect in the code.
 type verdict string
 
 const (
@@ -37,7 +37,7 @@ const (
 	interrupted    verdict = "interrupted"
 )
 
-// result is the verdict on one mutation.
+// result reports whether the tests caught one mutation, and how.
 type result struct {
 	mutation *mutation
 	verdict  verdict

@@ -132,7 +132,8 @@ func (f *fleet) repository(ctx context.Context) error {
 // answerLimit bounds a short response of tritonserver.
 const answerLimit = 15 * time.Second
 
-// answers returns nil if Triton responds. It calls tritonserver directly, without Trident.
+// answers returns nil if Triton responds. It calls tritonserver directly. In-process Triton has no
+// other port than Trident's, so there it calls Trident.
 func (f *fleet) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()

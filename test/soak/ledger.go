@@ -29,7 +29,7 @@ const (
 // should send an error instead.
 const cutAfterStart = "in the middle"
 
-// ending is the result of a request that wasn't answered.
+// ending is the outcome of a request, with the error unless the response was complete and correct.
 type ending struct {
 	how  outcome
 	code string // code of the error response, for the statistics
@@ -39,14 +39,15 @@ type ending struct {
 func (e *ending) Error() string { return fmt.Sprintf("%s: %v", e.how, e.err) }
 func (e *ending) Unwrap() error { return e.err }
 
-// failed is a request that wasn't answered, for the verdict.
+// failed is a request whose response was an error or was cut off, for the verdict.
 type failed struct {
 	kind, name string
 	from, to   time.Time
 	ending     *ending
 }
 
-// window is the time of a fault, in which requests may fail.
+// window is the time from the start of an injected fault to its end. The fault explains failures of
+// requests in this time.
 type window struct {
 	fault    string
 	kinds    []string // kinds of requests that the fault may affect; nil for all kinds
@@ -76,7 +77,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// ledger records how each request ended. Its methods may be called concurrently.
+// ledger records the outcome of each request of the soak test. Its methods may be called
+// concurrently.
 type ledger struct {
 	mu             sync.Mutex
 	begun          int
@@ -84,7 +86,7 @@ type ledger struct {
 	most           int // maximum number of concurrent requests
 	counts         map[string]map[outcome]int
 	codes          map[string]int
-	longest        map[string]time.Duration // duration of the slowest answered request, by kind
+	longest        map[string]time.Duration // duration of the slowest request with a correct response, by kind
 	failures       []*failed
 	windows        []*window
 	wrongResponses []string
@@ -149,7 +151,7 @@ func endingOf(err error) *ending {
 	return &ending{how: cutOff, err: err}
 }
 
-// open begins a window, since ago.
+// open begins the window of a fault that started the given time ago.
 func (l *ledger) open(w *window, since time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +159,8 @@ func (l *ledger) open(w *window, since time.Duration) {
 	l.windows = append(l.windows, w)
 }
 
-// extendWindow extends a window to all requests, and to connections if Trident itself broke.
+// extendWindow makes a fault's window explain failures of all kinds of requests. With breaks,
+// Trident itself ended, so the window also explains refused and broken connections.
 func (l *ledger) extendWindow(w *window, bound time.Duration, breaks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,15 +168,15 @@ func (l *ledger) extendWindow(w *window, bound time.Duration, breaks bool) {
 	w.cuts, w.breaks = w.cuts || breaks, w.breaks || breaks
 }
 
-// closeWindow ends a window after the recovery time.
+// closeWindow sets the end of a fault's window to the recovery time from now.
 func (l *ledger) closeWindow(w *window, recovery time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w.to = time.Now().Add(recovery)
 }
 
-// recovered waits until a request of each kind that started after since was answered. It returns an
-// error if ctx ends first.
+// recovered waits until a request of each kind that started after since has a complete and correct
+// response. It returns an error if ctx ends first.
 func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time) error {
 	for {
 		l.mu.Lock()
@@ -191,7 +194,7 @@ func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time)
 	}
 }
 
-// effect is the effect of a fault on requests.
+// effect summarizes the requests that failed because of a fault.
 type effect struct {
 	failed  int
 	slowest time.Duration // from the fault, or the request's start, to its error
@@ -214,7 +217,8 @@ func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	return e
 }
 
-// verdict lists the unexplained failures, the most frequent kinds first.
+// verdict returns a message for each wrong response and for each group of failed requests that no
+// fault explains, the most frequent groups first.
 func (l *ledger) verdict() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

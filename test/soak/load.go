@@ -49,7 +49,7 @@ const (
 	longest = tokens*slowPause + 2*inactivity + slack
 )
 
-// kind is a kind of request in the load, with its share of the streams.
+// kind is one kind of request that the soak test sends, with its share of the concurrent streams.
 type kind struct {
 	name  string
 	share int // number of streams of this kind among 100 streams

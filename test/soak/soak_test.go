@@ -93,7 +93,8 @@ func checkWrong(t *testing.T, err error, want string) {
 	}
 }
 
-// TestTrail checks that an error names the previous request on the connection.
+// TestTrail checks that the soak test's error about a wrong response names the previous request on
+// the same connection.
 func TestTrail(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id": "chatcmpl-A", "choices": [{"message": {"content": "?"}}]}`)
@@ -109,7 +110,8 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// TestVerdict checks that each failure without an explaining fault is reported.
+// TestVerdict checks that ledger.verdict reports each failed request that no injected fault
+// explains.
 func TestVerdict(t *testing.T) {
 	const fault = time.Second
 	from := time.Now().Add(-time.Hour)
@@ -161,7 +163,8 @@ func TestVerdictOnBreak(t *testing.T) {
 	}
 }
 
-// TestLedger checks that wrong, late and unfinished requests are reported and counted.
+// TestLedger checks that the ledger counts wrong, late and unfinished requests, and that its
+// verdict reports them.
 func TestLedger(t *testing.T) {
 	l := newLedger()
 	for _, err := range []error{
@@ -182,8 +185,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestDismiss checks that clients that disconnect together are counted as left. Requests that
-// failed or were answered before keep their outcome, and later clients stay.
+// TestDismiss checks that requests of clients that disconnect together have the outcome left.
+// Requests that failed or succeeded before keep their outcome, and later clients stay.
 func TestDismiss(t *testing.T) {
 	ledger := newLedger()
 	w := &load{ledger: ledger, target: &atomic.Pointer[clients]{}}

@@ -72,7 +72,7 @@ func observed(suite string, r *results) *inventory {
 	return seen
 }
 
-// sortedKeys returns the lines in the order of the file.
+// sortedKeys returns the keys of the tests in the order of the inventory file.
 func (inv *inventory) sortedKeys() []entryKey {
 	return slices.SortedFunc(maps.Keys(inv.Tests), func(a, b entryKey) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Test, b.Test), cmp.Compare(a.Suite, b.Suite))
@@ -157,8 +157,9 @@ func readRenames(text string) ([]rename, error) {
 // wider has the suites that run the tests of another suite among their own.
 var wider = map[string]string{"unit-slow": "unit", "e2e-slow": "e2e", "e2e-local": "e2e"} //nolint:gochecknoglobals // a table
 
-// covers reports whether a line of the renames names this line of the inventory. A line of a
-// suite also covers the suites that run its tests, unless the test moved to one of them.
+// covers reports whether a line of the renames file excuses this line of the inventory. A line for
+// a suite also excuses the tests of suites that run the same tests, unless the line moves the test
+// to that suite.
 func (n rename) covers(key string) bool {
 	name := strings.ReplaceAll(key, "\t", " ")
 	suite, test, _ := strings.Cut(name, " ")
@@ -181,7 +182,7 @@ func excused(key string, renames []rename) bool {
 	return slices.ContainsFunc(renames, func(n rename) bool { return n.covers(key) })
 }
 
-// difference is the difference between a run and the inventory.
+// difference reports where the results of a test run differ from the recorded inventory.
 type difference struct {
 	Problems []string
 	New      int // number of lines that the inventory lacks

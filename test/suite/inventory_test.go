@@ -101,8 +101,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestAddRun checks that a second run adds its coverage, its failures, and the tests that passed
-// only there.
+// TestAddRun checks that adding a second run of a suite adds its coverage, its failures, and the
+// tests that passed only there.
 func TestAddRun(t *testing.T) {
 	first, second := newResults(), newResults()
 	for to, lines := range map[*results][]event{
@@ -287,7 +287,7 @@ func TestEndOfLog(t *testing.T) {
 	}
 }
 
-// TestAdd checks that all results of a part are added.
+// TestAdd checks that results.add adds the test results and the coverage of a part of a suite.
 func TestAdd(t *testing.T) {
 	r := newResults()
 	r.add(readRecorded(t, recorded), false)
@@ -300,7 +300,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestCovers: a line of a suite also covers the suites that run the same tests.
+// TestCovers checks which tests a line of the renames file excuses. A line for a suite also excuses
+// the tests of suites that run the same tests, unless the line moves the test to that suite.
 func TestCovers(t *testing.T) {
 	gone, err := readRenames("unit services/a TestGone/* → -: r\nunit services/a TestLong → unit-slow services/a TestLong: minutes\ne2e test/e2e TestOld → e2e test/e2e TestNew: r\n")
 	if err != nil {

@@ -18,8 +18,8 @@ type allowance struct {
 	where  string // place of the suppression itself, as file:line
 }
 
-// covers reports whether the suppression covers a hit: one in the suppression's own item, or one in
-// an item that begins on its line or on the next.
+// covers reports whether the suppression applies to a hit of the pattern name in item i at line. It
+// applies to its own item, and to items that begin on its line or on the next.
 func (a *allowance) covers(i *item, name string, line int) bool {
 	file := a.file == i.file || strings.HasSuffix(a.file, "/") && strings.HasPrefix(i.file, a.file)
 	if !file || a.name != "*" && a.name != name {

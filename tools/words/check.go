@@ -76,7 +76,7 @@ func apply(items []item, allowed []allowance) *report {
 	return result
 }
 
-// problems returns a line for each invalid or unused suppression.
+// problems returns a message for each invalid or unused suppression.
 func problems(allowed []allowance, used []bool) []string {
 	var found []string
 	for n := range allowed {

@@ -101,7 +101,7 @@ func (r remaining) save(root string) error {
 	return os.WriteFile(path, []byte(remainingHead+formatCounts(r)), 0o600)
 }
 
-// formatCounts returns a line for each folder and pattern, in order.
+// formatCounts returns the number of hits of each pattern in each folder as lines of text, sorted.
 func formatCounts(counts map[counted]int) string {
 	var b strings.Builder
 	for _, key := range slices.SortedFunc(maps.Keys(counts), func(a, b counted) int {

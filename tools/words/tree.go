@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// excluded lists the paths that the patterns don't cover, with the reason. A path ends with / for
-// a whole folder; one that begins with / has any folder before it.
+// excluded lists the paths in which no patterns are searched, with the reason. A path ends with /
+// for a whole folder; one that begins with / has any folder before it.
 func excluded() []struct{ path, reason string } {
 	return []struct{ path, reason string }{
 		{"gen/", "generated"},
@@ -34,10 +34,10 @@ func excluded() []struct{ path, reason string } {
 	}
 }
 
-// included lists the covered parts of excluded folders.
+// included lists the parts of excluded folders in which patterns are searched.
 func included() []string { return []string{"docs/contributing/"} }
 
-// covers reports whether the patterns cover a file.
+// covers reports whether the patterns are searched in a file.
 func covers(file string) bool {
 	if slices.ContainsFunc(included(), func(p string) bool { return strings.HasPrefix(file, p) }) {
 		return true

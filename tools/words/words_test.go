@@ -39,7 +39,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestMisses checks good sentences that are close to the patterns.
+// TestMisses checks that a pattern has no hit in a good sentence that resembles its bad example.
 func TestMisses(t *testing.T) {
 	for name, text := range map[string]string{
 		"is-none":       "tool_choice must be none, auto or required. It is nil if there is none.",
@@ -135,7 +135,8 @@ func TestReadGo(t *testing.T) {
 	}
 }
 
-// TestReadGoTests checks that inputs of tests are not items, unlike messages of failures.
+// TestReadGoTests checks that the reader of Go tests returns the messages of failures as items to
+// check, and not the inputs of tests.
 func TestReadGoTests(t *testing.T) {
 	items, err := readGo("p_test.go", []byte("package p\nfunc f() {\n\tt.Errorf(\"it is not so\")\n\tuse(\"an input of tests\")\n}\n"))
 	if err != nil {

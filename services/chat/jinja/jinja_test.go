@@ -31,7 +31,8 @@ func decode(tb testing.TB, source string) *jinja.Dict {
 	return v.(*jinja.Dict)
 }
 
-// TestRender tests the core of the semantics without Python. TestOracle tests the details.
+// TestRender checks the output of simple Jinja templates without Python. TestOracle compares the
+// details with Python's jinja2.
 func TestRender(t *testing.T) {
 	vars := decode(t, `{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}],
 		"tools": [{"z": 1, "a": [1.0, null, true, "é"]}], "n": null, "s": "añb"}`)
@@ -343,7 +344,8 @@ func TestGoValues(t *testing.T) {
 	}
 }
 
-// FuzzTemplate checks that no template panics, hangs or exceeds its limits.
+// FuzzTemplate checks that Parse and Render of any Jinja template don't panic, hang or exceed the
+// limits of a render.
 func FuzzTemplate(f *testing.F) {
 	for _, r := range append(expressionRows(f), templateRows(f)...) {
 		f.Add(r.template)

@@ -10,7 +10,8 @@ import (
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
-// TestRESTBudgets tests the budgets of REST requests.
+// TestRESTBudgets checks the maximum numbers of parameters, tensors and dimensions in a REST
+// request. A request above a maximum is refused.
 func TestRESTBudgets(t *testing.T) {
 	address := kservetest.ServeShared(t, kservetest.Open(), kservetest.SingleResponseEngine())
 	members := func(n int) string {

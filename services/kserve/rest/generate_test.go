@@ -37,8 +37,8 @@ func generate(ctx context.Context, t *testing.T, url, method, body string) *http
 	return answer
 }
 
-// TestGenerateStream tests the order and the content of events, and an error of the
-// engine as the last event.
+// TestGenerateStream checks the order and the content of the events of generate_stream, and an
+// error of the engine as the last event.
 func TestGenerateStream(t *testing.T) {
 	engine := kservetest.TextEngine(func(_ context.Context, req *api.ModelInferRequest, send kservetest.SendFunc) error {
 		if inferencetest.Input(req, "text_input") != "hi" || req.GetParameters()["temperature"].GetDoubleParam() != 0.5 || req.GetId() != "7" {
@@ -67,7 +67,8 @@ func TestGenerateStream(t *testing.T) {
 	}
 }
 
-// TestGenerateFails tests that errors before the first event have their own status.
+// TestGenerateFails checks that generate and generate_stream return an error before the first
+// response with its own HTTP status.
 func TestGenerateFails(t *testing.T) {
 	engine := kservetest.TextEngine(func(context.Context, *api.ModelInferRequest, kservetest.SendFunc) error {
 		return &inference.Error{Code: inference.CodeLimited, Message: "too much", RetryAfter: 100 * time.Millisecond}
@@ -81,8 +82,8 @@ func TestGenerateFails(t *testing.T) {
 	}
 }
 
-// TestGenerateClientLeaves tests that the model is cancelled when its client
-// disconnects, within a stream and before the first event.
+// TestGenerateClientLeaves checks that the generate routes cancel the model's request when the
+// client disconnects, within a stream and before the first event.
 func TestGenerateClientLeaves(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("after an event %t", first), func(t *testing.T) {
@@ -133,8 +134,9 @@ func TestGenerateClientLeaves(t *testing.T) {
 	}
 }
 
-// TestGenerateSlowReader tests an endless model with a client that reads nothing.
-// Trident must stop reading responses, and abort the stream after the write timeout.
+// TestGenerateSlowReader checks that generate_stream stops reading from an endless model if the
+// client reads nothing. Trident must stop reading responses, and abort the stream after the write
+// timeout.
 func TestGenerateSlowReader(t *testing.T) {
 	var made atomic.Int64
 	long := strings.Repeat("x", 64<<10)
@@ -171,8 +173,8 @@ func TestGenerateStops(t *testing.T) {
 	}
 }
 
-// BenchmarkGenerateStream measures an event from an in-process engine to the client.
-// `make bench-go` runs it; compare two runs with benchstat.
+// BenchmarkGenerateStream measures the cost of one event of generate_stream, from an in-process
+// engine to the client. `make bench-go` runs it; compare two runs with benchstat.
 func BenchmarkGenerateStream(b *testing.B) {
 	const events = 1000
 	engine := kservetest.TextEngine(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {

@@ -73,7 +73,8 @@ func TestDocumentedRoutes(t *testing.T) {
 	}
 }
 
-// TestDocument tests that both ports serve the OpenAPI document of the REST API.
+// TestDocument checks that the REST port and the shared port serve the OpenAPI document of the REST
+// API at /v2/openapi.json.
 func TestDocument(t *testing.T) {
 	want := restDocument(t).doc
 	for name, address := range map[string]string{"own": kservetest.ServeREST(t, kservetest.Open(), inferencetest.New()), "shared": kservetest.ServeShared(t, kservetest.Open(), inferencetest.New())} {
@@ -86,7 +87,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestRESTGuards tests that changes by clients need the operator's permission.
+// TestRESTGuards checks that routes that load models, register memory or change settings return
+// status 501 without the operator's permission in kserve.Config.
 func TestRESTGuards(t *testing.T) {
 	engine := inferencetest.New()
 	engine.Control(func(string) error { return nil })
@@ -136,8 +138,8 @@ func manyMembers(n int) string {
 	return b.String()
 }
 
-// TestCompressedBodies tests that compressed bodies are read up to the limit, which
-// applies to the decompressed size.
+// TestCompressedBodies checks that the REST API reads compressed request bodies up to the limit,
+// which applies to the decompressed size.
 func TestCompressedBodies(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("x"), nil)
@@ -197,8 +199,8 @@ func serveHandler(t *testing.T, handler http.Handler) string {
 	return s.Listener.Addr().String()
 }
 
-// TestCompressedAnswers tests that responses are compressed with the encoding that
-// tritonserver selects.
+// TestCompressedAnswers checks that Compressed selects the same encoding for an Accept-Encoding
+// header as tritonserver, and doesn't compress errors.
 func TestCompressedAnswers(t *testing.T) {
 	text := strings.Repeat("a tensor ", 1000)
 	address := serveHandler(t, rest.Compressed(func(w http.ResponseWriter, r *http.Request) {
@@ -226,8 +228,8 @@ func TestCompressedAnswers(t *testing.T) {
 	}
 }
 
-// TestMessageJSON tests each kind of field, and integers that a double can't
-// represent.
+// TestMessageJSON checks the JSON form of each kind of protobuf field in REST responses, and of
+// integers that a double can't represent.
 func TestMessageJSON(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -121,7 +121,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestAppendData tests tritonserver's forms of numbers, and all errors of a tensor.
+// TestAppendData checks that AppendData writes numbers as tritonserver does, and checks its error
+// for each invalid tensor.
 func TestAppendData(t *testing.T) {
 	tests := []struct {
 		name, datatype string
@@ -156,7 +157,8 @@ func TestAppendData(t *testing.T) {
 	}
 }
 
-// TestNumberLists tests the grammar of lists of plain numbers, which have a fast path.
+// TestNumberLists checks which JSON lists of plain numbers the reader of tensors accepts. It has a
+// fast path for them.
 func TestNumberLists(t *testing.T) {
 	for text, want := range map[string]string{
 		"[1,2,3]": "", "[0,10,999999999999999999]": "", "[1, 2\t,\n3,4 ]": "", "[1,-2,3.5,4e2,5]": "", "[[1,2],[3],[]]": "", `{"a":[1,2],"b":3}`: "",

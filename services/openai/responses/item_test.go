@@ -104,7 +104,8 @@ func TestTooManyItems(t *testing.T) {
 	inferencetest.WantInvalid(t, err, "input[16384]", "input[16384] exceeds the maximum of 16384 items in a request")
 }
 
-// FuzzDecodeItems checks that nothing panics and that each refusal names a field.
+// FuzzDecodeItems checks that the decoder of a response's input items doesn't panic on any JSON,
+// and that its errors name a field.
 func FuzzDecodeItems(f *testing.F) {
 	f.Add(`"hi"`)
 	f.Add(`[{"role": "user", "content": "hi"}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"a\": 1}"}]`)

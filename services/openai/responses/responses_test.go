@@ -98,7 +98,7 @@ var randomID = regexp.MustCompile(`\b(resp|msg|rs|fc|fco|call)_\w{24,}\b`)
 
 func maskIDs(s string) string { return randomID.ReplaceAllString(s, "${1}_") }
 
-// event is an event of a stream of the Responses API.
+// event is one decoded server-sent event of a streamed response of the Responses API.
 type event struct {
 	Type     string
 	Sequence int `json:"sequence_number"`
@@ -310,8 +310,8 @@ func TestResponseEvents(t *testing.T) {
 	}
 }
 
-// TestResponseSettings tests that a response echoes the settings of the request and the
-// defaults.
+// TestResponseSettings checks that the response of POST /v1/responses repeats the settings of the
+// request, with the defaults of the others.
 func TestResponseSettings(t *testing.T) {
 	const schema = `{"type":"json_schema","name":"x","schema":{"type":"object","properties":{"z":{"type":"null"},"a":{}}}}`
 	for _, tt := range []struct {

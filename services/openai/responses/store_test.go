@@ -71,8 +71,8 @@ func TestStoreCount(t *testing.T) {
 	}
 }
 
-// TestStoreBytes tests that shared items count once and that too large responses
-// aren't stored.
+// TestStoreBytes checks that the store counts the bytes of items that several responses share once,
+// and doesn't store too large responses.
 func TestStoreBytes(t *testing.T) {
 	s := newStore(StoreLimits{Size: 100, Bytes: 12_000, TTL: time.Hour})
 	a := keep(s, "a", 5000, nil)

@@ -110,7 +110,8 @@ func TestPreviousResponse(t *testing.T) {
 	}
 }
 
-// TestMalformedArguments tests that the model sees the malformed arguments that it wrote.
+// TestMalformedArguments checks that the prompt of a continued response has malformed tool call
+// arguments as the model wrote them.
 func TestMalformedArguments(t *testing.T) {
 	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText(`<tool_call>{"name": "now", "arguments": {"a": `))
 	id := create(t, server, `"model":"chat","input":"hi",`+flatTools)
@@ -206,7 +207,8 @@ func TestStoredResponses(t *testing.T) {
 	}
 }
 
-// TestServerWithoutStore tests that a server without a store reports that.
+// TestServerWithoutStore checks that requests for stored responses fail with an error about the
+// missing store, if the server has no response store.
 func TestServerWithoutStore(t *testing.T) {
 	server, _ := serveResponses(t, openai.Config{}, inferencetest.StreamText("x"))
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","store":true`))

@@ -64,8 +64,8 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 	openaitest.CheckClientDisconnect(t, open, responsePath, func(stream string) string { return respond(`"input":"hi","stream":` + stream) })
 }
 
-// BenchmarkResponseStream measures the same as the benchmark of streamed chats, for
-// responses.
+// BenchmarkResponseStream measures the cost of a streamed response of the Responses API, like the
+// benchmark of streamed chats.
 func BenchmarkResponseStream(b *testing.B) {
 	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return openai.New(openai.Default(), s) }, responsePath, respond(`"input":"hi","stream":true,"store":false`))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// TestLogsApply: the settings that Setting returns are the ones that were
-// applied.
+// TestLogsApply checks that Logs.Setting returns the log settings that are in force. A setting that
+// couldn't be applied isn't among them.
 func TestLogsApply(t *testing.T) {
 	start := LogValues{Info: true, Format: LogFormatDefault}
 	applied, failure := start, error(nil)

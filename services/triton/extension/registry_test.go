@@ -216,7 +216,8 @@ func mapped(tb testing.TB, address unsafe.Pointer) bool {
 	return strings.Contains(string(maps), fmt.Sprintf("%x-", uintptr(address)))
 }
 
-// TestShrunk: an object that its owner has truncated is refused.
+// TestShrunk checks that Registry.Use refuses a range of a shared memory object that its owner has
+// truncated below the range.
 func TestShrunk(t *testing.T) {
 	key := object(t, 2)
 	page := uint64(os.Getpagesize())
@@ -237,7 +238,8 @@ func TestShrunk(t *testing.T) {
 	lease.Release()
 }
 
-// TestRegistryConcurrently calls all methods concurrently, for the race detector.
+// TestRegistryConcurrently checks that the methods of Registry have no data race. It calls them
+// concurrently, for the race detector.
 func TestRegistryConcurrently(t *testing.T) {
 	key := object(t, 1)
 	r := NewRegistry(nil)

@@ -225,7 +225,8 @@ func TestTraceFileFails(t *testing.T) {
 	traces.Close()
 }
 
-// TestTraceText checks records of each kind in tritonserver's format.
+// TestTraceText checks that trace records of each kind are written in the format of tritonserver's
+// trace files.
 func TestTraceText(t *testing.T) {
 	records := []TraceRecord{
 		{ID: 4, Activity: "REQUEST_START", Nanoseconds: 10, Model: "a", Version: 2, RequestID: `"quoted"`},
@@ -281,7 +282,8 @@ func TestTraceTensors(t *testing.T) {
 	}
 }
 
-// BenchmarkSampleOff measures the cost of a request while tracing is off.
+// BenchmarkSampleOff measures the cost that the trace settings add to a request while tracing is
+// off.
 func BenchmarkSampleOff(b *testing.B) {
 	traces := NewTraces(DefaultTraceConfig(), slog.New(slog.DiscardHandler))
 	for b.Loop() {

@@ -102,8 +102,8 @@ func generateAll(t *testing.T, engine *Engine, model string, streams, tokens int
 	}
 }
 
-// TestMislabelledOutput: a model reports that its outputs are in GPU memory,
-// which the engine can't read. The request fails, and other models still serve.
+// TestMislabelledOutput checks that a request fails if the model reports that its outputs are in
+// GPU memory, which the local engine can't read. Other models still serve.
 func TestMislabelledOutput(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "burst"}, burst.Model{Name: "wrong", Outputs: burst.Mislabelled}))
 	defer stop(t, engine)

@@ -314,8 +314,8 @@ func TestFailedModels(t *testing.T) {
 	}
 }
 
-// TestStopAfterFailedReload: Stop ends although Triton waits indefinitely for a
-// model whose reload failed.
+// TestStopAfterFailedReload checks that Engine.Stop returns in time and leaves no process, although
+// Triton waits indefinitely for a model whose reload failed.
 func TestStopAfterFailedReload(t *testing.T) {
 	if inOwnProcess(t) {
 		return

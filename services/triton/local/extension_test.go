@@ -235,8 +235,8 @@ func comparedRequests(content []byte) map[string]tensors {
 	}
 }
 
-// TestSharedOutput: an output in shared memory is only there, and not in the
-// response.
+// TestSharedOutput checks that the local and the remote engine write an output only to the shared
+// memory that the request names. The response doesn't have the data.
 func TestSharedOutput(t *testing.T) {
 	engines := map[string]func(*testing.T) sharing{
 		"local":  func(t *testing.T) sharing { t.Helper(); return extensionEngine(t) },

@@ -177,7 +177,7 @@ func (x *extras) put(b *block, to *C.tr_inference, outputs []*C.char) {
 	to.places, to.place_count = unsafe.SliceData(places), C.uint32_t(n)
 }
 
-// at returns the place of a tensor in the shim's form.
+// at returns the shared memory in which a tensor lies, as a struct for the C shim.
 func (p place) at(b *block, name *C.char) C.tr_place {
 	to := C.tr_place{
 		name:      name,

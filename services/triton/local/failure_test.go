@@ -84,8 +84,8 @@ func stopped(t *testing.T, engine *Engine, limit time.Duration) {
 	}
 }
 
-// TestStopWithHangingModel: Stop ends within its limit although a model hangs,
-// and leaves no process of the model.
+// TestStopWithHangingModel checks that Engine.Stop returns within its limit and leaves no process
+// of the model, although the model hangs.
 func TestStopWithHangingModel(t *testing.T) {
 	if inOwnProcess(t) {
 		return

@@ -116,7 +116,8 @@ func TestCaches(t *testing.T) {
 	}
 }
 
-// TestStub: addStub adds the stub to the python backend of an unmodified wheel.
+// TestStub checks that addStub adds the stub program for the found Python version to the Python
+// backend of an unmodified wheel, in a temporary folder.
 func TestStub(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())

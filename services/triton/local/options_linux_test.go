@@ -61,8 +61,8 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestBackendPrefix: the names of shared memory start with the user's prefix,
-// and no shared memory is left after the stop.
+// TestBackendPrefix checks that the names of the Python backend's shared memory start with the
+// configured prefix, and that Engine.Stop leaves no shared memory.
 func TestBackendPrefix(t *testing.T) {
 	config := suiteConfig(t)
 	config.Options.Backends = []BackendSetting{{pythonBackend, prefixSetting, "trident_test_"}}

@@ -14,8 +14,8 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-// TestTake: a taken output stays valid after the stream and after the engine. An
-// output that isn't freed explicitly is freed when no reference is left.
+// TestTake checks that an output that Owner.Take returned stays valid after the stream and after
+// the stop of the engine. An output that isn't freed explicitly is freed when no reference is left.
 func TestTake(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	stopped := false
@@ -44,8 +44,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeFirst: a taken output may be freed before its response. Another request
-// must not get the memory while the response exists.
+// TestTakeFirst checks that an output that Owner.Take returned may be freed before its response.
+// Another request must not get the memory while the response exists.
 func TestTakeFirst(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	defer stop(t, engine)
@@ -78,8 +78,8 @@ func TestTakeFirst(t *testing.T) {
 	}
 }
 
-// TestTakeBound: the total size of taken outputs is limited. Further outputs
-// must be copied.
+// TestTakeBound checks that Owner.Take returns nil when the outputs that were taken and not freed
+// have mostOwned bytes in total. The caller then copies the output.
 func TestTakeBound(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	defer stop(t, engine)
@@ -99,7 +99,8 @@ func TestTakeBound(t *testing.T) {
 	}
 }
 
-// TestTakeLost: memory that grpc-go drops without a release is freed.
+// TestTakeLost checks that the memory of outputs from Owner.Take is freed even if grpc-go drops a
+// buffer without calling Free.
 func TestTakeLost(t *testing.T) {
 	engine := start(t, burstConfig(t, burst.Model{Name: "echo", Echo: true}))
 	defer stop(t, engine)

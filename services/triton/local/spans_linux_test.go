@@ -20,8 +20,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestSpans: spans of Triton's core are below the engine's span and have its times.
-// Without a span, no request is traced.
+// TestSpans checks that Engine.Stream creates spans of Triton's core as children of the caller's
+// span, with times within it. Without a caller's span, no request is traced.
 func TestSpans(t *testing.T) {
 	engine := start(t, suiteConfig(t))
 	recorder := tracetest.NewSpanRecorder()
@@ -78,8 +78,9 @@ class TritonPythonModel:
         return responses
 `
 
-// TestTraceContext: a model receives the trace context of its request, whether Trident
-// records spans or not. The model receives no trace context if the request has none.
+// TestTraceContext checks that Engine.Stream passes the trace context of a request to the model,
+// whether Trident records spans or not. The model receives no trace context if the request has
+// none.
 func TestTraceContext(t *testing.T) {
 	config := configOf(t, map[string]string{"trace_context": traceContextModel})
 	engine := start(t, config)

@@ -151,7 +151,7 @@ func ended(pid int) (how exit, yes bool) {
 	return exit{status: syscall.WaitStatus(status), known: err == nil}, true
 }
 
-// exit is the exit status of a process, if it is known.
+// exit is how a process ended. known is false if its status can't be read.
 type exit struct {
 	status syscall.WaitStatus
 	known  bool

@@ -103,8 +103,8 @@ func TestAwaitEnd(t *testing.T) {
 	}
 }
 
-// TestSweepDead: sweepDead removes what a dead server left behind, and nothing
-// of a live one.
+// TestSweepDead checks that sweepDead removes the shared memory and the processes that a dead
+// server left behind, and nothing of a live server.
 func TestSweepDead(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	living, lease := newPrefix(Options{})
@@ -148,8 +148,8 @@ func TestSweepDead(t *testing.T) {
 	_ = lease.Close()
 }
 
-// TestPause checks the pauses between attempts. A model that is taken, or that works
-// again, can't be taken.
+// TestPause checks the pauses between the attempts to load a broken model again. Only one attempt
+// runs at a time, and none if the model works again.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(t.Context(), &core{})

@@ -12,8 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// TestLoadTakesTooLong: a load at start that takes too long is ended and tried
-// again.
+// TestLoadTakesTooLong checks that the local engine ends a model load at the start of the server
+// that takes longer than LoadTimeout, and loads the model again.
 func TestLoadTakesTooLong(t *testing.T) {
 	config := configOf(t, map[string]string{"misbehaving": misbehavingModel})
 	config.LoadTimeout = 4 * time.Second // longer than a load takes on a busy machine

@@ -86,7 +86,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFreePort: FreePort returns a port that is free, and outside the range of the ports
+// TestFreePort checks that FreePort returns a port that is free and outside the range of the ports
 // that Linux assigns to connections.
 func TestFreePort(t *testing.T) {
 	port, err := FreePort(t.Context())
@@ -165,8 +165,9 @@ func TestDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// TestGate: a program starts when its gate opens, in the process that waited. The
-// program doesn't start if the process at the other end dies.
+// TestGate checks that a command prepared by hold starts its program only when the gate opens, in
+// the process that waited. If the gate is closed, as when the process that holds it dies, the
+// program doesn't start.
 func TestGate(t *testing.T) {
 	for _, opens := range []bool{true, false} {
 		started := filepath.Join(t.TempDir(), "started")

@@ -63,7 +63,8 @@ type Fake struct {
 	served chan struct{} // closed when the server has ended
 }
 
-// settings are the settings of a running fake.
+// settings has the trace and log settings of a running fake tritonserver, which requests can
+// change.
 type settings struct {
 	traces *extension.Traces
 	logs   *extension.Logs

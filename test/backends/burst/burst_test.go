@@ -141,7 +141,7 @@ func stateOf(t *testing.T, engine *triton.Engine, model string) string {
 	return "unknown"
 }
 
-// TestEcho checks that the echo model returns bytes unchanged.
+// TestEcho checks that the test model with Echo returns the bytes of its input unchanged.
 func TestEcho(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a real Triton")
