@@ -386,7 +386,7 @@ func (c *child) awaitReady(ctx context.Context, address string) error {
 		select {
 		case <-poll.C:
 		case <-c.exited:
-			return c.failed(errors.New("the process has ended"))
+			return c.failed(errors.New("the process exited before it became ready"))
 		case <-ctx.Done():
 			return c.failed(fmt.Errorf("the process isn't ready: %w", err))
 		}
