@@ -77,7 +77,7 @@ type LoRAUse struct {
 	state    *loraState // nil if the adapter has no known weights
 	times    int        // the state's times when the request was created
 	turn     bool       // this request sends the weights
-	answered bool       // the engine has answered
+	answered bool       // the engine has sent its first response
 }
 
 // UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan. The

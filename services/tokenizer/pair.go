@@ -33,7 +33,7 @@ func (t *Tokenizer) EncodeSingle(ctx context.Context, text string, special bool,
 	return t.arrange(ctx, t.template.single, []string{text}, Arrangement{Special: special, Cut: cut, Left: left})
 }
 
-// Arrangement configures how the ids of texts become one input.
+// Arrangement configures how one or two texts become the ids of one sequence.
 type Arrangement struct {
 	// Special adds the template's special tokens.
 	Special bool

@@ -103,7 +103,7 @@ func TestDemoTools(t *testing.T) {
 				if !tt.check(got) {
 					t.Errorf("%s: %+v", surface, got)
 				}
-				// With the tool_choice `none` the prompt contains no tools.
+				// A prompt without tools has at most 60 tokens. With the tool_choice `none` the prompt has no tools.
 				const withoutTools = 60
 				if shown := got.prompt > withoutTools; got.prompt == 0 || shown != (tt.offer.choice != "none") {
 					t.Errorf("%s: the prompt has %d tokens", surface, got.prompt)
