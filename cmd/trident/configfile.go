@@ -163,7 +163,7 @@ func (r *settingsReader) read() {
 	decoder := yaml.NewDecoder(strings.NewReader(string(r.file.data)))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF): // only comments
+	case errors.Is(err, io.EOF): // the file has only comments
 		return
 	case err != nil:
 		// YAML reads a string with the prefix * as an alias name. The string may be a
@@ -181,7 +181,7 @@ func (r *settingsReader) read() {
 			if s.name == key.Value {
 				wrong := len(r.problems)
 				s.read(r, value)
-				if len(r.problems) == wrong { // only then it is known which values are secret
+				if len(r.problems) == wrong { // a section without problems shows which values are secret
 					r.file.sections.Content = append(r.file.sections.Content, bare(key), s.printable(value))
 				}
 				return

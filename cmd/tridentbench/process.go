@@ -74,7 +74,7 @@ func (c *child) read(out io.ReadCloser) {
 	for scanner.Scan() {
 		c.lines <- scanner.Text()
 	}
-	_, _ = io.Copy(io.Discard, out) // after a line that was too long
+	_, _ = io.Copy(io.Discard, out) // the scanner stops at a line that is too long; the child must not block on its output
 }
 
 // line waits for the child's next line.

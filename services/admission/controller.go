@@ -309,7 +309,7 @@ func (a *Controller) await(t *Ticket) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case t.placed: // even if the context has ended meanwhile
+	case t.placed: // the slot is kept even if the context has ended meanwhile
 		return nil
 	case t.refused == nil:
 		a.withdraw(t)

@@ -291,7 +291,7 @@ func TestAdaptersUnderLoad(t *testing.T) {
 				askAdapter(t.Context(), s, "m:doll", 1)
 				askAdapter(t.Context(), s, "m:sheep", 1)
 				engine.sent()
-				engine.kept, engine.first = nil, make(chan struct{}) // as after a restart of the engine
+				engine.kept, engine.first = nil, make(chan struct{}) // the engine has lost the weights, as after a restart
 			}
 			var all sync.WaitGroup
 			for _, name := range []string{"doll", "sheep"} {

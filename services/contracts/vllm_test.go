@@ -337,7 +337,7 @@ func TestVLLMExplain(t *testing.T) {
 	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has stopped") {
 		t.Errorf("an engine that has ended: %+v", got)
 	}
-	for _, text := range []string{"out of memory", "Error generating stream:"} { // in a request without a constraint
+	for _, text := range []string{"out of memory", "Error generating stream:"} { // the request has no constraint, so the error stays as it is
 		other := &inference.Error{Code: inference.CodeInternal, Message: text}
 		if got := (VLLM{}).Explain(chat, other); got != other {
 			t.Errorf("%s became %+v", text, got)

@@ -70,7 +70,7 @@ func TestRequestID(t *testing.T) {
 	const key = "x-request-id"
 	for name, c := range map[string]struct {
 		given, model string
-		want         string // in the header, or in the trailer of an error
+		want         string // expected id in the header, or in the trailer of an error
 	}{
 		"a caller's":           {"mine", "m", "mine"},
 		"none":                 {"", "m", ""},

@@ -186,7 +186,7 @@ func testPlainPost(t *testing.T, engine inference.Engine) {
 	tests := []struct {
 		name, method, body string
 		status             int
-		want               string // in the response
+		want               string // expected body; empty for any body
 	}{
 		{"ready", "ModelReady", `{"name": "echo"}`, 200, `{"ready":true}`},
 		{

@@ -86,7 +86,7 @@ const (
 func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(reading{security}),
-		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
+		grpc.MaxRecvMsgSize(math.MaxInt32), // tritonserver has the same limit
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxHeader),

@@ -317,7 +317,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 		t.Fatal(err)
 	}
 	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // flagged as compressed
-		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // after flags and length
+		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // the flags and the length take 5 bytes
 	}
 	var texts []string
 	for _, h := range []http.Header{resp.Header, resp.Trailer} {
@@ -346,7 +346,7 @@ func TestDeepJSON(t *testing.T) {
 				if status != http.StatusBadRequest || !bytes.Contains(answer, []byte(`"code":"invalid_argument"`)) || len(answer) > 4096 {
 					t.Errorf("got %d %.4096s", status, answer)
 				}
-				if most := max(64<<20, 6*uint64(len(body))); used > most { // for a buffer that grows, and a copy
+				if most := max(64<<20, 6*uint64(len(body))); used > most { // the limit leaves room for a buffer that grows, and for a copy
 					t.Errorf("%d of %d MiB were allocated", used>>20, most>>20)
 				}
 			})

@@ -121,7 +121,7 @@ func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOpt
 		}
 	}
 	select {
-	case ending = <-st.failed: // of the last request
+	case ending = <-st.failed: // the last request may have failed
 	default:
 	}
 	return st.end(cancel, ending)

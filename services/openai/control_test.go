@@ -17,7 +17,7 @@ func TestModelControl(t *testing.T) {
 		body     string
 		explicit bool
 		status   int
-		want     string // in the response
+		want     string // part of the response
 	}{
 		{"load", "chat/load", "", true, http.StatusOK, `{"created":`},
 		{"load with slashes", "org/name/load", "", true, http.StatusOK, `"id":"org/name","object":"model","owned_by":"triton"}`},

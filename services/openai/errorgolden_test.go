@@ -137,7 +137,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Status == http.StatusOK { // of a stream
+		if e.Status == http.StatusOK { // the error came in a stream
 			continue
 		}
 		code := "null"

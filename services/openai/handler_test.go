@@ -419,7 +419,7 @@ func TestConfigValidate(t *testing.T) {
 func TestMayUse(t *testing.T) {
 	keyed := inference.WithClient(t.Context(), &inference.Client{Name: "k", Models: []string{"mine"}})
 	for name, tt := range map[string]struct {
-		ctx     context.Context //nolint:containedctx // of one case
+		ctx     context.Context //nolint:containedctx // context of one case
 		body    string
 		refused bool
 	}{

@@ -345,7 +345,7 @@ func TestAnswersAreParsedAtAnySplit(t *testing.T) {
 	cut := func(i int) {
 		engine.AddModel("m", inferencetest.StreamText(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": toolTemplate})
 	}
-	cut(0) // before the service asks for the models
+	cut(0) // the model must exist when the service starts
 	s := inferencetest.Service(t, serving.Config{}, engine)
 	for i := range len(text) + 1 {
 		cut(i)

@@ -28,7 +28,7 @@ type textRun struct {
 	images       *inference.Images // nil if there are none
 	tokens       int               // number of tokens of the answers
 	promptTokens []int             // number of tokens of each prompt or input
-	hidden       bool              // only best_of needs the log probabilities, not the client
+	hidden       bool              // best_of needs the log probabilities, but the client didn't request them
 	reading      *reading          // nil if answers need no parsing
 	measure      *metering.Measure
 }

@@ -186,7 +186,7 @@ func (c *Truncation) noRoom(special int) error {
 
 // lengths returns the lengths to which texts are truncated.
 func (c *Truncation) lengths(ids [][]int, room, total int) ([]int, error) {
-	if room == 0 { // for every strategy
+	if room == 0 { // with every strategy, no ids of the texts remain
 		return make([]int, len(ids)), nil
 	}
 	lengths := make([]int, len(ids))

@@ -107,7 +107,7 @@ func newRegex(expr string) (pattern, error) {
 }
 
 func newGeneral(expr string) (pattern, error) {
-	re, err := regexp2.Compile(translate(expr), regexp2.Multiline) // like Oniguruma's ^ and $
+	re, err := regexp2.Compile(translate(expr), regexp2.Multiline) // ^ and $ match at each line, as in Oniguruma
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q is not supported: %w", expr, err)
 	}

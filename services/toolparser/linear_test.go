@@ -49,7 +49,7 @@ func TestLinearInPieces(t *testing.T) {
 		pieces = []int{1, 4}
 	}
 	for _, o := range every() {
-		o.MaxBytes = 2 * size // so that the parser reads everything
+		o.MaxBytes = 2 * size // with this limit the parser reads everything
 		for name, text := range long(o, size) {
 			for _, piece := range pieces {
 				if parts, whole := partsAndWhole(t, o, text, piece); whole > 3*parts {

@@ -70,7 +70,7 @@ func TestSlowReader(t *testing.T) {
 			if err != nil || !stream.Receive() {
 				t.Fatal(err, stream.Err())
 			}
-			<-left // or the test times out
+			<-left // the test times out if the model isn't stopped
 			if n := sent.Load(); n > 64<<20 {
 				t.Errorf("%d MiB were taken off the model", n>>20)
 			}
