@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { announce } from "./announce.ts";
 import type { Snippet } from "./snippets.ts";
 
-/** A button that copies a string to the clipboard. */
+/** Copy is a button that copies a string to the clipboard. */
 export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
   const [message, setMessage] = useState("");
   const copy = async () => {

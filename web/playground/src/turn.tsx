@@ -12,7 +12,7 @@ import { apiKey } from "./settings.ts";
 import { chatSnippets } from "./snippets.ts";
 import { serverUrl } from "./server.ts";
 
-/** The user's message, and below it the reply of each model. */
+/** TurnView shows the user's message, and below it the reply of each model. */
 export const TurnView = memo(function TurnView({ conversation, turn, at }: { conversation: Conversation; turn: Turn; at: number }) {
   return (
     <li class="turn">
@@ -186,11 +186,11 @@ function pretty(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 2);
   } catch {
-    return json; // as the model wrote it
+    return json; // the string isn't JSON, so it is shown unchanged
   }
 }
 
-/** The request and the response as JSON, and the programs that repeat the request. */
+/** Code shows the request and the response as JSON, and the programs that repeat the request. */
 function Code({ conversation, answer, place }: { conversation: Conversation; answer: Answer; place: Place }) {
   const id = useId();
   try {
