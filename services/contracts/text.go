@@ -101,7 +101,7 @@ func (d *textDecoder) read(f found, final bool, step *inference.Step) error {
 	}
 	first := step.Sequence * count
 	if first < 0 || first+count > maxTexts {
-		return fmt.Errorf("the response has more than %d texts", maxTexts)
+		return fmt.Errorf("the model's response has more than %d texts", maxTexts)
 	}
 	step.OutputTokens /= count
 	row := len(f.logprobs) / count
