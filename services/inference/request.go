@@ -1,7 +1,8 @@
 // Package inference is the vocabulary of Trident. It has requests, messages, deltas, usage,
-// errors, the requests of tensors, and the client and the API of a request. It has the interfaces
-// of engines, backends and other parts with several implementations. It is a leaf that all
-// packages import. Code that processes requests doesn't belong here: see admission, catalog,
+// errors, and the requests of tensors. It also has the address of a request's client, and the API
+// that received the request. It has the interfaces of engines, backends and other parts with several
+// implementations. Of this module it imports only services/budget and generated code, and most
+// packages import it. Code that processes requests doesn't belong here: see admission, catalog,
 // metering and serving.
 package inference
 

@@ -129,10 +129,11 @@ func (f *fleet) repository(ctx context.Context) error {
 	return os.CopyFS(filepath.Join(f.models(), "stream"), os.DirFS(filepath.Join("test", "models", "stream")))
 }
 
-// answerLimit bounds a short response of tritonserver.
+// answerLimit bounds a short response of Triton.
 const answerLimit = 15 * time.Second
 
-// answers returns nil if Triton responds. It calls tritonserver directly, without Trident.
+// answers returns nil if Triton responds. It calls tritonserver directly. In-process Triton has no
+// port of its own, so there it calls Trident.
 func (f *fleet) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -143,7 +144,7 @@ func (f *fleet) answers(ctx context.Context) error {
 	return errors.Join(c.counted(ctx, steady, &request{name: "probe"}, 2), c.close())
 }
 
-// native returns the gRPC address of Triton: tritonserver's, if there is one.
+// native returns the gRPC address of Triton: tritonserver's, or Trident's with in-process Triton.
 func (f *fleet) native() string {
 	if f.local {
 		return f.trident.native
