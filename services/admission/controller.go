@@ -40,7 +40,7 @@ type Controller struct {
 	bounds     Bounds
 	server     scope
 	models     map[string]*scope  // the models' scopes by model name; used if models have limits
-	clients    map[string]*client // the clients by the names of their keys, which operators assign
+	clients    map[string]*client // the clients, keyed by the name that the operator assigned to their API key
 	anonymous  client             // shared state of all requests without a client
 	roundRobin []*client          // clients with queued requests; a client that gets a slot moves to the end
 

@@ -54,7 +54,7 @@ type ledger struct {
 	mu         sync.Mutex
 	limits     intakeLimits
 	most       int64              // maximum of all parties' bytes in addition to limits.bytes; 0 is no maximum
-	accounts   map[Party]*account // parties that hold something
+	accounts   map[Party]*account // accounts of the parties that hold something, keyed by party
 	all        Holding
 	roundRobin []*account // parties that wait for slots, in round-robin order
 }

@@ -209,7 +209,7 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 // identity.
 func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err error) {
 	if k.file != "" {
-		seen = StateOf(k.file) // before the read, so that the next look detects a concurrent change
+		seen = StateOf(k.file) // the state is from before the read, so that the next look detects a concurrent change
 	}
 	next, old := newKeyring(), k.keyring.Load()
 	for _, key := range k.given {

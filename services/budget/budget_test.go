@@ -142,7 +142,7 @@ func TestTotals(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		message proto.Message
-		want    string // in the wire format; in JSON strings count as values too
+		want    string // error in the wire format; in JSON, strings are values too
 	}{
 		{"ids in many texts", inParts(1024, budget.TokenIDs/1024), ""},
 		{"too many ids in many texts", inParts(1024, budget.TokenIDs/1024+1), "input.token_ids.ids holds more than 1048576 numbers: send fewer"},
@@ -365,7 +365,7 @@ func TestDocs(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "## Budgets of a request")
 	section, _, _ = strings.Cut(section, "\n## ")
-	number := func(n int) string { // with commas, as in the tables
+	number := func(n int) string { // the tables write numbers with commas
 		s := fmt.Sprint(n)
 		for i := len(s) - 3; i > 0; i -= 3 {
 			s = s[:i] + "," + s[i:]

@@ -129,7 +129,7 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		config *kserve.ModelConfig
 		change func(*inference.Request)
 		param  string            // the error's field
-		inputs map[string]string // a subset of the sent inputs
+		inputs map[string]string // some of the inputs that must be sent: contents, keyed by the input's name
 		not    string            // an input that must not be sent
 	}{
 		{"plain", vllmConfig(), nil, "", map[string]string{"sampling_parameters": `{"max_tokens":9}`}, "return_logprobs"},

@@ -400,7 +400,7 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 		config kserve.Config
 		access auth.Config
 		ask    trial
-		key    string // in a header
+		key    string // value of the header with the key
 		code   codes.Code
 		text   string
 	}{

@@ -69,7 +69,7 @@ func TestMessageLimit(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		options     []connect.ClientOption
-		unary, most int // maximum bytes of a message
+		unary, most int // maximum bytes of a message in a unary call, and in a stream
 	}{
 		{"Connect", nil, smallLimit, smallLimit},
 		{"Connect with gzip", []connect.ClientOption{connect.WithSendGzip()}, smallLimit, smallLimit},

@@ -62,7 +62,7 @@ func TestConnectionLimit(t *testing.T) {
 		t.Error("an open connection isn't served any more")
 	}
 	_ = second.Close()
-	for again := false; !again; again = served(open()) { // until the server has seen that a connection closed
+	for again := false; !again; again = served(open()) { // the loop ends when the server has seen that a connection closed
 		if t.Context().Err() != nil {
 			t.Fatal("the connection that has ended made no room")
 		}

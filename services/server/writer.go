@@ -80,7 +80,7 @@ func (w *writer) wait() {
 	w.since.Store(int64(time.Since(w.began)) + 1)
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.timeout, w.checkBlocked)
-		w.timer.Reset(w.timeout) // so that look sees the field
+		w.timer.Reset(w.timeout) // the reset comes after the assignment, so that checkBlocked sees the field
 	}
 }
 

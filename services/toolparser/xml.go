@@ -44,7 +44,7 @@ type xmlFormat struct {
 type valueType uint8
 
 const (
-	typeSchema valueType = iota // no type stated: the tool's schema decides
+	typeSchema valueType = iota // the argument states no type: the tool's schema decides
 	typeString
 	typeJSON // JSON, or a string if it isn't valid JSON
 )

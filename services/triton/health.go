@@ -41,7 +41,7 @@ type health struct {
 	mu     sync.Mutex
 	models map[string]*modelHealth
 	away   bool      // the last health check of the server failed
-	back   time.Time // when a health check succeeded after a failed one
+	back   time.Time // time when a health check succeeded after a failed one
 }
 
 // modelHealth is the state of a model with requests or faults.
@@ -56,9 +56,9 @@ type modelHealth struct {
 	judged     bool                  // judge is running
 	fault      string                // why the model is broken; empty for a working model
 	manual     bool                  // the server doesn't allow Trident to load the model
-	trial      time.Time             // when the latest trial request was admitted
+	trial      time.Time             // time when the latest trial request was admitted
 	working    chan struct{}
-	healed     time.Time // when the model last became working again
+	healed     time.Time // time when the model last became working again
 }
 
 // Intervals and limits for a broken model.
@@ -163,7 +163,7 @@ func (h *health) judge(w *modelHealth) {
 		answers := h.awaitServer()
 		h.mu.Lock()
 		w.judged = false
-		silent := answers && w.unanswered >= MaxUnanswered // no request was answered meanwhile
+		silent := answers && w.unanswered >= MaxUnanswered // during the health check, the model answered no request
 		if !silent {
 			w.unanswered = 0
 		}

@@ -45,7 +45,7 @@ func (e *Engine) hold(l *link) (release func()) {
 func (r *links) closeRetired(l *link) {
 	if _, retired := r.retired[l]; retired && l.streams == 0 {
 		delete(r.retired, l)
-		_ = l.Close() // no stream uses it
+		_ = l.Close() // no stream uses the connection
 	}
 }
 

@@ -18,7 +18,7 @@ func TestKindsAnswer(t *testing.T) {
 				ask     func() collected
 				texts   []string
 				finish  string
-				tokens  int // of the response
+				tokens  int // number of tokens of the response
 				limited bool
 			}{
 				{"a chat", func() collected { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", k.tokens(3, 15), false},

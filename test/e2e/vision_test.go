@@ -133,7 +133,7 @@ func TestVision(t *testing.T) {
 	t.Parallel()
 	lockForTest(t, &seeingRecord)
 	onePNG, oneGIF := testImages(t)
-	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // not the image's real type
+	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // the types in the URLs differ from the images' real types
 	for _, test := range []struct {
 		name, model, input string
 		urls               []string

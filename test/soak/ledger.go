@@ -194,7 +194,7 @@ func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time)
 // effect is the effect of a fault on requests.
 type effect struct {
 	failed  int
-	slowest time.Duration // from the fault, or the request's start, to its error
+	slowest time.Duration // longest time from the fault, or from the request's later start, to the request's error
 	last    time.Duration // time from the repair to the start of the last failed request; negative for none
 }
 

@@ -218,7 +218,7 @@ type macroDef struct {
 	body     []stmt
 
 	fn                                  *function
-	callerSlot, kwargsSlot, varargsSlot int // -1 if the body doesn't use it
+	callerSlot, kwargsSlot, varargsSlot int // slots of the variables of these names; -1 if the body doesn't use the variable
 }
 
 // target is the left side of an assignment: a name, an attribute of a namespace, or a tuple of

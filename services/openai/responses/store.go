@@ -37,7 +37,7 @@ type store struct {
 
 	mu   sync.Mutex
 	used int64
-	kept map[string]*list.Element // keyed by keptKey, as byID is
+	kept map[string]*list.Element // elements of order, keyed by keptKey
 	// order has the stored responses, the oldest first. The values are *storedResponse.
 	order *list.List
 	// refs is the number of stored responses that have an item. byID finds the latest

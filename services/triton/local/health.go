@@ -64,7 +64,7 @@ type modelHealth struct {
 	working    chan struct{}    // closed when the model works again or is given up
 	attempts   int              // recovery attempts since the model last worked for a while
 	faults     int              // number of faults since the start
-	healed     time.Time        // when the model last became working again
+	healed     time.Time        // time when the model last became working again
 	first      uint64           // number of the first stream after healed
 }
 
@@ -167,7 +167,7 @@ func (h *health) countUnanswered(model string) {
 	w.unanswered++
 	silent := w.unanswered >= triton.MaxUnanswered
 	h.mu.Unlock()
-	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // of an ensemble, one of its models is broken instead
+	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // if an ensemble is silent, one of its models is broken
 		h.fail(model, "the model doesn't answer")
 	}
 }

@@ -222,7 +222,7 @@ func TestModelFaults(t *testing.T) {
 		{"it hangs", 2, triton.MaxUnanswered, "the model doesn't answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			lower := raise(t, config, "slow") // so that the model isn't back before the checks
+			lower := raise(t, config, "slow") // a slow load keeps the model away until the checks
 			for range test.times {
 				if err := ask(t, engine, "misbehaving", test.wish); err == nil {
 					t.Fatal("the model answered")

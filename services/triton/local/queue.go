@@ -33,7 +33,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	streams map[uint64]*stream
-	leases  map[uint64][]*extension.Lease // by stream id; the stream may have ended
+	leases  map[uint64][]*extension.Lease // leases of shared memory, keyed by stream id; the stream may have ended
 	closing bool
 }
 

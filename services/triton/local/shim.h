@@ -279,7 +279,7 @@ typedef struct {
   const char *name;
   const int64_t *shape;
   const void *base;
-  const tr_place *place; // location in shared memory; NULL for a tensor in base
+  const tr_place *place; // location in shared memory; NULL if the tensor is elsewhere
   uint64_t dims;
   size_t size;
   int datatype;
