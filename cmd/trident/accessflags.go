@@ -32,7 +32,7 @@ func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
 	if token.IsEOL() {
 		return errors.New("the API key is missing: give one as the value of the flag")
 	}
-	if list, ok := token.Value.([]any); ok { // list from a file
+	if list, ok := token.Value.([]any); ok { // the settings file has a list of keys
 		for _, item := range list {
 			*f = append(*f, auth.Secret(fmt.Sprint(item)))
 		}

@@ -73,7 +73,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
 			l.UseLogLevel(slog.LevelDebug)
-			l.UseErrorLevel(slog.LevelDebug) // run prints the cause of a failure once
+			l.UseErrorLevel(slog.LevelDebug) // fx logs failures at level debug, because run prints the cause once
 			return l
 		}),
 	)

@@ -314,7 +314,7 @@ func TestSchemas(t *testing.T) {
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/tokenize", "/v1/detokenize"} {
 		body := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		for name, property := range body.Properties {
-			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // an older field with a lower limit
+			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // the older field has a lower limit
 				s := property.Value
 				if (s.MaxItems == nil || *s.MaxItems != uint64(most)) && (s.MaxProps == nil || *s.MaxProps != uint64(most)) {
 					t.Errorf("%s of %s isn't limited to %d", name, path, most)

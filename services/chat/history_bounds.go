@@ -113,7 +113,7 @@ func filterCost(name string, args []reflect.Value) int {
 		return add(size, multiply(args[0].Len(), separator))
 	case "split": // the result has a string header per part
 		return multiply(size, reflect.TypeFor[string]().Size())
-	case "uniq": // compares each item with each other item
+	case "uniq": // the filter compares each item with each other item
 		return add(size, multiply(args[0].Len(), args[0].Len()))
 	case "json", "inspect":
 		return multiply(textSize(args[0]), 6) // a byte becomes at most six

@@ -187,7 +187,7 @@ const minLogprob = -9999
 // split returns the texts of count tokens, or else the whole text.
 func (d *textDecoder) split(text string, count int) []string {
 	if count > 1 && d.target.Tokenizer != nil {
-		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // short: the text of a few tokens
+		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // the string is short, because it is the text of a few tokens
 		texts := make([]string, len(ids))
 		for i := range ids {
 			texts[i] = d.target.Tokenizer.Decode(ids[i:i+1], false)

@@ -146,7 +146,7 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"1", "2"} { // the second after the response to the first
+	for _, id := range []string{"1", "2"} { // the second request is sent after the response to the first
 		if err := conversation.Send(copied(req, func(r *api.ModelInferRequest) { r.Id = id })); err != nil {
 			t.Fatal(err)
 		}

@@ -223,7 +223,7 @@ func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 // complete adds the parameters from headers to a unary call's request. It also counts the
 // decoded size, since the request may have been compressed.
 func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if body, ok := req.(*request); ok { // the only large kind of request
+	if body, ok := req.(*request); ok { // only this kind of request is large
 		err := body.AddParameters(s.service.forward.ofCall(ctx))
 		if err == nil {
 			err = admission.ArrivalOf(ctx).Weigh(int64(body.Size()))

@@ -139,11 +139,11 @@ func TestNativeMessageLimit(t *testing.T) {
 			t.Errorf("%d bytes that don't come: %s", claimed, code)
 		}
 	}
-	zeros := sized(t, tier.Size(21<<20, 63<<20)) // compresses to a thousandth
+	zeros := sized(t, tier.Size(21<<20, 63<<20)) // this request compresses to a thousandth of its size
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "send it without compression") {
 		t.Errorf("%d bytes of zeros, compressed: %v", proto.Size(zeros), err)
 	}
-	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // compresses to a thirtieth
+	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // with these random bytes the request compresses to a thirtieth
 		t.Fatal(err)
 	}
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); err != nil {
@@ -316,7 +316,7 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // flagged as compressed
+	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // bit 0 marks a compressed message
 		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // the flags and the length take 5 bytes
 	}
 	var texts []string

@@ -200,7 +200,7 @@ func (c *errorCase) sendTo(t *testing.T, handler *Handler) goldenError {
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	answer := w.Body.Bytes()
-	if events, ok := bytes.CutPrefix(answer, []byte("data: ")); ok { // the last event
+	if events, ok := bytes.CutPrefix(answer, []byte("data: ")); ok { // the error is the last event of the stream
 		answer = events[bytes.LastIndex(events, []byte("{\"error\"")):]
 	}
 	var wrapped map[string]map[string]*string

@@ -219,7 +219,7 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
 	case rec.probing(), tooManyFailures(rec.Error): // readiness and the gate log their failures themselves, in fewer lines
 		return slog.LevelDebug
-	case status == http.StatusServiceUnavailable && rec.Error != nil && !isServerError(rec.Error): // overload caused by clients
+	case status == http.StatusServiceUnavailable && rec.Error != nil && !isServerError(rec.Error): // clients caused the overload
 		return slog.LevelInfo
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError

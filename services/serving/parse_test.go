@@ -226,7 +226,7 @@ func TestPiecesAreFlushedTogether(t *testing.T) {
 			close(more) // a second call would panic
 		}
 	}
-	if len(waits) < 6 { // reasoning, text, call, arguments, finish, usage
+	if len(waits) < 6 { // there are deltas of reasoning, text, call, arguments, finish and usage
 		t.Errorf("got %v", waits)
 	}
 }

@@ -281,7 +281,7 @@ func (x *expr) elements() int64 {
 }
 
 func (s *sizer) repetition(x *expr, times int64, copied bool) {
-	if x.sign { // a separate rule, which all copies of the surrounding expression share
+	if x.sign { // the repetition becomes a separate rule, which all copies of the surrounding expression share
 		s.add(ruleSize, times)
 		times = 1
 	}

@@ -128,7 +128,7 @@ var dialectSyntax = regexp.MustCompile(`\\[hHRXOKNyYGkgMCWBZ]|&&|\[:|\(\?[a-z]*[
 // exclude enclosed letters and others.
 func translate(expr string) string {
 	var b strings.Builder
-	inside := false // inside of brackets
+	inside := false // inside is true inside of brackets
 	for i := 0; i < len(expr); i++ {
 		escaped := expr[i] == '\\' && i+1 < len(expr)
 		switch {

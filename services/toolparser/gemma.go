@@ -242,7 +242,7 @@ func (g *gemma) inWord() bool {
 		if c == ',' || c == '}' || c == ']' || c == g.top() {
 			g.word = append(g.word, g.in[:i]...)
 			g.take(i)
-			if c != ',' && c != g.top() { // a closing bracket without an opening one
+			if c != ',' && c != g.top() { // this closing bracket has no opening one
 				g.take(1)
 			}
 			g.wordEnd()

@@ -29,7 +29,7 @@ func TestSlowReader(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", func(ctx context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {
 		defer func() { left <- struct{}{} }()
-		noise := make([]byte, piece/2) // incompressible
+		noise := make([]byte, piece/2) // random bytes hardly compress
 		for _, err := rand.Read(noise); err == nil && send(inferencetest.Token(hex.EncodeToString(noise), "")); _, err = rand.Read(noise) {
 			sent.Add(piece)
 		}

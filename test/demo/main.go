@@ -80,7 +80,7 @@ func (d demo) run(ctx context.Context) error {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
 		failed := <-exited
 		if ctx.Err() != nil {
-			return nil // stopped during the start
+			return nil // the demo was stopped during the start
 		}
 		return errors.Join(fmt.Errorf("%w; see the log lines above for the cause", err), failed)
 	case err := <-exited:

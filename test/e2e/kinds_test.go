@@ -259,7 +259,7 @@ func TestKindsSeveralTexts(t *testing.T) {
 func TestKindsRefuse(t *testing.T) {
 	t.Parallel()
 	c := contracts(t)
-	long := strings.Repeat("x", 250) // more than the models accept, less than Trident's limit
+	long := strings.Repeat("x", 250) // the models accept less, and Trident's limit is higher
 	for _, test := range []struct {
 		model, name string
 		more        []any

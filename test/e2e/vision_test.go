@@ -111,7 +111,7 @@ func (c contract) seen(t *testing.T, input string) string {
 	last := lines[bytes.LastIndexByte(bytes.TrimSpace(lines), '\n')+1:]
 	line := decode[struct{ Inputs map[string]any }](t, answer{body: last})
 	switch in := line.Inputs[input].(type) {
-	case []any: // the format of the model of vLLM's contract
+	case []any: // the model of vLLM's contract has this format
 		return joined(in)
 	case map[string]any:
 		values, _ := in["values"].([]any)

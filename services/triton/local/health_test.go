@@ -97,7 +97,7 @@ func TestStubDies(t *testing.T) {
 			go func() {
 				got := 0
 				var failed error
-				for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", int32(i)))) { // the first one without a delay
+				for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", int32(i)))) { // the first request has no delay
 					got++
 					if got == 3 {
 						running <- struct{}{}

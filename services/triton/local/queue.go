@@ -83,7 +83,7 @@ func (q *queue) drain(wake syscall.RawConn) {
 		for list := q.takeAll(); list != nil; list = q.takeAll() {
 			q.dispatch(list)
 		}
-		return false // wait for the next write
+		return false // Read calls this again after the next write
 	})
 }
 

@@ -202,7 +202,7 @@ func (s *stream) close() {
 	s.retire()
 	s.free()
 	s.core.queue.waits.Add(-s.waiting.Load())
-	for _, list := range [...]*C.tr_event{s.batch, s.first} { // events that the consumer didn't take
+	for _, list := range [...]*C.tr_event{s.batch, s.first} { // the consumer didn't take these events
 		if list != nil {
 			C.tr_events_free(s.core.queue.c, list)
 		}
