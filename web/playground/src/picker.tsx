@@ -60,7 +60,7 @@ export function Trouble({ failure, children }: { failure: Failure; children?: pr
   );
 }
 
-/** Form for the API key. */
+/** Shows the form for the API key. */
 export function KeyDialog() {
   const id = useId();
   if (!keyAsked.value) return null;
