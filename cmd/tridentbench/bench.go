@@ -157,7 +157,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	latest := map[string]float64{} // tokens per write, by column
+	latest := map[string]float64{} // tokens per write, keyed by column
 	for i := range b.scenarios {
 		s := &b.scenarios[i]
 		if s.once != once {

@@ -49,7 +49,7 @@ type Controller struct {
 	given   tickets
 	count   int
 	timer   *time.Timer // nil before the first deadline
-	timerAt time.Time   // when the timer fires; zero if it is off
+	timerAt time.Time   // time at which the timer fires; zero if the timer is off
 	closed  bool
 }
 

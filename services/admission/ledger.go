@@ -59,7 +59,7 @@ type ledger struct {
 	roundRobin []*account // parties that wait for slots, in round-robin order
 }
 
-// intakeLimits are the bounds of all parties together; 0 is no bound.
+// intakeLimits are the bounds of all parties together. A bound of 0 means no bound.
 type intakeLimits struct {
 	bytes             int64
 	reading, decoding int

@@ -256,7 +256,7 @@ type KeyEntry struct {
 	// Models are the models that the client may use, by their request names. Nil allows
 	// all models, an empty list allows none.
 	Models []string `yaml:"models"`
-	// Expires is the time at which the keys expire; zero means never.
+	// Expires is the time at which the keys expire. The zero time means that the keys never expire.
 	Expires time.Time `yaml:"expires"`
 	Limits  KeyLimits `yaml:"limits"`
 }

@@ -28,7 +28,7 @@ type handler struct {
 	// the kind.
 	kind     string
 	model    string // default model; if empty, the only model is the default
-	setting  string // what operators call the setting of the default model
+	setting  string // operators' name of the setting of the default model
 	binary   string // content type of KServe's binary requests, without the length
 	redirect string // header with the path to redirect to; empty if there is none
 

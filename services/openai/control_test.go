@@ -13,7 +13,7 @@ import (
 func TestModelControl(t *testing.T) {
 	tests := []struct {
 		name     string
-		path     string // below /v1/models/
+		path     string // path below /v1/models/
 		body     string
 		explicit bool
 		status   int

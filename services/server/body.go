@@ -80,7 +80,7 @@ type limitedBody struct {
 	header           http.Header
 	control          *http.ResponseController
 	rec              *Record
-	setting          string // what operators call the field of the limit
+	setting          string // operators' name of the field that sets the limit
 	read, taken      int64  // taken is the number of bytes that the arrival has counted
 }
 

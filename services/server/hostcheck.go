@@ -25,7 +25,7 @@ type HostCheck struct {
 	gate         *auth.Gate
 	certificates *Certificates
 	names        []string // further values of Host that are served, in lower case
-	setting      string   // what operators call the field of more names
+	setting      string   // operators' name of the field that allows further host names
 }
 
 // NewHostCheck returns the host check of a port.

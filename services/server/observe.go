@@ -30,7 +30,7 @@ type Record struct {
 	Model string
 	// PromptTokens and CompletionTokens are the numbers of tokens used.
 	PromptTokens, CompletionTokens int
-	// FirstToken is the time at which the first content was written; zero if none was.
+	// FirstToken is the time at which the first content was written. It is zero if no content was written.
 	FirstToken time.Time
 	// Error is the error that ended the request, for the log. It never contains prompt
 	// text.

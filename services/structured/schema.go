@@ -237,7 +237,7 @@ func (w *schemaWalk) target(ref string) *node {
 	if !ok || strings.ContainsAny(rest, `~%"\`) {
 		return nil
 	}
-	at, named := w.root, false // whether the next step is the name of a member
+	at, named := w.root, false // reports whether the next step is the name of a member
 	for step := range strings.SplitSeq(rest, "/") {
 		if !named {
 			switch step {

@@ -61,7 +61,7 @@ type sizer struct {
 	ambiguous int // ambiguous repetitions to the right
 	steps     int
 	rules     map[string]*rule
-	// ambiguousConstruct is the construct that can be read in too many ways; empty for none.
+	// ambiguousConstruct is the construct that can be read in too many ways. It is empty if there is none.
 	ambiguousConstruct string
 	// largest is the repetition that adds most to the size.
 	largest     *expr
@@ -371,7 +371,7 @@ func sum(from, to int64) int64 {
 // only some of the characters of the class, each later element doubles the number of states.
 type chain struct {
 	repeated byteSet // the characters that are repeated
-	filtered bool    // whether an element has accepted only some of the repeated characters
+	filtered bool    // reports whether an element has accepted only some of the repeated characters
 	doubled  int
 }
 

@@ -54,7 +54,7 @@ type modelHealth struct {
 	streams    map[*stream]time.Time // the model's streams with their start times
 	unanswered int                   // consecutive requests without a response
 	judged     bool                  // judge is running
-	fault      string                // why the model is broken; empty for a working model
+	fault      string                // reason why the model is broken; empty for a working model
 	manual     bool                  // the server doesn't allow Trident to load the model
 	trial      time.Time             // time when the latest trial request was admitted
 	working    chan struct{}

@@ -23,7 +23,7 @@ type link struct {
 // detect this, because tritonserver accepts at most one in five minutes.
 type links struct {
 	mu      sync.Mutex
-	retired map[*link]struct{} // replaced connections with streams, which may still succeed
+	retired map[*link]struct{} // replaced connections that still have streams; these streams may succeed
 	work    sync.WaitGroup
 }
 

@@ -22,7 +22,7 @@ type router struct {
 	net.Listener
 
 	accepted atomic.Int32
-	lost     atomic.Pointer[atomic.Bool] // whether the router has dropped the state of the current connections
+	lost     atomic.Pointer[atomic.Bool] // reports whether the router has dropped the state of the current connections
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	open     []net.Conn

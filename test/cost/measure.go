@@ -17,7 +17,7 @@ type meter struct {
 	began   time.Duration           // CPU time of the process at the start of the last runs
 	floor   int64                   // minimum resident memory of the process at rest
 	bases   map[*call]time.Duration // CPU time of the smallest valid request, by call
-	zips    map[*call]bool          // by call: reports whether the smallest request gets the same response when it is gzipped
+	zips    map[*call]bool          // true for calls whose smallest request gets the same response when it is gzipped
 	refused map[*call]bool          // true for calls without gzip support of which a gzipped request was measured
 	// tried has the uncompressed bodies that were measured already, with their steps. again may
 	// measure a step with more runs.

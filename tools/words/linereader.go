@@ -8,9 +8,9 @@ import (
 // syntax describes the comments and strings of a language.
 type syntax struct {
 	line    string // string that starts a comment, which extends to the end of its line
-	block   bool   // whether there are comments of the form /* */
+	block   bool   // reports whether there are comments of the form /* */
 	quotes  string // the characters that start and end a string
-	strings bool   // whether strings are read too
+	strings bool   // reports whether strings are read too
 }
 
 // hashes returns the syntax of shells, Python and YAML.

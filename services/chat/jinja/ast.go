@@ -113,7 +113,7 @@ type (
 		rest  []expr
 	}
 
-	// condExpr is yes if test else no; no may be nil.
+	// condExpr is the expression "yes if test else no". Its field no may be nil.
 	condExpr struct{ test, yes, no expr }
 
 	// blockText is the text of the enclosing set or filter block, the input of its filter.

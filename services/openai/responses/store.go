@@ -11,7 +11,7 @@ import (
 
 // StoreLimits limits the stored responses. The zero value stores none.
 type StoreLimits struct {
-	// Size is the maximum number of stored responses; 0 stores none.
+	// Size is the maximum number of stored responses. 0 stores no responses.
 	Size int
 	// SizeName is the name under which operators set Size, for errors.
 	SizeName string
@@ -31,7 +31,7 @@ type StoreLimits struct {
 // knows the id can read it; ids have 130 random bits.
 type store struct {
 	size     int
-	sizeName string // what operators call size
+	sizeName string // operators' name of the setting of size
 	bytes    int64
 	ttl      time.Duration
 

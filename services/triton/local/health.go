@@ -56,11 +56,11 @@ type modelHealth struct {
 	// The mutex of health guards these fields.
 	overrides  []override       // overrides of the latest load of the model
 	stubs      map[int]*watched // the model's Python processes, by process id
-	python     bool             // whether the model has, or had, Python processes
+	python     bool             // reports whether the model has, or had, Python processes
 	crashed    string           // how a process of the model ended while the model was busy
 	hanging    bool             // Triton doesn't return from the model's load
 	unanswered int              // consecutive requests without a response
-	fault      string           // why the model is broken; empty for a working model
+	fault      string           // reason why the model is broken; empty for a working model
 	working    chan struct{}    // closed when the model works again or is given up
 	attempts   int              // recovery attempts since the model last worked for a while
 	faults     int              // number of faults since the start

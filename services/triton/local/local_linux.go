@@ -399,7 +399,7 @@ func (c *core) awaitUsers(ctx context.Context) error {
 	}
 	killed := sweep(c.prefix)
 	if killed > 0 && c.await(ctx, killTime, idle) {
-		c.health.leaked.Store(true) // Triton probably never releases some objects of the killed processes
+		c.health.leaked.Store(true) // Triton probably counts a model of the killed processes as live forever
 		return nil
 	}
 	return fmt.Errorf("%d requests, or the load of a model, didn't end in time", c.queue.requests())

@@ -53,7 +53,7 @@ type stream struct {
 	last     *C.tr_event // newest such event; guarded by mu
 	released bool        // the model has released the request, if that was awaited; guarded by mu
 
-	cause    atomic.Pointer[error] // why the engine ends the stream; nil until then
+	cause    atomic.Pointer[error] // reason why the engine ends the stream; nil until then
 	followed atomic.Bool           // an end must cancel the request, because the consumer may be busy
 	leaving  sync.WaitGroup        // goroutines that cancel the request
 
