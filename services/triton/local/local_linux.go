@@ -100,7 +100,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.core != nil {
-		return errors.New("in-process Triton has been started already: call Start only once")
+		return errors.New("in-process Triton has been started already: call Stop before another Start")
 	}
 	c, err := open(ctx, e.config, e.log, &e.leftBehind, e.changed)
 	if err != nil {
