@@ -27,7 +27,7 @@ type configFlags struct {
 	args     []string // arguments of Trident's command line
 	app      *kong.Application
 	file     *settingsFile  // nil without a settings file
-	settings []setting      // settings of all flags, set when they have been read
+	settings []setting      // settings of all flags; set when the flags have been read
 	level    slog.LevelVar  // log level, which may change at run time
 	hangups  chan os.Signal // SIGHUP since the process started
 }

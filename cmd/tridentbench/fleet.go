@@ -337,7 +337,7 @@ func freeAddresses(ctx context.Context) (*addresses, error) {
 	var open []net.Listener // open until each address has its port
 	defer func() {
 		for _, l := range open {
-			_ = l.Close() // it has accepted no connections
+			_ = l.Close() // the listener has accepted no connections
 		}
 	}()
 	for _, to := range []*string{&a.openAI, &a.native, &a.profiles} {

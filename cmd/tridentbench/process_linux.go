@@ -97,6 +97,6 @@ func machine() string {
 		model = strings.TrimSpace(strings.TrimLeft(string(line), "\t :"))
 	}
 	var name unix.Utsname
-	_ = unix.Uname(&name) // it can't fail
+	_ = unix.Uname(&name) // Uname can't fail with a valid pointer
 	return fmt.Sprintf("%s, Linux %s", model, unix.ByteSliceToString(name.Release[:]))
 }

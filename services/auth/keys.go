@@ -70,7 +70,7 @@ type KeySection struct {
 	File string
 
 	entries []KeyEntry
-	keyring *keyring // keyring of the entries; adding an entry to it validates the entry
+	keyring *keyring // keyring of the entries; adding an entry to the keyring validates the entry
 }
 
 // Add appends an entry. Its errors contain no key.

@@ -249,7 +249,7 @@ func TestInferRequestBudgets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			req, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(test.encoded[:1]), mem.SliceBuffer(test.encoded[1:])})
-			if err == nil && test.want == "" { // otherwise NewInferRequest must refuse it
+			if err == nil && test.want == "" { // a request with a wanted error must be refused by NewInferRequest
 				_, _, err = req.Split()
 			}
 			if (err == nil) != (test.want == "") {

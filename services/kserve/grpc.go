@@ -383,7 +383,7 @@ type begunStream struct {
 
 	call     *call
 	single   bool            // the call is unary: one request and one response
-	receiver receiver        // reads the call's messages; it has no source if grpc-go reads them
+	receiver receiver        // reads the call's messages; without a source, grpc-go reads the messages
 	ctx      context.Context //nolint:containedctx // how grpc-go passes the context
 	answered atomic.Bool     // the first message has been sent or is being sent
 }

@@ -451,7 +451,7 @@ func TestStopIsBounded(t *testing.T) {
 	})
 	open(t, url)
 	<-writing
-	if err := stop(); err != nil { // within 10 s; otherwise it returns the context's error
+	if err := stop(); err != nil { // stop must succeed within 10 s; otherwise it returns the context's error
 		t.Error(err)
 	}
 }

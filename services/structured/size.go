@@ -514,7 +514,7 @@ func (g *grammarParser) size() *sizer {
 	slow := slices.ContainsFunc(order, func(r *rule) bool { return r.body.slow })
 	for _, r := range order {
 		s.slow, s.ambiguous = 0, 0
-		if slow { // it may come after the rule
+		if slow { // the slow repetition may come after the rule
 			s.slow = 1
 		}
 		s.lead(r.body, 1)

@@ -20,7 +20,7 @@ type verdict uint8
 
 const (
 	no   verdict = iota
-	yes          // it matches; match and first have read it
+	yes          // the text matches; match and first have read the matching part
 	more         // undecided until more bytes come
 )
 

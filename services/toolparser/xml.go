@@ -18,7 +18,7 @@ type xmlFormat struct {
 	outer    []string // markers before a call; each may be missing
 	outerEnd []string // markers after a call; each may be missing
 	call     string   // prefix of a call's name
-	nameEnd  []string // ends of the name; they are read with it, except param and callEnd
+	nameEnd  []string // strings that end the name; they are read with the name, except param and callEnd
 	callEnd  string
 	param    string // prefix of a parameter's key
 	keyEnd   string

@@ -338,7 +338,7 @@ const maxDescription = 256
 
 // description is an InferOutputTensor: an output's name, type and shape.
 type description struct {
-	encoded        []byte // the encoded output; empty if it isn't cached
+	encoded        []byte // the encoded output; empty if the output isn't cached
 	output         inference.Output
 	typed          bool // the encoded output includes its contents
 	name, datatype interned

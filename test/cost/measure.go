@@ -112,12 +112,12 @@ func (m *meter) once(ctx context.Context, p *encodedRequest, units int) (*step, 
 		return nil, err
 	}
 	s.cpu = max(0, used-base)
-	if s.cpu > mostCPU { // it may include a call of the model
+	if s.cpu > mostCPU { // the CPU time may include a call of the model
 		if err := m.planned(ctx, p, s); err != nil {
 			return nil, err
 		}
 	}
-	if s.memory > s.memoryBound() { // it may include garbage and memory of previous requests
+	if s.memory > s.memoryBound() { // the memory may include garbage and memory of previous requests
 		err = m.held(ctx, p, s)
 	}
 	return s, err

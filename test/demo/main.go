@@ -77,7 +77,7 @@ func (d demo) run(ctx context.Context) error {
 			d.greet()
 			break
 		}
-		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if the process has ended
 		failed := <-exited
 		if ctx.Err() != nil {
 			return nil // the demo was stopped during the start

@@ -24,8 +24,8 @@ type bad struct {
 	header []string
 
 	status  int
-	code    string // expected code of the error; "null" if it has none
-	param   string // expected param of the error; "null" if it has none
+	code    string // expected code of the error; "null" for no code
+	param   string // expected param of the error; "null" for no param
 	message string // expected part of the error's message
 }
 

@@ -218,7 +218,7 @@ func vllmCrashes(t *testing.T, c contract, model string) {
 			ID, Kind string
 			Value    json.RawMessage
 			Killer   bool
-			Good     []string // responses that satisfy it
+			Good     []string // responses that satisfy the constraint
 		}
 		if err := json.Unmarshal(line, &killer); err != nil {
 			t.Fatal(err)

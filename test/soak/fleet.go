@@ -304,7 +304,7 @@ func (t *trident) pid() int { return t.cmd.Process.Pid }
 
 // kill ends Trident with SIGKILL, if it still runs.
 func (t *trident) kill() {
-	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if it has ended
+	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if the process has ended
 	<-t.gone
 }
 

@@ -232,7 +232,7 @@ func longSentences(i *item) []int {
 		}
 	}
 	if i.kind == message {
-		return nil // it may be a program or the input of a test
+		return nil // the string may be a program or the input of a test
 	}
 	for _, m := range sentenceEnd.FindAllStringIndex(i.text, -1) {
 		if m[0] >= start {

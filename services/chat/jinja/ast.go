@@ -29,7 +29,7 @@ type (
 	nameExpr struct {
 		name    string
 		ref     varRef
-		unknown *undefined // its value if it isn't set
+		unknown *undefined // value of the variable if the variable isn't set
 	}
 
 	tupleExpr struct{ items []expr }
@@ -77,7 +77,7 @@ type (
 	filterExpr struct {
 		input expr
 		name  string
-		fn    filterFunc // nil for an unknown filter, which is an error when it runs
+		fn    filterFunc // nil for an unknown filter, which is an error when the filter runs
 		argList
 		line int
 	}

@@ -103,7 +103,7 @@ func TestNumbers(t *testing.T) {
 		format := []byte("efg")[random.IntN(3)]
 		text := strconv.FormatFloat(f, format, random.IntN(22)-1, 64)
 		want, _ := strconv.ParseFloat(text, 64)
-		if math.IsInf(want, 0) { // it was rounded up
+		if math.IsInf(want, 0) { // the number was rounded up to infinity
 			continue
 		}
 		raw, err := readTensor("FP64", []byte(text), 1)

@@ -50,7 +50,7 @@ type store struct {
 type storedResponse struct {
 	id      string
 	owner   string // the client's name
-	body    []byte // the response as it was sent
+	body    []byte // the response, in the bytes that were sent
 	input   []*item
 	output  []*item
 	expires time.Time

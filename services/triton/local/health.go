@@ -71,7 +71,7 @@ type modelHealth struct {
 // watched is a process of a model.
 type watched struct {
 	segment string // name of the process's shared memory
-	old     bool   // a later load has replaced it, and Triton may end it
+	old     bool   // a later load has replaced this process, and Triton may end it
 }
 
 func newHealth(ctx context.Context, c *core) *health {

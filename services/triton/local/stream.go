@@ -62,7 +62,7 @@ type stream struct {
 	asks      bool // client and service are set; they are closed when the context ends
 	client    <-chan struct{}
 	service   <-chan struct{}
-	unfollow  func() bool // ends [stream.follow]; nil before it
+	unfollow  func() bool // ends [stream.follow]; nil before follow starts
 	batch     *C.tr_event // taken events that aren't yielded yet
 	current   *C.tr_event // event that is yielded
 	used      *C.tr_event // events to free
