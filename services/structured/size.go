@@ -61,7 +61,7 @@ type sizer struct {
 	ambiguous int // ambiguous repetitions to the right
 	steps     int
 	rules     map[string]*rule
-	// ambiguousConstruct is the construct that can be read in too many ways. It is empty if there is none.
+	// ambiguousConstruct is the construct that can be read in too many ways. It is empty if there is no such construct.
 	ambiguousConstruct string
 	// largest is the repetition that adds most to the size.
 	largest     *expr
