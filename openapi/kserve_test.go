@@ -58,7 +58,7 @@ func TestKServeSchemas(t *testing.T) {
 	used, seen := map[*openapi3.Schema]bool{}, map[*openapi3.Schema]bool{}
 	visit := func(path string, s *openapi3.Schema) {
 		used[s] = true
-		if s.Description == "" && path != "TensorData[]" { // any element
+		if s.Description == "" && path != "TensorData[]" { // an element of TensorData may be of any type
 			t.Errorf("%s has no description", path)
 		}
 		for _, name := range s.Required {

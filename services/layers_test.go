@@ -43,7 +43,7 @@ type packageRow struct {
 	layer      layer
 	purpose    string   // its purpose, for services/README.md
 	imports    []string // a trailing * matches all paths with this prefix
-	fileReason string   // why it may have more files than mostFiles
+	fileReason string   // reason why the package may have more files than mostFiles
 }
 
 // layers lists all packages of the module. A new package needs a row here, which is a

@@ -237,7 +237,7 @@ func (d *deployment) modelCalls(t *testing.T) (ofText, ofTensors []modelCall) {
 				}
 				answer, err := stream.Recv()
 				if text := answer.GetErrorMessage(); strings.Contains(text, "this API key may not use it") {
-					return grpcstatus.Error(codes.NotFound, text) // error of one request, in the stream
+					return grpcstatus.Error(codes.NotFound, text) // the stream continues: this is the error of one request
 				}
 				return err
 			})})

@@ -30,9 +30,9 @@ type apiKeyFlag []auth.Secret
 func (f *apiKeyFlag) Decode(ctx *kong.DecodeContext) error {
 	token := ctx.Scan.Pop()
 	if token.IsEOL() {
-		return errors.New("the value is missing: give an API key")
+		return errors.New("the API key is missing: give one as the value of the flag")
 	}
-	if list, ok := token.Value.([]any); ok { // list from a file
+	if list, ok := token.Value.([]any); ok { // the settings file has a list of keys
 		for _, item := range list {
 			*f = append(*f, auth.Secret(fmt.Sprint(item)))
 		}

@@ -68,7 +68,7 @@ type level struct {
 	words []string
 	help  []string
 	files bool
-	leaf  bool // it has no subcommands
+	leaf  bool // the command has no subcommands
 	flags []*kong.Flag
 }
 

@@ -65,7 +65,7 @@ func TestCompletion(t *testing.T) {
 			for i, test := range completions {
 				want := strings.Fields(test.want)
 				if shell == "fish" && strings.HasSuffix(test.line, "=t") {
-					want = nil // it offers no values for switches
+					want = nil // the completion offers no values for switches
 				}
 				slices.Sort(want)
 				slices.Sort(got[i])

@@ -27,7 +27,7 @@ type configFlags struct {
 	args     []string // arguments of Trident's command line
 	app      *kong.Application
 	file     *settingsFile  // nil without a settings file
-	settings []setting      // settings of all flags, set when they have been read
+	settings []setting      // settings of all flags; set when the flags have been read
 	level    slog.LevelVar  // log level, which may change at run time
 	hangups  chan os.Signal // SIGHUP since the process started
 }
@@ -163,7 +163,7 @@ func (r *settingsReader) read() {
 	decoder := yaml.NewDecoder(strings.NewReader(string(r.file.data)))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF): // only comments
+	case errors.Is(err, io.EOF): // the file has only comments
 		return
 	case err != nil:
 		// YAML reads a string with the prefix * as an alias name. The string may be a
@@ -181,7 +181,7 @@ func (r *settingsReader) read() {
 			if s.name == key.Value {
 				wrong := len(r.problems)
 				s.read(r, value)
-				if len(r.problems) == wrong { // only then it is known which values are secret
+				if len(r.problems) == wrong { // a section without problems shows which values are secret
 					r.file.sections.Content = append(r.file.sections.Content, bare(key), s.printable(value))
 				}
 				return

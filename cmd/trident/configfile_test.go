@@ -201,7 +201,7 @@ func TestErrorsNameOrigins(t *testing.T) {
 
 func TestConfigCheck(t *testing.T) {
 	good, bad := settingsOf(t, "host: a\n"), settingsOf(t, "openai-port: 70000\n")
-	for _, variable := range os.Environ() { // variables of the test run, such as TRIDENT_TEST_SLOW
+	for _, variable := range os.Environ() { // the test run has variables such as TRIDENT_TEST_SLOW
 		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "TRIDENT_") {
 			t.Setenv(name, value) // restores the variable after the test
 			if err := os.Unsetenv(name); err != nil {

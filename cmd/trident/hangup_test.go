@@ -46,7 +46,7 @@ func TestEarlyHangup(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			write(t, path, "log-level: info\n") // for the second read
+			write(t, path, "log-level: info\n") // the second read of the settings reads this file
 			_, err := pipe.WriteString("log-level: info\n")
 			if err := errors.Join(err, pipe.Close()); err != nil {
 				t.Error(err)

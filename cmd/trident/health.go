@@ -42,7 +42,7 @@ func (c healthCommand) Run(f *flags) error {
 		base = "http://" + base
 	}
 	status, err := ask(ctx, client, base+"/health/"+c.Probe)
-	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // an older server without the startup probe
+	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // an older server has no startup probe
 		status, err = ask(ctx, client, base+"/health/ready")
 	}
 	switch {

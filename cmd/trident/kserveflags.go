@@ -73,7 +73,7 @@ func endpointOf(endpoint string) (host, port string) {
 		return "", ""
 	}
 	if u.Port() == "" {
-		return u.Hostname(), strconv.Itoa(kserve.Default().GRPCPort) // tritonserver's default too
+		return u.Hostname(), strconv.Itoa(kserve.Default().GRPCPort) // tritonserver has the same default port
 	}
 	return u.Hostname(), u.Port()
 }

@@ -47,7 +47,7 @@ func pathSpellings() []pathSpelling {
 		}
 		return b.String()
 	}
-	first := func(prefix string) func(string) string { // encodes the first letter
+	first := func(prefix string) func(string) string { // first returns a function that encodes the first letter of a path
 		return func(path string) string {
 			if len(path) < 2 {
 				return path

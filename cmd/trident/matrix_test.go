@@ -353,7 +353,7 @@ func checkAnswer(t *testing.T, listener string, x *matrixRequest, c caller, a ma
 	t.Helper()
 	what := listener + ": " + x.record.Name + " " + x.name + " " + c.name
 	switch {
-	case listener == "metrics": // it requires no key
+	case listener == "metrics": // the metrics port requires no key
 		if a.status == http.StatusOK && !strings.Contains(a.body, "trident_") {
 			t.Errorf("%s: %s", what, a)
 		}

@@ -18,7 +18,7 @@ func TestMigrateFlags(t *testing.T) {
 	}
 	known := knownFlags(t)
 	tables, rows := 0, 0
-	columns := map[int]bool{} // columns with Trident's flags; empty outside of a table
+	columns := map[int]bool{} // true for the numbers of columns with Trident's flags; empty outside of a table
 	for line := range strings.Lines(string(page)) {
 		if !strings.HasPrefix(line, "|") {
 			columns = map[int]bool{}

@@ -86,7 +86,7 @@ func (r *settingsReader) models(node *yaml.Node) {
 		names = append(names, k.name)
 	}
 	r.eachKey(node, "models", func(model, settings *yaml.Node) {
-		given := map[string]string{} // keyed by setting
+		given := map[string]string{} // names of the keys that set each setting, keyed by setting
 		r.eachKey(settings, model.Value, func(key, value *yaml.Node) {
 			i := slices.Index(names, key.Value)
 			if i < 0 {

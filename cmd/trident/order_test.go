@@ -67,7 +67,7 @@ func (*countingBody) Close() error { return nil }
 func hostiles(tb testing.TB) (all []hostile) {
 	tb.Helper()
 	nested := []byte(`{"model":"own","messages":[` + strings.Repeat("{},", 1<<20) + `{}]}`)
-	message := append([]byte("\x0a\x03own"), bytes.Repeat([]byte{0x12, 0}, 2<<20)...) // a list of empty messages
+	message := append([]byte("\x0a\x03own"), bytes.Repeat([]byte{0x12, 0}, 2<<20)...) // the message has a long list of empty messages
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	if _, err := w.Write(message); err != nil || w.Close() != nil {
@@ -92,7 +92,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 			all = append(all, h)
 			h.listener = "Vertex AI by redirect"
 			all = append(all, h)
-		case auth.Pages: // the platforms' requests, added below
+		case auth.Pages: // the requests of hosting platforms are added below
 		case auth.Procedure:
 			for _, kind := range []string{"application/json", "application/proto", "application/connect+proto", "application/grpc", "application/grpc-web+proto"} {
 				if streams(record) == (kind == "application/json" || kind == "application/proto") || kind == "application/connect+proto" && !streams(record) {

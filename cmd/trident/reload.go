@@ -61,7 +61,7 @@ func limitReload(service *serving.Service) reload {
 			if err := cfg.Inference.Bounds.Validate(); err != nil {
 				return nil, err
 			}
-			return func() { _ = service.Admission().SetBounds(cfg.Inference.Bounds) }, nil // they have been validated
+			return func() { _ = service.Admission().SetBounds(cfg.Inference.Bounds) }, nil // the bounds have been validated, so this can't fail
 		},
 	}
 }
@@ -105,7 +105,7 @@ type reloader struct {
 
 	outcome atomic.Pointer[metrics.Reloads]
 
-	seen    []byte            // latest file content that was tried; only follow's goroutine uses it
+	seen    []byte            // latest file content that was tried; only follow's goroutine uses this field
 	watcher *fsnotify.Watcher // nil if the file can't be watched
 	target  string            // path that the file's links resolve to
 	stop    context.CancelFunc

@@ -68,7 +68,7 @@ func TestReloadOnChange(t *testing.T) {
 		t.Errorf("before any change, the metrics are %+v", before)
 	}
 
-	write(t, path, "log-level: debug\n") // in place
+	write(t, path, "log-level: debug\n") // the file is overwritten, not replaced
 	log.Await(t, taken, 1)
 	if f.level.Level() != slog.LevelDebug {
 		t.Errorf("the level is %s", f.level.Level())

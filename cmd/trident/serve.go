@@ -73,7 +73,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
 			l.UseLogLevel(slog.LevelDebug)
-			l.UseErrorLevel(slog.LevelDebug) // run prints the cause of a failure once
+			l.UseErrorLevel(slog.LevelDebug) // fx logs failures at level debug, because run prints the cause once
 			return l
 		}),
 	)
@@ -201,7 +201,7 @@ type flags struct {
 	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Grace period of a shutdown by SIGINT or SIGTERM: requests in flight may finish in this time; then they are cancelled. 0 cancels them at once. A second signal, at least 200 ms after the first, ends the process at once."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Maximum number of output tokens of requests that don't set a maximum; 0 means the rest of the model's context length."`
-	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Idle time of a stream after which its response headers are sent before the model's first output; keep-alive comments then follow at this interval. Set it below the idle timeout of proxies in front of this server."`
+	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Idle time of a stream, before or after the model's first output, after which a keep-alive comment is sent; further ones follow at this interval. A comment before the first output also sends the response headers. The value must be above 0. Set it below the idle timeout of proxies in front of this server."`
 	Strict           bool          `group:"Requests" help:"Refuse a request with status 400 if it has a field that neither OpenAI's API nor the engine knows. Without this flag, such fields are ignored and listed in the response header X-Trident-Ignored-Fields."`
 
 	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https URLs with public addresses. Without this flag, images must be data: URIs."`

@@ -14,7 +14,7 @@ import (
 // API servers: a head, then a body of known length or in chunks. The body is
 // one JSON object or server-sent events.
 type answer struct {
-	sampling bool // whether the text of the events is kept
+	sampling bool // reports whether the text of the events is kept
 
 	stage   stage
 	line    partial // partial line of the response's head, or of a chunk's size

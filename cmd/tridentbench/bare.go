@@ -165,7 +165,7 @@ type reply struct {
 func (r *reply) decode(message []byte) error {
 	r.failure, r.text = "", r.text[:0]
 	return fields(message, func(number protowire.Number, response []byte) error {
-		if number == 1 { // error_message
+		if number == 1 { // field 1 is error_message
 			r.failure = string(response)
 			return nil
 		}
@@ -178,13 +178,13 @@ func (r *reply) decode(message []byte) error {
 func (r *reply) response(response []byte) error {
 	outputs, raws, at := 0, 0, -1
 	return fields(response, func(number protowire.Number, value []byte) error {
-		if number == 5 { // outputs
+		if number == 5 { // field 5 is outputs
 			if bytes.Contains(value, []byte(textOutput)) {
 				at = outputs
 			}
 			outputs++
 		}
-		if number == 6 { // raw_output_contents
+		if number == 6 { // field 6 is raw_output_contents
 			if raws == at {
 				r.text = append(r.text, textOf(value)...)
 			}

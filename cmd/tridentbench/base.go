@@ -38,7 +38,7 @@ func resolveCommit(ctx context.Context, name string) (commit, error) {
 // build cache makes a second build fast.
 func (c commit) build(ctx context.Context, folder, binary string) (err error) {
 	tree := filepath.Join(folder, "base")
-	if err := os.RemoveAll(tree); err != nil { // left by a killed run
+	if err := os.RemoveAll(tree); err != nil { // a killed run may have left the tree
 		return err
 	}
 	// The second --force replaces a worktree that is registered but missing.

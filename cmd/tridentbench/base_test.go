@@ -88,7 +88,7 @@ func TestBuildBase(t *testing.T) {
 	)
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "trident-base")
-	git(t, "worktree", "add", "--quiet", "--lock", filepath.Join(folder, "base"), "HEAD") // as left by a killed run
+	git(t, "worktree", "add", "--quiet", "--lock", filepath.Join(folder, "base"), "HEAD") // a killed run leaves such a worktree
 	if err := os.WriteFile(binary, []byte("an old one"), 0o600); err != nil {
 		t.Fatal(err)
 	}

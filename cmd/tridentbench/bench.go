@@ -139,7 +139,7 @@ func (b *bench) rounds(ctx context.Context) error {
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
 		j := job{Address: c.address, Path: c.path, Model: "burst", Streams: 8, Requests: 512, Tokens: 32}
-		if c.name == colCannedRPC || c.name == colEngineRPC { // they only support unary calls
+		if c.name == colCannedRPC || c.name == colEngineRPC { // these columns only support unary calls
 			j.Model, j.Bytes = echoModel, 1<<10
 		}
 		_, err := c.measure(ctx, &j)
@@ -157,7 +157,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	latest := map[string]float64{} // tokens per write, by column
+	latest := map[string]float64{} // tokens per write, keyed by column
 	for i := range b.scenarios {
 		s := &b.scenarios[i]
 		if s.once != once {

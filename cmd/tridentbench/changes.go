@@ -26,7 +26,7 @@ func trials() []trial {
 	for _, row := range []struct {
 		scenario scenario
 		figures  []comparedFigure
-		columns  [2]string // in process and remote
+		columns  [2]string // names of the columns for in-process Triton and for tritonserver
 		requests [2]int
 	}{
 		{flat(64), tokens, chats, [2]int{384, 64}},

@@ -61,7 +61,7 @@ type comparison struct {
 	fleets [sides]*fleet
 
 	began       time.Time
-	done, steps int // trials and starts of all rounds
+	done, steps int // finished steps, and number of all steps: a step is a trial or a start
 }
 
 func newComparison(c *compareCommand, progress io.Writer) (*comparison, error) {

@@ -337,7 +337,7 @@ func freeAddresses(ctx context.Context) (*addresses, error) {
 	var open []net.Listener // open until each address has its port
 	defer func() {
 		for _, l := range open {
-			_ = l.Close() // it has accepted no connections
+			_ = l.Close() // the listener has accepted no connections
 		}
 	}()
 	for _, to := range []*string{&a.openAI, &a.native, &a.profiles} {
@@ -386,7 +386,7 @@ func (c *child) awaitReady(ctx context.Context, address string) error {
 		select {
 		case <-poll.C:
 		case <-c.exited:
-			return c.failed(errors.New("the process has ended"))
+			return c.failed(errors.New("the process exited before it became ready"))
 		case <-ctx.Done():
 			return c.failed(fmt.Errorf("the process isn't ready: %w", err))
 		}

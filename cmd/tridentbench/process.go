@@ -74,7 +74,7 @@ func (c *child) read(out io.ReadCloser) {
 	for scanner.Scan() {
 		c.lines <- scanner.Text()
 	}
-	_, _ = io.Copy(io.Discard, out) // after a line that was too long
+	_, _ = io.Copy(io.Discard, out) // the scanner stops at a line that is too long; the child must not block on its output
 }
 
 // line waits for the child's next line.
@@ -82,7 +82,7 @@ func (c *child) line(ctx context.Context) (string, error) {
 	select {
 	case line, ok := <-c.lines:
 		if !ok {
-			return "", c.failed(errors.New("the process has ended"))
+			return "", c.failed(errors.New("the process exited before it printed the next line"))
 		}
 		return line, nil
 	case <-ctx.Done():
@@ -125,7 +125,7 @@ func (c *child) stop() error {
 	select {
 	case <-c.exited:
 	case <-late.C:
-		err = c.failed(fmt.Errorf("the process didn't end in %s and was killed", stopTime))
+		err = c.failed(fmt.Errorf("the process didn't exit within %s after the request to stop and was killed", stopTime))
 		killGroup(c.cmd.Process.Pid)
 	}
 	for range c.lines { // discards the remaining output

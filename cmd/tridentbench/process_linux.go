@@ -83,20 +83,20 @@ func residentBytes(pid int) (int64, error) {
 // loadAverage returns the average number of runnable threads over the last
 // minute.
 func loadAverage() string {
-	text, _ := os.ReadFile("/proc/loadavg") // empty if absent
+	text, _ := os.ReadFile("/proc/loadavg") // text is empty if the file is absent
 	load, _, _ := strings.Cut(string(text), " ")
 	return load
 }
 
 // machine describes the hardware and system of the measurement.
 func machine() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // unknown if absent
+	text, _ := os.ReadFile("/proc/cpuinfo") // the CPU's name is unknown if the file is absent
 	model := "unknown CPU"
 	if _, rest, ok := bytes.Cut(text, []byte("model name")); ok {
 		line, _, _ := bytes.Cut(rest, []byte("\n"))
 		model = strings.TrimSpace(strings.TrimLeft(string(line), "\t :"))
 	}
 	var name unix.Utsname
-	_ = unix.Uname(&name) // it can't fail
+	_ = unix.Uname(&name) // Uname can't fail with a valid pointer
 	return fmt.Sprintf("%s, Linux %s", model, unix.ByteSliceToString(name.Release[:]))
 }

@@ -85,7 +85,7 @@ func (w *runner) do(ctx context.Context, j *job) (*result, error) {
 	for i := range streams {
 		streams[i] = &recorder{sampling: i == 0}
 	}
-	runtime.GC() // garbage of earlier jobs
+	runtime.GC() // this removes the garbage of earlier jobs
 	if err := w.report(stateReady); err != nil {
 		return nil, err
 	}

@@ -313,7 +313,7 @@ func (a *Arrival) await() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case a.slot: // even if the context has ended meanwhile
+	case a.slot: // the slot is kept even if the context has ended meanwhile
 		return nil
 	case a.left:
 		return errRequestEnded

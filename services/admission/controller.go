@@ -40,7 +40,7 @@ type Controller struct {
 	bounds     Bounds
 	server     scope
 	models     map[string]*scope  // the models' scopes by model name; used if models have limits
-	clients    map[string]*client // the clients by the names of their keys, which operators assign
+	clients    map[string]*client // the clients, keyed by the name that the operator assigned to their API key
 	anonymous  client             // shared state of all requests without a client
 	roundRobin []*client          // clients with queued requests; a client that gets a slot moves to the end
 
@@ -49,7 +49,7 @@ type Controller struct {
 	given   tickets
 	count   int
 	timer   *time.Timer // nil before the first deadline
-	timerAt time.Time   // when the timer fires; zero if it is off
+	timerAt time.Time   // time at which the timer fires; zero if the timer is off
 	closed  bool
 }
 
@@ -309,7 +309,7 @@ func (a *Controller) await(t *Ticket) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case t.placed: // even if the context has ended meanwhile
+	case t.placed: // the slot is kept even if the context has ended meanwhile
 		return nil
 	case t.refused == nil:
 		a.withdraw(t)

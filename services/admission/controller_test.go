@@ -337,7 +337,7 @@ func TestRates(t *testing.T) {
 		if left, _ := c.service.Admission().Rate(ctx); left != (admission.Rate{Limit: 2, Reset: 4 * time.Second}) {
 			t.Errorf("left: %+v", left)
 		}
-		c.ask(of(t, "b"), "b") // of another client
+		c.ask(of(t, "b"), "b") // this is a request of another client
 		<-time.After(time.Second)
 		c.ask(ctx, "4")
 		if e := c.error("4"); e == nil || e.RetryAfter != time.Second {
@@ -395,7 +395,7 @@ func TestSetBounds(t *testing.T) {
 			c.gate.release()
 		}
 		c.asked.Wait()
-		got := c.gate.begun() // in any order: several got their slots at once
+		got := c.gate.begun() // the order varies, because several requests got their slots at once
 		slices.Sort(got)
 		if !slices.Equal(got, []string{"0", "1", "2", "3", "4"}) {
 			t.Errorf("begun: %v", got)

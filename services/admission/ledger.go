@@ -55,12 +55,12 @@ type ledger struct {
 	mu         sync.Mutex
 	limits     intakeLimits
 	most       int64              // maximum of all parties' bytes in addition to limits.bytes; 0 is no maximum
-	accounts   map[Party]*account // parties that hold something
+	accounts   map[Party]*account // accounts of the parties that hold something, keyed by party
 	all        Holding
 	roundRobin []*account // parties that wait for slots, in round-robin order
 }
 
-// intakeLimits are the bounds of all parties together; 0 is no bound.
+// intakeLimits are the bounds of all parties together. A bound of 0 means no bound.
 type intakeLimits struct {
 	bytes             int64
 	reading, decoding int

@@ -30,7 +30,7 @@ func (c *client) next() *Ticket {
 
 func (c *client) add(t *Ticket) {
 	at, _ := slices.BinarySearchFunc(c.queue, t.rank, func(other *Ticket, rank int64) int {
-		return cmp.Or(cmp.Compare(other.rank, rank), -1) // behind requests of equal rank
+		return cmp.Or(cmp.Compare(other.rank, rank), -1) // requests of equal rank keep their order
 	})
 	c.queue = slices.Insert(c.queue, at, t)
 }

@@ -35,7 +35,7 @@ func TestFailures(t *testing.T) {
 		if f.count() != 50 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "address=192.0.2.1") {
 			t.Errorf("%d, log: %s", f.count(), &log)
 		}
-		fine := 0 // of 16 addresses; a few of them share the bucket
+		fine := 0 // number of the 16 addresses that get their own error; a few share the bucket of the blocked address
 		for i := range 16 {
 			if errors.Is(f.bound(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), wrong), wrong) {
 				fine++

@@ -70,7 +70,7 @@ type KeySection struct {
 	File string
 
 	entries []KeyEntry
-	keyring *keyring // keyring of the entries; adding an entry to it validates the entry
+	keyring *keyring // keyring of the entries; adding an entry to the keyring validates the entry
 }
 
 // Add appends an entry. Its errors contain no key.
@@ -209,7 +209,7 @@ func (k *keys) prepare(section KeySection) (apply func(), err error) {
 // identity.
 func (k *keys) read(section KeySection) (next *keyring, seen FileStates, err error) {
 	if k.file != "" {
-		seen = StateOf(k.file) // before the read, so that the next look detects a concurrent change
+		seen = StateOf(k.file) // the state is from before the read, so that the next look detects a concurrent change
 	}
 	next, old := newKeyring(), k.keyring.Load()
 	for _, key := range k.given {
@@ -256,7 +256,7 @@ type KeyEntry struct {
 	// Models are the models that the client may use, by their request names. Nil allows
 	// all models, an empty list allows none.
 	Models []string `yaml:"models"`
-	// Expires is the time at which the keys expire; zero means never.
+	// Expires is the time at which the keys expire. The zero time means that the keys never expire.
 	Expires time.Time `yaml:"expires"`
 	Limits  KeyLimits `yaml:"limits"`
 }

@@ -79,7 +79,7 @@ func TestKeys(t *testing.T) {
 `))
 	gate, log := newGate(t, Config{APIKeys: []Secret{"by-flag", "second"}, APIKeysFile: file})
 	for _, test := range []struct {
-		name, want string // the client, or the refusal's message
+		name, want string // want is the client's name, or the message of the refusal
 		header     []string
 	}{
 		{"none", "an API key is needed", nil},

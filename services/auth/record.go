@@ -107,7 +107,7 @@ type Cost uint8
 
 // The classes of cost of a route's calls: what determines the work of a call.
 const (
-	Constant  Cost = iota // no cost: the response is ready
+	Constant  Cost = iota // the call has no cost, because the response is ready
 	Metadata              // the cost depends on the number of models, or on an engine's answer about one model
 	Tokenizer             // the cost depends on the body, which Trident tokenizes
 	Model                 // the cost is the work of a model on the body

@@ -144,7 +144,7 @@ func TestTotals(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		message proto.Message
-		want    string // in the wire format; in JSON strings count as values too
+		want    string // error in the wire format; in JSON, strings are values too
 	}{
 		{"ids in many texts", inParts(1024, budget.TokenIDs/1024), ""},
 		{"too many ids in many texts", inParts(1024, budget.TokenIDs/1024+1), "input.token_ids.ids holds more than 1048576 numbers: send fewer"},
@@ -319,7 +319,7 @@ func TestSchemas(t *testing.T) {
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/tokenize", "/v1/detokenize"} {
 		body := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		for name, property := range body.Properties {
-			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // an older field with a lower limit
+			if most, ok := want[name]; ok && path+name != "/v1/tokenizetools" { // the older field has a lower limit
 				s := property.Value
 				if (s.MaxItems == nil || *s.MaxItems != uint64(most)) && (s.MaxProps == nil || *s.MaxProps != uint64(most)) {
 					t.Errorf("%s of %s isn't limited to %d", name, path, most)
@@ -370,7 +370,7 @@ func TestDocs(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "## Budgets of a request")
 	section, _, _ = strings.Cut(section, "\n## ")
-	number := func(n int) string { // with commas, as in the tables
+	number := func(n int) string { // the tables write numbers with commas
 		s := fmt.Sprint(n)
 		for i := len(s) - 3; i > 0; i -= 3 {
 			s = s[:i] + "," + s[i:]

@@ -122,7 +122,7 @@ func (s *scanner) member(f *field, depth int) *Error {
 
 // entries reads over a map after its opening brace.
 func (s *scanner) entries(f *field, depth int) *Error {
-	of := f.of.fields[2].of // the value of a map entry
+	of := f.of.fields[2].of // field 2 is the value of a map entry
 	for keys := 1; s.next() == '"'; keys++ {
 		s.string()
 		if keys > f.most {

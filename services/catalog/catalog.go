@@ -49,16 +49,16 @@ type Catalog struct {
 	// the request.
 	refreshing chan struct{}
 	refreshed  time.Time                 // guarded by refreshing
-	failing    map[inference.Engine]bool // guarded by refreshing
-	starting   map[inference.Engine]bool // guarded by refreshing: the engine is still loading the models of its start
-	announced  map[inference.Engine]bool // guarded by refreshing: the engine's models have been announced
+	failing    map[inference.Engine]bool // guarded by refreshing: true if the engine's last refresh failed
+	starting   map[inference.Engine]bool // guarded by refreshing: true while the engine loads the models of its start
+	announced  map[inference.Engine]bool // guarded by refreshing: true once the engine's models have been announced
 
 	onAnnounce func([]*Card)
 	onLookup   func() // a hook that tests set
 
 	library   inference.Library    // nil for none
 	overrides []inference.Override // guarded by refreshing once the catalog runs
-	missed    map[string]bool      // guarded by refreshing: models of overrides that don't exist and have been logged
+	missed    map[string]bool      // guarded by refreshing: true for a model of an override that doesn't exist, once that has been logged
 
 	turns    turns // serializes loads and unloads of a model
 	changes  changes
@@ -74,7 +74,7 @@ type Catalog struct {
 // snapshot is the state of all models after one refresh of the catalog.
 type snapshot struct {
 	cards map[string]*Card
-	// aliases are the cards by their further names.
+	// aliases are the cards, keyed by each further name of a model.
 	aliases map[string]*Card
 	// err is the reason why some engine's models are unknown or out of date.
 	err error

@@ -23,7 +23,7 @@ type loras struct {
 	form           inference.LoRAForm
 	library        inference.Library // nil if there is no library
 	listed         []string          // nil if the adapters aren't known
-	given          map[string]string // ids or paths by name, as far as the operator has set them
+	given          map[string]string // ids or paths that the operator has set, keyed by the adapter's name
 
 	// sending has an element while a request sends weights to the engine: only one request at a
 	// time may have weights in memory.

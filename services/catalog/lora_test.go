@@ -31,7 +31,7 @@ type adapterLibrary struct {
 	reads     int
 	err       error
 	noWeights bool          // the weights aren't available
-	slow      chan struct{} // reads wait for it; nil for no wait
+	slow      chan struct{} // reads wait until this channel is closed; nil for no wait
 }
 
 func (w *adapterLibrary) LoRAPath(model, _, name string) (string, error) {
@@ -65,7 +65,7 @@ type loraEngine struct {
 	capacity int
 	kept     []uint64
 	log      []string      // received requests: the id of the adapter, and the letter of its weights or -
-	first    chan struct{} // the first response waits for it; nil for no wait
+	first    chan struct{} // the first response waits until this channel is closed; nil for no wait
 	idle     bool          // keep-alives precede the response
 	fault    error         // sent after the first response
 }
@@ -292,7 +292,7 @@ func TestAdaptersUnderLoad(t *testing.T) {
 				askAdapter(t.Context(), s, "m:doll", 1)
 				askAdapter(t.Context(), s, "m:sheep", 1)
 				engine.sent()
-				engine.kept, engine.first = nil, make(chan struct{}) // as after a restart of the engine
+				engine.kept, engine.first = nil, make(chan struct{}) // the engine has lost the weights, as after a restart
 			}
 			var all sync.WaitGroup
 			for _, name := range []string{"doll", "sheep"} {

@@ -37,7 +37,7 @@ func TestNamesResolveToModels(t *testing.T) {
 	s := inferencetest.ServiceWithSeparator(t, "_lora_", serving.Config{}, inferencetest.EngineWithManyNames())
 	tests := []struct {
 		name, model string
-		want, lora  string // if empty, an error with the message is wanted
+		want, lora  string // if want is empty, the request must fail with message
 		message     string
 	}{
 		{"its own", "org/chat", "org/chat", "", ""},

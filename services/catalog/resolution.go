@@ -21,7 +21,7 @@ type Resolution struct {
 
 	catalog *Catalog
 	known   *snapshot // the snapshot in which the name was looked up
-	own     bool      // only own names: aliases and adapters don't apply
+	own     bool      // the lookup uses only the models' own names, no aliases and adapters
 
 	asked *configAnswer // nil until the engine has been asked
 }

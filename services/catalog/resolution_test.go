@@ -217,7 +217,7 @@ func reload(t *testing.T, s surface, waits bool) {
 	synctest.Wait()
 	before := fingerprint(t, core)
 
-	answers := []chan string{make(chan string, 1), make(chan string, 1)} // of the first and the second request
+	answers := []chan string{make(chan string, 1), make(chan string, 1)} // answers to the first and the second request
 	go func() { answers[0] <- s.post(t, frontends) }()
 	synctest.Wait() // the model has received the request
 	if waits {

@@ -107,15 +107,15 @@ func filterCost(name string, args []reflect.Value) int {
 		size = add(size, valueSize(arg))
 	}
 	switch name {
-	case "replace": // as many new strings as old strings occur
+	case "replace": // each occurrence of the old string becomes a new string
 		text, old := args[0].String(), args[1].String()
 		return add(size, multiply(strings.Count(text, old), args[2].Len()))
-	case "join": // a separator per item; a separator with a default is a function here
+	case "join": // the result has a separator per item; here a parameter with a default is a function
 		separator := args[1].Call([]reflect.Value{reflect.ValueOf(" ")})[0].Len()
 		return add(size, multiply(args[0].Len(), separator))
-	case "split": // a string header per part
+	case "split": // the result has a string header per part
 		return multiply(size, reflect.TypeFor[string]().Size())
-	case "uniq": // compares each item with each other item
+	case "uniq": // the filter compares each item with each other item
 		return add(size, multiply(args[0].Len(), args[0].Len()))
 	case "json", "inspect":
 		return multiply(textSize(args[0]), 6) // a byte becomes at most six

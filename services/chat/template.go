@@ -293,7 +293,7 @@ func decodeAll(raw []json.RawMessage) ([]any, error) {
 func (t *template) message(m *inference.Message, content any) (*jinja.Dict, error) {
 	d := jinja.NewDict()
 	if m.Reasoning != "" {
-		d.Set("thinking", m.Reasoning) // name in harmony's templates
+		d.Set("thinking", m.Reasoning) // harmony's templates use this name
 	}
 	d.Set("role", t.role(m.Role))
 	if content == nil && !t.none {
@@ -368,7 +368,7 @@ func partList(parts []inference.Part) []any {
 	for i, p := range parts {
 		d := jinja.NewDict()
 		if p.Kind == inference.PartImage {
-			d.Set("type", "image") // name in chat templates
+			d.Set("type", "image") // chat templates use this name
 		} else {
 			d.Set("type", "text")
 			d.Set("text", p.Text)

@@ -21,13 +21,14 @@ import (
 // handler translates a platform's requests into requests to the handlers of the shared
 // port. It may be used concurrently.
 type handler struct {
-	health, probe string // the platform's path of probes, and the probe that it runs
-	predict       string // the platform's path for all requests to models
+	health  string // URL path of the hosting platform's health checks, such as SageMaker's /ping
+	probe   string // Trident's probe that answers these health checks: live or ready
+	predict string // URL path of all requests of the hosting platform to models
 	// kind is the kind of the path's requests, such as infer. If it is empty, the body determines
 	// the kind.
 	kind     string
 	model    string // default model; if empty, the only model is the default
-	setting  string // what operators call the setting of the default model
+	setting  string // operators' name of the setting of the default model
 	binary   string // content type of KServe's binary requests, without the length
 	redirect string // header with the path to redirect to; empty if there is none
 

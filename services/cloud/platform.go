@@ -26,7 +26,7 @@ type Config struct {
 
 // SageMaker configures the endpoint of SageMaker.
 type SageMaker struct {
-	// Port of the endpoint; 0 opens none.
+	// Port is the port of the endpoint. 0 opens no port.
 	Port int
 	// Model is the default model of requests; if empty, the only model is the default.
 	Model string

@@ -49,7 +49,7 @@ func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error)
 		return "", inference.Invalid(param, "logit_bias has the token id %d, but the model has only %d tokens", id, tokenizer.Size())
 	}
 	word := tokenizer.Decode([]int{id}, false)
-	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // short: the text of one token
+	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // the string is short, because it is the text of one token
 	if err != nil {
 		return "", fmt.Errorf("tokenize the text of the token %d of logit_bias: %w", id, err)
 	}

@@ -23,7 +23,7 @@ func TestAdapters(t *testing.T) {
 		config  *kserve.ModelConfig
 		weights *inference.LoRAWeights
 		form    inference.LoRAForm
-		want    map[string]string // datatype, shape and length by name
+		want    map[string]string // datatype, shape and length of each expected input, keyed by its name
 		err     string
 	}{
 		{"with weights", TensorRTLLM{}, ensembleConfig(), weights, inference.LoRAByID, map[string]string{

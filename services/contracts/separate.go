@@ -184,7 +184,7 @@ func (e *separate) flag(input string, value bool) {
 // words sends a list of texts. It returns false if the model can't take them.
 func (e *separate) words(input string, words []string) bool {
 	name := nameOf(e.inputs, input)
-	if name == "" || e.inputs[name].GetDataType() != kserve.DataType_TYPE_STRING { // in llmapi, stop is a flag
+	if name == "" || e.inputs[name].GetDataType() != kserve.DataType_TYPE_STRING { // the input stop of llmapi is a flag, not a list of texts
 		return false
 	}
 	var raw []byte

@@ -101,7 +101,7 @@ func (d *textDecoder) read(f found, final bool, step *inference.Step) error {
 	}
 	first := step.Sequence * count
 	if first < 0 || first+count > maxTexts {
-		return fmt.Errorf("the response has more than %d texts", maxTexts)
+		return fmt.Errorf("the model's response has more than %d texts", maxTexts)
 	}
 	step.OutputTokens /= count
 	row := len(f.logprobs) / count
@@ -188,7 +188,7 @@ const minLogprob = -9999
 // into count tokens.
 func (d *textDecoder) split(text string, count int) []string {
 	if count > 1 && d.target.Tokenizer != nil {
-		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // short: the text of a few tokens
+		ids, err := d.target.Tokenizer.Encode(context.Background(), text, false, nil) // the string is short, because it is the text of a few tokens
 		texts := make([]string, len(ids))
 		for i := range ids {
 			texts[i] = d.target.Tokenizer.Decode(ids[i:i+1], false)

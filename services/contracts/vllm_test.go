@@ -129,7 +129,7 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		config *kserve.ModelConfig
 		change func(*inference.Request)
 		param  string            // the error's field
-		inputs map[string]string // a subset of the sent inputs
+		inputs map[string]string // some of the inputs that must be sent: contents, keyed by the input's name
 		not    string            // an input that must not be sent
 	}{
 		{"plain", vllmConfig(), nil, "", map[string]string{"sampling_parameters": `{"max_tokens":9}`}, "return_logprobs"},
@@ -337,7 +337,7 @@ func TestVLLMExplain(t *testing.T) {
 	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has stopped") {
 		t.Errorf("an engine that has ended: %+v", got)
 	}
-	for _, text := range []string{"out of memory", "Error generating stream:"} { // in a request without a constraint
+	for _, text := range []string{"out of memory", "Error generating stream:"} { // the request has no constraint, so the error stays as it is
 		other := &inference.Error{Code: inference.CodeInternal, Message: text}
 		if got := (VLLM{}).Explain(chat, other); got != other {
 			t.Errorf("%s became %+v", text, got)

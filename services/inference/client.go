@@ -23,7 +23,7 @@ type Limits struct {
 	// [NoQueue] disables the queue.
 	InFlight, Queued int
 	// Rate is the average number of requests that may start per second. Burst is the number that
-	// may start at once; 0 is the number of one second.
+	// may start at once. 0 means the number of requests that Rate allows in one second.
 	Rate  float64
 	Burst int
 }

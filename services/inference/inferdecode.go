@@ -322,7 +322,7 @@ func (c *cursor) varint() (uint64, error) {
 
 // field reads the tag of a field: its number, its wire type and the number of bytes of its value.
 func (c *cursor) field() (protowire.Number, protowire.Type, int, error) {
-	if p := c.part; len(p) > 1 && p[0]|p[1] < 0x80 { // one byte each, as in most fields
+	if p := c.part; len(p) > 1 && p[0]|p[1] < 0x80 { // the tag, and the size or value, have one byte each, as in most fields
 		number, wire := protowire.DecodeTag(uint64(p[0]))
 		switch n := int(p[1]); {
 		case wire == protowire.VarintType:

@@ -124,7 +124,7 @@ func FuzzInferRequest(f *testing.F) {
 	}
 	f.Add(encoded, 3)
 	f.Add(encoded[:40], 20)
-	f.Add([]byte{0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f, 1}, 1) // claims 4 GiB
+	f.Add([]byte{0x3a, 0xff, 0xff, 0xff, 0xff, 0x0f, 1}, 1) // the field claims a size of 4 GiB
 	f.Add([]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 4)
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
 		cut = min(max(cut, 0), len(b))
@@ -178,7 +178,7 @@ func hasGroup(b []byte) bool {
 // byte and consists of 50,000 fields.
 func TestManyPieces(t *testing.T) {
 	const size = 100 << 10
-	names := bytes.Repeat([]byte{0x0a, 0}, size/2) // the field model_name, empty
+	names := bytes.Repeat([]byte{0x0a, 0}, size/2) // the message repeats the field model_name with an empty value
 	pieces := make(mem.BufferSlice, size)
 	for i := range pieces {
 		pieces[i] = mem.SliceBuffer(names[i : i+1])
@@ -250,7 +250,7 @@ func TestInferRequestBudgets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			req, err := inference.NewInferRequest(mem.BufferSlice{mem.SliceBuffer(test.encoded[:1]), mem.SliceBuffer(test.encoded[1:])})
-			if err == nil && test.want == "" { // otherwise NewInferRequest must refuse it
+			if err == nil && test.want == "" { // a request with a wanted error must be refused by NewInferRequest
 				_, _, err = req.Split()
 			}
 			if (err == nil) != (test.want == "") {

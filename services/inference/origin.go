@@ -106,6 +106,6 @@ func networkOf(address netip.Addr) netip.Addr {
 	if address.Is4() || address.IsLoopback() || !address.IsValid() {
 		return address
 	}
-	network, _ := address.Prefix(networkBits) // of 128: can't fail
+	network, _ := address.Prefix(networkBits) // networkBits is at most 128, so this can't fail
 	return network.Addr()
 }

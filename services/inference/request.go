@@ -96,7 +96,7 @@ func (r *Request) TextParam() string {
 // Input is one text or one list of token ids.
 type Input struct {
 	Text     string
-	TokenIDs []int // token ids of the input; if not nil, they replace Text
+	TokenIDs []int // token ids of the input; if not nil, the ids replace Text
 }
 
 // Message is one turn of a chat.

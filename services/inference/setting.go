@@ -22,10 +22,10 @@ const (
 	SettingTokenizer        = "tokenizer"        // folder in Hugging Face's layout on Trident's machine, in config.pbtxt also relative to that file, or an id on the hub
 	SettingHidden           = "hidden"           // "true" keeps the model out of lists
 	SettingAliases          = "aliases"          // further names, comma-separated
-	SettingLoRAs            = "loras"            // comma-separated names of LoRA adapters, with their numbers or paths after "="; or none
+	SettingLoRAs            = "loras"            // comma-separated names of LoRA adapters, with their numbers or paths after "=", or the word none
 	SettingToolParser       = "tool_call_parser" // dialect; default: the dialect that the chat template teaches; none disables parsing
 	SettingReasoningParser  = "reasoning_parser" // dialect; default: the dialect that the chat template teaches; none disables parsing
-	SettingVision           = "vision"           // whether the model reads images; default: derived from its files and tensors
+	SettingVision           = "vision"           // "true" if the model reads images; the default is derived from the model's files and tensors
 	SettingImageToken       = "image_token"      // string of an image in the prompt where the template prints none, or none
 	SettingHistoryTemplate  = "history_template" // history template in Liquid, as source; used without a chat template
 	// SettingStructuredOutputs is the backend that enforces structured outputs in the engine: one

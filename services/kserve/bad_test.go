@@ -45,7 +45,7 @@ func TestBadMessages(t *testing.T) {
 					runtime.ReadMemStats(&before)
 					code, answer := postFrame(t, address, method, test.body)
 					runtime.ReadMemStats(&after)
-					refused := method == "ModelStreamInfer" && bytes.Contains(answer, []byte("no model ")) // as a response of the stream
+					refused := method == "ModelStreamInfer" && bytes.Contains(answer, []byte("no model ")) // a stream refuses in a response, with status OK
 					if code == codes.OK && !refused || code == codes.DeadlineExceeded {
 						t.Errorf("answered with %s, %q", code, answer)
 					}

@@ -70,7 +70,7 @@ func TestRequestID(t *testing.T) {
 	const key = "x-request-id"
 	for name, c := range map[string]struct {
 		given, model string
-		want         string // in the header, or in the trailer of an error
+		want         string // expected id in the header, or in the trailer of an error
 	}{
 		"a caller's":           {"mine", "m", "mine"},
 		"none":                 {"", "m", ""},
@@ -147,7 +147,7 @@ type recordingStream struct {
 func (s recordingStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil {
-		header, _ := s.Header() // nil for a call that failed before its header
+		header, _ := s.Header() // the header is nil for a call that failed before its header
 		s.by.record(s.Context(), s.method, header, s.Trailer())
 	}
 	return err

@@ -151,7 +151,7 @@ func statusOfConnect(err error) error {
 func TestRestrictedCallsLikeTritonserver(t *testing.T) {
 	kservetest.RunBesideOthers(t)
 	restrictions := []string{"model-repository,inference,logging:admin-key=a:b", "health,metadata,statistics:other=1"}
-	args := []string{"--model-control-mode=explicit"} // no model
+	args := []string{"--model-control-mode=explicit"} // no model is loaded
 	for _, r := range restrictions {
 		args = append(args, "--grpc-restricted-protocol="+r)
 	}

@@ -147,7 +147,7 @@ func testProtocol(t *testing.T, client kserveconnect.GRPCInferenceServiceClient)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"1", "2"} { // the second after the response to the first
+	for _, id := range []string{"1", "2"} { // the second request is sent after the response to the first
 		if err := conversation.Send(copied(req, func(r *api.ModelInferRequest) { r.Id = id })); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func testPlainPost(t *testing.T, engine inference.Engine) {
 	tests := []struct {
 		name, method, body string
 		status             int
-		want               string // in the response
+		want               string // expected body; empty for any body
 	}{
 		{"ready", "ModelReady", `{"name": "echo"}`, 200, `{"ready":true}`},
 		{
@@ -402,7 +402,7 @@ func testRefusals(t *testing.T, engine inference.Engine) {
 		config kserve.Config
 		access auth.Config
 		ask    trial
-		key    string // in a header
+		key    string // value of the header with the key
 		code   codes.Code
 		text   string
 	}{

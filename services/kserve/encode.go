@@ -22,12 +22,12 @@ const (
 // The numbers of the fields that this file encodes.
 const (
 	fieldInferResponse = 2 // infer_response of ModelStreamInferResponse
-	fieldModelName     = 1 // of ModelInferResponse
+	fieldModelName     = 1 // this and the next 4 are fields of ModelInferResponse
 	fieldModelVersion  = 2
 	fieldID            = 3
 	fieldOutputs       = 5
 	fieldRawContents   = 6
-	fieldOutputName    = 1 // of InferOutputTensor
+	fieldOutputName    = 1 // this and the next 2 are fields of InferOutputTensor
 	fieldDatatype      = 2
 	fieldShape         = 3
 )
@@ -234,7 +234,7 @@ var replies mem.BufferPool = new(bufferPool) //nolint:gochecknoglobals // shared
 // bufferPool is a [mem.BufferPool] that doesn't clear returned buffers. grpc-go's own
 // pool clears them, which takes as long as filling a buffer with a large tensor.
 // bufferPool may be used concurrently.
-type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // by the number of bits of the capacity
+type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // the index of sizes is the number of bits of a buffer's capacity
 
 // Get returns a buffer with arbitrary content.
 func (p *bufferPool) Get(length int) *[]byte {

@@ -215,7 +215,7 @@ func TestPool(t *testing.T) {
 		if len(*b) != length {
 			t.Errorf("%d bytes instead of %d", len(*b), length)
 		}
-		*b = (*b)[:length/2] // like a response that became shorter
+		*b = (*b)[:length/2] // the user of the buffer shortened it, as for a shorter response
 		pool.Put(b)
 	}
 }

@@ -41,7 +41,7 @@ func statusOf(err error) *status.Status {
 		return nil
 	}
 	if _, known := errors.AsType[*inference.Error](err); !known {
-		if answer, ok := status.FromError(err); ok { // grpc-go's own status
+		if answer, ok := status.FromError(err); ok { // grpc-go created this status
 			return answer
 		}
 	}

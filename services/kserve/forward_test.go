@@ -251,7 +251,7 @@ func askForwarded(t *testing.T, x forwardTrial, base, method string) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Host = "one.localhost" // for both servers
+	req.Host = "one.localhost" // both servers get this host
 	for pair := range slices.Chunk(x.headers, 2) {
 		req.Header.Add(pair[0], pair[1])
 	}

@@ -86,7 +86,7 @@ const (
 func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(reading{security}),
-		grpc.MaxRecvMsgSize(math.MaxInt32), // as tritonserver
+		grpc.MaxRecvMsgSize(math.MaxInt32), // tritonserver has the same limit
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxHeader),
@@ -223,7 +223,7 @@ func (s *Server) asStreams(d grpc.ServiceDesc) *grpc.ServiceDesc {
 // complete adds the parameters from headers to a unary call's request. It also counts the
 // decoded size, since the request may have been compressed.
 func (s *Server) complete(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if body, ok := req.(*request); ok { // the only large kind of request
+	if body, ok := req.(*request); ok { // only this kind of request is large
 		err := body.AddParameters(s.service.forward.ofCall(ctx))
 		if err == nil {
 			err = admission.ArrivalOf(ctx).Weigh(int64(body.Size()))
@@ -383,7 +383,7 @@ type begunStream struct {
 
 	call     *call
 	single   bool            // the call is unary: one request and one response
-	receiver receiver        // reads the call's messages; it has no source if grpc-go reads them
+	receiver receiver        // reads the call's messages; without a source, grpc-go reads the messages
 	ctx      context.Context //nolint:containedctx // how grpc-go passes the context
 	answered atomic.Bool     // the first message has been sent or is being sent
 }

@@ -69,7 +69,7 @@ func TestMessageLimit(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		options     []connect.ClientOption
-		unary, most int // maximum bytes of a message
+		unary, most int // maximum bytes of a message in a unary call, and in a stream
 	}{
 		{"Connect", nil, smallLimit, smallLimit},
 		{"Connect with gzip", []connect.ClientOption{connect.WithSendGzip()}, smallLimit, smallLimit},
@@ -140,11 +140,11 @@ func TestNativeMessageLimit(t *testing.T) {
 			t.Errorf("%d bytes that don't come: %s", claimed, code)
 		}
 	}
-	zeros := sized(t, tier.Size(21<<20, 63<<20)) // compresses to a thousandth
+	zeros := sized(t, tier.Size(21<<20, 63<<20)) // this request compresses to a thousandth of its size
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "send it without compression") {
 		t.Errorf("%d bytes of zeros, compressed: %v", proto.Size(zeros), err)
 	}
-	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // compresses to a thirtieth
+	if _, err := rand.Read(zeros.GetRawInputContents()[0][:2<<20]); err != nil { // with these random bytes the request compresses to a thirtieth
 		t.Fatal(err)
 	}
 	if _, err := client.ModelInfer(t.Context(), zeros, grpc.UseCompressor("gzip")); err != nil {
@@ -317,8 +317,8 @@ func postRaw(t *testing.T, url string, header http.Header, body []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // flagged as compressed
-		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // after flags and length
+	if encoding := resp.Header.Get("Connect-Content-Encoding"); encoding != "" && answer[0]&1 != 0 { // bit 0 marks a compressed message
+		answer = []byte(kservetest.Decompress(t, encoding, answer[5:])) // the flags and the length take 5 bytes
 	}
 	var texts []string
 	for _, h := range []http.Header{resp.Header, resp.Trailer} {
@@ -347,7 +347,7 @@ func TestDeepJSON(t *testing.T) {
 				if status != http.StatusBadRequest || !bytes.Contains(answer, []byte(`"code":"invalid_argument"`)) || len(answer) > 4096 {
 					t.Errorf("got %d %.4096s", status, answer)
 				}
-				if most := max(64<<20, 6*uint64(len(body))); used > most { // for a buffer that grows, and a copy
+				if most := max(64<<20, 6*uint64(len(body))); used > most { // the limit leaves room for a buffer that grows, and for a copy
 					t.Errorf("%d of %d MiB were allocated", used>>20, most>>20)
 				}
 			})

@@ -128,7 +128,7 @@ func (r *receiver) inflate(format byte, data mem.BufferSlice) (mem.BufferSlice, 
 		return nil, status.Errorf(codes.Unimplemented, "grpc: Decompressor is not installed for grpc-encoding %q", name)
 	}
 	compressed := data.Reader()
-	defer func() { _ = compressed.Close() }() // it never fails
+	defer func() { _ = compressed.Close() }() // Close never fails here
 	inflated, err := compressor.Decompress(compressed)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "grpc: failed to decompress the message: %v", err)

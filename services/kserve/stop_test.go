@@ -19,7 +19,7 @@ func TestNativeStopClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	const (
 		preface   = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-		stopLimit = 3 * time.Second // it took 10 s when idle connections weren't closed
+		stopLimit = 3 * time.Second // the stop took 10 s when idle connections weren't closed
 	)
 	for name, said := range map[string]string{"that said nothing": "", "that said half of it": preface[:10], "of HTTP/2": preface} {
 		t.Run(name, func(t *testing.T) {

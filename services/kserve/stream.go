@@ -121,7 +121,7 @@ func (s *Service) streamInfer(ctx context.Context, x exchange, options streamOpt
 		}
 	}
 	select {
-	case ending = <-st.failed: // of the last request
+	case ending = <-st.failed: // the last request may have failed
 	default:
 	}
 	return st.end(cancel, ending)
@@ -338,7 +338,7 @@ type streamRequest struct {
 	answered  bool // the model has responded
 
 	before   <-chan struct{} // closed when the responses may be sent; nil if at once
-	sent     chan<- struct{} // closed when they have been sent; nil if no request waits
+	sent     chan<- struct{} // closed when the responses have been sent; nil if no request waits
 	previous <-chan struct{} // closed when the sequence's previous request has ended; nil if there is none
 	ended    chan struct{}   // closed when this request has ended
 }

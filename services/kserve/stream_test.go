@@ -201,7 +201,7 @@ func TestSequenceOrder(t *testing.T) {
 			}
 		}
 		change(1)
-		<-time.After(time.Millisecond) // so that requests that don't wait overlap
+		<-time.After(time.Millisecond) // requests that don't wait overlap in this time
 		change(-1)
 		return nil
 	})

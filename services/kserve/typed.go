@@ -36,7 +36,7 @@ func typedRoutes(s *Service, options []connect.HandlerOption) []server.Route {
 
 // singleExchange is a stream with one request.
 type singleExchange struct {
-	request *request // nil once it has been received
+	request *request // nil once the request has been received
 	stream  *connect.ServerStream[reply]
 	end     func()
 }

@@ -100,7 +100,7 @@ func TestTypedStreamLeaves(t *testing.T) {
 				t.Fatal(err, stream.Err())
 			}
 			leave()
-			<-stopped // or the test times out
+			<-stopped // the test times out if the model isn't stopped
 			_ = stream.Close()
 		})
 	}

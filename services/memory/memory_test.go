@@ -120,7 +120,7 @@ func TestSoftLimit(t *testing.T) {
 		t.Errorf("%s lacks %s", log, want)
 	}
 	t.Setenv(operators, "1GiB")
-	debug.SetMemoryLimit(1 << 30) // as the runtime does at the start
+	debug.SetMemoryLimit(1 << 30) // the runtime does this at the start
 	m, log = newMonitor(t, Config{Limit: 4000 << 20})
 	m.apply()
 	if got := debug.SetMemoryLimit(-1); got != 1<<30 || m.Figures().Goal != 1<<30 {

@@ -129,7 +129,7 @@ func (ms *Meters) enter(series Series) *meter {
 	ms.mu.RLock()
 	m := ms.all[series]
 	if m != nil {
-		m.enter() // before retire can remove the meter
+		m.enter() // this precedes the unlock, after which retire may remove the meter
 	}
 	ms.mu.RUnlock()
 	if m != nil {

@@ -115,7 +115,7 @@ type Page struct {
 	scrapes  chan struct{}
 
 	mu      sync.Mutex
-	failing map[string]bool // whether the last read of a source failed, by the source's name
+	failing map[string]bool // by the source's name: true if the last read of the source failed
 }
 
 // NewPage returns a page of the metrics of the parts.

@@ -263,7 +263,7 @@ func EngineLength(folder string) (length int, key string, err error) {
 			MaxSeqLen   int `json:"max_seq_len"`
 			MaxInputLen int `json:"max_input_len"`
 		} `json:"build_config"`
-		Builder struct { // in old versions
+		Builder struct { // old versions have this object
 			MaxInputLen  int `json:"max_input_len"`
 			MaxOutputLen int `json:"max_output_len"`
 		} `json:"builder_config"`

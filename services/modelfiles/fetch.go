@@ -141,7 +141,7 @@ func (h *hub) file(ctx context.Context, r repo, commit, name string) error {
 // is its SHA-256, which save verifies.
 func save(blob, etag string, answer *http.Response) error {
 	if answer.ContentLength > maxHubFile {
-		return fmt.Errorf("the file has %d bytes, but may have at most %d bytes", answer.ContentLength, maxHubFile)
+		return fmt.Errorf("the hub's file has %d bytes, but may have at most %d bytes", answer.ContentLength, maxHubFile)
 	}
 	return atomically(blob, func(out io.Writer) error {
 		sum := sha256.New()
@@ -150,7 +150,7 @@ func save(blob, etag string, answer *http.Response) error {
 		case err != nil:
 			return err
 		case n > maxHubFile:
-			return fmt.Errorf("the file has more than %d bytes", maxHubFile)
+			return fmt.Errorf("the hub's file has more than %d bytes", maxHubFile)
 		case len(etag) == hex.EncodedLen(sha256.Size) && etag != hex.EncodeToString(sum.Sum(nil)):
 			return errors.New("the downloaded file is damaged: its SHA-256 hash differs from the hub's")
 		}

@@ -39,7 +39,7 @@ type fakeHub struct {
 	failing func(path string) int
 
 	mu    sync.Mutex
-	asked []string // path of each request, and whether it had a token
+	asked []string // path of each request, with a mark if the request had a token
 }
 
 func newFakeHub(t *testing.T) *fakeHub {

@@ -230,7 +230,7 @@ func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byt
 	}
 	info, err := f.root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil, errors.Join(errors.New("the file is not a regular file"), err)
+		return nil, nil, errors.Join(errors.New("this part of the LoRA adapter is not a regular file"), err)
 	}
 	opened, err := f.root.Open(name)
 	if err != nil {
@@ -258,7 +258,7 @@ func (f *loraFolder) matrix(file, descr string, width int64, values bool) ([]byt
 	case size < 0 || size > maxLoRA:
 		return nil, nil, fmt.Errorf("the array has the shape %v, which needs more than %d bytes", array.shape, maxLoRA)
 	case info.Size()-at != size:
-		return nil, nil, fmt.Errorf("the file has %d bytes of values, but the shape %v needs %d", info.Size()-at, array.shape, size)
+		return nil, nil, fmt.Errorf("the NumPy file has %d bytes of values, but the shape %v needs %d", info.Size()-at, array.shape, size)
 	case !values:
 		return nil, shape, nil
 	}

@@ -182,7 +182,7 @@ func TestLoRAsStayInTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	link(filepath.Join(root, "away", fileLoRAWeights), "m/1/partly/"+fileLoRAWeights)
-	entry := filepath.Join(root, "entry") // a link to the repository
+	entry := filepath.Join(root, "entry") // entry becomes a link to the repository
 	if err := os.Symlink(repository, entry); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func readNPY(r io.Reader) (npyArray, error) {
 	case "\x02\x00":
 		width = 4
 	default:
-		return none, fmt.Errorf("the file has version %d.%d of the NumPy format, but only 1.0 and 2.0 are supported", version[0], version[1])
+		return none, fmt.Errorf("the NumPy file has version %d.%d of the format, but only 1.0 and 2.0 are supported", version[0], version[1])
 	}
 	if _, err := io.ReadFull(r, size[:width]); err != nil {
 		return none, errors.New("the NumPy file is truncated in its header")

@@ -13,11 +13,11 @@ import (
 func TestModelControl(t *testing.T) {
 	tests := []struct {
 		name     string
-		path     string // below /v1/models/
+		path     string // path below /v1/models/
 		body     string
 		explicit bool
 		status   int
-		want     string // in the response
+		want     string // part of the response
 	}{
 		{"load", "chat/load", "", true, http.StatusOK, `{"created":`},
 		{"load with slashes", "org/name/load", "", true, http.StatusOK, `"id":"org/name","object":"model","owned_by":"triton"}`},

@@ -137,7 +137,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Status == http.StatusOK { // of a stream
+		if e.Status == http.StatusOK { // the error came in a stream
 			continue
 		}
 		code := "null"
@@ -200,7 +200,7 @@ func (c *errorCase) sendTo(t *testing.T, handler *Handler) goldenError {
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	answer := w.Body.Bytes()
-	if events, ok := bytes.CutPrefix(answer, []byte("data: ")); ok { // the last event
+	if events, ok := bytes.CutPrefix(answer, []byte("data: ")); ok { // the error is the last event of the stream
 		answer = events[bytes.LastIndex(events, []byte("{\"error\"")):]
 	}
 	var wrapped map[string]map[string]*string

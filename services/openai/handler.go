@@ -40,7 +40,7 @@ type Config struct {
 	// OwnedBy is the value of owned_by of all models in lists; empty means triton.
 	OwnedBy string
 	// ResponsesStoreSize is the maximum number of stored responses, from which later requests
-	// can continue; 0 stores none.
+	// can continue. 0 stores no responses.
 	ResponsesStoreSize int
 	// ResponsesStoreBytes is the approximate maximum memory of the stored responses.
 	ResponsesStoreBytes int64

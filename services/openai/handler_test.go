@@ -169,7 +169,7 @@ func TestStreamInterleavesChoices(t *testing.T) {
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"stream":true,"n":3`))
 	for i := range 3 {
 		own := fmt.Sprintf(`"choices":[{"index":%d,`, i)
-		if n := strings.Count(body, own); n != 4 { // role, a, b, finish
+		if n := strings.Count(body, own); n != 4 { // the four chunks are role, a, b and finish
 			t.Errorf("%d chunks of choice %d", n, i)
 		}
 	}
@@ -419,7 +419,7 @@ func TestConfigValidate(t *testing.T) {
 func TestMayUse(t *testing.T) {
 	keyed := inference.WithClient(t.Context(), &inference.Client{Name: "k", Models: []string{"mine"}})
 	for name, tt := range map[string]struct {
-		ctx     context.Context //nolint:containedctx // of one case
+		ctx     context.Context //nolint:containedctx // context of one case
 		body    string
 		refused bool
 	}{

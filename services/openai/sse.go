@@ -79,7 +79,7 @@ func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 type chunkWriter struct {
 	chunkHead
 
-	roles []bool // whether the chunk with the role was sent, by choice
+	roles []bool // reports whether the chunk with the role was sent, by choice
 }
 
 func newChunkWriter(id string, created int64, model *catalog.Resolution, choices int, usage bool) *chunkWriter {

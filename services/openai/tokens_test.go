@@ -34,7 +34,7 @@ func TestTokens(t *testing.T) {
 	tests := []struct {
 		name, path, body string
 		status           int
-		want             string // in the body
+		want             string // part of the body
 	}{
 		{"a text", tokenize, `{"model":"m","prompt":"aé"}`, 200, `{"count":3,"max_model_len":64,"token_strs":null,"tokens":[97,195,169]}`},
 		{"an empty text", tokenize, `{"model":"m","prompt":""}`, 200, `{"count":0,"max_model_len":64,"token_strs":null,"tokens":[]}`},

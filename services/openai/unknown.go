@@ -65,7 +65,7 @@ const maxUnknown = 64
 // maxUnknown+1 of them.
 type unknownKeys struct {
 	names []string
-	seen  map[string]bool // paths of the collected keys, without the positions in lists
+	seen  map[string]bool // true for the path of each collected key, without the positions in lists
 	trail []step
 }
 

@@ -44,8 +44,8 @@ type bodySchema struct {
 type field struct {
 	// loose fields are checked by their own decoder, not by the schema.
 	loose bool
-	// raw fields are passed to the handler as the client's JSON; with rawItems, as a list of
-	// the items' JSON.
+	// raw fields are passed to the handler as the client's JSON. Fields with rawItems are passed as
+	// a list of the items' JSON.
 	raw, rawItems bool
 	// open fields are raw and accept any object, which isn't decoded.
 	open bool

@@ -80,7 +80,7 @@ var (
 type schemaWalk struct {
 	schemas   *Schemas
 	resources map[string]*schemaResource // the schema's resources, keyed by their addresses (URIs)
-	seen      map[uintptr]bool           // addresses of the objects that have been checked
+	seen      map[uintptr]bool           // true for the address of each object that has been checked
 	trail     []string                   // path from the root to the current subschema
 	refs      []schemaRef                // references that are still to be followed
 }

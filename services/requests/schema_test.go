@@ -179,7 +179,7 @@ func TestSchemaWork(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return float64(after.Mallocs - before.Mallocs)
 	}
-	work(10, formString) // compiles the metaschemas
+	work(10, formString) // this compiles the metaschemas
 	for _, form := range []string{formString, formRef, formOwn} {
 		small, large := work(budget.Subschemas/4, form), work(budget.Subschemas/2, form)
 		if large > 2.2*small {
@@ -212,7 +212,7 @@ func TestSchemaTooWide(t *testing.T) {
 		{"properties", budget.ObjectKeys, func(n int) string { return `{"properties":` + numbered(n) + "}" }},
 	} {
 		name, form := tt.name, tt.form
-		_, _ = work(10, form) // compiles the metaschemas
+		_, _ = work(10, form) // this compiles the metaschemas
 		within, err := work(budget.Subschemas-1, form)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

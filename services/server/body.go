@@ -49,7 +49,7 @@ func limitBody(cfg Config, pause time.Duration, next http.Handler) http.Handler 
 				ReadCloser: http.MaxBytesReader(w, r.Body, limit), rest: r.Body, limit: limit, announced: r.ContentLength, pause: pause,
 				expecting: r.Header.Get("Expect") != "", header: w.Header(), control: http.NewResponseController(w), rec: RecordOf(r.Context()), setting: cfg.Names.Of("server.MaxBody"),
 			}
-			body.setReadTimeout(pause) // for handlers that never read
+			body.setReadTimeout(pause) // this time limit applies even if the handler never reads
 			r.Body = body
 		}
 		next.ServeHTTP(w, r)
@@ -80,7 +80,7 @@ type limitedBody struct {
 	header           http.Header
 	control          *http.ResponseController
 	rec              *Record
-	setting          string // what operators call the field of the limit
+	setting          string // operators' name of the field that sets the limit
 	read, taken      int64  // taken is the number of bytes that the arrival has counted
 }
 

@@ -60,7 +60,7 @@ type inflater struct {
 }
 
 // errTooLarge is returned when Connect has already read more than the limit.
-var errTooLarge = errors.New("the message is larger than the limit")
+var errTooLarge = errors.New("the decompressed message is larger than the limit")
 
 // Read returns an error once it has returned more than the limit.
 func (i *inflater) Read(p []byte) (int, error) {

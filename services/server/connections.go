@@ -53,7 +53,7 @@ func (l *LimitedListener) Accept() (net.Conn, error) {
 		if l.enter(accepted) {
 			return accepted, nil
 		}
-		_ = tcp.SetLinger(0) // so that the closed connection doesn't hold a port for minutes
+		_ = tcp.SetLinger(0) // without this, the closed connection holds a port for minutes
 		_ = tcp.Close()
 	}
 }

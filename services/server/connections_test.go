@@ -26,7 +26,7 @@ func TestConnectionLimit(t *testing.T) {
 	url, log, _ := start(t, cfg, noWork{}, func(http.ResponseWriter, *http.Request) {})
 	address := strings.TrimPrefix(url, "http://")
 	served := func(conn net.Conn) bool {
-		if conn == nil { // it was closed before the dial returned
+		if conn == nil { // the connection was closed before the dial returned
 			return false
 		}
 		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -62,7 +62,7 @@ func TestConnectionLimit(t *testing.T) {
 		t.Error("an open connection isn't served any more")
 	}
 	_ = second.Close()
-	for again := false; !again; again = served(open()) { // until the server has seen that a connection closed
+	for again := false; !again; again = served(open()) { // the loop ends when the server has seen that a connection closed
 		if t.Context().Err() != nil {
 			t.Fatal("the connection that has ended made no room")
 		}

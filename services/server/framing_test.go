@@ -21,7 +21,7 @@ type framing struct {
 	whole    string   // the whole request, if its header has unusual line ends or another version
 	status   int      // expected status of the response
 	read     string   // the body that the handler reads, for status 200
-	reused   bool     // whether the next request on the connection is served
+	reused   bool     // reports whether the next request on the connection is served
 	desynced bool     // the rest is read as the next request and refused
 }
 

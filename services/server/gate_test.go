@@ -94,7 +94,7 @@ func TestDenials(t *testing.T) {
 	for _, test := range []struct {
 		path, content string
 		status        int
-		want          string // in the body, or in the header Grpc-Status
+		want          string // part of the body, or value of the header Grpc-Status
 	}{
 		{"/v1/chat/completions", "application/json", 401, `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
 		{"/v2/models/m/infer", "application/json", 401, `{"error":"Incorrect API key provided"}`},

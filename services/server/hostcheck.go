@@ -25,7 +25,7 @@ type HostCheck struct {
 	gate         *auth.Gate
 	certificates *Certificates
 	names        []string // further values of Host that are served, in lower case
-	setting      string   // what operators call the field of more names
+	setting      string   // operators' name of the field that allows further host names
 }
 
 // NewHostCheck returns the host check of a port.
@@ -46,7 +46,7 @@ func (d HostCheck) Check(host string) error {
 		return nil
 	}
 	message := "this server doesn't serve the host name in the request: allow it with " + d.setting + "=NAME, or give clients API keys"
-	if d.gate == nil { // keys change nothing there
+	if d.gate == nil { // without a gate, keys change nothing
 		message = "this port doesn't serve the host name in the request: allow it with " + d.setting + "=NAME, or use the IP address of the port in the request"
 	}
 	return &inference.Error{Code: inference.CodeForbidden, Reason: reasonHost, Message: message}

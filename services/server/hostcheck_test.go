@@ -126,7 +126,7 @@ func TestMisdirected(t *testing.T) {
 	for _, test := range []struct {
 		path, kind string
 		status     int
-		want       string // in the body, or in the header Grpc-Status
+		want       string // part of the body, or value of the header Grpc-Status
 	}{
 		{"/v1/chat/completions", "application/json", 421, `"type":"invalid_request_error","param":null,"code":"host_not_allowed"}}`},
 		{"/nothing", "", 421, `"code":"host_not_allowed"}}`},

@@ -30,7 +30,7 @@ type Record struct {
 	Model string
 	// PromptTokens and CompletionTokens are the numbers of tokens used.
 	PromptTokens, CompletionTokens int
-	// FirstToken is the time at which the first content was written; zero if none was.
+	// FirstToken is the time at which the first content was written. It is zero if no content was written.
 	FirstToken time.Time
 	// Error is the error that ended the request, for the log. It never contains prompt
 	// text.
@@ -219,7 +219,7 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
 	case rec.probing(), tooManyFailures(rec.Error): // readiness and the gate log their failures themselves, in fewer lines
 		return slog.LevelDebug
-	case status == http.StatusServiceUnavailable && rec.Error != nil && !isServerError(rec.Error): // overload caused by clients
+	case status == http.StatusServiceUnavailable && rec.Error != nil && !isServerError(rec.Error): // clients caused the overload
 		return slog.LevelInfo
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError

@@ -27,7 +27,7 @@ type Profiler struct {
 // NewProfiler returns a profiler for [Config.ProfileAddress]; Start opens it.
 func NewProfiler(cfg Config, log *slog.Logger) *Profiler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index) // the named profiles too
+	mux.HandleFunc("/debug/pprof/", pprof.Index) // this path also serves the named profiles
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)

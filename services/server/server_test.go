@@ -270,7 +270,7 @@ func TestPausedBody(t *testing.T) {
 		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := io.ReadAll(conn) // until the server closes the connection
+		answer, err := io.ReadAll(conn) // this ends when the server closes the connection
 		if !strings.HasPrefix(string(answer), "HTTP/1.1 418") || !strings.Contains(string(answer), fmt.Sprint(reads)) {
 			t.Errorf("handler reads %v: %q, %v", reads, answer, err)
 		}
@@ -427,7 +427,7 @@ func TestSlowClientEndsTheAnswer(t *testing.T) {
 			t.Fatalf("a client that reads was let go: %v", err)
 		}
 	}
-	if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) { // or the test times out
+	if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) { // the test times out if no write fails
 		t.Errorf("ended by %v", err)
 	}
 }
@@ -451,7 +451,7 @@ func TestStopIsBounded(t *testing.T) {
 	})
 	open(t, url)
 	<-writing
-	if err := stop(); err != nil { // within 10 s; otherwise it returns the context's error
+	if err := stop(); err != nil { // stop must succeed within 10 s; otherwise it returns the context's error
 		t.Error(err)
 	}
 }

@@ -208,7 +208,7 @@ type Call struct {
 // BeginGRPC reads the trace context of a call and starts its span. The caller must call
 // [Call.End].
 func (t *Telemetry) BeginGRPC(ctx context.Context, procedure string, probe bool) (context.Context, Call) {
-	if len(metadata.ValueFromIncomingContext(ctx, "traceparent")) > 0 { // avoids a copy of all metadata
+	if len(metadata.ValueFromIncomingContext(ctx, "traceparent")) > 0 { // this check avoids a copy of all metadata
 		md, _ := metadata.FromIncomingContext(ctx)
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(httpHeader(md)))
 	}

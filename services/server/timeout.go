@@ -37,7 +37,7 @@ const maxTimeout = 1000 * time.Hour
 
 func readTimeout(text string) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return time.Duration(min(seconds, maxTimeout.Seconds()) * float64(time.Second)), seconds > 0 // false for NaN
+		return time.Duration(min(seconds, maxTimeout.Seconds()) * float64(time.Second)), seconds > 0 // the comparison is false for NaN
 	}
 	limit, err := time.ParseDuration(text)
 	return min(limit, maxTimeout), err == nil && limit > 0

@@ -186,7 +186,7 @@ func TestNewCertificate(t *testing.T) {
 			servertest.Write(t, s.dir, "key", renewed.Key)
 			servertest.Write(t, s.dir, "cert", renewed.Certificate)
 			shows("two-" + protocol)
-			servertest.Write(t, s.dir, "cert", renewed.Certificate[:200]) // half written
+			servertest.Write(t, s.dir, "cert", renewed.Certificate[:200]) // the file is half written
 			shows("two-" + protocol)
 			shows("two-" + protocol)
 			another := authority.Issue(t, "three-"+protocol)

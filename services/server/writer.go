@@ -18,8 +18,8 @@ type writer struct {
 	timer   *time.Timer // nil until the first write
 	status  int
 	began   time.Time
-	// since is the start of the current write, in ns after began and above 0; or one of
-	// notWriting and hasEnded.
+	// since is the start of the current write, in ns after began. It is above 0 during a write;
+	// otherwise it is notWriting or hasEnded.
 	since atomic.Int64
 }
 
@@ -80,7 +80,7 @@ func (w *writer) wait() {
 	w.since.Store(int64(time.Since(w.began)) + 1)
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.timeout, w.checkBlocked)
-		w.timer.Reset(w.timeout) // so that look sees the field
+		w.timer.Reset(w.timeout) // the reset comes after the assignment, so that checkBlocked sees the field
 	}
 }
 

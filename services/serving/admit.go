@@ -32,7 +32,7 @@ func (s *Service) serve(ctx context.Context, model *catalog.Resolution, operatio
 	if err != nil {
 		return err
 	}
-	outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // the outcome if the work panics
+	outcome, usage := metering.OutcomeCanceled, (*inference.Usage)(nil) // this outcome is recorded if the work panics
 	defer func() {
 		t.Measure.End(outcome, usage)
 		t.Leave()

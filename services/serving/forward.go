@@ -35,7 +35,7 @@ type forwarding struct {
 	ticket  *admission.Ticket
 	outcome metering.Outcome
 	err     error
-	ended   bool // whether an error or the caller ended the loop
+	ended   bool // reports whether an error or the caller ended the loop
 }
 
 func (f *forwarding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {

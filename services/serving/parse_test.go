@@ -228,7 +228,7 @@ func TestPiecesAreFlushedTogether(t *testing.T) {
 			close(more) // a second call would panic
 		}
 	}
-	if len(waits) < 6 { // reasoning, text, call, arguments, finish, usage
+	if len(waits) < 6 { // there are deltas of reasoning, text, call, arguments, finish and usage
 		t.Errorf("got %v", waits)
 	}
 }
@@ -347,7 +347,7 @@ func TestAnswersAreParsedAtAnySplit(t *testing.T) {
 	cut := func(i int) {
 		engine.AddModel("m", inferencetest.StreamText(text[:i], text[i:], "STOP and more"), map[string]string{"trident.chat_template": toolTemplate})
 	}
-	cut(0) // before the service asks for the models
+	cut(0) // the model must exist when the service starts
 	s := inferencetest.Service(t, serving.Config{}, engine)
 	for i := range len(text) + 1 {
 		cut(i)

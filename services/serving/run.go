@@ -28,7 +28,7 @@ type textRun struct {
 	images       *inference.Images // nil if there are none
 	tokens       int               // number of tokens of the answers
 	promptTokens []int             // number of tokens of each prompt or input
-	hidden       bool              // only best_of needs the log probabilities, not the client
+	hidden       bool              // best_of needs the log probabilities, but the client didn't request them
 	reading      *reading          // nil if answers need no parsing
 	measure      *metering.Measure
 }
@@ -103,7 +103,7 @@ type jobStream struct {
 	severalTexts bool // the job has several texts
 	text         wholeUTF8
 	stop         stopSequences
-	stopped      bool // whether the choice ended at a stop sequence
+	stopped      bool // reports whether the choice ended at a stop sequence
 	finish       inference.FinishReason
 	total        jobTotal
 	tally        tally
@@ -341,7 +341,7 @@ func (r *textRun) fanOut(ctx context.Context, yield func(inference.Delta, error)
 		running.Go(func() { f.work(ctx) })
 	}
 	go func() { running.Wait(); close(f.parts) }()
-	defer func() { // also runs if the consumer panics
+	defer func() { // this also runs if the consumer panics
 		cancel()
 		for p := range f.parts {
 			p.taken <- struct{}{}

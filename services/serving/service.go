@@ -138,7 +138,7 @@ type generation struct {
 	yield   func(inference.Delta, error) bool
 
 	err   error
-	ended bool // whether an error or the caller ended the loop
+	ended bool // reports whether an error or the caller ended the loop
 }
 
 func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {

@@ -111,7 +111,7 @@ func TestNoTokenWaitsForTheNext(t *testing.T) {
 			first := inferencetest.Token("A", "")
 			first.More = true
 			send(first)
-			send(inferencetest.Token("\xe2", "")) // a third of a character
+			send(inferencetest.Token("\xe2", "")) // the token is the first of the three bytes of a character
 			select {
 			case <-flushed:
 			case <-ctx.Done():

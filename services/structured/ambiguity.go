@@ -89,8 +89,8 @@ func (s *sizer) cyclic(order []*rule, parts func(*expr) []*expr) map[*rule]bool 
 type components struct {
 	sizer  *sizer
 	parts  func(*expr) []*expr
-	index  map[*rule]int // numbers of the rules in the order of visits, from 1
-	low    map[*rule]int // the lowest index that a rule leads back to
+	index  map[*rule]int // position of each rule in the order of visits, from 1
+	low    map[*rule]int // the lowest index to which each rule leads back
 	open   map[*rule]bool
 	stack  []*rule
 	cyclic map[*rule]bool

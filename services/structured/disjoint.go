@@ -106,7 +106,7 @@ func shareType(a, b []string) bool {
 // any two numbers count as equal.
 func overlap(a, b []string) bool {
 	if len(a) > maxCompared || len(b) > maxCompared {
-		return true // not compared, so an overlap is possible
+		return true // long lists aren't compared, so an overlap is possible
 	}
 	return slices.ContainsFunc(a, func(x string) bool {
 		return slices.ContainsFunc(b, func(y string) bool { return x == y || x[0] != '"' && y[0] != '"' && !isWord(x) && !isWord(y) })

@@ -44,13 +44,13 @@ const (
 type expr struct {
 	op       op
 	first    byteSet // the bytes with which the matched strings start
-	nullable bool    // whether it matches the empty string
+	nullable bool    // reports whether the expression matches the empty string
 	length   int     // length of a literal in bytes
 	name     string  // name of the rule to which an opRef refers
 	subs     []*expr
 	least    int
 	most     int  // maximum number of repetitions; unlimited if there is none
-	sign     bool // whether the repetition is written as ?, * or +
+	sign     bool // reports whether the repetition is written as ?, * or +
 	// ambiguous reports whether one character of the answer can both continue and follow this
 	// repetition. slow reports whether the expression contains a long ambiguous repetition of a class.
 	// depth is the nesting depth of its ambiguous repetitions. loops is the number of ambiguous

@@ -429,7 +429,7 @@ func (g *grammarParser) class() error {
 		return g.wrong("the grammar has an empty character class")
 	}
 	g.tree.add(classOf(set, negated))
-	if body == "" && caret != "" && !negated { // it must not come first
+	if body == "" && caret != "" && !negated { // the caret must not come first in a class
 		if dash != "" {
 			g.out.WriteString(`("^" | "-")`)
 		} else {

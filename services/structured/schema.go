@@ -76,8 +76,8 @@ type schemaWalk struct {
 	root     *node
 	listed   int // integers that were listed instead of their limits
 	size     *int64
-	sized    map[string]bool // parts that xgrammar builds once, however often the schema contains them
-	values   map[*node]int64 // the sizes of lists of values
+	sized    map[string]bool // true for the key of each counted part that xgrammar builds only once
+	values   map[*node]int64 // total size of the values in const and enum, by the schema that a reference leads to
 }
 
 func (w *schemaWalk) need(supporting Backends, path, construct string) error {
@@ -237,7 +237,7 @@ func (w *schemaWalk) target(ref string) *node {
 	if !ok || strings.ContainsAny(rest, `~%"\`) {
 		return nil
 	}
-	at, named := w.root, false // whether the next step is the name of a member
+	at, named := w.root, false // reports whether the next step is the name of a member
 	for step := range strings.SplitSeq(rest, "/") {
 		if !named {
 			switch step {
@@ -272,7 +272,7 @@ func (w *schemaWalk) loops(n *node, path string) error {
 // loopWalk follows each schema to the schemas that it refers to or that are its alternatives.
 type loopWalk struct {
 	schema *schemaWalk
-	ended  map[*node]bool // false while the schema is being followed
+	ended  map[*node]bool // by schema: false while the walk follows it, true afterwards
 }
 
 // all reports whether no schema in n leads back to itself.

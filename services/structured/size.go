@@ -61,7 +61,7 @@ type sizer struct {
 	ambiguous int // ambiguous repetitions to the right
 	steps     int
 	rules     map[string]*rule
-	// ambiguousConstruct is the construct that can be read in too many ways; empty for none.
+	// ambiguousConstruct is the construct that can be read in too many ways. It is empty if there is no such construct.
 	ambiguousConstruct string
 	// largest is the repetition that adds most to the size.
 	largest     *expr
@@ -281,7 +281,7 @@ func (x *expr) elements() int64 {
 }
 
 func (s *sizer) repetition(x *expr, times int64, copied bool) {
-	if x.sign { // a separate rule, which all copies of the surrounding expression share
+	if x.sign { // the repetition becomes a separate rule, which all copies of the surrounding expression share
 		s.add(ruleSize, times)
 		times = 1
 	}
@@ -371,7 +371,7 @@ func sum(from, to int64) int64 {
 // only some of the characters of the class, each later element doubles the number of states.
 type chain struct {
 	repeated byteSet // the characters that are repeated
-	filtered bool    // whether an element has accepted only some of the repeated characters
+	filtered bool    // reports whether an element has accepted only some of the repeated characters
 	doubled  int
 }
 
@@ -514,7 +514,7 @@ func (g *grammarParser) size() *sizer {
 	slow := slices.ContainsFunc(order, func(r *rule) bool { return r.body.slow })
 	for _, r := range order {
 		s.slow, s.ambiguous = 0, 0
-		if slow { // it may come after the rule
+		if slow { // the slow repetition may come after the rule
 			s.slow = 1
 		}
 		s.lead(r.body, 1)

@@ -105,7 +105,7 @@ func TestSizes(t *testing.T) {
 			value = quoted(t, c.value)
 		}
 		set := Auto
-		if c.kind == "structural_tag" { // which only xgrammar takes
+		if c.kind == "structural_tag" { // only xgrammar takes structural tags
 			set = XGrammar
 		}
 		_, _, err := set.Judge(c.kind, value)

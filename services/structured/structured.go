@@ -226,7 +226,7 @@ func (b Backends) tag(value json.RawMessage) (json.RawMessage, error) {
 	if err != nil || root.kind != kindObject {
 		return nil, wrongf("", "the structural tag is not a JSON object")
 	}
-	size := int64(len(text)) // of its literals
+	size := int64(len(text)) // size of the tag's literals
 	if err := b.tagParts(root, "", &size); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const (
 var formatBackends = map[string]Backends{ //nolint:gochecknoglobals // a constant table
 	"date": XGrammar | Guidance | Outlines, "uuid": XGrammar | Guidance | Outlines,
 	"time": XGrammar | Guidance, "date-time": XGrammar | Guidance, "duration": XGrammar | Guidance, "email": XGrammar | Guidance, "ipv6": XGrammar | Guidance,
-	"hostname": Guidance, "ipv4": Guidance, // for both, xgrammar accepts leading zeros and long labels
+	"hostname": Guidance, "ipv4": Guidance, // xgrammar accepts leading zeros in IPv4 addresses and long labels in hostnames
 	"uri": XGrammar, "uri-reference": XGrammar,
 }
 

@@ -16,7 +16,7 @@ func byteRune(b byte) rune {
 	case b <= 0xa0:
 		return 0x100 + 33 + rune(b-0x7f)
 	}
-	return 0x143 // character of 0xad
+	return 0x143 // this is the character of 0xad
 }
 
 // runeByte returns the byte of a character.

@@ -31,7 +31,7 @@ func Tables(sets map[string][][2]rune, changed map[string]map[rune]string) strin
 			want[i] = span32{r[0], r[1]}
 		}
 		base := goRanges(name)
-		if name == "old P" { // includes ASCII's too
+		if name == "old P" { // this set includes ASCII's too
 			want = without(want, []span32{{0, 0x7f}})
 			base = without(base, []span32{{0, 0x7f}})
 		}

@@ -187,7 +187,7 @@ func encode(t *testing.T, tok *tokenizer.Tokenizer, text string, special bool) [
 		}
 	}
 	if ids == nil {
-		ids = []int{} // as in the oracle's JSON
+		ids = []int{} // the oracle writes an empty list, not null
 	}
 	return ids
 }

@@ -33,7 +33,7 @@ func (t *Tokenizer) EncodeSingle(ctx context.Context, text string, special bool,
 	return t.arrange(ctx, t.template.single, []string{text}, Arrangement{Special: special, Cut: cut, Left: left})
 }
 
-// Arrangement configures how the ids of texts become one input.
+// Arrangement configures how one or two texts become the ids of one sequence.
 type Arrangement struct {
 	// Special adds the template's special tokens.
 	Special bool
@@ -186,7 +186,7 @@ func (c *Truncation) noRoom(special int) error {
 
 // lengths returns the lengths to which texts are truncated.
 func (c *Truncation) lengths(ids [][]int, room, total int) ([]int, error) {
-	if room == 0 { // for every strategy
+	if room == 0 { // with every strategy, no ids of the texts remain
 		return make([]int, len(ids)), nil
 	}
 	lengths := make([]int, len(ids))

@@ -107,7 +107,7 @@ func newRegex(expr string) (pattern, error) {
 }
 
 func newGeneral(expr string) (pattern, error) {
-	re, err := regexp2.Compile(translate(expr), regexp2.Multiline) // like Oniguruma's ^ and $
+	re, err := regexp2.Compile(translate(expr), regexp2.Multiline) // ^ and $ match at each line, as in Oniguruma
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q is not supported: %w", expr, err)
 	}
@@ -128,7 +128,7 @@ var dialectSyntax = regexp.MustCompile(`\\[hHRXOKNyYGkgMCWBZ]|&&|\[:|\(\?[a-z]*[
 // exclude enclosed letters and others.
 func translate(expr string) string {
 	var b strings.Builder
-	inside := false // inside of brackets
+	inside := false // inside is true inside of brackets
 	for i := 0; i < len(expr); i++ {
 		escaped := expr[i] == '\\' && i+1 < len(expr)
 		switch {

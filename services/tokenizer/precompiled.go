@@ -155,7 +155,7 @@ func (m *charsmap) normalize(text string) string {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		end := at + size
 		lone := m.lone.has(r)
-		for lone && end < len(text) { // as long as the next one is lone too
+		for lone && end < len(text) { // the loop continues while the next character is lone too
 			next, size := utf8.DecodeRuneInString(text[end:])
 			if lone = m.lone.has(next); !lone {
 				break

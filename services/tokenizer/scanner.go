@@ -21,7 +21,7 @@ type alternative struct {
 // step is one part of a sequence. It has either set or words.
 type step struct {
 	set      *set
-	min, max int // repetitions of set
+	min, max int // minimum and maximum number of repetitions of set
 	// possessive repetitions don't backtrack.
 	possessive bool
 	// look makes the set a lookahead: 1 if it must follow, -1 if it must not

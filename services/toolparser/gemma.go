@@ -14,16 +14,17 @@ import (
 // [value,…]. Strings are emitted as they are read, bare words when complete.
 type gemma struct {
 	reader
-	opens, ends *markers // ends are quote and shut: the markers that can end a string
-	quote       string
-	shut        string
-	at          gemmaState
-	stack       []byte // expected closing brackets
-	first       bool   // the innermost container is empty so far
-	keys        int    // number of the call's keys so far
-	schema      *properties
-	key         string // current top-level argument of the call
-	word        []byte // a bare word or a key
+	opens  *markers // the marker that starts a call
+	ends   *markers // quote and shut: the markers that can end a string
+	quote  string
+	shut   string
+	at     gemmaState
+	stack  []byte // expected closing brackets
+	first  bool   // the innermost container is empty so far
+	keys   int    // number of the call's keys so far
+	schema *properties
+	key    string // current top-level argument of the call
+	word   []byte // a bare word or a key
 }
 
 type gemmaState uint8
@@ -241,7 +242,7 @@ func (g *gemma) inWord() bool {
 		if c == ',' || c == '}' || c == ']' || c == g.top() {
 			g.word = append(g.word, g.in[:i]...)
 			g.take(i)
-			if c != ',' && c != g.top() { // a closing bracket without an opening one
+			if c != ',' && c != g.top() { // this closing bracket has no opening one
 				g.take(1)
 			}
 			g.wordEnd()

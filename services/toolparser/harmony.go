@@ -80,7 +80,7 @@ func (h *harmony) first() bool {
 	case yes:
 		h.at = harmonyHeader
 	case no:
-		h.reject() // emits the spaces as text
+		h.reject() // this emits the spaces as text
 		h.at = harmonyOutside
 	}
 	return true

@@ -10,8 +10,9 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// long returns texts of this size in a dialect, by what they contain: a call whose arguments don't
-// end, a call with many escapes, many calls, reasoning, and text without calls.
+// long returns texts of this size in a dialect, keyed by what they contain: a call whose arguments
+// don't end, a call with many escapes, many calls, reasoning, or text without calls. Each dialect has
+// only some of these keys.
 func long(o *inference.ParserOptions, size int) map[string]string {
 	fill := func(start, unit string) string {
 		return (start + strings.Repeat(unit, size/len(unit)+1))[:size]
@@ -48,7 +49,7 @@ func TestLinearInPieces(t *testing.T) {
 		pieces = []int{1, 4}
 	}
 	for _, o := range every() {
-		o.MaxBytes = 2 * size // so that the parser reads everything
+		o.MaxBytes = 2 * size // with this limit the parser reads everything
 		for name, text := range long(o, size) {
 			for _, piece := range pieces {
 				if parts, whole := partsAndWhole(t, o, text, piece); whole > 3*parts {

@@ -20,7 +20,7 @@ type verdict uint8
 
 const (
 	no   verdict = iota
-	yes          // it matches; match and first have read it
+	yes          // the text matches; match and first have read the matching part
 	more         // undecided until more bytes come
 )
 
@@ -82,7 +82,7 @@ type reader struct {
 
 	raw    []byte          // syntax of a call that isn't certain yet
 	calls  int             // number of calls so far
-	known  map[string]bool // ids that the model wrote
+	known  map[string]bool // true for each id that the model wrote for a call
 	inCall bool            // a call is open
 	argued bool            // the open call has arguments
 	used   int             // bytes of calls so far

@@ -10,7 +10,7 @@ import (
 
 // tags are the strings that mark reasoning at the start of the answer.
 type tags struct {
-	open, shut []string // sorted so that each string stands before its own prefixes
+	open, shut []string // start tags and end tags, sorted so that each string stands before its own prefixes
 	// keep are strings that end the reasoning too. They are read as part of what
 	// follows.
 	keep []string

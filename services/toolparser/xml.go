@@ -18,7 +18,7 @@ type xmlFormat struct {
 	outer    []string // markers before a call; each may be missing
 	outerEnd []string // markers after a call; each may be missing
 	call     string   // prefix of a call's name
-	nameEnd  []string // ends of the name; they are read with it, except param and callEnd
+	nameEnd  []string // strings that end the name; they are read with the name, except param and callEnd
 	callEnd  string
 	param    string // prefix of a parameter's key
 	keyEnd   string
@@ -44,7 +44,7 @@ type xmlFormat struct {
 type valueType uint8
 
 const (
-	typeSchema valueType = iota // no type stated: the tool's schema decides
+	typeSchema valueType = iota // the argument states no type: the tool's schema decides
 	typeString
 	typeJSON // JSON, or a string if it isn't valid JSON
 )

@@ -16,7 +16,7 @@ import (
 // TestBudgets checks that Trident's RPC API refuses a message with too many elements before it is
 // decoded, so that the rules of the message's schema aren't checked.
 func TestBudgets(t *testing.T) {
-	empty := &tridentv1.ChatMessage{} // violates rules of the schema
+	empty := &tridentv1.ChatMessage{} // an empty message violates rules of the schema
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
 			client, engine := serve(t, inferencetest.StreamText("x"), opts...)

@@ -263,7 +263,7 @@ func TestLeavingStopsTheModel(t *testing.T) {
 		t.Fatal(stream.Err())
 	}
 	leave()
-	<-stopped // or the test times out
+	<-stopped // the test times out if the model isn't stopped
 	_ = stream.Close()
 }
 

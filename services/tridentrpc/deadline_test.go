@@ -91,5 +91,5 @@ func TestDeadlinePassed(t *testing.T) {
 		len(failed.Details) != 1 || failed.Details[0].Type != "trident.v1.ErrorDetail" || failed.Details[0].Debug.Reason != "timeout" {
 		t.Errorf("%v: %d %s", err, resp.StatusCode, body)
 	}
-	<-stopped // or the test times out
+	<-stopped // the test times out if the model isn't stopped
 }

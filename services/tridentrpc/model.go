@@ -41,7 +41,7 @@ func (s modelService) Get(ctx context.Context, msg *tridentv1.ModelServiceGetReq
 			return &tridentv1.ModelServiceGetResponse{Model: s.info(ctx, known, card)}, nil
 		}
 	}
-	named, err := s.core.Catalog().Model(ctx, msg.GetModel()) // queries the engines
+	named, err := s.core.Catalog().Model(ctx, msg.GetModel()) // this queries the engines
 	if err != nil {
 		return nil, err
 	}

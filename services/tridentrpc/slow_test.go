@@ -29,7 +29,7 @@ func TestSlowReader(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", func(ctx context.Context, _ *messages.ModelInferRequest, send func(*inference.Response) bool) error {
 		defer func() { left <- struct{}{} }()
-		noise := make([]byte, piece/2) // incompressible
+		noise := make([]byte, piece/2) // random bytes hardly compress
 		for _, err := rand.Read(noise); err == nil && send(inferencetest.Token(hex.EncodeToString(noise), "")); _, err = rand.Read(noise) {
 			sent.Add(piece)
 		}
@@ -70,7 +70,7 @@ func TestSlowReader(t *testing.T) {
 			if err != nil || !stream.Receive() {
 				t.Fatal(err, stream.Err())
 			}
-			<-left // or the test times out
+			<-left // the test times out if the model isn't stopped
 			if n := sent.Load(); n > 64<<20 {
 				t.Errorf("%d MiB were taken off the model", n>>20)
 			}

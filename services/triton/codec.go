@@ -118,8 +118,8 @@ func (f *frame) free() {
 func (f *frame) size() int { return f.buffer.Len() }
 
 var (
-	errUTF8     = errors.New("a string isn't valid UTF-8")
-	errContents = errors.New("the number of raw contents differs from the number of outputs")
+	errUTF8     = errors.New("a string in the inference server's response isn't valid UTF-8")
+	errContents = errors.New("the inference server's response has another number of raw contents than of outputs")
 )
 
 // decode reads the message as [proto.Unmarshal] does, with the fields in any
@@ -338,7 +338,7 @@ const maxDescription = 256
 
 // description is an InferOutputTensor: an output's name, type and shape.
 type description struct {
-	encoded        []byte // the encoded output; empty if it isn't cached
+	encoded        []byte // the encoded output; empty if the output isn't cached
 	output         inference.Output
 	typed          bool // the encoded output includes its contents
 	name, datatype interned

@@ -112,7 +112,7 @@ func TestDecode(t *testing.T) {
 			}},
 		},
 	}
-	f := newFrame() // reused, as in a stream
+	f := newFrame() // the frame is reused, as in a stream
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			message := marshal(t, test.message)

@@ -95,7 +95,7 @@ func (e *Engine) Start(context.Context) error {
 		return err
 	}
 	if !e.conn.CompareAndSwap(nil, conn) {
-		return errors.Join(errors.New("the engine has been started already"), conn.Close())
+		return errors.Join(errors.New("the connection to the inference server has been started already: call Stop before another Start"), conn.Close())
 	}
 	return nil
 }

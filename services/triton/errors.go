@@ -207,7 +207,7 @@ func meaning(code inference.TritonCode) inference.Code {
 		return inference.CodeNotFound
 	case inference.TritonInvalidArg, inference.TritonAlreadyExists:
 		return inference.CodeInvalid
-	case inference.TritonUnavailable, inference.TritonCancelled: // cancelled while the caller's context lives: the model gave up
+	case inference.TritonUnavailable, inference.TritonCancelled: // the request was cancelled while the caller's context lives: the model gave up
 		return inference.CodeUnavailable
 	case inference.TritonUnsupported:
 		return inference.CodeUnsupported

@@ -41,7 +41,7 @@ type health struct {
 	mu     sync.Mutex
 	models map[string]*modelHealth
 	away   bool      // the last health check of the server failed
-	back   time.Time // when a health check succeeded after a failed one
+	back   time.Time // time when a health check succeeded after a failed one
 }
 
 // modelHealth is the state of a model with requests or faults.
@@ -54,11 +54,11 @@ type modelHealth struct {
 	streams    map[*stream]time.Time // the model's streams with their start times
 	unanswered int                   // consecutive requests without a response
 	judged     bool                  // judge is running
-	fault      string                // why the model is broken; empty for a working model
+	fault      string                // reason why the model is broken; empty for a working model
 	manual     bool                  // the server doesn't allow Trident to load the model
-	trial      time.Time             // when the latest trial request was admitted
+	trial      time.Time             // time when the latest trial request was admitted
 	working    chan struct{}
-	healed     time.Time // when the model last became working again
+	healed     time.Time // time when the model last became working again
 }
 
 // Intervals and limits for a broken model.

@@ -346,7 +346,7 @@ func TestFrozenServer(t *testing.T) {
 		return engine.health.away
 	})
 	var asked sync.WaitGroup
-	for range MaxUnanswered { // they start before the server continues, and get no response
+	for range MaxUnanswered { // these requests start before the server continues, and get no response
 		asked.Go(func() { _ = ask(t.Context(), engine, "long", nil) })
 	}
 	until(t, "they are under way", func() bool {

@@ -23,7 +23,7 @@ type link struct {
 // detect this, because tritonserver accepts at most one in five minutes.
 type links struct {
 	mu      sync.Mutex
-	retired map[*link]struct{} // replaced connections with streams, which may still succeed
+	retired map[*link]struct{} // replaced connections that still have streams; these streams may succeed
 	work    sync.WaitGroup
 }
 
@@ -45,7 +45,7 @@ func (e *Engine) hold(l *link) (release func()) {
 func (r *links) closeRetired(l *link) {
 	if _, retired := r.retired[l]; retired && l.streams == 0 {
 		delete(r.retired, l)
-		_ = l.Close() // no stream uses it
+		_ = l.Close() // no stream uses the connection
 	}
 }
 

@@ -22,7 +22,7 @@ type router struct {
 	net.Listener
 
 	accepted atomic.Int32
-	lost     atomic.Pointer[atomic.Bool] // whether the router has dropped the state of the current connections
+	lost     atomic.Pointer[atomic.Bool] // reports whether the router has dropped the state of the current connections
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	open     []net.Conn
@@ -161,7 +161,7 @@ func testLostConnection(t *testing.T, one func(*testing.T, *Engine) error) {
 	silent.Store(true)
 	waiting.Store(0)
 	ended := make(chan error, 3)
-	for n := range int32(cap(ended)) { // the last ones start while the first one's health check runs, or after it
+	for n := range int32(cap(ended)) { // the last requests start during or after the health check for the first request
 		go func() { ended <- one(t, engine) }()
 		for waiting.Load() != n+1 {
 			<-time.After(time.Millisecond)

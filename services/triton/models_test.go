@@ -63,7 +63,7 @@ func TestModelWithoutConfig(t *testing.T) {
 	tests := []struct {
 		name    string
 		failure error
-		reason  string // of the model
+		reason  string // reason in the model's state; empty for none
 		code    inference.Code
 		engine  string // reason of Models' error
 	}{

@@ -25,7 +25,7 @@ type ring struct {
 	filled uint  // number of frames that the reader has committed
 	bytes  int   // total size of the frames between taken and filled
 	held   bool  // the consumer uses the frame at taken
-	err    error // why the reader ended; nil while it reads
+	err    error // reason why the reader ended; nil while it reads
 
 	// starved and full are set while the consumer or the reader waits. A token
 	// in readable or writable wakes it. A leftover token causes one spurious

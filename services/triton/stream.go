@@ -39,7 +39,7 @@ type stream struct {
 	ring   *ring
 	done   chan struct{} // closed when the reader has ended
 
-	shared      map[string]*inference.SharedRegion // regions of the outputs in shared memory
+	shared      map[string]*inference.SharedRegion // regions of the outputs in shared memory, keyed by the output's name
 	forwards    bool                               // errors of the model are passed on as responses
 	idleTimer   IdleTimer
 	modelHealth *modelHealth

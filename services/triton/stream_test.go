@@ -259,7 +259,7 @@ func TestCompleteStreamIsNotCancelled(t *testing.T) {
 	last := marshal(t, message("a", final(true)))
 	tests := []struct {
 		name   string
-		answer func(context.Context) error // after the final response
+		answer func(context.Context) error // what the server does after the final response
 		leave  bool
 		want   error
 	}{

@@ -235,7 +235,7 @@ func (t *trident) stop() (err error) {
 	if t.process != nil {
 		err = t.process.close()
 	}
-	_ = t.command.Process.Kill() // fails if it has ended
+	_ = t.command.Process.Kill() // fails if the process has ended
 	<-t.gone
 	return err
 }

@@ -13,14 +13,16 @@ import (
 type meter struct {
 	client  *client
 	process *process
-	atRest  bool          // no request was sent since the process was at rest
-	began   time.Duration // CPU time of the process at the start of the last runs
-	floor   int64         // minimum resident memory of the process at rest
-	bases   map[*call]time.Duration
-	zips    map[*call]bool // whether the smallest request gets the same response when it is gzipped
-	refused map[*call]bool // calls without gzip support of which a gzipped request was measured
-	tried   map[body]*step // steps of one run each, without compression
-	sent    int            // number of requests
+	atRest  bool                    // no request was sent since the process was at rest
+	began   time.Duration           // CPU time of the process at the start of the last runs
+	floor   int64                   // minimum resident memory of the process at rest
+	bases   map[*call]time.Duration // CPU time of the smallest valid request, by call
+	zips    map[*call]bool          // true for calls whose smallest request gets the same response when it is gzipped
+	refused map[*call]bool          // true for calls without gzip support of which a gzipped request was measured
+	// tried has the uncompressed bodies that were measured already, with their steps. again may
+	// measure a step with more runs.
+	tried map[body]*step
+	sent  int // number of requests
 }
 
 // body identifies the body of a target with this many units.
@@ -110,12 +112,12 @@ func (m *meter) once(ctx context.Context, p *encodedRequest, units int) (*step, 
 		return nil, err
 	}
 	s.cpu = max(0, used-base)
-	if s.cpu > mostCPU { // it may include a call of the model
+	if s.cpu > mostCPU { // the CPU time may include a call of the model
 		if err := m.planned(ctx, p, s); err != nil {
 			return nil, err
 		}
 	}
-	if s.memory > s.memoryBound() { // it may include garbage and memory of previous requests
+	if s.memory > s.memoryBound() { // the memory may include garbage and memory of previous requests
 		err = m.held(ctx, p, s)
 	}
 	return s, err

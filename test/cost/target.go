@@ -40,7 +40,7 @@ type target struct {
 	fill  fillName
 	text  bool // the field is a string
 	body  func(n int) []byte
-	made  map[int][]byte // the large bodies that were generated last
+	made  map[int][]byte // the large bodies that were generated last, keyed by n
 	// schema returns a body with a value of the field, if the fill is for fields that are read as
 	// JSON Schemas; nil for all other fills.
 	schema func(value string) []byte

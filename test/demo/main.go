@@ -77,10 +77,10 @@ func (d demo) run(ctx context.Context) error {
 			d.greet()
 			break
 		}
-		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if the process has ended
 		failed := <-exited
 		if ctx.Err() != nil {
-			return nil // stopped during the start
+			return nil // the demo was stopped during the start
 		}
 		return errors.Join(fmt.Errorf("%w; see the log lines above for the cause", err), failed)
 	case err := <-exited:

@@ -78,9 +78,9 @@ func TestRun(t *testing.T) {
 	tests := []struct {
 		name   string
 		health string
-		// patience is the time limit of Trident's start; 0 for a long one.
+		// patience is the time limit of Trident's start. 0 means a long time limit.
 		patience time.Duration
-		// then is called when Trident responds.
+		// then is called when Trident responds to any request, ready or not.
 		then func(t *testing.T, d demo, stop context.CancelFunc)
 		want []string // parts of the error; none for no error
 	}{

@@ -118,7 +118,7 @@ func paced(t *testing.T, target string) string {
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, FlushInterval: -1,
 		ModifyResponse: func(response *http.Response) error {
-			if strings.HasPrefix(response.Header.Get("Content-Type"), "application/connect+") { // a streaming response
+			if strings.HasPrefix(response.Header.Get("Content-Type"), "application/connect+") { // the response is a stream
 				response.Body = &pacedBody{response.Body, time.NewTicker(20 * time.Millisecond)}
 			}
 			return nil

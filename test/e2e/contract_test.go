@@ -174,7 +174,7 @@ const (
 // watchedAnswer checks one response.
 type watchedAnswer struct {
 	request   *http.Request
-	operation *openapi3.Operation // nil if the document doesn't have it
+	operation *openapi3.Operation // nil if the document doesn't have the operation
 	status    int
 	kind      string // value of the header Content-Type
 	seen      func(operation *openapi3.Operation, kind answerKind, raw []byte)

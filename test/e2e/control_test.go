@@ -43,7 +43,7 @@ func TestModelControl(t *testing.T) {
 
 func checkModelControl(t *testing.T, s *trident) {
 	t.Helper()
-	s.awaitReady(t) // ready without models
+	s.awaitReady(t) // Trident is ready without models
 	control := func(model, action string) answer { return s.post(t, "/v1/models/"+model+"/"+action, nil) }
 	wantFailure := func(a answer, status int, code, words string) {
 		t.Helper()

@@ -22,7 +22,7 @@ type demo struct {
 	exited chan struct{}
 	url    string
 	mark   string // variable in the environment of all processes of the demo, as NAME=value
-	server int    // id of trident's process, once it is known
+	server int    // id of trident's process; 0 while the id isn't known
 }
 
 func startDemo(t *testing.T, models string, variables ...string) *demo {

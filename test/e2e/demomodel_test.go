@@ -103,7 +103,7 @@ func TestDemoTools(t *testing.T) {
 				if !tt.check(got) {
 					t.Errorf("%s: %+v", surface, got)
 				}
-				// With the tool_choice `none` the prompt contains no tools.
+				// A prompt without tools has at most 60 tokens. With the tool_choice `none` the prompt has no tools.
 				const withoutTools = 60
 				if shown := got.prompt > withoutTools; got.prompt == 0 || shown != (tt.offer.choice != "none") {
 					t.Errorf("%s: the prompt has %d tokens", surface, got.prompt)
@@ -433,7 +433,7 @@ func demoTexts(t *testing.T) []string {
 		texts = append(texts, b.String())
 	}
 	alphabet := []string{"a", "bc", " ", "  ", "\t", "\n", "\r\n", "7", "42", "'s", "'re", "é", "中文", "😀", "\u00a0", "\u3000", ".", "-", "_", "<|im_end|>", "<|im_start|>", "<repo_name>", "<|", "½", "Ⅷ", "٣", "\u200d", "\ufeff", "the", " The"}
-	random := rand.New(rand.NewPCG(1, 2)) // the same texts each time
+	random := rand.New(rand.NewPCG(1, 2)) // the fixed seed yields the same texts each time
 	for range tier.Size(100, 1000) {
 		var b strings.Builder
 		for range 1 + random.IntN(40) {

@@ -136,7 +136,7 @@ func TestModelDies(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	models := ownEngine(t, scripted(t, "chat", "embedding"))
-	t.Cleanup(models.server.Kill) // on a stop it may wait for the dead model
+	t.Cleanup(models.server.Kill) // a stop may wait for the dead model, so the server is killed
 	s := models.startReady(t, "--inactivity-timeout=2s", "--first-response-timeout=8s")
 	last := watch(t, s.openChat(t, longStory()))
 	answers := make(chan answer, 1)

@@ -18,7 +18,7 @@ func TestKindsAnswer(t *testing.T) {
 				ask     func() collected
 				texts   []string
 				finish  string
-				tokens  int // of the response
+				tokens  int // number of tokens of the response
 				limited bool
 			}{
 				{"a chat", func() collected { return c.chatOf(t, k, " one two three") }, []string{" one two three"}, "stop", k.tokens(3, 15), false},
@@ -259,7 +259,7 @@ func TestKindsSeveralTexts(t *testing.T) {
 func TestKindsRefuse(t *testing.T) {
 	t.Parallel()
 	c := contracts(t)
-	long := strings.Repeat("x", 250) // more than the models accept, less than Trident's limit
+	long := strings.Repeat("x", 250) // the models accept less, and Trident's limit is higher
 	for _, test := range []struct {
 		model, name string
 		more        []any

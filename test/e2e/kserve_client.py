@@ -106,7 +106,7 @@ def cancels(client):
     assert got.get(timeout=30)[1] is None
     client.stop_stream(cancel_requests=True)
     client.start_stream(callback=lambda result, error: got.put((result, error)))
-    while True:  # until the model reports that it was cancelled
+    while True:  # the loop ends when the model reports that it was cancelled
         client.async_stream_infer("stream", [key], request_id="record")
         result, error = got.get(timeout=30)
         while error is not None or result.get_response().id != "record":

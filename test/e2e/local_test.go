@@ -129,7 +129,7 @@ func TestLocalStop(t *testing.T) {
 		mark := 0
 		for c := range s.openChat(t, talkRequest("Hello.", 60)).chunks(t) {
 			if all = append(all, c); len(all) == 3 {
-				mark = s.log.len() // at its start it may have removed leftovers of another test's trident
+				mark = s.log.len() // earlier lines may be about leftovers of another test's trident
 				signalStop(t, s, syscall.SIGTERM)
 				awaitRefused(t, s)
 			}
@@ -172,7 +172,7 @@ func TestLocalStop(t *testing.T) {
 	t.Run("a model that is loading", func(t *testing.T) {
 		t.Parallel()
 		s := startLocal(t, talkModels, "TALK_LOAD_SECONDS=600")
-		loading := func() bool { // not the process that reads the configuration
+		loading := func() bool { // the name excludes the process that only reads the configuration
 			all := s.models(t)
 			return len(all) == 1 && strings.Contains(all[0].command, " talk_0_0 ")
 		}

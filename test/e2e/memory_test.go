@@ -160,7 +160,7 @@ func hostiles(body int) []hostile {
 		return fmt.Appendf(nil, `{"inputs":[{"name":"TEXT","datatype":"BYTES","shape":[1],"data":["a"]},{"name":"DATA","datatype":"FP32","shape":[%d,4],"data":[%s]}]}`, n/4, data)
 	}
 	numbers := body / 2 / 4 * 4
-	typed := bytes.Repeat([]byte{0x12, 0}, 1<<20) // empty messages
+	typed := bytes.Repeat([]byte{0x12, 0}, 1<<20) // typed encodes empty messages
 	const (
 		chats, openaiJSON = "/v1/chat/completions", "application/json"
 		infer             = "/v2/models/echo/infer"

@@ -18,7 +18,7 @@ import (
 func TestObserved(t *testing.T) {
 	const traceID = "0af7651916cd43dd8448eb211c80319c"
 	var mu sync.Mutex
-	spans := map[string]string{} // names to parents
+	spans := map[string]string{} // parents of the spans, keyed by the span's name
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var msg collector.ExportTraceServiceRequest
 		if body, err := io.ReadAll(r.Body); err != nil || proto.Unmarshal(body, &msg) != nil {

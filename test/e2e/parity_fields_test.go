@@ -246,7 +246,7 @@ func (c contract) recorded(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(c.record)
 	if err != nil {
-		return 0 // no inputs recorded yet
+		return 0 // no inputs have been recorded yet
 	}
 	return info.Size()
 }

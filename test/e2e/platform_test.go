@@ -72,7 +72,7 @@ func testPlatform(t *testing.T, s *trident, health, predict string) {
 	s.platformPost(t, "/v1/chat/completions", encoded(t, ask("Hello."))).want(t, http.StatusNotFound)
 
 	body := ask("Hello.", "max_tokens", 8, "ignore_eos", true)
-	delete(body, "model") // the platform's default model
+	delete(body, "model") // the request then uses the platform's default model
 	whole := decode[completion](t, s.platformPost(t, predict, encoded(t, body)).want(t, http.StatusOK))
 	if whole.Model != "chat" || whole.Usage.Completion != 8 || len(whole.Choices) != 1 {
 		t.Errorf("a chat: %+v", whole)

@@ -24,8 +24,8 @@ type bad struct {
 	header []string
 
 	status  int
-	code    string // expected code of the error; "null" if it has none
-	param   string // expected param of the error; "null" if it has none
+	code    string // expected code of the error; "null" for no code
+	param   string // expected param of the error; "null" for no param
 	message string // expected part of the error's message
 }
 
@@ -220,7 +220,7 @@ func checkOneLine(t *testing.T, s *trident, mark int, id string, status int) log
 			t.Errorf("the client's text is in the log: %v", l)
 		}
 	}
-	other := func(l logLine) bool { return l["request_id"] != nil && l["request_id"] != id } // of parallel tests
+	other := func(l logLine) bool { return l["request_id"] != nil && l["request_id"] != id } // parallel tests write these lines
 	if lines := slices.DeleteFunc(since, other); len(lines) != 1 {
 		t.Errorf("%d lines, want 1: %v", len(lines), lines)
 	}

@@ -194,7 +194,7 @@ func (s *trident) awaitModels() error {
 		if r.StatusCode != http.StatusOK || json.NewDecoder(r.Body).Decode(&list) != nil || len(list.Data) != 2 {
 			return false
 		}
-		ready, err := client.Get(s.url + "/health/ready") // then the models have been logged
+		ready, err := client.Get(s.url + "/health/ready") // once Trident is ready, the models have been logged
 		if err != nil {
 			return false
 		}

@@ -111,7 +111,7 @@ func (c contract) seen(t *testing.T, input string) string {
 	last := lines[bytes.LastIndexByte(bytes.TrimSpace(lines), '\n')+1:]
 	line := decode[struct{ Inputs map[string]any }](t, answer{body: last})
 	switch in := line.Inputs[input].(type) {
-	case []any: // the format of the model of vLLM's contract
+	case []any: // the model of vLLM's contract has this format
 		return joined(in)
 	case map[string]any:
 		values, _ := in["values"].([]any)
@@ -133,7 +133,7 @@ func TestVision(t *testing.T) {
 	t.Parallel()
 	lockForTest(t, &seeingRecord)
 	onePNG, oneGIF := testImages(t)
-	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // not the image's real type
+	first, second := "data:image/png;base64,"+onePNG, "data:image/jpeg;base64,"+oneGIF // the types in the URLs differ from the images' real types
 	for _, test := range []struct {
 		name, model, input string
 		urls               []string

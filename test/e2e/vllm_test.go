@@ -218,7 +218,7 @@ func vllmCrashes(t *testing.T, c contract, model string) {
 			ID, Kind string
 			Value    json.RawMessage
 			Killer   bool
-			Good     []string // responses that satisfy it
+			Good     []string // responses that satisfy the constraint
 		}
 		if err := json.Unmarshal(line, &killer); err != nil {
 			t.Fatal(err)
@@ -406,7 +406,7 @@ func engineDies(t *testing.T, s *trident, model string, comesBack bool, ours fun
 	t.Helper()
 	const streams = 50
 	var begun, ended sync.WaitGroup
-	patient := &http.Client{Transport: client.Transport} // on a CPU 50 streams take long
+	patient := &http.Client{Transport: client.Transport} // 50 streams take long on a CPU, so the client has no time limit
 	for range streams {
 		begun.Add(1)
 		body := ask("Tell a story.", "model", model, "max_tokens", 1500, "ignore_eos", true, "stream", true)

@@ -162,7 +162,7 @@ func TestWebClient(t *testing.T) {
 	chats := ownEngine(t, scripted(t, "chat", "embedding")) // its metrics show whether the model stops for cancelled calls
 	tensors := disposableEngine(t, kserveModels(t, "models")).startReady(t, kservePorts()...)
 	controlled := start(t, "--model-repository="+filepath.Join(root(t), "test", "models"), "--model-control-mode=explicit")
-	controlled.awaitReady(t) // ready without models
+	controlled.awaitReady(t) // Trident is ready without models
 	env := []string{
 		"TRIDENT_URL=" + chats.startReady(t).url, "TRIDENT_TENSORS_URL=" + tensors.url, "TRIDENT_CONTROLLED_URL=" + controlled.url,
 		"TRIDENT_LIMITED_URL=" + chats.startReady(t, "--max-in-flight=1", "--max-queued=0").url, "TRIDENT_DOWN_URL=" + start(t, "--triton-endpoint=127.0.0.1:1").url,

@@ -129,7 +129,7 @@ func (f *fleet) repository(ctx context.Context) error {
 	return os.CopyFS(filepath.Join(f.models(), "stream"), os.DirFS(filepath.Join("test", "models", "stream")))
 }
 
-// answerLimit bounds a short response of tritonserver.
+// answerLimit bounds a short response of Triton.
 const answerLimit = 15 * time.Second
 
 // answers returns nil if Triton responds. It calls tritonserver directly. In-process Triton has no
@@ -144,7 +144,7 @@ func (f *fleet) answers(ctx context.Context) error {
 	return errors.Join(c.counted(ctx, steady, &request{name: "probe"}, 2), c.close())
 }
 
-// native returns the gRPC address of Triton: tritonserver's, if there is one.
+// native returns the gRPC address of Triton: tritonserver's, or Trident's with in-process Triton.
 func (f *fleet) native() string {
 	if f.local {
 		return f.trident.native
@@ -304,7 +304,7 @@ func (t *trident) pid() int { return t.cmd.Process.Pid }
 
 // kill ends Trident with SIGKILL, if it still runs.
 func (t *trident) kill() {
-	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if it has ended
+	_ = t.cmd.Process.Signal(syscall.SIGKILL) // fails if the process has ended
 	<-t.gone
 }
 

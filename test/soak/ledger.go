@@ -197,7 +197,7 @@ func (l *ledger) recovered(ctx context.Context, kinds []string, since time.Time)
 // effect summarizes the requests that failed because of a fault.
 type effect struct {
 	failed  int
-	slowest time.Duration // from the fault, or the request's start, to its error
+	slowest time.Duration // longest time from the fault, or from the request's later start, to the request's error
 	last    time.Duration // time from the repair to the start of the last failed request; negative for none
 }
 

@@ -158,7 +158,7 @@ func levelError(debugs bool, level string) error {
 // unlessAnswered returns an error also if the request succeeded, which should have failed.
 func unlessAnswered(err error) error {
 	if err == nil {
-		return errors.New("the request succeeded")
+		return errors.New("the request succeeded, but it should have failed")
 	}
 	return err
 }

@@ -165,7 +165,8 @@ func (s *soak) fault(ctx context.Context, f *fault) error {
 	return ctx.Err()
 }
 
-// repair repairs a fault, again if tritonserver ended meanwhile.
+// repair repairs a fault. If Triton ended or hung meanwhile, it revives Triton and repairs the fault
+// again.
 func (s *soak) repair(ctx context.Context, f *fault, w *window) error {
 	err := f.repair(ctx, s.fleet)
 	if err == nil {

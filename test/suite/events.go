@@ -30,7 +30,7 @@ type testKey struct{ Package, Test string }
 
 // result is how one test or package ended.
 type result struct {
-	Outcome string // outcome of the test: pass, fail or skip; empty while it runs
+	Outcome string // outcome of the test: pass, fail or skip; empty while the test runs
 	Elapsed time.Duration
 }
 

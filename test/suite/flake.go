@@ -39,7 +39,7 @@ func (c *flakeCommand) Run(ctx context.Context) error {
 	}{{"unit", c.Rounds}, {"e2e", (c.Rounds + 1) / 2}} {
 		s, _ := suiteNamed(plan.suite)
 		s = s.unmeasured()
-		s.Limit *= 4 // because of the load
+		s.Limit *= 4 // the load makes the tests slower
 		for round := range plan.rounds {
 			name := fmt.Sprintf("%s-%02d", plan.suite, round+1)
 			o, before := kept.load(name)

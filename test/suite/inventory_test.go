@@ -146,7 +146,7 @@ func TestInventoryFile(t *testing.T) {
 func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		change  func(string) string // of the run
+		change  func(string) string // changes the output of the recorded run
 		renames string
 		want    string // a part of the only problem; empty for no problem
 		fresh   int

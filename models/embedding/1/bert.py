@@ -57,7 +57,7 @@ class Encoder:
 
 
 def gelu(x):
-    """GELU, x Φ(x), with the error function of Abramowitz and Stegun 7.1.26
+    """Returns GELU, x Φ(x), with the error function of Abramowitz and Stegun 7.1.26
     (error at most 1.5e-7)."""
     z = np.abs(x) * np.float32(np.sqrt(0.5))
     t = 1 / (1 + np.float32(0.3275911) * z)

@@ -262,7 +262,7 @@ func slicePart(v any, def int64) (int64, error) {
 	if u, ok := v.(*undefined); ok {
 		return 0, u.err()
 	}
-	if b, ok := v.(*big.Int); ok { // larger than any length
+	if b, ok := v.(*big.Int); ok { // a big integer is larger than any length
 		if b.Sign() < 0 {
 			return -math.MaxInt64, nil
 		}

@@ -29,7 +29,7 @@ type (
 	nameExpr struct {
 		name    string
 		ref     varRef
-		unknown *undefined // its value if it isn't set
+		unknown *undefined // value of the variable if the variable isn't set
 	}
 
 	tupleExpr struct{ items []expr }
@@ -77,7 +77,7 @@ type (
 	filterExpr struct {
 		input expr
 		name  string
-		fn    filterFunc // nil for an unknown filter, which is an error when it runs
+		fn    filterFunc // nil for an unknown filter, which is an error when the filter runs
 		argList
 		line int
 	}
@@ -113,7 +113,7 @@ type (
 		rest  []expr
 	}
 
-	// condExpr is yes if test else no; no may be nil.
+	// condExpr is the expression "yes if test else no". Its field no may be nil.
 	condExpr struct{ test, yes, no expr }
 
 	// blockText is the text of the enclosing set or filter block, the input of its filter.
@@ -218,7 +218,7 @@ type macroDef struct {
 	body     []stmt
 
 	fn                                  *function
-	callerSlot, kwargsSlot, varargsSlot int // -1 if the body doesn't use it
+	callerSlot, kwargsSlot, varargsSlot int // slots of the variables of these names; -1 if the body doesn't use the variable
 }
 
 // target is the left side of an assignment: a name, an attribute of a namespace, or a tuple of

@@ -199,7 +199,7 @@ func (rt *runtime) compare(op tokenKind, a, b any) (bool, error) {
 	if op == tokGe {
 		a, b = b, a
 	}
-	below, err := rt.less(b, a, 0) // for a total order, a <= b is not b < a
+	below, err := rt.less(b, a, 0) // this assumes a total order, in which a <= b means not b < a
 	return !below, err
 }
 

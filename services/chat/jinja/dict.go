@@ -117,7 +117,7 @@ func (d *Dict) set(key, v any) error {
 	return err
 }
 
-// get is Get for any key; an unhashable one is an error, as in Python.
+// get is Get for any key. An unhashable key is an error, as in Python.
 func (d *Dict) get(key any) (any, bool, error) {
 	if s, ok := key.(string); ok {
 		v, ok := d.Get(s)

@@ -17,7 +17,7 @@ func filterNamed(name string) filterFunc {
 	if fn := sequenceFilters[name]; fn != nil {
 		return fn
 	}
-	switch name { // these look up filters and tests at run time
+	switch name { // these filters look up filters and tests at run time
 	case "map":
 		return filterMap
 	case "select":

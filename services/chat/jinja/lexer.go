@@ -45,8 +45,10 @@ const (
 	tokRBracket
 	tokLBrace
 	tokRBrace
-	tokIn    // only as an operator of a comparison
-	tokNotIn // only as an operator of a comparison
+	// The parser returns tokIn and tokNotIn as operators of comparisons. The lexer never does: it
+	// returns the word "in" as a tokName.
+	tokIn
+	tokNotIn
 )
 
 // operators lists an operator before its prefixes.

@@ -74,7 +74,7 @@ func (l *lexer) integer(end int) error {
 	}
 	b, ok := new(big.Int).SetString(digits, 0)
 	if !ok {
-		b, _ = new(big.Int).SetString(digits, 10) // only zeros
+		b, _ = new(big.Int).SetString(digits, 10) // the digits are only zeros
 	}
 	v, err := fromBig(b)
 	if err != nil {

@@ -11,7 +11,7 @@ func methodsNamed(name string) methodSet {
 }
 
 func strMethod(name string) nativeFunc {
-	if name == "format" { // it looks up methods at run time
+	if name == "format" { // format looks up methods at run time
 		return func(c *call) (any, error) { return c.format(c.args, c.kw) }
 	}
 	return strMethods[name]

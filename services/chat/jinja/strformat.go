@@ -360,7 +360,7 @@ func numberDigits(sp spec, f float64) (string, error) {
 	switch {
 	case sp.kind == 0 && sp.precision < 0:
 		return floatRepr(f), nil
-	case sp.kind == 0 && !math.IsNaN(f) && !math.IsInf(f, 0): // like g, but with a fraction or an exponent
+	case sp.kind == 0 && !math.IsNaN(f) && !math.IsInf(f, 0): // without a type, a float is written like g, but always with a fraction or an exponent
 		if sp.precision > maxPrecision {
 			return "", failf("the format string has a precision above the maximum of %d", maxPrecision)
 		}

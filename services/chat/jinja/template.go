@@ -143,7 +143,7 @@ type runtime struct {
 	buf      []byte
 	captured int              // start in buf of the block that is being captured
 	calls    []*call          // finished calls, for reuse
-	paths    map[string][]any // attribute arguments of filters, parsed
+	paths    map[string][]any // parsed attribute arguments of filters, keyed by the argument's string
 	steps    int64            // number of steps that the render may still take
 	nextPoll int64            // the context is checked when steps falls below nextPoll
 	memory   int64            // number of bytes that the render may still allocate

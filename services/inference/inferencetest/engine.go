@@ -293,7 +293,7 @@ func Open(cfg serving.Config, engines ...inference.Engine) (service *serving.Ser
 }
 
 func open(names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) (*serving.Service, func(), error) {
-	names.Names, rules.Names = cfg.Names, cfg.Names // as of one program
+	names.Names, rules.Names = cfg.Names, cfg.Names // all parts use the same names of fields, as in one program
 	models := catalog.New(names, engines, contracts.All(contracts.Config{Names: cfg.Names}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {

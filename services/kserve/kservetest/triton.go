@@ -30,7 +30,7 @@ func RunBesideOthers(t *testing.T) {
 func LocalEngine(tb testing.TB, repositories []string) *local.Engine {
 	tb.Helper()
 	config := local.Default()
-	config.LogInfo = true // as tritonserver
+	config.LogInfo = true // tritonserver logs these lines too
 	config.Repositories, config.ControlMode, config.LoadModels = repositories, local.ControlExplicit, []string{local.AllModels}
 	engine, err := local.New(config, slog.New(slog.DiscardHandler))
 	if err != nil {

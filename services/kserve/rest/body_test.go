@@ -144,7 +144,7 @@ func FuzzInferBody(f *testing.F) {
 		}
 		total, contents := 0, req.GetRawInputContents()
 		for _, in := range req.GetInputs() {
-			if in.GetParameters() != nil { // in shared memory
+			if in.GetParameters() != nil { // the contents of this input are in shared memory
 				continue
 			}
 			raw := contents[0]

@@ -160,7 +160,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 		body.Reset()
 		body.WriteString(`{"error":"the response can't be encoded as JSON"}` + "\n")
 	}
-	body.Truncate(body.Len() - 1) // the newline
+	body.Truncate(body.Len() - 1) // this removes the newline
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)

@@ -159,7 +159,7 @@ func TestCompressedBodies(t *testing.T) {
 	for _, test := range []struct {
 		name, encoding, body string
 		status               int
-		want                 string // of an error
+		want                 string // part of the error; empty for no error
 	}{
 		{"gzip", "gzip", kservetest.Compress(t, "gzip", `{"ready":true}`), 200, ""},
 		{"deflate", "deflate", kservetest.Compress(t, "deflate", `{"ready":true}`), 200, ""},

@@ -44,7 +44,7 @@ func (a *reply) write(w http.ResponseWriter) {
 	_, err := w.Write(a.json) //nolint:gosec // browsers don't render this content type
 	for _, tensor := range a.tensors {
 		if err == nil { // the client may have disconnected
-			_, err = w.Write(tensor) //nolint:gosec // as above
+			_, err = w.Write(tensor) //nolint:gosec // browsers don't render this content type
 		}
 	}
 }

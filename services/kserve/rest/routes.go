@@ -26,13 +26,13 @@ func perform[Req, Res any](w http.ResponseWriter, r *http.Request, call func(con
 		fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json") // of an empty body, as in tritonserver
+	w.Header().Set("Content-Type", "application/json") // the body is empty; tritonserver sends this type too
 	w.WriteHeader(http.StatusOK)
 }
 
 // probe responds with 200 or 400 and an empty body.
 func probe(w http.ResponseWriter, yes bool) {
-	w.Header().Set("Content-Type", "text/plain") // of an empty body, as in tritonserver
+	w.Header().Set("Content-Type", "text/plain") // the body is empty; tritonserver sends this type too
 	if yes {
 		w.WriteHeader(http.StatusOK)
 	} else {

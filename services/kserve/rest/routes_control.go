@@ -94,7 +94,7 @@ func loadParameters(body object) (map[string]*api.ModelRepositoryParameter, erro
 	if _, err := objectOf(raw); err != nil {
 		return nil, err
 	}
-	named := map[string]tensorjson.Value{} // the first one of each name
+	named := map[string]tensorjson.Value{} // the first parameter of each name is kept
 	for key, value := range raw.Members {
 		name := validText(string(key.AppendUnquoted(nil)))
 		if _, again := named[name]; !again {

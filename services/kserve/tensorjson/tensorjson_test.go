@@ -91,7 +91,7 @@ func floats(values ...float32) (raw []byte) {
 
 // TestNumbers tests that floats of all sizes and lengths are read and written as by strconv.
 func TestNumbers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) // the same values in each run
+	random := rand.New(rand.NewPCG(1, 2)) // the fixed seed yields the same values in each run
 	for range 200_000 {
 		f := math.Float64frombits(random.Uint64())
 		if random.IntN(2) == 0 {
@@ -103,7 +103,7 @@ func TestNumbers(t *testing.T) {
 		format := []byte("efg")[random.IntN(3)]
 		text := strconv.FormatFloat(f, format, random.IntN(22)-1, 64)
 		want, _ := strconv.ParseFloat(text, 64)
-		if math.IsInf(want, 0) { // it was rounded up
+		if math.IsInf(want, 0) { // the number was rounded up to infinity
 			continue
 		}
 		raw, err := readTensor("FP64", []byte(text), 1)
@@ -213,7 +213,7 @@ const million = 1_000_000
 
 // someFloats returns n FP32 values as a client writes them: most with the digits of a double.
 func someFloats(n int) (text, raw []byte) {
-	random := rand.New(rand.NewPCG(1, 2)) // the same values in each run
+	random := rand.New(rand.NewPCG(1, 2)) // the fixed seed yields the same values in each run
 	text = append(text, '[')
 	for i := range n {
 		if i > 0 {

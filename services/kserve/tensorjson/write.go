@@ -36,7 +36,7 @@ func AppendData(to []byte, out *inference.Output, single bool) ([]byte, *inferen
 			return to, errOutputShape(out)
 		}
 	} else {
-		digits := 5*width/2 + 1 // of an integer, with the comma
+		digits := 5*width/2 + 1 // maximum length of an integer with its comma
 		if out.Type[0] == 'F' {
 			digits = 20
 		}

@@ -75,7 +75,7 @@ func CheckClientDisconnect(t *testing.T, open func(*testing.T, inferencetest.Scr
 				_, _ = io.Copy(io.Discard, resp.Body)
 				_ = resp.Body.Close()
 			}
-			<-stopped // or the test times out
+			<-stopped // the test times out if the model isn't stopped
 		})
 	}
 }

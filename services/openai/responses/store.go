@@ -11,7 +11,7 @@ import (
 
 // StoreLimits limits the stored responses. The zero value stores none.
 type StoreLimits struct {
-	// Size is the maximum number of stored responses; 0 stores none.
+	// Size is the maximum number of stored responses. 0 stores no responses.
 	Size int
 	// SizeName is the name under which operators set Size, for errors.
 	SizeName string
@@ -31,13 +31,13 @@ type StoreLimits struct {
 // knows the id can read it; ids have 130 random bits.
 type store struct {
 	size     int
-	sizeName string // what operators call size
+	sizeName string // operators' name of the setting of size
 	bytes    int64
 	ttl      time.Duration
 
 	mu   sync.Mutex
 	used int64
-	kept map[string]*list.Element // keyed by keptKey, as byID is
+	kept map[string]*list.Element // elements of order, keyed by keptKey
 	// order has the stored responses, the oldest first. The values are *storedResponse.
 	order *list.List
 	// refs is the number of stored responses that have an item. byID finds the latest
@@ -50,7 +50,7 @@ type store struct {
 type storedResponse struct {
 	id      string
 	owner   string // the client's name
-	body    []byte // the response as it was sent
+	body    []byte // the response, in the bytes that were sent
 	input   []*item
 	output  []*item
 	expires time.Time

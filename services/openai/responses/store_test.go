@@ -78,7 +78,7 @@ func TestStoreBytes(t *testing.T) {
 	a := keep(s, "a", 5000, nil)
 	b := keep(s, "b", 1000, a)
 	wantStored(t, s, "a", "b")
-	keep(s, "c", 1000, b) // evicts a, except the text that b and c share
+	keep(s, "c", 1000, b) // this evicts a, except the text that b and c share
 	keep(s, "d", 1000, nil)
 	if s.get("a") != nil || s.get("b") == nil || s.used > 12_000 {
 		t.Errorf("%d bytes", s.used)

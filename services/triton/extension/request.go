@@ -40,7 +40,7 @@ const enableEmptyFinal = "triton_enable_empty_final_response"
 // parameters are invalid, it returns the error of the first one by name.
 // tritonserver's order is random.
 func (p Parameters) Check() error {
-	if len(p) == 0 { // the usual case, and sorting an empty map allocates memory too
+	if len(p) == 0 { // this case is usual, and sorting an empty map allocates memory too
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(p)) {

@@ -23,7 +23,7 @@ import (
 type Traces struct {
 	log  *slog.Logger
 	file traceFile
-	on   atomic.Bool // whether any setting enables traces
+	on   atomic.Bool // reports whether any setting enables traces
 
 	mu      sync.Mutex
 	initial traceValues // fallback for cleared global values

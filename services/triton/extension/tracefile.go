@@ -31,7 +31,7 @@ type TraceRecord struct {
 
 // TraceTensor is an input or output tensor in a request's trace.
 type TraceTensor struct {
-	Name, Datatype string // KServe v2 datatype
+	Name, Datatype string // Datatype is a datatype of KServe v2
 	Shape          []int64
 	// Data has the elements in row-major order, little-endian. Each BYTES
 	// element is a little-endian u32 length and that many bytes.

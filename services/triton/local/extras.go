@@ -21,7 +21,7 @@ import (
 type extras struct {
 	inputs  []place           // shared memory of the inputs, one element for each input
 	outputs []requestedOutput // extensions of the outputs, one element for each requested output
-	batches bool              // whether the model batches; set if an output is classified
+	batches bool              // reports whether the model batches; set if an output is classified
 }
 
 // place is a tensor's region in shared memory. lease is nil if the tensor isn't

@@ -12,7 +12,7 @@ import (
 func TestLibraryIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	t.Setenv("PATH", dir) // so that no Python is found
+	t.Setenv("PATH", dir) // the folder has no Python
 	tests := []struct {
 		name    string
 		library string

@@ -56,22 +56,22 @@ type modelHealth struct {
 	// The mutex of health guards these fields.
 	overrides  []override       // overrides of the latest load of the model
 	stubs      map[int]*watched // the model's Python processes, by process id
-	python     bool             // whether the model has, or had, Python processes
+	python     bool             // reports whether the model has, or had, Python processes
 	crashed    string           // how a process of the model ended while the model was busy
 	hanging    bool             // Triton doesn't return from the model's load
 	unanswered int              // consecutive requests without a response
-	fault      string           // why the model is broken; empty for a working model
+	fault      string           // reason why the model is broken; empty for a working model
 	working    chan struct{}    // closed when the model works again or is given up
 	attempts   int              // recovery attempts since the model last worked for a while
 	faults     int              // number of faults since the start
-	healed     time.Time        // when the model last became working again
+	healed     time.Time        // time when the model last became working again
 	first      uint64           // number of the first stream after healed
 }
 
 // watched is a process of a model.
 type watched struct {
 	segment string // name of the process's shared memory
-	old     bool   // a later load has replaced it, and Triton may end it
+	old     bool   // a later load has replaced this process, and Triton may end it
 }
 
 func newHealth(ctx context.Context, c *core) *health {
@@ -167,7 +167,7 @@ func (h *health) countUnanswered(model string) {
 	w.unanswered++
 	silent := w.unanswered >= triton.MaxUnanswered
 	h.mu.Unlock()
-	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // of an ensemble, one of its models is broken instead
+	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // if an ensemble is silent, one of its models is broken
 		h.fail(model, "the model doesn't answer")
 	}
 }

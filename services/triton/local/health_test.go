@@ -97,7 +97,7 @@ func TestStubDies(t *testing.T) {
 			go func() {
 				got := 0
 				var failed error
-				for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", int32(i)))) { // the first one without a delay
+				for _, failed = range engine.Stream(t.Context(), numbered(1_000_000, number("DELAY", int32(i)))) { // the first request has no delay
 					got++
 					if got == 3 {
 						running <- struct{}{}
@@ -222,7 +222,7 @@ func TestModelFaults(t *testing.T) {
 		{"it hangs", 2, triton.MaxUnanswered, "the model doesn't answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			lower := raise(t, config, "slow") // so that the model isn't back before the checks
+			lower := raise(t, config, "slow") // a slow load keeps the model away until the checks
 			for range test.times {
 				if err := ask(t, engine, "misbehaving", test.wish); err == nil {
 					t.Fatal("the model answered")

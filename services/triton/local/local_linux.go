@@ -100,7 +100,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.core != nil {
-		return errors.New("the engine has been started already")
+		return errors.New("in-process Triton has been started already: call Stop before another Start")
 	}
 	c, err := open(ctx, e.config, e.log, &e.leftBehind, e.changed)
 	if err != nil {
@@ -220,7 +220,7 @@ func (e *Engine) AwaitModels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.users.Done() // no object of Triton is used
+	c.users.Done() // the wait below uses no object of Triton
 	select {
 	case <-c.loaded:
 		return c.loadError
@@ -399,7 +399,7 @@ func (c *core) awaitUsers(ctx context.Context) error {
 	}
 	killed := sweep(c.prefix)
 	if killed > 0 && c.await(ctx, killTime, idle) {
-		c.health.leaked.Store(true) // probably
+		c.health.leaked.Store(true) // Triton probably counts a model of the killed processes as live forever
 		return nil
 	}
 	return fmt.Errorf("%d requests, or the load of a model, didn't end in time", c.queue.requests())

@@ -19,7 +19,7 @@ func TestSharedMemoryWarning(t *testing.T) {
 	for _, test := range []struct {
 		name, path string
 		least      uint64
-		want       []string // in the log
+		want       []string // expected strings in the log
 	}{
 		{"enough", "/", 1, nil},
 		{"small", "/", math.MaxUint64, []string{"level=WARN", "--shm-size=1g", "path=/ ", " MiB"}},

@@ -33,7 +33,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	streams map[uint64]*stream
-	leases  map[uint64][]*extension.Lease // by stream id; the stream may have ended
+	leases  map[uint64][]*extension.Lease // leases of shared memory, keyed by stream id; the stream may have ended
 	closing bool
 }
 
@@ -83,7 +83,7 @@ func (q *queue) drain(wake syscall.RawConn) {
 		for list := q.takeAll(); list != nil; list = q.takeAll() {
 			q.dispatch(list)
 		}
-		return false // wait for the next write
+		return false // Read calls this again after the next write
 	})
 }
 

@@ -34,7 +34,7 @@ func TestTotalQueue(t *testing.T) {
 	_, readFirst := hold(13)
 	awaitWaiting(t, engine, 13*size)
 	second, readSecond := hold(11)
-	awaitWaiting(t, engine, 11*size)                                             // without the bytes of the first stream
+	awaitWaiting(t, engine, 11*size)                                             // the bytes of the first stream no longer wait
 	if err := run(t, engine, numbered(200, number("SIZE", 1<<10))); err != nil { // the total is less than the limit
 		t.Errorf("a stream that is read: %v", err)
 	}

@@ -93,7 +93,7 @@ func (h *health) take(w *modelHealth, pause time.Duration, working <-chan struct
 		return false
 	}
 	select {
-	case <-working: // the model works again meanwhile
+	case <-working: // the model works again
 		h.release(w)
 		return false
 	case <-h.ctx.Done():

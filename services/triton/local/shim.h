@@ -230,13 +230,13 @@ typedef struct tr_event {
   uint64_t stream;
   ts_response *response; // NULL in an empty final event, and if the outputs have been copied
   size_t bytes;          // approximate size of the event and its outputs
-  ts_error *error;       // of a failed response, or NULL
+  ts_error *error;       // error of a failed response, or NULL
   const char *failure;   // error message, or NULL
   int failure_code;
   bool final;
   bool released;
   bool gone;
-  int64_t version; // of the model
+  int64_t version; // version of the model that responded
   uint32_t count, parameter_count;
   tr_output *outputs;
   struct tr_trace *trace; // a trace that has ended, or NULL; the event then has no stream
@@ -279,7 +279,7 @@ typedef struct {
   const char *name;
   const int64_t *shape;
   const void *base;
-  const tr_place *place; // or NULL
+  const tr_place *place; // location in shared memory; NULL if the tensor is elsewhere
   uint64_t dims;
   size_t size;
   int datatype;
@@ -289,7 +289,7 @@ typedef struct {
   const char *name;
   const char *text;
   double number;
-  int64_t integer; // or a boolean
+  int64_t integer; // value of an integer or a boolean
   int type;
 } tr_parameter;
 
@@ -344,8 +344,8 @@ typedef enum {
 
 typedef struct {
   tr_option_kind kind;
-  const char *flag;              // that asks for it, by the name in errors; NULL for a default
-  const char *name, *key, *text; // what each kind takes of them
+  const char *flag;              // name in errors of the flag that sets the option; NULL for a default
+  const char *name, *key, *text; // parts of the option; each kind uses some of them
   uint64_t number;
   int device; // -1 for all
 } tr_option;

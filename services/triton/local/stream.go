@@ -53,7 +53,7 @@ type stream struct {
 	last     *C.tr_event // newest such event; guarded by mu
 	released bool        // the model has released the request, if that was awaited; guarded by mu
 
-	cause    atomic.Pointer[error] // why the engine ends the stream; nil until then
+	cause    atomic.Pointer[error] // reason why the engine ends the stream; nil until then
 	followed atomic.Bool           // an end must cancel the request, because the consumer may be busy
 	leaving  sync.WaitGroup        // goroutines that cancel the request
 
@@ -62,7 +62,7 @@ type stream struct {
 	asks      bool // client and service are set; they are closed when the context ends
 	client    <-chan struct{}
 	service   <-chan struct{}
-	unfollow  func() bool // ends [stream.follow]; nil before it
+	unfollow  func() bool // ends [stream.follow]; nil before follow starts
 	batch     *C.tr_event // taken events that aren't yielded yet
 	current   *C.tr_event // event that is yielded
 	used      *C.tr_event // events to free
@@ -202,7 +202,7 @@ func (s *stream) close() {
 	s.retire()
 	s.free()
 	s.core.queue.waits.Add(-s.waiting.Load())
-	for _, list := range [...]*C.tr_event{s.batch, s.first} { // events that the consumer didn't take
+	for _, list := range [...]*C.tr_event{s.batch, s.first} { // the consumer didn't take these events
 		if list != nil {
 			C.tr_events_free(s.core.queue.c, list)
 		}

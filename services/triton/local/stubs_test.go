@@ -56,7 +56,7 @@ func fakeStub(t *testing.T, prefix string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = out.Read(make([]byte, 1)) // its child has the same command line until it runs another program
+	_, _ = out.Read(make([]byte, 1)) // a child has its parent's command line until the child runs another program
 	for len(stubsOf(prefix)) > 1 {
 		runtime.Gosched()
 	}

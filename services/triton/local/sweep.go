@@ -36,7 +36,7 @@ func newPrefix(options Options) (string, *os.File) {
 		if lock(lease) && stillExists(lease) {
 			return prefix, lease
 		}
-		_ = lease.Close() // another process removed it before it was locked
+		_ = lease.Close() // another process removed the file before this process locked it
 	}
 }
 

@@ -17,7 +17,7 @@ typedef struct tr_record {
   // Set in the first record of a request; NULL in other records.
   const char *model, *request_id;
   int64_t version;
-  const char *context; // of an activity of the model's own: names by time as JSON, or NULL
+  const char *context; // for an activity that the model itself records: names by time as JSON; otherwise NULL
   // Set in the record of a tensor; NULL in other records.
   const char *tensor;
   const int64_t *shape;
@@ -38,7 +38,7 @@ typedef struct tr_trace {
   tr_queue *queue;
   ts_trace *handle;
   pthread_mutex_t lock;
-  uint64_t id;    // of the traced request
+  uint64_t id;    // id of the traced request
   uint64_t *live; // ids of the requests that aren't released
   uint32_t count, room;
   bool sending;

@@ -35,7 +35,7 @@ type tracer struct {
 	log    *slog.Logger
 
 	mu      sync.Mutex
-	running map[uint64]traced // traces that haven't ended, by number
+	running map[uint64]traced // traces that haven't ended, keyed by their number
 	last    uint64
 	closed  bool
 	writers sync.WaitGroup

@@ -31,7 +31,7 @@ var errHung = &inference.Error{
 
 // cutError is behind the error of a load that was cut off.
 type cutError struct {
-	setting string // what operators call [Config.LoadTimeout]
+	setting string // operators' name of [Config.LoadTimeout]
 	err     error  // the error that the load returned
 }
 

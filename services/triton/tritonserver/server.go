@@ -304,7 +304,7 @@ func (s *Server) ready(ctx context.Context, client *http.Client) bool {
 // Restart stops the server if it runs, and kills it if it doesn't stop in time.
 // Then it starts the server on the same ports and waits until it is ready.
 func (s *Server) Restart(ctx context.Context) error {
-	_ = s.end(ctx) // after an error the server has ended too
+	_ = s.end(ctx) // the server has ended even if this returns an error
 	return s.start(ctx)
 }
 

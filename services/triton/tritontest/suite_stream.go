@@ -154,7 +154,7 @@ func testInactive(t *testing.T, s Subject) {
 		name      string
 		limits    Limits
 		responses int
-		delay     int32 // before each response, in milliseconds
+		delay     int32 // pause before each response, in milliseconds
 	}{
 		{"before the first response", Limits{KeepAlive: time.Minute, FirstResponse: limit, Inactivity: time.Minute}, 0, 60_000},
 		{"after it", Limits{KeepAlive: time.Minute, FirstResponse: time.Minute, Inactivity: limit}, 1, 1_000},

@@ -27,7 +27,7 @@ const (
 	DefaultGC = "usual"
 	// Watch makes the program record the CPU time at its next call of a model by gRPC.
 	Watch = "watch"
-	// Called returns that CPU time in nanoseconds; 0 for no call.
+	// Called returns that CPU time in nanoseconds. It returns 0 if there was no call.
 	Called = "called"
 )
 

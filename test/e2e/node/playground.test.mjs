@@ -309,7 +309,7 @@ test("on a phone, with the keyboard, and in the selected theme", async (t) => {
   await page.getByRole("button", { name: /^Theme: auto/ }).click();
   await page.getByRole("button", { name: /^Theme: light/ }).click();
   await page.getByRole("button", { name: "Close the menu" }).click();
-  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(19, 23, 22)"); // after the theme is applied
+  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(19, 23, 22)"); // this color shows that the theme is applied
   await screenshot(page, "phone");
   await page.getByRole("button", { name: "Options" }).click();
   await accessible(page);

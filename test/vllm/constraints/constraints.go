@@ -195,7 +195,7 @@ func (g *generator) grammar() (text, pattern string) {
 	if g.one(10) {
 		return "start: \"a\" X\nX: /[a-z]+/", "a[a-z]+"
 	}
-	elements := [][2]string{ // each with its regular expression
+	elements := [][2]string{ // each element has its regular expression
 		{`"x"`, `x`},
 		{`"y\n"`, `y\n`},
 		{`"\"q\\"`, `"q\\`},

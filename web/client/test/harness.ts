@@ -20,7 +20,7 @@ export const down = server("TRIDENT_DOWN_URL");
 /** Server that loads and unloads models. */
 export const controlled = server("TRIDENT_CONTROLLED_URL");
 
-/** A client that counts and records its fetches. */
+/** watched returns a client, and the list in which it records the headers of each fetch. */
 export function watched(baseUrl: string, options: Partial<TridentOptions> = {}, answered?: (response: Response) => Response | Promise<Response>) {
   const seen: Headers[] = [];
   const client = createTrident({
@@ -39,7 +39,7 @@ export const ask = (content: string, maxTokens = 12) => ({ model: "chat", maxTok
 
 export const story = { ...ask("Write a very long story about a ship.", 1500), ignoreEos: true };
 
-/** A stream that has begun and continues until it is aborted. */
+/** holding starts a stream, which continues until the caller aborts it. */
 export async function holding(client: Trident) {
   const leaving = new AbortController();
   const pieces = client.chat.stream(story, { signal: leaving.signal })[Symbol.asyncIterator]();

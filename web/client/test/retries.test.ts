@@ -60,7 +60,10 @@ test("no server", async () => {
   assert.equal(seen.length, 3, "a load was retried");
 });
 
-/** A response that ends after its first message, as when the engine stops; or before any message. */
+/**
+ * broken returns a function that cuts a response after its first message. A given end is the JSON of an end frame with an
+ * error. With undefined, the response has no end frame, as when the connection breaks.
+ */
 function broken(end: string | undefined) {
   return async (response: Response) => {
     let message = new Uint8Array();

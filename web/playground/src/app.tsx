@@ -12,7 +12,7 @@ import { models, trouble } from "./server.ts";
 import { apiKey, setTheme, theme, themes } from "./settings.ts";
 import { conversations, current, isRunning, remove, route, startNew, views, type View } from "./store.ts";
 
-/** Whether the rail is shown on screens where it would cover the page. */
+/** railShown reports whether the rail is shown on screens where it would cover the page. */
 const railShown = signal(false);
 
 const titles: Record<View, string> = { chat: "Chat", embeddings: "Embeddings", models: "Models", metrics: "Metrics" };

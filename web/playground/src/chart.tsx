@@ -7,7 +7,7 @@ export interface Line {
 const width = 240;
 const height = 64;
 
-/** A small chart of recent values, whose axis starts at 0. */
+/** Chart draws a small chart of recent values. Its axis of values starts at 0. */
 export function Chart({ title, unit, lines, points, format }: { title: string; unit: string; lines: Line[]; points: number; format: (value: number) => string }) {
   const most = Math.max(...lines.flatMap((line) => line.values.filter((value) => value !== undefined)), 0);
   const top = most || 1;

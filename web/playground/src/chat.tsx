@@ -74,7 +74,7 @@ function Turns({ conversation }: { conversation: Conversation }) {
 
 const starters = ["Explain what a model server does, in three sentences.", "Write a haiku about the sea.", "List five uses of text embeddings."];
 
-/** Placeholder of an empty conversation: the possible actions, or the reason why there are none. */
+/** Beginning shows the possible actions in an empty conversation, or the reason why no action is possible. */
 function Beginning({ conversation }: { conversation: Conversation }) {
   const hindrance = hindranceOf(conversation);
   if (hindrance) return <div class="beginning">{hindrance}</div>;

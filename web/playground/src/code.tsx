@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { announce } from "./announce.ts";
 import type { Snippet } from "./snippets.ts";
 
-/** A button that copies a string to the clipboard. */
+/** Copy is a button that copies a string to the clipboard. */
 export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
   const [message, setMessage] = useState("");
   const copy = async () => {
@@ -28,7 +28,7 @@ export function CodeBlock({ text, language }: { text: string; language: string }
   );
 }
 
-/** Panes with tabs, one of which is shown. */
+/** Tabs shows one of several panes, and a tab for each pane. */
 export function Tabs({ panes, label, name }: { panes: { title: string; note?: string; text: string; language: string }[]; label: string; name: string }) {
   const [at, go] = useState(0);
   const pane = panes[Math.min(at, panes.length - 1)];
@@ -58,7 +58,7 @@ export function Tabs({ panes, label, name }: { panes: { title: string; note?: st
   );
 }
 
-/** Panes of programs, and of messages as JSON. */
+/** panesOf returns panes with the messages as JSON, and panes with the programs. */
 export function panesOf(messages: { title: string; value: unknown }[], snippets: Snippet[]) {
   return [
     ...messages.map(({ title, value }) => ({ title, text: JSON.stringify(value, null, 2), language: "json" })),

@@ -114,7 +114,7 @@ export interface Place {
   step: number;
 }
 
-/** The fields that a list of conversations shows. */
+/** titleOf returns the title of a conversation in lists: its first text, cut to 60 characters. */
 export function titleOf(conversation: Conversation): string {
   const text = conversation.turns[0]?.text.trim().replace(/\s+/g, " ") ?? "";
   return text.length > 60 ? text.slice(0, 59) + "…" : text || "New chat";
@@ -237,7 +237,7 @@ function objectOf(text: string, what: string): object {
   return parsed;
 }
 
-// The parsed value is user input of any type.
+// parse returns user input, which may have any type.
 function parse(text: string, what: string): any {
   if (!text.trim()) throw new Error(`${what} must not be empty.`);
   try {

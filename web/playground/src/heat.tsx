@@ -1,7 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import type { Token } from "./conversation.ts";
 
-/** The tokens of a response; a less likely token has a stronger color. The arrow keys move between tokens. */
+/** Heat shows the tokens of a response. A less likely token has a stronger color. The arrow keys move between tokens. */
 export function Heat({ tokens }: { tokens: Token[] }) {
   const [at, go] = useState(0);
   const id = useId();

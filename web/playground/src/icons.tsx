@@ -19,12 +19,12 @@ const paths: Record<string, JSX.Element> = {
   auto: <path d="M10 3a7 7 0 1 0 0 14zM10 3a7 7 0 0 1 0 14" />,
 };
 
-/** An icon. Its label must be in the surrounding element. */
+/** Icon draws an icon. Its label must be in the surrounding element. */
 export function Icon({ name }: { name: keyof typeof paths & string }) {
   return <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">{paths[name]}</svg>;
 }
 
-/** The trident logo. */
+/** Mark draws the trident logo. */
 export function Mark() {
   return <svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><path d="M8 6v7a8 8 0 0 0 16 0V6M16 4v24M12.5 28h7" /></svg>;
 }

@@ -3,7 +3,7 @@ import { Control, Trouble } from "./picker.tsx";
 import { canChat, canEmbed, isReady, models, stateOf, tasksOf, trouble } from "./server.ts";
 import { change, current } from "./store.ts";
 
-/** List of all models, with live updates. */
+/** Shows the list of all models, with live updates. */
 export function Models() {
   const all = models.value;
   return (

@@ -27,7 +27,7 @@ export function ModelPicker({ label, value, fits, onInput }: { label: string; va
   );
 }
 
-/** The button that loads or unloads a model if that is allowed, and the result of the last action. */
+/** Control shows the button that loads or unloads a model if that is allowed, and the result of the last action. */
 export function Control({ model }: { model: ModelInfo }) {
   const state = controlling.value[model.name];
   const busy = typeof state === "string" ? state : undefined; // the reported state may be newer than the action
@@ -60,7 +60,7 @@ export function Trouble({ failure, children }: { failure: Failure; children?: pr
   );
 }
 
-/** Form for the API key. */
+/** Shows the form for the API key. */
 export function KeyDialog() {
   const id = useId();
   if (!keyAsked.value) return null;

@@ -26,7 +26,7 @@ function routeOf(hash: string): { view: View; id: string } {
 /** A conversation without turns; it is stored from its first turn on. */
 const draft = signal<Conversation>(fresh());
 
-/** The conversation that is shown. */
+/** current is the conversation that is shown. */
 export const current = computed(() => conversations.value.find((c) => c.id === route.value.id) ?? draft.value);
 
 /** Changes the conversation with this identifier, if it still exists. */

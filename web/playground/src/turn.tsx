@@ -12,7 +12,7 @@ import { apiKey } from "./settings.ts";
 import { chatSnippets } from "./snippets.ts";
 import { serverUrl } from "./server.ts";
 
-/** The user's message, and below it the reply of each model. */
+/** TurnView shows the user's message, and below it the reply of each model. */
 export const TurnView = memo(function TurnView({ conversation, turn, at }: { conversation: Conversation; turn: Turn; at: number }) {
   return (
     <li class="turn">
@@ -73,7 +73,7 @@ function focusOnce(element: HTMLElement | null): void {
   element.focus();
 }
 
-/** Enter sends the message, except with Shift or during input-method composition. */
+/** Reports whether a key press sends the message: Enter does, except with Shift or during input-method composition. */
 export function isSend(event: KeyboardEvent): boolean {
   return event.key === "Enter" && !event.shiftKey && !event.isComposing;
 }
@@ -96,7 +96,7 @@ function ReplyView({ conversation, reply, turn, lane }: { conversation: Conversa
   );
 }
 
-/** Form for the results of tool calls. */
+/** Shows the form for the results of tool calls. */
 function Results({ calls, onGive }: { calls: Call[]; onGive: (results: { call: string; text: string }[]) => void }) {
   const id = useId();
   return (
@@ -158,7 +158,7 @@ function Toggle({ on, onClick, children }: { on: boolean; onClick: () => void; c
 
 const endings: Record<string, string> = { stop: "", length: "stopped at the token limit", content_filter: "the rest was withheld", tool_calls: "waiting for tool results" };
 
-/** Speed and length of the response. */
+/** Shows the speed and the length of the response. */
 function Figures({ answer }: { answer: Answer }) {
   const speed = speedOf(answer);
   const exact = answer.completionTokens !== undefined || answer.tokens.length > 0;
@@ -186,11 +186,11 @@ function pretty(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 2);
   } catch {
-    return json; // as the model wrote it
+    return json; // the string isn't JSON, so it is shown unchanged
   }
 }
 
-/** The request and the response as JSON, and the programs that repeat the request. */
+/** Code shows the request and the response as JSON, and the programs that repeat the request. */
 function Code({ conversation, answer, place }: { conversation: Conversation; answer: Answer; place: Place }) {
   const id = useId();
   try {

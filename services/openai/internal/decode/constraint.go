@@ -52,7 +52,7 @@ func logitBias(body map[string]int) (map[int]float64, error) {
 		return nil, nil //nolint:nilnil // no bias
 	}
 	biases := make(map[int]float64, len(body))
-	for _, key := range slices.Sorted(maps.Keys(body)) { // in sorted order, so that the error is always the same
+	for _, key := range slices.Sorted(maps.Keys(body)) { // the order makes the error the same each time
 		id, err := strconv.Atoi(key)
 		if err != nil || id < 0 {
 			return nil, inference.Invalid("logit_bias", "logit_bias must map token ids to biases; %q is not a token id", key)

@@ -23,7 +23,7 @@ namespace burst {
 
 // Settings are the parameters of a model's configuration.
 struct Settings {
-  std::vector<std::string> words;  // of every response, repeated; each is an element of a BYTES tensor
+  std::vector<std::string> words;  // words of each response, repeated; each word is an element of a BYTES tensor
   std::chrono::microseconds pace{0};
   bool counts = false;       // each token is the prompt, the id and its number instead
   bool gpu = false;          // outputs are allocated in a GPU's memory

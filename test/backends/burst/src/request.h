@@ -17,7 +17,7 @@ namespace burst {
 
 // Ask has the contract's defaults.
 struct Ask {
-  std::string id;  // of the request; empty for none
+  std::string id;  // id of the request; empty for none
   std::string prompt;
   uint32_t prompt_tokens = 0;  // number of its words
   int64_t max_tokens = 16;
