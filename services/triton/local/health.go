@@ -167,7 +167,7 @@ func (h *health) countUnanswered(model string) {
 	w.unanswered++
 	silent := w.unanswered >= triton.MaxUnanswered
 	h.mu.Unlock()
-	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // if an ensemble is silent, one of its models is broken
+	if silent && h.core.modelConfig(model).GetEnsembleScheduling() == nil { // if an ensemble sends nothing, one of its models is broken
 		h.fail(model, "the model doesn't answer")
 	}
 }
