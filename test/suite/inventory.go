@@ -236,8 +236,8 @@ func (inv *inventory) compare(seen *inventory, renames []rename) difference {
 	return d
 }
 
-// update adds the new lines of a run, and removes the lines that the renames excuse. It raises the
-// recorded coverage to the run's coverage minus coverageSlack.
+// update adds the new lines of a run, and removes the lines of its suite that the renames excuse. It
+// raises the recorded coverage to the run's coverage minus coverageSlack.
 func (inv *inventory) update(seen *inventory, renames []rename) {
 	for key, got := range seen.Tests {
 		want, there := inv.Tests[key]
@@ -251,8 +251,12 @@ func (inv *inventory) update(seen *inventory, renames []rename) {
 			inv.Tests[key] = got
 		}
 	}
+	ran := map[string]bool{}
+	for key := range seen.Tests {
+		ran[key.Suite] = true
+	}
 	for key := range inv.Tests {
-		if _, there := seen.Tests[key]; !there && excused(key.String(), renames) {
+		if _, there := seen.Tests[key]; !there && ran[key.Suite] && excused(key.String(), renames) {
 			delete(inv.Tests, key)
 		}
 	}

@@ -230,6 +230,12 @@ func TestUpdate(t *testing.T) {
 	if strings.Contains(got, "TestThree") {
 		t.Errorf("the renamed test is still there:\n%s", got)
 	}
+	// The line excuses a lower count, not that the test is missing from the run of another suite.
+	renames = append(renames, rename{Old: "unit services/a TestOne/*", New: "unit services/a TestOne/*", Reason: "r"})
+	inv.update(observed("e2e", readRecorded(t, recorded)), renames)
+	if got := inv.String(); !strings.Contains(got, "unit\tservices/a\tTestOne/x") {
+		t.Errorf("the run of another suite removed a test of the unit suite:\n%s", got)
+	}
 }
 
 func TestDropped(t *testing.T) {
