@@ -430,8 +430,8 @@ func (a matrixAnswer) ofPlatform() bool {
 		a.status == http.StatusForbidden && strings.Contains(a.body, "names an operation that changes the server")
 }
 
-// TestMatrixOfHosts calls a loopback server without keys with another host name. It must
-// serve nothing, in any spelling.
+// TestMatrixOfHosts checks that a loopback server without API keys refuses every request whose Host
+// header has another host name, in every spelling of the path.
 func TestMatrixOfHosts(t *testing.T) {
 	target := startMatrix(t)
 	requests := slices.DeleteFunc(matrixRequests(t), func(x matrixRequest) bool {

@@ -120,7 +120,7 @@ func TestVerdictsOfNoise(t *testing.T) {
 		name   string
 		rule   rule
 		rounds int
-		change float64 // true change of the tree
+		change float64 // simulated ratio of the tree's metric to the base's; 1 means no change
 		noise  float64 // standard deviation of a round's ratio
 		want   verdict
 		least  float64 // minimum share of the expected verdict

@@ -51,7 +51,7 @@ func wordOf(tokenizer inference.Tokenizer, id int, bias float64) (string, error)
 	word := tokenizer.Decode([]int{id}, false)
 	ids, err := tokenizer.Encode(context.Background(), word, true, nil) // the string is short, because it is the text of one token
 	if err != nil {
-		return "", fmt.Errorf("tokenize the text of the token %d of logit_bias: %w", id, err)
+		return "", fmt.Errorf("check that the text of the token id %d in logit_bias is tokenized to this id: %w", id, err)
 	}
 	around, err := tokenizer.Encode(context.Background(), "", true, nil)
 	if err != nil {

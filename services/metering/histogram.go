@@ -47,7 +47,7 @@ func middle(bucket int) time.Duration {
 // same counts.
 type scale struct {
 	bounds []time.Duration
-	first  [buckets]int           // first part of the bucket
+	first  [buckets]int           // index in counts of the first part of each bucket
 	cut    [buckets]time.Duration // longer times are counted in the next part
 }
 

@@ -104,8 +104,8 @@ func (b *limitedBody) take() error {
 	return nil
 }
 
-// bodyError wraps the core's error and a Connect error. Connect's own handlers report other
-// errors as internal errors.
+// bodyError is the error of a request body that the server refuses. It also wraps a Connect error,
+// because Connect's handlers report an error without one as an internal error.
 type bodyError struct {
 	error
 	connect *connect.Error

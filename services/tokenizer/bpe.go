@@ -28,7 +28,8 @@ type bpe struct {
 	prefix, suffix string // prefix of tokens inside of a word, suffix of tokens at its end
 	alphabet       bool   // words must be converted to GPT-2's alphabet
 	ascii          [utf8.RuneSelf]int32
-	// mark is the prefix of words: see findMark.
+	// mark is SentencePiece's space, at which a text can be split into words. It is empty if the model
+	// doesn't allow that: see findMark.
 	mark  string
 	cache *cache
 }

@@ -27,7 +27,7 @@ type file struct {
 	Model         component    `json:"model"`
 }
 
-// component is a part of the file whose other fields depend on its type.
+// component is a part of tokenizer.json, such as the decoder. Its type determines its other fields.
 type component struct {
 	kind string
 	raw  json.RawMessage

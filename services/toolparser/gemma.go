@@ -163,7 +163,7 @@ func (g *gemma) inKey() bool {
 	end := bytes.Index(window, []byte(g.shut))
 	switch {
 	case end >= 0 && (i < 0 || end < i):
-		i = end // a word without a colon is a value without a name
+		i = end // a key without a colon ends at the end of the call, and its value is the empty string
 	case i < 0 && len(window) < maxHeader && !g.final:
 		return false
 	case i < 0:

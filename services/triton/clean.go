@@ -90,7 +90,7 @@ const (
 )
 
 const (
-	// outside is a character class of the characters that end a path segment.
+	// outside lists the characters that end a path segment, for use inside of a regular expression's brackets.
 	outside = "\\s'\"<>()\\[\\]{}`,;:|/"
 	// segment matches a path segment, without the full stop of the sentence
 	// around it.

@@ -135,7 +135,7 @@ func (f *fleet) build(ctx context.Context) error {
 	if err := errors.Join(os.WriteFile(source, []byte(probeSource), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay="+overlay, "-o", f.binary, "./cmd/trident") //nolint:gosec // our own program
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay="+overlay, "-o", f.binary, "./cmd/trident") //nolint:gosec // the arguments are constants and paths of this test
 	build.Dir = f.root
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build trident with the probe: %w\n%s", err, output)
@@ -178,7 +178,7 @@ func (f *fleet) startTrident(ctx context.Context) error {
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
 	socket := filepath.Join(f.folder, name+".sock")
-	t.command = exec.Command(f.binary, //nolint:gosec,noctx // our own program, which is stopped in order
+	t.command = exec.Command(f.binary, //nolint:gosec,noctx // the program is built by this test, and stopped in order
 		"--triton-endpoint="+f.triton.GRPC(), "--host=127.0.0.1", "--openai-port="+strconv.Itoa(shared), "--log-format=json",
 		"--enable-kserve-frontends", "--kserve-grpc-port="+strconv.Itoa(native), "--kserve-http-port=0", "--metrics-port=0", "--allow-shared-memory",
 		"--tokenizer="+textModel+"="+filepath.Join(f.root, tokenizerFolder), "--chat-template="+textModel+"="+filepath.Join(f.folder, "chat.jinja"), "--tool-call-parser=hermes",

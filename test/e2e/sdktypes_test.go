@@ -34,8 +34,8 @@ type typedObject struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// proxy returns the address of a proxy between a client and a trident. It checks responses against
-// the document and records them.
+// proxy starts a proxy in front of a server and returns the proxy's address. The proxy checks the
+// responses of OpenAI's API against the OpenAPI document, and records them.
 func (rec *recording) proxy(t *testing.T, target string) string {
 	t.Helper()
 	to, err := url.Parse(target)

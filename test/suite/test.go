@@ -72,7 +72,7 @@ func compareWithFile(ctx context.Context, seen *inventory, out io.Writer) error 
 	return nil
 }
 
-// inventoryCommand updates the inventory.
+// inventoryCommand adds the tests of the last runs to test/inventory.txt, the list of all tests.
 type inventoryCommand struct {
 	From map[string]string `placeholder:"SUITE=FILE" help:"File with the output of go test -json for a suite, which is read before the last runs; repeatable."`
 }

@@ -31,8 +31,8 @@ type Context struct {
 	// derives.
 	context.Context //nolint:containedctx // it is a context
 
-	// Limit is the deadline that the server sets. Zero means no deadline. The owner calls End at this
-	// time.
+	// Limit is the deadline that the server sets. Zero means no deadline. The context has no timer: the
+	// admission controller calls End at this time.
 	Limit time.Time
 
 	joint  atomic.Pointer[joint] // nil until the first call of Done or End
