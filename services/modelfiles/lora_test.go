@@ -121,7 +121,7 @@ func TestLoRAWeights(t *testing.T) {
 		{"bfloat16", array("|V2", "(1, 2, 8)", 32), settings, "", `model.lora_weights.npy: the array has values of type "|V2", not "<f2": convert the adapter with --storage-type float16`},
 		{"big-endian", array(">f2", "(1, 2, 8)", 32), settings, "", `">f2"`},
 		{"a value too many", weights + "x", settings, "", "has 33 bytes of values, but the shape [1 2 8] needs 32"},
-		{"a value too few", weights, settings[:len(settings)-1], "", "model.lora_config.npy: the file has 23 bytes of values, but the shape [1 2 3] needs 24"},
+		{"a value too few", weights, settings[:len(settings)-1], "", "model.lora_config.npy: the NumPy file has 23 bytes of values, but the shape [1 2 3] needs 24"},
 		{"one dimension", array("<f2", "(16,)", 32), settings, "", "has the shape [16], but must have rows and columns"},
 		{"two batches", array("<f2", "(2, 2, 8)", 64), settings, "", "has the shape [2 2 8], but must have rows and columns"},
 		{"nothing", array("<f2", "(1, 0, 8)", 0), settings, "", "has the shape [1 0 8], but must have rows and columns"},
