@@ -137,6 +137,11 @@ func TestModelDies(t *testing.T) {
 	needsServer(t)
 	models := ownEngine(t, scripted(t, "chat", "embedding"))
 	t.Cleanup(models.server.Kill) // a stop may wait for the dead model, so the server is killed
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log of tritonserver ends with:\n%s", models.server.LogTail(40))
+		}
+	})
 	s := models.startReady(t, "--inactivity-timeout=2s", "--first-response-timeout=8s")
 	last := watch(t, s.openChat(t, longStory()))
 	answers := make(chan answer, 1)
