@@ -132,6 +132,10 @@ func TestWithoutTriton(t *testing.T) {
 
 // TestModelDies kills the process in which the model runs. Triton reports nothing then, neither in
 // the streams nor by the model's state, so the idle timeout must end the streams.
+//
+// On a busy machine, once in some sixteen runs, the killed process holds a lock in shared memory.
+// The Python backend of tritonserver 2.51 doesn't catch Boost's exception for such a lock, so that
+// tritonserver ends, too. The requests must then fail as those to a server that can't be reached.
 func TestModelDies(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
@@ -149,19 +153,42 @@ func TestModelDies(t *testing.T) {
 	awaitRunning(t, s, 2)
 	killStub(t, models.server)
 	killed := time.Now()
-	for name, body := range map[string][]byte{"stream": <-last, "whole": (<-answers).want(t, http.StatusServiceUnavailable).body} {
-		if e := parseError(t, body); text(e.Type) != "server_error" || text(e.Code) != "engine_inactive" {
-			t.Errorf("%s: type %s, code %s: %s", name, text(e.Type), text(e.Code), text(e.Message))
-		}
-	}
+	bodies := map[string][]byte{"stream": <-last, "whole": (<-answers).want(t, http.StatusServiceUnavailable).body}
 	if took := time.Since(killed); took > 8*time.Second+failLimit {
 		t.Errorf("the responses ended %s after the model's process", took)
 	}
-	a := s.post(t, "/v1/chat/completions", ask("Hello.")).want(t, http.StatusServiceUnavailable)
-	if e := a.failure(t); text(e.Code) != "model_not_ready" && text(e.Code) != "engine_inactive" {
-		t.Errorf("the next request got code %s: %s", text(e.Code), text(e.Message))
+	next := s.post(t, "/v1/chat/completions", ask("Hello.")).want(t, http.StatusServiceUnavailable)
+	after := text(next.failure(t).Code)
+	code, serves := "engine_inactive", after != "engine_unavailable"
+	if !serves {
+		awaitLockCrash(t, models.server)
+		code = "engine_unavailable"
 	}
-	s.embed(t, "Hello.", nil) // the other model still serves
+	for name, body := range bodies {
+		if e := parseError(t, body); text(e.Type) != "server_error" || text(e.Code) != code {
+			t.Errorf("%s: type %s, code %s: %s", name, text(e.Type), text(e.Code), text(e.Message))
+		}
+	}
+	if serves {
+		if after != "model_not_ready" && after != "engine_inactive" {
+			t.Errorf("the next request got code %s", after)
+		}
+		s.embed(t, "Hello.", nil) // the other model still serves
+	}
+}
+
+// awaitLockCrash waits for the end of a tritonserver that a lock of a killed process ends. It fails
+// the test if the server keeps running or ended for another reason.
+func awaitLockCrash(t *testing.T, server *tritonserver.Server) {
+	t.Helper()
+	select {
+	case <-server.Exited():
+	case <-time.After(10 * time.Second):
+		t.Fatal("trident can't reach tritonserver, which runs")
+	}
+	if !strings.Contains(server.LogTail(100), "boost::interprocess::lock_exception") {
+		t.Error("tritonserver has ended, but not because of a lock of the killed process")
+	}
 }
 
 // killStub kills the process of a tritonserver's chat model.
