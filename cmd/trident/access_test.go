@@ -105,6 +105,7 @@ func (d *deployment) send(t *testing.T, method, target, body string, header ...s
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
+	req.Host = req.Header.Get("Host") // net/http sends the field, not the header; empty means the target
 	resp, err := d.http.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -90,8 +90,8 @@ func TestReadyAfterAnnouncement(t *testing.T) {
 		loaded := make(chan struct{})
 		models := catalog.New(catalog.Config{}, []inference.Engine{starter{engine, loaded}},
 			[]inference.Backend{contracts.VLLM{}}, nil, slog.New(slog.DiscardHandler))
-		told := false
-		models.Announce(func([]*catalog.Card) { told = true })
+		announced := false
+		models.Announce(func([]*catalog.Card) { announced = true })
 		models.Start()
 		defer models.Stop()
 		if err := models.Ready(t.Context()); err == nil {
@@ -99,8 +99,8 @@ func TestReadyAfterAnnouncement(t *testing.T) {
 		}
 		close(loaded)
 		synctest.Wait()
-		if err := models.Ready(t.Context()); err != nil || !told {
-			t.Errorf("announced %v, ready %v", told, err)
+		if err := models.Ready(t.Context()); err != nil || !announced {
+			t.Errorf("announced %v, ready %v", announced, err)
 		}
 	})
 	engine := inferencetest.New()

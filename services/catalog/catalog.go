@@ -124,7 +124,7 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 // name. The call happens when the engines have loaded the models of their start and all other engines
 // have listed their models or failed to answer. Without Announce, the models are logged, as later
 // changes are. Announce must be called before Start. The callback must not call the catalog.
-func (c *Catalog) Announce(tell func([]*Card)) { c.onAnnounce = tell }
+func (c *Catalog) Announce(onAnnounce func([]*Card)) { c.onAnnounce = onAnnounce }
 
 // Consult sets the library and the operator's settings, from which the cards are built. It must be
 // called before Start.
