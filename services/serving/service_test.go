@@ -400,6 +400,37 @@ func TestNoTemplate(t *testing.T) {
 	}
 }
 
+// TestInfer checks that Infer passes on the only response of a model that isn't decoupled, and that
+// it refuses another number of responses and decoupled models.
+func TestInfer(t *testing.T) {
+	engine := inferencetest.New()
+	for name, script := range map[string]inferencetest.Script{
+		"one": respondWith(false, []string{"a"}), "two": respondWith(false, []string{"a"}, []string{"b"}), "none": respondWith(true),
+	} {
+		config := plainModel(nil)
+		config.Name, config.ModelTransactionPolicy = name, nil
+		engine.AddOther(name, config, script)
+	}
+	engine.AddModel("decoupled", inferencetest.StreamText("a"), nil)
+	s := inferencetest.Service(t, serving.Config{}, engine)
+	for model, want := range map[string]string{
+		"one": "", "two": "expected a single response, got 2", "none": "expected a single response, got 0",
+		"decoupled": "ModelInfer RPC doesn't support models with decoupled transaction policy",
+	} {
+		var texts []string
+		err := inferencetest.Infer(t.Context(), s, inference.InferRequestOf(&kserve.ModelInferRequest{ModelName: model}), func(resp *inference.Response) error {
+			texts = append(texts, string(resp.Outputs[0].Raw))
+			return nil
+		})
+		if want == "" && (err != nil || len(texts) != 1 || texts[0] != string(inferencetest.Bytes("", "a").Raw)) {
+			t.Errorf("%s: responses %q, %v", model, texts, err)
+		}
+		if want != "" && (err == nil || inference.AsError(err).Message != want) {
+			t.Errorf("%s: got %v, want %s", model, err, want)
+		}
+	}
+}
+
 func TestForward(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("a", "b"), nil)
 	var n int
