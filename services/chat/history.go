@@ -51,6 +51,9 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 	if len(req.Tools) > 0 {
 		return "", inference.Unsupported("tools", "tools are not supported by the model `%s`: its history template can't show them", req.Model)
 	}
+	if len(req.Documents) > 0 {
+		return "", noDocuments(req.Model)
+	}
 	if len(req.TemplateArgs) > 0 {
 		return "", inference.Unsupported("chat_template_kwargs", "chat_template_kwargs is not supported by the model `%s`: its history template has no variables", req.Model)
 	}
@@ -60,19 +63,23 @@ func (t *history) Render(ctx context.Context, req *inference.Request) (string, e
 	if err := (efforts{}).set(nil, req.ReasoningEffort); err != nil {
 		return "", err
 	}
-	items := make([]any, len(req.Messages))
+	marked, err := markEnd(req)
+	if err != nil {
+		return "", err
+	}
+	items := make([]any, len(marked.Messages))
 	places := placer{imagePlaces: t.images}
-	for i := range req.Messages {
-		content, err := places.text(i, &req.Messages[i])
+	for i := range marked.Messages {
+		content, err := places.text(i, &marked.Messages[i])
 		if err != nil {
 			return "", err
 		}
-		items[i] = item(&req.Messages[i], content)
+		items[i] = item(&marked.Messages[i], content)
 	}
 	prompt, err := t.render(ctx, items)
 	switch {
 	case err == nil && req.Continue:
-		return open(prompt, &req.Messages[len(req.Messages)-1])
+		return cutAtMark(prompt, req)
 	case err == nil:
 		return prompt, nil
 	case ctx.Err() != nil:

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -63,6 +64,7 @@ func TestHistoryRefuses(t *testing.T) {
 	}{
 		{"tools", inference.Request{Messages: user, Tools: tools(`{}`)}, "tools"},
 		{"variables", inference.Request{Messages: user, TemplateArgs: []byte(`{"a":1}`)}, "chat_template_kwargs"},
+		{"documents", inference.Request{Messages: user, Documents: json.RawMessage(`[{"text":"x"}]`)}, "documents"},
 		{"no next message", inference.Request{Messages: user, Closed: true}, "add_generation_prompt"},
 		{"an effort", inference.Request{Messages: user, ReasoningEffort: "high"}, "reasoning_effort"},
 	}

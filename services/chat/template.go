@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/trident-inference/trident/services/chat/jinja"
 	"github.com/trident-inference/trident/services/inference"
@@ -84,6 +83,7 @@ func (c compiler) parse(model, source string, of inference.TemplateSource) (*tem
 		developer: strings.Contains(source, "developer"),
 		efforts:   effortsOf(source),
 		none:      comparesWithNone.MatchString(source),
+		documents: parsed.Reads(documentsVariable),
 	}
 	t.parts = t.takesParts()
 	t.images.shown = t.parts && t.showsImages()
@@ -105,6 +105,7 @@ type template struct {
 	parts     bool // the template reads content that is a list of parts
 	images    imagePlaces
 	none      bool // the template handles None as content
+	documents bool // the template reads documents
 	rawCalls  bool // the template shows arguments of tool calls that are strings
 }
 
@@ -147,7 +148,11 @@ func (t *template) probe(parts ...inference.Part) (string, error) {
 // Render returns the prompt for the next assistant message, unless the request omits the
 // generation prompt or leaves the last message open.
 func (t *template) Render(ctx context.Context, req *inference.Request) (string, error) {
-	vars, err := t.vars(req)
+	marked, err := markEnd(req)
+	if err != nil {
+		return "", err
+	}
+	vars, err := t.vars(marked)
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +160,7 @@ func (t *template) Render(ctx context.Context, req *inference.Request) (string, 
 	var raised *jinja.RaisedError
 	switch {
 	case err == nil && req.Continue:
-		return open(prompt, &req.Messages[len(req.Messages)-1])
+		return cutAtMark(prompt, req)
 	case err == nil:
 		return prompt, nil
 	case ctx.Err() != nil:
@@ -192,27 +197,6 @@ func unrendered(kind, failure string, err error) *inference.Error {
 	return &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonInvalidValue, Param: "messages", Message: message, Err: err}
 }
 
-// open ends a prompt after the text of its last message, as transformers'
-// continue_final_message does.
-func open(prompt string, last *inference.Message) (string, error) {
-	text := last.Text
-	for _, p := range last.Parts {
-		if p.Text != "" {
-			text = p.Text
-		}
-	}
-	trimmed := strings.TrimSpace(text)
-	at := strings.LastIndex(prompt, trimmed)
-	if trimmed == "" || at < 0 {
-		return "", inference.Invalid("continue_final_message", "the last message can't be continued: it has no text, or the chat template changes its text")
-	}
-	prompt, rest := prompt[:at+len(trimmed)], prompt[at+len(trimmed):]
-	if tail := strings.TrimLeftFunc(text, unicode.IsSpace)[len(trimmed):]; strings.HasPrefix(rest, tail) {
-		prompt += tail
-	}
-	return prompt, nil
-}
-
 // vars returns the variables that transformers' apply_chat_template passes to a template.
 // The request's own variables are added and take precedence.
 func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
@@ -232,7 +216,11 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 	vars := jinja.NewDict()
 	vars.Set("messages", messages)
 	vars.Set("tools", nil)
-	vars.Set("documents", nil)
+	documents, err := t.documentList(req)
+	if err != nil {
+		return nil, err
+	}
+	vars.Set(documentsVariable, documents)
 	vars.Set("add_generation_prompt", !req.Closed)
 	for name, token := range t.tokens {
 		vars.Set(name, token)
@@ -248,6 +236,28 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 		return nil, err
 	}
 	return vars, merge(vars, req.TemplateArgs)
+}
+
+// documentsVariable is the template variable with the documents of a request.
+const documentsVariable = "documents"
+
+// documentList returns the documents of a request for the template, or nil.
+func (t *template) documentList(req *inference.Request) (any, error) {
+	switch {
+	case len(req.Documents) == 0:
+		return nil, nil //nolint:nilnil // None is the value of a chat without documents
+	case !t.documents:
+		return nil, noDocuments(req.Model)
+	}
+	list, err := jinja.DecodeJSON(req.Documents)
+	if err != nil {
+		return nil, inference.Invalid(documentsVariable, "documents must be a JSON list: %v", err)
+	}
+	return list, nil
+}
+
+func noDocuments(model string) error {
+	return inference.Unsupported(documentsVariable, "documents are not supported by the model `%s`: its chat template doesn't read them; put their text into a message", model)
 }
 
 // merge adds the request's own variables. It rejects variables that request fields set and

@@ -27,6 +27,9 @@ type Delta struct {
 	ToolCalls []ToolCallPiece
 	// Logprobs are the log probabilities of this step's tokens, if the client requested them.
 	Logprobs []TokenLogprob
+	// PromptTokens and OutputTokens are the tokens of the choice's prompt and of its answer so far.
+	// They are 0 as long as they aren't known.
+	PromptTokens, OutputTokens int
 	// Finish is the finish reason of the choice. It is set once per choice, in the choice's last
 	// Delta.
 	Finish FinishReason
@@ -78,4 +81,7 @@ type TopLogprob struct {
 type Usage struct {
 	PromptTokens     int
 	CompletionTokens int
+	// Unknown reports that some tokens were not counted, because neither the engine nor a tokenizer
+	// counts them. The numbers are then those of the counted tokens.
+	Unknown bool
 }

@@ -45,8 +45,12 @@ type Request struct {
 	// kept, or nil.
 	TemplateArgs json.RawMessage
 
+	// Documents are the documents for chat templates that read them: a JSON list of objects whose
+	// key order is kept, or nil. With other templates they are refused.
+	Documents json.RawMessage
+
 	// Closed leaves the assistant's next turn unopened in the rendered prompt. Continue leaves
-	// the last message open and requires Closed.
+	// the last message open and requires Closed and an assistant's message at the end.
 	Closed, Continue bool
 
 	// Prompts of plain completions. Each prompt is continued N times. The choices of the first

@@ -286,7 +286,7 @@ func (m *Measure) End(outcome Outcome, usage *inference.Usage) {
 	} else {
 		m.adapt(-1, 0)
 	}
-	if usage != nil {
+	if usage != nil && !usage.Unknown {
 		m.meter.prompts.Add(uint64(usage.PromptTokens))
 		m.meter.inputs.add(usage.PromptTokens)
 		if m.series.Operation != inference.OperationEmbeddings {

@@ -49,7 +49,7 @@ func (m *Measure) endTrace(outcome Outcome, usage *inference.Usage) {
 	if !m.span.IsRecording() {
 		return
 	}
-	if usage != nil {
+	if usage != nil && !usage.Unknown {
 		m.span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", usage.PromptTokens), attribute.Int("gen_ai.usage.output_tokens", usage.CompletionTokens))
 	}
 	if outcome != OutcomeOK {

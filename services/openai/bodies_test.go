@@ -24,7 +24,7 @@ func TestRecordedBodies(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", streamWithLogprobs, map[string]string{"trident.chat_template": fieldTemplate, "trident.tool_call_parser": "hermes"})
 	engine.AddModel("embedding", inferencetest.Embed(slices.Repeat([]float32{1}, 32)...), map[string]string{"trident.task": "embed"})
-	server := fieldServer(t, engine)
+	server := fieldServer(t, Config{}, engine)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			raw, err := os.ReadFile(file)

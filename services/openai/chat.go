@@ -28,10 +28,9 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 	if !req.Stream {
 		return h.chat(ctx, request.Body, req)
 	}
-	options := request.Body.StreamOptions
 	return &chatStream{ctx: ctx, handler: h, body: request.Body, model: h.service.Resolve(req.Model), req: req, events: ChatEvents{
 		ID: req.ID, Choices: max(req.N, 1), Record: rec,
-		Usage: options != nil && options.IncludeUsage != nil && *options.IncludeUsage,
+		Usage: usageOf(request.Body.StreamOptions),
 	}}, nil
 }
 
@@ -96,6 +95,7 @@ func message(g *inference.Choice) api.ChatCompletionResponseMessage {
 	}
 	if len(g.Reasoning) > 0 {
 		m.ReasoningContent = new(string(g.Reasoning))
+		m.Reasoning = m.ReasoningContent
 	}
 	for _, c := range g.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, api.ChatCompletionMessageToolCall{

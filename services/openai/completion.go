@@ -27,8 +27,7 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 	}
 	req.ID = "cmpl-" + rand.Text()
 	if req.Stream {
-		options := request.Body.StreamOptions
-		return &completionStream{ctx: ctx, service: h.service, model: h.service.Resolve(req.Model), req: req, usage: options != nil && decode.Value(options.IncludeUsage)}, nil
+		return &completionStream{ctx: ctx, service: h.service, model: h.service.Resolve(req.Model), req: req, usage: usageOf(request.Body.StreamOptions)}, nil
 	}
 	return h.completion(ctx, req)
 }
@@ -131,7 +130,7 @@ type completionStream struct {
 	service *serving.Service
 	model   catalog.Resolution
 	req     *inference.Request
-	usage   bool
+	usage   StreamUsage
 }
 
 // VisitCreateCompletionResponse writes the stream. It returns an error that

@@ -36,7 +36,9 @@ func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddi
 			answer.Data[delta.Index] = api.Embedding{Object: "embedding", Index: delta.Index, Embedding: encode(nil, delta.Embedding)}
 		case delta.Usage != nil:
 			rec.PromptTokens = delta.Usage.PromptTokens
-			answer.Usage = api.EmbeddingUsage{PromptTokens: rec.PromptTokens, TotalTokens: rec.PromptTokens}
+			if !delta.Usage.Unknown {
+				answer.Usage = &api.EmbeddingUsage{PromptTokens: rec.PromptTokens, TotalTokens: rec.PromptTokens}
+			}
 		}
 	}
 	return answer, nil

@@ -73,7 +73,8 @@ func addContract(t *testing.T, engine *inferencetest.Engine, contract string, sc
 // fieldTemplate shows everything that a request can pass to a template.
 const fieldTemplate = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if m.name %}@{{ m.name }}{% endif %}{% if m.tool_call_id %}={{ m.tool_call_id }}{% endif %}` +
 	`{% for c in m.tool_calls or [] %}{{ c.function.name }}({{ c.function.arguments.x }}){% endfor %}{% endfor %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}` +
-	`{% if color %}({{ color }}){% endif %}{% if reasoning_effort %}effort {{ reasoning_effort }}{% endif %}[assistant]`
+	`{% if color %}({{ color }}){% endif %}{% if reasoning_effort %}effort {{ reasoning_effort }}{% endif %}` +
+	`{% for d in documents or [] %}({{ d.title }}:{{ d.text }}){% endfor %}{{ '[assistant]' if add_generation_prompt else ';' }}`
 
 // hasInput reports whether the request has an input.
 func hasInput(req *kserve.ModelInferRequest, input string) bool {

@@ -88,8 +88,8 @@ func chatProbes() map[string][]probe {
 		"modalities":             {{fields: `"modalities":["text","audio"]`}},
 		"audio":                  {{fields: `"audio":{"voice":"alloy","format":"wav"}`}},
 		"reasoning_effort":       {{fields: `"reasoning_effort":"high"`, sent: "effort high"}},
-		"verbosity":              {{fields: `"verbosity":"low"`}, {fields: `"verbosity":"high"`}},
-		"prediction":             {{fields: `"prediction":{"type":"content","content":"x"}`}},
+		"verbosity":              {{fields: `"verbosity":"low"`, listed: "verbosity"}, {fields: `"verbosity":"high"`, listed: "verbosity"}},
+		"prediction":             {{fields: `"prediction":{"type":"content","content":"x"}`, listed: "prediction"}},
 		"web_search_options":     {{fields: `"web_search_options":{"search_context_size":"low"}`}},
 		"moderation":             {{fields: `"moderation":{"model":"m"}`}},
 		"safety_identifier":      {{fields: `"safety_identifier":"me"`}},
@@ -100,9 +100,9 @@ func chatProbes() map[string][]probe {
 		"prompt_cache_retention": {{fields: `"prompt_cache_retention":"24h"`}},
 		"prompt_cache_options":   {{fields: `"prompt_cache_options":{"ttl":"30m","mode":"implicit"}`}},
 		"chat_template_kwargs":   {{fields: `"chat_template_kwargs":{"color":"red"}`, sent: "(red)"}},
-		"documents":              {{fields: `"documents":[{"text":"x"}]`}},
-		"add_generation_prompt":  {{fields: `"add_generation_prompt":false`}},
-		"continue_final_message": {{fields: `"continue_final_message":true`}},
+		"documents":              {{fields: `"documents":[{"title":"T","text":"x"}]`, sent: "(T:x)"}},
+		"add_generation_prompt":  {{fields: `"add_generation_prompt":false`, sent: "text_input=[user]hi; "}},
+		"continue_final_message": {{fields: `"continue_final_message":true`, with: `"add_generation_prompt":false,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"Hel"}]`, sent: "text_input=[user]hi[assistant]Hel "}},
 	}
 }
 
@@ -133,7 +133,10 @@ func nestedProbes() map[string][]probe {
 			with:   `"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"array"}}}`,
 			fields: `"response_format":{"type":"json_schema","json_schema":{"name":"x","strict":true,"schema":{"type":"array"}}}`,
 		}},
-		"stream_options.include_usage":       {{fields: `"stream_options":{"include_usage":true}`, with: `"stream":true`, got: `"choices":[],"usage":{"prompt_tokens":7`}},
+		"stream_options.include_usage": {{fields: `"stream_options":{"include_usage":true}`, with: `"stream":true`, got: `"choices":[],"usage":{"prompt_tokens":7`}},
+		"stream_options.continuous_usage_stats": {{
+			fields: `"stream_options":{"include_usage":true,"continuous_usage_stats":true}`, with: `"stream":true,"stream_options":{"include_usage":true}`, got: `"finish_reason":"stop"}],"usage":{"prompt_tokens":`,
+		}},
 		"stream_options.include_obfuscation": {{fields: `"stream_options":{"include_obfuscation":true}`, with: `"stream":true`}},
 		"tools[].custom":                     {{fields: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, param: "tools[0].type"}},
 		"tool_choice.allowed_tools":          {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`, with: tools}},

@@ -24,6 +24,7 @@ import (
 const (
 	honoured = "honoured"
 	metadata = "metadata"
+	ignored  = "ignored"
 	refused  = "refused"
 )
 
@@ -73,7 +74,7 @@ func TestFieldTablesAreComplete(t *testing.T) {
 		}
 		for field, row := range tables[operation] {
 			for kind, word := range row {
-				if !slices.Contains([]string{honoured, metadata, refused}, word) {
+				if !slices.Contains([]string{honoured, metadata, ignored, refused}, word) {
 					t.Errorf("%s: %s: %s is %q", operation, field, kind, word)
 				}
 			}
@@ -127,6 +128,8 @@ type probe struct {
 	// The model's inputs contain sent, and the response contains got, only with the
 	// probed field.
 	sent, got string
+	// listed is the field in the header of ignored fields.
+	listed string
 	// param of the refusal, if it isn't the field.
 	param string
 }
@@ -141,7 +144,7 @@ func TestFields(t *testing.T) {
 		for kind, add := range fieldKinds {
 			engine := inferencetest.New()
 			add(t, engine)
-			server := fieldServer(t, engine)
+			server, strict := fieldServer(t, Config{}, engine), fieldServer(t, Config{Strict: true}, engine)
 			probes := probesOf(kind, operation)
 			for field, row := range rows {
 				if row[kind] == "" { // the table lacks that column
@@ -152,7 +155,7 @@ func TestFields(t *testing.T) {
 						t.Fatalf("no probe shows that it is %s", row[kind])
 					}
 					for _, p := range probes[field] {
-						f := fieldTest{server: server, engine: engine, path: chatPath, field: field, probe: p}
+						f := fieldTest{server: server, strict: strict, engine: engine, path: chatPath, field: field, probe: p}
 						if path, ok := strings.CutPrefix(operation, "POST "); ok {
 							f.path = path
 						}
@@ -169,9 +172,9 @@ func TestFields(t *testing.T) {
 	}
 }
 
-func fieldServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
+func fieldServer(t *testing.T, cfg Config, engine *inferencetest.Engine) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(newHandler(Config{}, inferencetest.Service(t, serving.Config{}, engine), newValidator(t)))
+	server := httptest.NewServer(newHandler(cfg, inferencetest.Service(t, serving.Config{}, engine), newValidator(t)))
 	t.Cleanup(server.Close)
 	return server
 }
@@ -181,14 +184,15 @@ type fieldTest struct {
 	probe
 
 	server      *httptest.Server
+	strict      *httptest.Server // serves the same engine and refuses ignored fields
 	engine      *inferencetest.Engine
 	path, field string
 }
 
 func (f *fieldTest) run(t *testing.T, treatment string) {
 	t.Helper()
-	without := f.send(t, f.with)
-	with := f.send(t, f.with, f.fields)
+	without := f.send(t, false, f.with)
+	with := f.send(t, false, f.with, f.fields)
 	if without.status != http.StatusOK {
 		t.Fatalf("without the field: %d %s", without.status, without.body)
 	}
@@ -198,6 +202,13 @@ func (f *fieldTest) run(t *testing.T, treatment string) {
 	case metadata:
 		if with.status != http.StatusOK || with.sent != without.sent {
 			t.Errorf("%d; sent %s, without it %s", with.status, with.sent, without.sent)
+		}
+	case ignored:
+		if with.status != http.StatusOK || with.sent != without.sent || f.listed == "" || with.ignored != f.listed || without.ignored != "" {
+			t.Errorf("%d; sent %s, without it %s; lists %q", with.status, with.sent, without.sent, with.ignored)
+		}
+		if strict := f.send(t, true, f.with, f.fields); strict.status != http.StatusBadRequest || strict.sent != "" || !strings.Contains(strict.body, `"param":"`+f.listed+`","code":"unsupported_parameter"`) {
+			t.Errorf("strict: %d %s", strict.status, strict.body)
 		}
 	case refused:
 		f.checkRefused(t, with)
@@ -240,19 +251,20 @@ func (f *fieldTest) checkNeutral(t *testing.T) {
 	if strings.Contains(f.field, ".") || slices.Contains([]string{"model", "messages", "prompt", "input"}, f.field) {
 		return
 	}
-	if a := f.send(t, f.with, fmt.Sprintf("%q: null", f.field)); a.status != http.StatusOK {
+	if a := f.send(t, false, f.with, fmt.Sprintf("%q: null", f.field)); a.status != http.StatusOK {
 		t.Errorf("null: %d %s", a.status, a.body)
 	}
 }
 
-// fieldAnswer has the response to a request and the inputs that the engine received.
+// fieldAnswer has the response to a request, and the inputs that the engine received.
 type fieldAnswer struct {
 	status     int
 	body, sent string
+	ignored    string // header that lists ignored fields
 }
 
 // send sends a request with the given fields. If a field occurs twice, the later value applies.
-func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
+func (f *fieldTest) send(t *testing.T, strict bool, fields ...string) fieldAnswer {
 	t.Helper()
 	body := map[string]json.RawMessage{}
 	for _, list := range append([]string{baseFields[f.path]}, fields...) {
@@ -265,12 +277,16 @@ func (f *fieldTest) send(t *testing.T, fields ...string) fieldAnswer {
 		t.Fatal(err)
 	}
 	before := len(f.engine.Requests())
-	resp, answer := openaitest.Do(t, http.MethodPost, f.server.URL+f.path, string(text))
+	server := f.server
+	if strict {
+		server = f.strict
+	}
+	resp, answer := openaitest.Do(t, http.MethodPost, server.URL+f.path, string(text))
 	var sent strings.Builder
 	for _, req := range f.engine.Requests()[before:] {
 		sent.WriteString(inputsOf(req))
 	}
-	return fieldAnswer{status: resp.StatusCode, body: answer, sent: sent.String()}
+	return fieldAnswer{status: resp.StatusCode, body: answer, sent: sent.String(), ignored: resp.Header.Get(wire.IgnoredHeader)}
 }
 
 var baseFields = map[string]string{

@@ -242,7 +242,8 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body, err := h.readBody(w, r)
+		r = r.WithContext(wire.WithIgnored(r.Context(), w.Header(), h.cfg.Strict))
+		body, err := h.readBody(r)
 		if err != nil {
 			wire.WriteError(w, r, err)
 			return
@@ -253,7 +254,7 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 }
 
 // readBody reads and validates the body. It reports unknown fields in a header and in the log.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, error) {
+func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 	raw, err := readAll(r)
 	if err != nil {
 		return nil, err
@@ -262,15 +263,14 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (*Validated, 
 		return nil, err
 	}
 	body, err := h.validator.Validate(r.Pattern, raw)
-	switch {
-	case err != nil || len(body.Unknown) == 0:
+	if err != nil || len(body.Unknown) == 0 {
 		return body, err
-	case h.cfg.Strict:
-		return nil, inference.Unsupported(body.Unknown[0], "unknown field %s", body.Unknown[0])
 	}
-	server.RecordOf(r.Context()).Ignored = body.Unknown
-	w.Header().Set("X-Trident-Ignored-Fields", headerList(body.Unknown))
-	return body, nil
+	fields := make([]wire.Field, len(body.Unknown))
+	for i, name := range body.Unknown {
+		fields[i] = wire.Field{Name: name, Reason: "unknown field " + name}
+	}
+	return body, wire.Ignore(r.Context(), fields...)
 }
 
 // errNamed ends the search for the model of a request.
@@ -297,29 +297,6 @@ func mayUse(ctx context.Context, raw []byte) error {
 		})
 	})
 	return refused
-}
-
-// maxHeaderList is the maximum length of the header in bytes: the client determines the names.
-const maxHeaderList = 1024
-
-// pathText restores the brackets of list positions.
-var pathText = strings.NewReplacer("%5B", "[", "%5D", "]") //nolint:gochecknoglobals // a constant table
-
-// headerList joins names. It percent-encodes characters that a header can't contain.
-func headerList(names []string) string {
-	var b strings.Builder
-	for i, name := range names {
-		name = pathText.Replace(url.PathEscape(name))
-		if i == maxUnknown || b.Len()+len(name) > maxHeaderList {
-			b.WriteString(", ...")
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(name)
-	}
-	return b.String()
 }
 
 // maxPrealloc is the maximum buffer, in bytes, that is allocated for a Content-Length.
@@ -412,5 +389,9 @@ func (h *Handler) UnloadModel(ctx context.Context, req api.UnloadModelRequestObj
 }
 
 func (h *Handler) model(name string, card *catalog.Card) api.Model {
-	return api.Model{ID: name, Object: "model", Created: card.Loaded.Unix(), OwnedBy: cmp.Or(h.cfg.OwnedBy, "triton")}
+	m := api.Model{ID: name, Object: "model", Created: card.Loaded.Unix(), OwnedBy: cmp.Or(h.cfg.OwnedBy, "triton")}
+	if card.ContextLength > 0 {
+		m.MaxModelLen = &card.ContextLength
+	}
+	return m
 }

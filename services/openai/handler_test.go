@@ -117,6 +117,11 @@ func chunk(delta, finish, rest string) string {
 	return `{"choices":[{"delta":` + delta + `,"finish_reason":` + finish + `,"index":0,"logprobs":null}]` + rest + `}`
 }
 
+// used returns the usage of a chunk after n tokens of the answer.
+func used(n int) string {
+	return fmt.Sprintf(`,"usage":{"completion_tokens":%d,"prompt_tokens":7,"total_tokens":%d}`, n, 7+n)
+}
+
 func TestChatStream(t *testing.T) {
 	const role = `{"content":"","refusal":null,"role":"assistant"}`
 	tests := []struct {
@@ -129,6 +134,13 @@ func TestChatStream(t *testing.T) {
 		{"with usage", `"stream":true,"stream_options":{"include_usage":true}`, []string{
 			chunk(role, "null", `,"usage":null`), chunk(`{"content":"Hel"}`, "null", `,"usage":null`), chunk(`{"content":"lo"}`, "null", `,"usage":null`),
 			chunk(`{}`, `"stop"`, `,"usage":null`), `{"choices":[],"usage":{"completion_tokens":3,"prompt_tokens":7,"total_tokens":10}}`, "[DONE]",
+		}},
+		{"with usage in each chunk", `"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}`, []string{
+			chunk(role, "null", used(1)), chunk(`{"content":"Hel"}`, "null", used(1)), chunk(`{"content":"lo"}`, "null", used(2)),
+			chunk(`{}`, `"stop"`, used(3)), `{"choices":[],"usage":{"completion_tokens":3,"prompt_tokens":7,"total_tokens":10}}`, "[DONE]",
+		}},
+		{"continuous usage without usage", `"stream":true,"stream_options":{"continuous_usage_stats":true}`, []string{
+			chunk(role, "null", ""), chunk(`{"content":"Hel"}`, "null", ""), chunk(`{"content":"lo"}`, "null", ""), chunk(`{}`, `"stop"`, ""), "[DONE]",
 		}},
 	}
 	for _, tt := range tests {
@@ -144,6 +156,43 @@ func TestChatStream(t *testing.T) {
 			}
 			if got, want := strings.Join(list, "\n"), strings.Join(tt.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestUnknownUsage checks that the usage is null if neither the engine nor a tokenizer counts tokens,
+// and that it has counts if a tokenizer counts them.
+func TestUnknownUsage(t *testing.T) {
+	say := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "Hello")}})
+		return nil
+	}
+	embed := func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "[3,4]")}})
+		return nil
+	}
+	engine := inferencetest.New()
+	engine.AddModel("chat", say, inferencetest.WithTemplate())
+	engine.AddModel("counted", say, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": byteTokenizer})
+	engine.AddModel("embedding", embed, map[string]string{"trident.task": "embed"})
+	server := fieldServer(t, Config{}, engine)
+	const stream = `,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}`
+	tests := []struct{ name, path, body, want string }{
+		{"a chat", chatPath, ask(""), `"usage":null`},
+		{"a stream", chatPath, ask(stream[1:]), `"choices":[],"usage":null}`},
+		{"a completion", completionPath, complete(`"prompt":"a"`), `"usage":null`},
+		{"a streamed completion", completionPath, complete(`"prompt":"a"` + stream), `"choices":[],"usage":null}`},
+		{"a response", "/v1/responses", `{"model":"chat","input":"a"}`, `"usage":null`},
+		{"an embedding", "/v1/embeddings", `{"model":"embedding","input":"a"}`, `"usage":null`},
+		{"a chat that the tokenizer counts", chatPath, strings.Replace(ask(""), `"chat"`, `"counted"`, 1), `"completion_tokens":5,`},
+		{"a stream that the tokenizer counts", chatPath, strings.Replace(ask(stream[1:]), `"chat"`, `"counted"`, 1), `"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":5,"total_tokens":24}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resp, body := openaitest.Do(t, http.MethodPost, server.URL+tt.path, tt.body)
+			if resp.StatusCode != http.StatusOK || !strings.Contains(body, tt.want) || strings.Contains(body, `_tokens":0,`) {
+				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 		})
 	}
@@ -291,6 +340,12 @@ func TestModelsAndHealth(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(body), &list); err != nil || fmt.Sprint(list) != "{list [{chat} {embedding} {org/name}]}" {
 		t.Errorf("%s %v", body, err)
+	}
+	if resp, body := openaitest.Do(t, http.MethodGet, server.URL+"/v1/models/chat", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"id":"chat","max_model_len":100,"object":"model"`) {
+		t.Errorf("context length: %d %s", resp.StatusCode, body)
+	}
+	if strings.Count(body, "max_model_len") != 1 {
+		t.Errorf("the context length of one model is known: %s", body)
 	}
 	for path, want := range map[string]int{"/health/live": 200, "/health/ready": 200} {
 		if resp, body := openaitest.Do(t, http.MethodGet, server.URL+path, ""); resp.StatusCode != want {

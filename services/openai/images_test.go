@@ -245,7 +245,7 @@ func TestImagesOfModelsThatIgnoreThem(t *testing.T) {
 		engine := inferencetest.New()
 		addContract(t, engine, contract, streamAsEnsemble)
 		engine.Configure("chat", func(c *kserve.ModelConfig) { delete(c.GetParameters(), "trident.vision") })
-		server := fieldServer(t, engine)
+		server := fieldServer(t, Config{}, engine)
 		resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, `{"model":"chat",`+oneImage+`}`)
 		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"messages[0].content[0]"`) || !strings.Contains(body, "set its parameter trident.vision to true") || len(engine.Requests()) > 0 {
 			t.Errorf("%s: %d %s", contract, resp.StatusCode, body)

@@ -10,6 +10,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 )
 
@@ -17,6 +18,9 @@ import (
 // of the API is used here, is metadata, or is refused by name.
 func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*inference.Request, error) {
 	if err := refuseUnsupported(body); err != nil {
+		return nil, err
+	}
+	if err := wire.Ignore(ctx, withoutEffect(body)...); err != nil {
 		return nil, err
 	}
 	messages, err := DecodeMessages(body.Messages)
@@ -29,6 +33,12 @@ func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*i
 	}
 	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
+	}
+	if !requests.Neutral(body.Documents) {
+		req.Documents = body.Documents
+	}
+	if err := chatContinuation(req, body); err != nil {
+		return nil, err
 	}
 	if err := checkStreamOptions(body.StreamOptions, req.Stream); err != nil {
 		return nil, err
@@ -116,14 +126,44 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 		{Name: "function_call", Used: !optionalChoice(body.FunctionCall), Why: "use tool_choice, which replaces it"},
 		{Name: "modalities", Used: slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), Why: "models return only text"},
 		{Name: "audio", Used: !requests.Neutral(body.Audio), Why: "models return only text"},
-		{Name: "prediction", Used: !requests.Neutral(body.Prediction), Why: "predicted outputs are not available"},
 		{Name: "web_search_options", Used: !requests.Neutral(body.WebSearchOptions), Why: "web search is not available"},
 		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "moderation is not available"},
-		{Name: "verbosity", Used: body.Verbosity != nil && *body.Verbosity != "medium", Why: "only medium, the default, is accepted"},
-		{Name: "documents", Used: !requests.Neutral(body.Documents), Why: "put the text of the documents into a message"},
-		{Name: "add_generation_prompt", Used: body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt, Why: "a chat always generates the next message"},
-		{Name: "continue_final_message", Used: decode.Value(body.ContinueFinalMessage), Why: "a chat always generates a new message"},
 	}...))
+}
+
+// withoutEffect returns the fields of the request that are accepted and have no effect on the
+// response that a client could rely on.
+func withoutEffect(body *api.CreateChatCompletionRequest) []wire.Field {
+	var fields []wire.Field
+	if !requests.Neutral(body.Prediction) {
+		fields = append(fields, wire.Field{Name: "prediction", Reason: "prediction has no effect: predicted outputs are not available"})
+	}
+	if body.Verbosity != nil && *body.Verbosity != "medium" {
+		fields = append(fields, wire.Field{Name: "verbosity", Reason: "verbosity has no effect: only medium, the default, is available"})
+	}
+	return fields
+}
+
+// chatContinuation is continuation for a chat, whose response is the assistant's.
+func chatContinuation(req *inference.Request, body *api.CreateChatCompletionRequest) error {
+	if err := continuation(req, body.AddGenerationPrompt, body.ContinueFinalMessage); err != nil {
+		return err
+	}
+	if req.Continue && req.Messages[len(req.Messages)-1].Role != "assistant" {
+		return inference.Invalid("continue_final_message", "continue_final_message needs a last message with the role assistant")
+	}
+	return nil
+}
+
+// continuation sets the end of the prompt. As in vLLM and transformers, a message that is continued
+// excludes the start of a new one.
+func continuation(req *inference.Request, addPrompt, continueLast *bool) error {
+	req.Closed = addPrompt != nil && !*addPrompt
+	req.Continue = decode.Value(continueLast)
+	if req.Continue && !req.Closed {
+		return inference.Invalid("continue_final_message", "continue_final_message needs add_generation_prompt: false")
+	}
+	return nil
 }
 
 // optionalChoice reports whether a function choice doesn't force a call.

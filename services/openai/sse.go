@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/server"
 )
@@ -17,10 +19,37 @@ import (
 type chunkHead struct {
 	text  []byte              // encoded start of each chunk, up to the list of choices
 	model *catalog.Resolution // nil once text contains the fingerprint
-	usage bool                // every chunk has a usage, which is null except in the last
+	usage StreamUsage
+	// prompt and output are the token counts of the chunk's choice so far, 0 if they aren't known.
+	prompt, output int
 }
 
-func newChunkHead(id, object string, created int64, model *catalog.Resolution, usage bool) chunkHead {
+// StreamUsage states which chunks of a stream have token counts.
+type StreamUsage uint8
+
+const (
+	// UsageNone sends no token counts.
+	UsageNone StreamUsage = iota
+	// UsageLast sends the token counts in a chunk at the end. The usage of the other chunks is null.
+	UsageLast
+	// UsageEach also sends the token counts so far of the chunk's choice in each other chunk, as
+	// soon as the engine reports them.
+	UsageEach
+)
+
+// usageOf returns the usage that the stream options request. As in vLLM, continuous counts need
+// include_usage.
+func usageOf(options *api.ChatCompletionStreamOptions) StreamUsage {
+	switch {
+	case options == nil || !decode.Value(options.IncludeUsage):
+		return UsageNone
+	case decode.Value(options.ContinuousUsageStats):
+		return UsageEach
+	}
+	return UsageLast
+}
+
+func newChunkHead(id, object string, created int64, model *catalog.Resolution, usage StreamUsage) chunkHead {
 	text := append([]byte(`data: {"id":`), wire.Quoted(id)...)
 	text = append(text, `,"object":`...)
 	text = append(text, wire.Quoted(object)...)
@@ -45,10 +74,28 @@ func (h *chunkHead) begin(dst []byte) []byte {
 
 // end closes a chunk after its choice.
 func (h *chunkHead) end(dst []byte) []byte {
-	if h.usage {
-		return append(dst, `],"usage":null}`+"\n\n"...)
+	switch {
+	case h.usage == UsageNone:
+		return append(dst, "]}\n\n"...)
+	case h.usage == UsageEach && h.prompt > 0 && h.output > 0:
+		dst = append(dst, `],"usage":`...)
+		dst = appendUsage(dst, h.prompt, h.output)
+		return append(dst, "}\n\n"...)
 	}
-	return append(dst, "]}\n\n"...)
+	return append(dst, `],"usage":null}`+"\n\n"...)
+}
+
+// count sets the token counts of the chunks of a Delta.
+func (h *chunkHead) count(d *inference.Delta) { h.prompt, h.output = d.PromptTokens, d.OutputTokens }
+
+func appendUsage(dst []byte, prompt, output int) []byte {
+	dst = append(dst, `{"prompt_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(prompt), 10)
+	dst = append(dst, `,"completion_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(output), 10)
+	dst = append(dst, `,"total_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(prompt+output), 10)
+	return append(dst, '}')
 }
 
 // AppendError appends an error event.
@@ -62,17 +109,17 @@ func (*chunkHead) AppendError(dst []byte, err error) []byte {
 // AppendEnd appends the chunk with the usage, if it was requested, and [DONE].
 func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 	const done = "data: [DONE]\n\n"
-	if !h.usage {
+	if h.usage == UsageNone {
 		return append(dst, done...)
 	}
 	dst = h.begin(dst)
-	dst = append(dst, `],"usage":{"prompt_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(u.PromptTokens), 10)
-	dst = append(dst, `,"completion_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(u.CompletionTokens), 10)
-	dst = append(dst, `,"total_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(u.PromptTokens+u.CompletionTokens), 10)
-	return append(dst, "}}\n\n"+done...)
+	dst = append(dst, `],"usage":`...)
+	if u.Unknown {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendUsage(dst, u.PromptTokens, u.CompletionTokens)
+	}
+	return append(dst, "}\n\n"+done...)
 }
 
 // chunkWriter appends chat completion chunks.
@@ -82,13 +129,14 @@ type chunkWriter struct {
 	roles []bool // reports whether the chunk with the role was sent, by choice
 }
 
-func newChunkWriter(id string, created int64, model *catalog.Resolution, choices int, usage bool) *chunkWriter {
+func newChunkWriter(id string, created int64, model *catalog.Resolution, choices int, usage StreamUsage) *chunkWriter {
 	return &chunkWriter{chunkHead: newChunkHead(id, "chat.completion.chunk", created, model, usage), roles: make([]bool, choices)}
 }
 
 // AppendDelta appends the chunks of one Delta: the role before the choice's first content, the
 // reasoning, the content, the calls, the finish reason.
 func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
+	c.count(d)
 	c.roles = reaching(c.roles, d.Index)
 	if !c.roles[d.Index] {
 		c.roles[d.Index] = true
@@ -104,7 +152,9 @@ func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	}
 	if len(d.Reasoning) > 0 {
 		dst = c.open(dst, d.Index)
-		dst = append(dst, `"reasoning_content":"`...)
+		dst = append(dst, `"reasoning":"`...)
+		dst = wire.AppendEscaped(dst, d.Reasoning)
+		dst = append(dst, `","reasoning_content":"`...)
 		dst = wire.AppendEscaped(dst, d.Reasoning)
 		dst = append(dst, '"')
 		dst = c.close(dst, nil, inference.FinishNone)
@@ -200,6 +250,7 @@ type completionChunks struct {
 
 // AppendDelta appends one chunk.
 func (c *completionChunks) AppendDelta(dst []byte, d *inference.Delta) []byte {
+	c.count(d)
 	dst = c.begin(dst)
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(d.Index), 10)
@@ -233,8 +284,8 @@ type ChatEvents struct {
 	Model *catalog.Resolution
 	// Choices is the number of requested choices, at least 1. A model may return more.
 	Choices int
-	// Usage adds the chunk with the usage.
-	Usage bool
+	// Usage states which chunks have token counts.
+	Usage StreamUsage
 	// Record receives the time of the first token, the usage, and an error after the first
 	// event.
 	Record *server.Record

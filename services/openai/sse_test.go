@@ -16,7 +16,7 @@ import (
 // BenchmarkChunk measures the encoding of one token's event. allocs/op should be
 // 0. Compare ns/op with encoding the generated chunk type by encoding/json.
 func BenchmarkChunk(b *testing.B) {
-	chunks := newChunkWriter("chatcmpl-x", 1, &catalog.Resolution{}, 1, true)
+	chunks := newChunkWriter("chatcmpl-x", 1, &catalog.Resolution{}, 1, UsageLast)
 	delta := inference.Delta{Text: []byte(" token")}
 	buf := chunks.AppendDelta(nil, &delta)
 	b.ReportAllocs()
@@ -60,15 +60,6 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-func TestHeaderList(t *testing.T) {
-	if got := headerList([]string{"a", "b\r\nc", "é"}); got != "a, b%0D%0Ac, %C3%A9" {
-		t.Errorf("got %q", got)
-	}
-	if got := headerList([]string{strings.Repeat("x", 2*maxHeaderList)}); len(got) > maxHeaderList {
-		t.Errorf("%d bytes", len(got))
 	}
 }
 

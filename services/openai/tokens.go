@@ -119,12 +119,7 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
-	req.Closed = body.AddGenerationPrompt != nil && !*body.AddGenerationPrompt
-	req.Continue = decode.Value(body.ContinueFinalMessage)
-	if req.Continue && !req.Closed {
-		return inference.Invalid("continue_final_message", "continue_final_message needs add_generation_prompt: false")
-	}
-	return nil
+	return continuation(req, body.AddGenerationPrompt, body.ContinueFinalMessage)
 }
 
 // Detokenize returns the text of token ids.

@@ -58,7 +58,7 @@ func TestToolCalls(t *testing.T) {
 		{
 			"with text and reasoning", twoTools + `,"tool_choice":"auto"`,
 			[]string{"<think>Hm</think>", "Wait.", `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
-			`{"content":"Wait.","reasoning_content":"Hm","refusal":null,"role":"assistant","tool_calls":[` + now + `]}`, "tool_calls",
+			`{"content":"Wait.","reasoning":"Hm","reasoning_content":"Hm","refusal":null,"role":"assistant","tool_calls":[` + now + `]}`, "tool_calls",
 		},
 		{
 			"required", twoTools + `,"tool_choice":"required"`,
@@ -71,7 +71,7 @@ func TestToolCalls(t *testing.T) {
 			`{"content":null,"refusal":null,"role":"assistant","tool_calls":[` + get + `]}`, "tool_calls",
 		},
 		{"none", twoTools + `,"tool_choice":"none"`, []string{"<tool_call>"}, `{"content":"\u003ctool_call\u003e","refusal":null,"role":"assistant"}`, "stop"},
-		{"reasoning alone", "", []string{"<think>Hm", "m</think>Yes"}, `{"content":"Yes","reasoning_content":"Hmm","refusal":null,"role":"assistant"}`, "stop"},
+		{"reasoning alone", "", []string{"<think>Hm", "m</think>Yes"}, `{"content":"Yes","reasoning":"Hmm","reasoning_content":"Hmm","refusal":null,"role":"assistant"}`, "stop"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestStreamedToolCalls(t *testing.T) {
 			"reasoning, text and a call", twoTools,
 			[]string{"<think>Hm \"", "m</think>", "Wait.", `<tool_call>{"name": "now", "arguments": {}}</tool_call>`},
 			[]string{
-				role, chunk(`{"reasoning_content":"Hm \""}`, "null", ""), chunk(`{"reasoning_content":"m"}`, "null", ""), chunk(`{"content":"Wait."}`, "null", ""),
+				role, chunk(`{"reasoning":"Hm \"","reasoning_content":"Hm \""}`, "null", ""), chunk(`{"reasoning":"m","reasoning_content":"m"}`, "null", ""), chunk(`{"content":"Wait."}`, "null", ""),
 				chunk(`{"tool_calls":[{"function":{"arguments":"","name":"now"},"id":"call_1","index":0,"type":"function"}]}`, "null", ""),
 				chunk(`{"tool_calls":[{"function":{"arguments":"{}"},"index":0}]}`, "null", ""),
 				chunk(`{}`, `"tool_calls"`, ""), "[DONE]",

@@ -28,6 +28,8 @@ type textRun struct {
 	images       *inference.Images // nil if there are none
 	tokens       int               // number of tokens of the answers
 	promptTokens []int             // number of tokens of each prompt or input
+	onlyPrompt   int               // number of tokens of the only prompt by the model's tokenizer, or 0
+	uncounted    bool              // the tokens of an answer were not counted
 	hidden       bool              // best_of needs the log probabilities, but the client didn't request them
 	reading      *reading          // nil if answers need no parsing
 	measure      *metering.Measure
@@ -74,6 +76,7 @@ func (r *textRun) deltas(ctx context.Context) iter.Seq2[inference.Delta, error] 
 // count adds a job's tokens. The choices of a prompt share the prompt's tokens.
 func (r *textRun) count(job *inference.Job, total jobTotal) {
 	r.tokens += total.tokens
+	r.uncounted = r.uncounted || total.uncounted
 	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
 }
 
@@ -85,15 +88,19 @@ func (r *textRun) usage() *inference.Usage {
 			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an error must not fail a complete answer; the same text was counted before
 		}
 	}
-	u := &inference.Usage{CompletionTokens: r.tokens}
+	u := &inference.Usage{CompletionTokens: r.tokens, Unknown: r.uncounted && r.req.Task != inference.TaskEmbed}
 	for _, n := range r.promptTokens {
 		u.PromptTokens += n
+		u.Unknown = u.Unknown || n == 0 && (r.card.Tokenizer == nil || r.req.Task == inference.TaskEmbed)
 	}
 	return u
 }
 
 // jobTotal is the number of tokens that a job has used.
-type jobTotal struct{ prompt, tokens int }
+type jobTotal struct {
+	prompt, tokens int
+	uncounted      bool // neither the engine nor a tokenizer has counted the tokens of an answer
+}
 
 // jobStream turns the steps of one choice into Deltas.
 type jobStream struct {
@@ -197,6 +204,7 @@ func (s *jobStream) show(delta *inference.Delta, emit func(inference.Delta) bool
 		return true
 	}
 	s.held = delta.More
+	delta.PromptTokens, delta.OutputTokens = cmp.Or(s.total.prompt, s.run.onlyPrompt), s.total.tokens
 	return emit(*delta)
 }
 

@@ -104,6 +104,7 @@ func (s *sequences) total() jobTotal {
 	for _, stream := range s.streams {
 		total.prompt = max(total.prompt, stream.total.prompt)
 		total.tokens += stream.total.tokens
+		total.uncounted = total.uncounted || stream.total.tokens == 0 && s.run.card.Tokenizer == nil
 	}
 	return total
 }

@@ -256,9 +256,16 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	if err != nil {
 		return nil, err
 	}
-	maxTokens, err := s.maxTokens(ctx, card, req, prompts)
+	used, err := longestOf(ctx, card, req.TextParam(), prompts)
 	if err != nil {
 		return nil, err
+	}
+	maxTokens, err := s.maxTokens(card, req, used)
+	if err != nil {
+		return nil, err
+	}
+	if len(prompts) == 1 {
+		run.onlyPrompt = used
 	}
 	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
 		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the maximum number of tokens of the answer (%d), got %d", maxTokens, *least)
@@ -322,12 +329,9 @@ func plainPrompts(ctx context.Context, card *catalog.Card, req *inference.Reques
 
 // maxTokens returns the token limit of each choice: the requested one, or OpenAI's default for plain
 // text, or the remaining context length. If the prompt can't be counted here, the limit is the whole
-// context length, because the engine ends an answer that fills it.
-func (s *Service) maxTokens(ctx context.Context, card *catalog.Card, req *inference.Request, prompts []string) (int, error) {
-	used, err := longestOf(ctx, card, req.TextParam(), prompts)
-	if err != nil {
-		return 0, err
-	}
+// context length, because the engine ends an answer that fills it. The argument used is the number of
+// tokens of the longest prompt, or 0 if it isn't known.
+func (s *Service) maxTokens(card *catalog.Card, req *inference.Request, used int) (int, error) {
 	asked := 0
 	if p := req.Sampling.MaxTokens; p != nil {
 		asked = *p

@@ -23,10 +23,10 @@ func finishReason(f inference.FinishReason) tridentv1.FinishReason {
 	return tridentv1.FinishReason_FINISH_REASON_UNSPECIFIED
 }
 
-// usage returns nil if the model doesn't report token counts.
+// usage returns nil if the token counts are unknown.
 func usage(u *inference.Usage, rec *server.Record) *tridentv1.Usage {
 	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
-	if u.PromptTokens == 0 && u.CompletionTokens == 0 {
+	if u.Unknown {
 		return nil
 	}
 	return &tridentv1.Usage{PromptTokens: uint32(u.PromptTokens), CompletionTokens: uint32(u.CompletionTokens)}

@@ -153,7 +153,7 @@ func decodeVector(text string) []float32 {
 }
 
 // check validates all recorded objects against the SDKs' types in strict mode. No field may be
-// missing, have another type, or be unknown to them, except reasoning_content.
+// missing, have another type, or be unknown to them, except the fields that the two programs list.
 func (rec *recording) check(t *testing.T) {
 	t.Helper()
 	rec.mu.Lock()

@@ -10,7 +10,8 @@ A request with "messages" is a chat in OpenAI's format. transformers' own functi
 apply_chat_template calls it. "tools" are the chat's tools, and "vars" the template's other
 variables. "nulls" keeps keys that are null, as transformers 4 does; transformers 5 drops them.
 Without "nulls", missing content is the empty string, as in Trident. Arguments of calls are parsed,
-as servers do.
+as servers do. With "continue" the last message is left open, and with "closed" the prompt of the next
+message is left out. "documents" are the chat's documents.
 
 {"versions": true} is answered with {"versions": [...]}, the versions of the packages that affect
 the results.
@@ -49,7 +50,9 @@ def chat(request):
         conversations=[messages],
         tools=request.get("tools"),
         chat_template=request["template"],
-        add_generation_prompt=True,
+        documents=request.get("documents"),
+        add_generation_prompt=not request.get("continue") and not request.get("closed"),
+        continue_final_message=bool(request.get("continue")),
         **request["vars"],
     )
     return rendered[0]

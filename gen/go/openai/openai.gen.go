@@ -196,6 +196,9 @@ type ChatCompletionResponseMessage struct {
 	// Content The generated text. It is null if the message has only tool calls.
 	Content *string `json:"content"`
 
+	// Reasoning Engine extension. The same text as `reasoning_content`, by its newer name.
+	Reasoning *string `json:"reasoning,omitempty"`
+
 	// ReasoningContent Engine extension. The reasoning that the model generated before its answer. It is absent if there is none or if the reasoning format is unknown. The format is detected from the chat template or set by `trident.reasoning_parser` in config.pbtxt.
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 
@@ -226,6 +229,9 @@ type ChatCompletionStreamChoice struct {
 
 // ChatCompletionStreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 type ChatCompletionStreamOptions struct {
+	// ContinuousUsageStats Engine extension. Every chunk has the token counts up to it in `usage`. It takes effect with `include_usage` only. The counts are null as long as the engine hasn't reported any.
+	ContinuousUsageStats *bool `json:"continuous_usage_stats,omitempty"`
+
 	// IncludeObfuscation Pad events to hide token lengths from observers of the network. True is refused with a 400, because Trident doesn't pad events.
 	IncludeObfuscation *bool `json:"include_obfuscation,omitempty"`
 
@@ -237,6 +243,9 @@ type ChatCompletionStreamOptions struct {
 type ChatCompletionStreamResponseDelta struct {
 	// Content Text to append to the message's content.
 	Content *string `json:"content,omitempty"`
+
+	// Reasoning Engine extension. The same text as `reasoning_content`, by its newer name.
+	Reasoning *string `json:"reasoning,omitempty"`
 
 	// ReasoningContent Engine extension. Text to append to the model's reasoning.
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
@@ -350,7 +359,7 @@ type CompletionTokensDetails struct {
 	RejectedPredictionTokens *int `json:"rejected_prediction_tokens,omitempty"`
 }
 
-// CompletionUsage Number of tokens of the request, over all its choices.
+// CompletionUsage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
 type CompletionUsage struct {
 	// CompletionTokens Number of generated tokens in all choices.
 	CompletionTokens int `json:"completion_tokens"`
@@ -412,7 +421,7 @@ type CountResponseInputTokensRequest struct {
 
 // CreateChatCompletionRequest A conversation and the settings of the generation.
 type CreateChatCompletionRequest struct {
-	// AddGenerationPrompt Engine extension. End the rendered prompt with the start of an assistant message, which is the default. False is refused with a 400.
+	// AddGenerationPrompt Engine extension. End the rendered prompt with the start of an assistant message. The default is true.
 	AddGenerationPrompt *bool `json:"add_generation_prompt,omitempty"`
 
 	// AllowedTokenIds Engine extension. Sample only from these token ids.
@@ -427,10 +436,10 @@ type CreateChatCompletionRequest struct {
 	// ChatTemplateKwargs Engine extension. Additional variables for the model's chat template, such as `enable_thinking`. The order of the keys is preserved.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// ContinueFinalMessage Engine extension. Leave the last message unfinished, so that the model continues it. True is refused with a 400.
+	// ContinueFinalMessage Engine extension. Leave the last message unfinished, so that the model continues its text. The message must be an assistant's, and `add_generation_prompt` must be false.
 	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
 
-	// Documents Engine extension. Documents for the model's chat template. They are refused with a 400. Put their text into a message instead.
+	// Documents Engine extension. Documents for the model's chat template, in the form that the template reads. They are refused with a 400 if the template doesn't read `documents`.
 	Documents json.RawMessage `json:"documents,omitempty"`
 
 	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
@@ -502,7 +511,7 @@ type CreateChatCompletionRequest struct {
 	// ParallelToolCalls Allow several tool calls in one choice. If false, the choice ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 
-	// Prediction A prediction of most of the output. It is refused with a 400, because no supported engine uses it.
+	// Prediction A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it, and `X-Trident-Ignored-Fields` lists it.
 	Prediction PredictionContent `json:"prediction,omitempty"`
 
 	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
@@ -592,7 +601,7 @@ type CreateChatCompletionRequest struct {
 	// User The caller's identifier for its end user. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 
-	// Verbosity Verbosity of the output. Values other than `medium` are refused with a 400.
+	// Verbosity Verbosity of the output. Values other than `medium` have no effect, and `X-Trident-Ignored-Fields` lists the field.
 	Verbosity *Verbosity `json:"verbosity,omitempty"`
 
 	// WebSearchOptions Settings of web search. They are refused with a 400, because Trident doesn't search the web.
@@ -619,8 +628,8 @@ type CreateChatCompletionResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices.
-	Usage *CompletionUsage `json:"usage,omitempty"`
+	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
+	Usage *CompletionUsage `json:"usage"`
 }
 
 // CreateChatCompletionStreamResponse One event of a streamed chat completion.
@@ -643,7 +652,7 @@ type CreateChatCompletionStreamResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices.
+	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
@@ -790,7 +799,7 @@ type CreateCompletionResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices.
+	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
 	Usage *CompletionUsage `json:"usage"`
 }
 
@@ -814,7 +823,7 @@ type CreateCompletionStreamResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices.
+	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
@@ -853,8 +862,8 @@ type CreateEmbeddingResponse struct {
 	// Object Always `list`.
 	Object string `json:"object"`
 
-	// Usage Number of tokens in the inputs.
-	Usage EmbeddingUsage `json:"usage"`
+	// Usage Number of tokens in the inputs. It is null if the engine doesn't count them.
+	Usage *EmbeddingUsage `json:"usage"`
 }
 
 // CreateResponse Input items and the settings of the generation.
@@ -1076,7 +1085,7 @@ type Embedding struct {
 // EmbeddingInput One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
 type EmbeddingInput = json.RawMessage
 
-// EmbeddingUsage Number of tokens in the inputs.
+// EmbeddingUsage Number of tokens in the inputs. It is null if the engine doesn't count them.
 type EmbeddingUsage struct {
 	// PromptTokens Number of tokens in all inputs.
 	PromptTokens int `json:"prompt_tokens"`
@@ -1218,6 +1227,9 @@ type Model struct {
 	// ID Value for the field `model` of requests.
 	ID string `json:"id"`
 
+	// MaxModelLen Engine extension. Length of the model's context in tokens, including prompt and output. It is absent if unknown.
+	MaxModelLen *int `json:"max_model_len,omitempty"`
+
 	// Object Always `model`.
 	Object string `json:"object"`
 
@@ -1266,7 +1278,7 @@ type OutputTextContent struct {
 	Type string `json:"type"`
 }
 
-// PredictionContent A prediction of most of the output. It is refused with a 400, because no supported engine uses it.
+// PredictionContent A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it, and `X-Trident-Ignored-Fields` lists it.
 type PredictionContent = json.RawMessage
 
 // PromptCacheModeEnum With `implicit` the cache selects what to keep; with `explicit` the request does.
@@ -1679,7 +1691,7 @@ type UnloadModelResponse struct {
 	Status string `json:"status"`
 }
 
-// Verbosity Verbosity of the output. Values other than `medium` are refused with a 400.
+// Verbosity Verbosity of the output. Values other than `medium` have no effect, and `X-Trident-Ignored-Fields` lists the field.
 type Verbosity string
 
 // WebSearchOptions Settings of web search. They are refused with a 400, because Trident doesn't search the web.

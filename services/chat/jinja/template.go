@@ -3,6 +3,7 @@ package jinja
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -86,6 +87,9 @@ func Parse(name, source string, opts ...Option) (*Template, error) {
 	}
 	return t, nil
 }
+
+// Reads reports whether the template uses a variable of the caller, or a global, by this name.
+func (t *Template) Reads(name string) bool { return slices.Contains(t.names, name) }
 
 // Render executes the template with the variables in vars. It reads vars and never changes it. The
 // caller must not change vars, or any value in it, during the render. A nil vars is empty. Errors

@@ -96,9 +96,11 @@ func (w *eventWriter) AppendEnd(dst []byte, u *inference.Usage) []byte {
 		r.CompletedAt = new(time.Now().Unix())
 	}
 	dst = w.close(dst, r.Status)
-	r.Usage = &api.ResponseUsage{
-		InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.PromptTokens + u.CompletionTokens,
-		OutputTokensDetails: api.ResponseOutputTokensDetails{ReasoningTokens: min(w.thought, u.CompletionTokens)},
+	if !u.Unknown {
+		r.Usage = &api.ResponseUsage{
+			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.PromptTokens + u.CompletionTokens,
+			OutputTokensDetails: api.ResponseOutputTokensDetails{ReasoningTokens: min(w.thought, u.CompletionTokens)},
+		}
 	}
 	w.body = encoded(r)
 	if w.keep != nil {

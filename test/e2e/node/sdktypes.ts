@@ -5,15 +5,22 @@ import type { InputTokenCountResponse } from 'openai/resources/responses/input-t
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
-// The only field of Trident that the SDK doesn't declare.
+// The fields of Trident that the SDK doesn't declare.
 declare module 'openai/resources/chat/completions/completions' {
   interface ChatCompletionMessage {
+    reasoning?: string;
     reasoning_content?: string;
   }
   namespace ChatCompletionChunk.Choice {
     interface Delta {
+      reasoning?: string;
       reasoning_content?: string;
     }
+  }
+}
+declare module 'openai/resources/models' {
+  interface Model {
+    max_model_len?: number;
   }
 }
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 MODELS = (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, InputTokenCountResponse, Model, Response,
           ResponseItemList)
 TYPES = {t.__name__: TypeAdapter(t) for t in MODELS} | {"ResponseStreamEvent": TypeAdapter(ResponseStreamEvent)}
-KNOWN = {"reasoning_content"}
+KNOWN = {"max_model_len", "reasoning", "reasoning_content"}
 
 
 def unknown(value, path):

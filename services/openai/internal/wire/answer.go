@@ -6,9 +6,13 @@ import (
 	"github.com/trident-inference/trident/services/server"
 )
 
-// Usage records the token counts on rec and returns them in OpenAI's form.
+// Usage records the token counts on rec and returns them in OpenAI's form. It returns nil if they
+// are unknown.
 func Usage(u *inference.Usage, rec *server.Record) *api.CompletionUsage {
 	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
+	if u.Unknown {
+		return nil
+	}
 	return &api.CompletionUsage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens,
 		TotalTokens: u.PromptTokens + u.CompletionTokens,
