@@ -141,6 +141,27 @@ func (c *Card) SeesImages(ctx context.Context) bool {
 	return err == nil
 }
 
+// Efforts returns the reasoning efforts that chats may set, from the least to the most. It returns
+// nil if the model's chat template doesn't distinguish them.
+func (c *Card) Efforts(ctx context.Context) []string {
+	if c.Template == nil {
+		return nil
+	}
+	var efforts []string
+	for _, effort := range []string{inference.EffortNone, "low", inference.EffortDefault, "high"} {
+		_, err := c.Template.Render(ctx, &inference.Request{
+			Model: c.Name, Task: inference.TaskGenerate, ReasoningEffort: effort, Messages: []inference.Message{{Role: "user", Text: "hello"}},
+		})
+		if err == nil {
+			efforts = append(efforts, effort)
+		}
+	}
+	if len(efforts) < 2 { // every template takes the default
+		return nil
+	}
+	return efforts
+}
+
 // CheckParts returns an error for the first content part that the model can't read.
 func (c *Card) CheckParts(req *inference.Request) error {
 	images := 0

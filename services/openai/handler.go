@@ -351,11 +351,16 @@ func (h *Handler) CheckStartup(ctx context.Context, _ api.CheckStartupRequestObj
 	return api.CheckStartup200Response{}, nil
 }
 
-// ListModels lists the models that generate or embed.
-func (h *Handler) ListModels(ctx context.Context, _ api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
+// ListModels lists the models that generate or embed, and the catalog of Codex if the client
+// reports its version as Codex does.
+func (h *Handler) ListModels(ctx context.Context, request api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	answer := api.ListModels200JSONResponse{Object: "list", Data: []api.Model{}}
-	for _, named := range h.service.Catalog().Models(ctx) {
+	models := h.service.Catalog().Models(ctx)
+	for _, named := range models {
 		answer.Data = append(answer.Data, h.model(named.Name, named.Card))
+	}
+	if request.Params.ClientVersion != nil {
+		answer.Models = new(codexCatalog(ctx, models))
 	}
 	return answer, nil
 }

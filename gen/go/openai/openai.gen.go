@@ -27,6 +27,45 @@ const (
 	ChatCompletionFinishReasonToolCalls     ChatCompletionFinishReason = "tool_calls"
 )
 
+// Defines values for CodexModelApplyPatchToolType.
+const (
+	CodexModelApplyPatchToolTypeFreeform CodexModelApplyPatchToolType = "freeform"
+)
+
+// Defines values for CodexModelDefaultReasoningSummary.
+const (
+	CodexModelDefaultReasoningSummaryAuto CodexModelDefaultReasoningSummary = "auto"
+)
+
+// Defines values for CodexModelInputModalities.
+const (
+	CodexModelInputModalitiesImage CodexModelInputModalities = "image"
+	CodexModelInputModalitiesText  CodexModelInputModalities = "text"
+)
+
+// Defines values for CodexModelShellType.
+const (
+	CodexModelShellTypeShellCommand CodexModelShellType = "shell_command"
+)
+
+// Defines values for CodexModelVisibility.
+const (
+	CodexModelVisibilityList CodexModelVisibility = "list"
+)
+
+// Defines values for CodexReasoningLevelEffort.
+const (
+	CodexReasoningLevelEffortHigh   CodexReasoningLevelEffort = "high"
+	CodexReasoningLevelEffortLow    CodexReasoningLevelEffort = "low"
+	CodexReasoningLevelEffortMedium CodexReasoningLevelEffort = "medium"
+	CodexReasoningLevelEffortNone   CodexReasoningLevelEffort = "none"
+)
+
+// Defines values for CodexTruncationMode.
+const (
+	CodexTruncationModeTokens CodexTruncationMode = "tokens"
+)
+
 // Defines values for CompletionFinishReason.
 const (
 	CompletionFinishReasonLength CompletionFinishReason = "length"
@@ -292,6 +331,123 @@ type ChatCompletionTopLogprob struct {
 	// Token The candidate token as text.
 	Token string `json:"token"`
 }
+
+// CodexModel An entry of Codex's catalog of models. Codex ignores the whole catalog if an entry lacks a field that its version needs, so that all fields are always present unless their description says otherwise.
+type CodexModel struct {
+	// ApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
+	ApplyPatchToolType CodexModelApplyPatchToolType `json:"apply_patch_tool_type"`
+
+	// AvailabilityNux Announcement of the model. Always null.
+	AvailabilityNux *string `json:"availability_nux"`
+
+	// BaseInstructions Instructions that Codex sends before the conversation.
+	BaseInstructions string `json:"base_instructions"`
+
+	// ContextWindow Maximum number of tokens of prompt and output together. It is absent if unknown.
+	ContextWindow *int `json:"context_window,omitempty"`
+
+	// DefaultReasoningLevel Effort of requests unless the user chooses one. Always null, so that the model's own default holds.
+	DefaultReasoningLevel *string `json:"default_reasoning_level"`
+
+	// DefaultReasoningSummary Value of `reasoning.summary` unless the user chooses one. Always `auto`.
+	DefaultReasoningSummary CodexModelDefaultReasoningSummary `json:"default_reasoning_summary"`
+
+	// DefaultVerbosity Value of `text.verbosity` unless the user chooses one. Always null.
+	DefaultVerbosity *string `json:"default_verbosity"`
+
+	// Description Description of the model in Codex's menus. Always null.
+	Description *string `json:"description"`
+
+	// DisplayName Name of the model in Codex's menus. It is the slug.
+	DisplayName string `json:"display_name"`
+
+	// ExperimentalSupportedTools Names of further tools that Codex offers the model. The list is always empty.
+	ExperimentalSupportedTools []string `json:"experimental_supported_tools"`
+
+	// InputModalities Kinds of input that the model reads.
+	InputModalities []CodexModelInputModalities `json:"input_modalities"`
+
+	// MaxContextWindow Maximum value of `context_window` that users may set. It is absent if unknown.
+	MaxContextWindow *int `json:"max_context_window,omitempty"`
+
+	// PreferWebsockets Whether Codex connects by WebSocket. Always false.
+	PreferWebsockets bool `json:"prefer_websockets"`
+
+	// Priority Position of the model in Codex's menus, from 0.
+	Priority int `json:"priority"`
+
+	// ShellType Kind of tool with which the model runs commands. Always `shell_command`.
+	ShellType CodexModelShellType `json:"shell_type"`
+
+	// Slug Value for the field `model` of requests.
+	Slug string `json:"slug"`
+
+	// SupportVerbosity Whether requests may have `text.verbosity`. Always false.
+	SupportVerbosity bool `json:"support_verbosity"`
+
+	// SupportedInAPI Whether clients with an API key may use the model. Always true.
+	SupportedInAPI bool `json:"supported_in_api"`
+
+	// SupportedReasoningLevels Reasoning efforts that the model's chat template supports. The list is empty if it supports none.
+	SupportedReasoningLevels []CodexReasoningLevel `json:"supported_reasoning_levels"`
+
+	// SupportsImageDetailOriginal Whether images may have the detail `original`. Always false.
+	SupportsImageDetailOriginal bool `json:"supports_image_detail_original"`
+
+	// SupportsParallelToolCalls Whether the model may call several tools at once. Always true.
+	SupportsParallelToolCalls bool `json:"supports_parallel_tool_calls"`
+
+	// SupportsReasoningSummaries Whether requests may have `reasoning.summary`. Always true.
+	SupportsReasoningSummaries bool `json:"supports_reasoning_summaries"`
+
+	// TruncationPolicy Maximum length of a tool's output in the history of a conversation. Codex cuts longer ones.
+	TruncationPolicy CodexTruncation `json:"truncation_policy"`
+
+	// Upgrade Model that replaces this one. Always null.
+	Upgrade *string `json:"upgrade"`
+
+	// Visibility Whether Codex's menus list the model. Always `list`.
+	Visibility CodexModelVisibility `json:"visibility"`
+}
+
+// CodexModelApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
+type CodexModelApplyPatchToolType string
+
+// CodexModelDefaultReasoningSummary Value of `reasoning.summary` unless the user chooses one. Always `auto`.
+type CodexModelDefaultReasoningSummary string
+
+// CodexModelInputModalities defines model for CodexModel.InputModalities.
+type CodexModelInputModalities string
+
+// CodexModelShellType Kind of tool with which the model runs commands. Always `shell_command`.
+type CodexModelShellType string
+
+// CodexModelVisibility Whether Codex's menus list the model. Always `list`.
+type CodexModelVisibility string
+
+// CodexReasoningLevel A reasoning effort that the model supports.
+type CodexReasoningLevel struct {
+	// Description Description of the effort in Codex's menus.
+	Description string `json:"description"`
+
+	// Effort Value of `reasoning.effort`.
+	Effort CodexReasoningLevelEffort `json:"effort"`
+}
+
+// CodexReasoningLevelEffort Value of `reasoning.effort`.
+type CodexReasoningLevelEffort string
+
+// CodexTruncation Maximum length of a tool's output in the history of a conversation. Codex cuts longer ones.
+type CodexTruncation struct {
+	// Limit Maximum length. It is 10,000, or a quarter of the context if that is less.
+	Limit int `json:"limit"`
+
+	// Mode Unit of the limit. Always `tokens`.
+	Mode CodexTruncationMode `json:"mode"`
+}
+
+// CodexTruncationMode Unit of the limit. Always `tokens`.
+type CodexTruncationMode string
 
 // CompletionChoice One generated continuation.
 type CompletionChoice struct {
@@ -1212,6 +1368,9 @@ type ListModelsResponse struct {
 	// Data The models. The list is empty if no model is available.
 	Data []Model `json:"data"`
 
+	// Models The models of `data` that chat, as Codex reads them. It is present if the request has `client_version`.
+	Models *[]CodexModel `json:"models,omitempty"`
+
 	// Object Always `list`.
 	Object string `json:"object"`
 }
@@ -1703,6 +1862,12 @@ type ModelInPath = string
 // ResponseInPath defines model for ResponseInPath.
 type ResponseInPath = string
 
+// ListModelsParams defines parameters for ListModels.
+type ListModelsParams struct {
+	// ClientVersion Version of the client, which Codex sends. With this parameter, whatever its value is, the response has `models`, too.
+	ClientVersion *string `form:"client_version,omitempty" json:"client_version,omitempty"`
+}
+
 // RetrieveResponseParams defines parameters for RetrieveResponse.
 type RetrieveResponseParams struct {
 	// Stream Replay the response as a stream of events. True is refused with a 400, because only whole responses are kept.
@@ -2112,7 +2277,7 @@ type ServerInterface interface {
 	CreateEmbedding(w http.ResponseWriter, r *http.Request)
 	// ListModels List the models
 	// (GET /v1/models)
-	ListModels(w http.ResponseWriter, r *http.Request)
+	ListModels(w http.ResponseWriter, r *http.Request, params ListModelsParams)
 	// RetrieveModel Describe one model
 	// (GET /v1/models/{model})
 	RetrieveModel(w http.ResponseWriter, r *http.Request, model ModelInPath)
@@ -2255,8 +2420,27 @@ func (siw *ServerInterfaceWrapper) CreateEmbedding(w http.ResponseWriter, r *htt
 // ListModels operation middleware
 func (siw *ServerInterfaceWrapper) ListModels(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelsParams
+
+	// ------------- Optional query parameter "client_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "client_version", r.URL.Query(), &params.ClientVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "client_version"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "client_version", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListModels(w, r)
+		siw.Handler.ListModels(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2910,6 +3094,7 @@ func (response CreateEmbedding200JSONResponse) VisitCreateEmbeddingResponse(w ht
 }
 
 type ListModelsRequestObject struct {
+	Params ListModelsParams
 }
 
 type ListModelsResponseObject interface {
@@ -3446,8 +3631,10 @@ func (sh *strictHandler) CreateEmbedding(w http.ResponseWriter, r *http.Request)
 }
 
 // ListModels operation middleware
-func (sh *strictHandler) ListModels(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) ListModels(w http.ResponseWriter, r *http.Request, params ListModelsParams) {
 	var request ListModelsRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.ListModels(ctx, request.(ListModelsRequestObject))
