@@ -118,6 +118,11 @@ test-short: ## Run the tests that need no setup
 test-local: setup-test ## Run the tests of in-process Triton (minutes)
 	$(SUITE) test local kserve-local e2e-local
 
+.PHONY: clients
+clients: setup-test ## Run published clients and agents, unmodified, against a real Triton (minutes; installs 6 GB)
+	@tools/setup-clients.sh
+	TRIDENT_TEST_CLIENTS=1 go test -v -count 1 -timeout 60m ./test/clients
+
 # The address sanitizer detects errors that Go's race detector can't: uses after free and out of bounds in the shim's C
 # and in Go's views of C memory, and leaks at the end. TestCycles is skipped, because it is slow and covers nothing that
 # the other tests don't. A small quarantine delays the reuse of freed memory to detect late uses; a large one looks like
@@ -249,7 +254,7 @@ bench-quick: setup build ## Run the main scenarios of the bench and a comparison
 
 .PHONY: clean
 clean: ## Remove all files that make built and installed in this clone
-	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
 
 .PHONY: clean-cache
 clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)

@@ -1,0 +1,117 @@
+"""A model without weights that follows scripts, with the tensors of Triton's vLLM backend (vllm_backend's main branch).
+
+The file that CLIENTS_SCRIPTS names has the scripts as a JSON list. A script is {"task": text, "steps": [step, ...]}. It applies
+to the prompts that contain its task; the first such script wins. The number of tool results in the prompt after the task is
+the index of the next step, so that an agent's loop goes on only if the results reach the model. A step is one of
+
+    {"text": "..."}                                   the text
+    {"json": {...}}                                   the object as JSON
+    {"calls": [{"name": "...", "arguments": {...}}]}  calls of tools
+
+and may have "think", a reasoning before it. In a text, {result} is the content of the last tool result. Calls have Hermes's form
+without a constraint; under the constraint of a forced call they have the form that its JSON schema describes. A prompt of
+no script, or with more results than steps, is an error.
+
+A token is a byte. If the request streams, the text arrives in pieces of PIECE characters.
+"""
+
+import json
+import os
+import re
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
+PIECE = 7
+RESULT = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
+
+
+class TritonPythonModel:
+    """The class that Triton loads. A response takes less than a millisecond, so execute sends it."""
+
+    def initialize(self, args):
+        with open(os.environ["CLIENTS_SCRIPTS"]) as file:
+            self._scripts = json.load(file)
+
+    def execute(self, requests):
+        for request in requests:
+            sender = request.get_response_sender()
+            try:
+                for response, last in self._responses(request):
+                    sender.send(response, flags=FINAL if last else 0)
+            except Exception as error:
+                sender.send(pb_utils.InferenceResponse([tensor("text_output", b"N/A")], error=pb_utils.TritonError(f"Error generating stream: {error}")), flags=FINAL)
+
+    def _responses(self, request):
+        """Yields pairs of a response and whether it is the last."""
+        prompt = scalar(request, "text_input").decode()
+        sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
+        text = written(self._step(prompt), prompt, constraint(sampling))
+        limit = sampling.get("max_tokens", 16)
+        cut = text.encode()[:limit].decode(errors="ignore")
+        reason = "stop" if cut == text else "length"
+        size = PIECE if scalar(request, "stream", False) else max(len(cut), 1)
+        pieces = [cut[i:i + size] for i in range(0, len(cut), size)] or [""]
+        wanted = {name for name in RETURN if scalar(request, "return_" + name, False)}
+        for i, piece in enumerate(pieces):
+            last = i == len(pieces) - 1
+            values = {
+                "finish_reason": str(reason if last else None).encode(),
+                "cumulative_logprob": np.float32(0),
+                "logprobs": b"null",
+                "num_input_tokens": np.uint32(len(prompt.encode())),
+                "num_output_tokens": np.uint32(len(piece.encode()) + last),
+            }
+            tensors = [tensor("text_output", piece.encode())] + [tensor(name, values[name]) for name in RETURN if name in wanted]
+            yield pb_utils.InferenceResponse(tensors), last
+
+    def _step(self, prompt):
+        for script in self._scripts:
+            at = prompt.rfind(script["task"])
+            if at >= 0:
+                results = len(RESULT.findall(prompt, at))
+                if results >= len(script["steps"]):
+                    raise ValueError(f"the script of {script['task']!r} has no step after {results} tool results")
+                return script["steps"][results]
+        raise ValueError(f"no script for this prompt: {prompt[-500:]!r}")
+
+
+def written(step, prompt, schema):
+    """Returns what the model writes for a step, under the JSON schema of a constraint or None."""
+    if "calls" in step:
+        text = called(step["calls"], schema)
+    elif "json" in step:
+        text = json.dumps(step["json"])
+    else:
+        results = RESULT.findall(prompt)
+        text = step["text"].replace("{result}", results[-1] if results else "{result}")
+    return f"<think>\n{step['think']}\n</think>\n\n{text}" if "think" in step else text
+
+
+def called(calls, schema):
+    if schema is None:
+        return "\n".join(f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in calls)
+    if schema.get("type") == "array":
+        return json.dumps(calls)
+    if "anyOf" in schema:
+        return json.dumps(calls[0])
+    return json.dumps(calls[0]["arguments"])
+
+
+def constraint(sampling):
+    """Returns the JSON schema that constrains the answer, or None."""
+    given = sampling.get("structured_outputs")
+    schema = json.loads(given).get("json") if given else None
+    return json.loads(schema) if isinstance(schema, str) else schema
+
+
+def tensor(name, value):
+    return pb_utils.Tensor(name, np.array([value], dtype=np.object_ if isinstance(value, bytes) else value.dtype))
+
+
+def scalar(request, name, default=None):
+    """Returns the only element of an input, or default if the request doesn't have it."""
+    given = pb_utils.get_input_tensor_by_name(request, name)
+    return default if given is None else given.as_numpy().item()

@@ -1,0 +1,199 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+)
+
+// Limits of waits. Most waits end much earlier.
+const (
+	startLimit = 2 * time.Minute
+	stopLimit  = 20 * time.Second
+	pollEvery  = 20 * time.Millisecond
+)
+
+// server is a trident in front of a tritonserver of its own.
+type server struct {
+	address string // host:port of the OpenAI API
+	log     *output
+	cmd     *exec.Cmd
+	exited  chan struct{}
+	triton  *tritonserver.Server
+}
+
+// serve starts a tritonserver with a model repository, and a trident in front of it. It returns once
+// the models are ready.
+func serve(binary, repository string, env []string) (*server, error) {
+	triton, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: []string{repository}, Env: env})
+	if err != nil {
+		return nil, err
+	}
+	s := &server{log: new(output), exited: make(chan struct{}), triton: triton}
+	s.cmd = exec.Command(binary, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint="+triton.GRPC(), "--triton-model-repository="+repository)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HF_HUB_OFFLINE=1"}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		return nil, errors.Join(err, triton.Close())
+	}
+	go func() {
+		defer close(s.exited)
+		_ = s.cmd.Wait() // stop has the result
+	}()
+	if err := s.awaitReady(); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+// listening matches the log line of the open port.
+var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
+
+func (s *server) awaitReady() error {
+	deadline := time.Now().Add(startLimit)
+	for time.Now().Before(deadline) {
+		if address := listening.FindStringSubmatch(s.log.String()); len(address) == 2 && ready(address[1]) {
+			s.address = address[1]
+			return nil
+		}
+		select {
+		case <-s.exited:
+			return fmt.Errorf("trident ended at its start:\n%s", s.log)
+		case <-time.After(pollEvery):
+		}
+	}
+	return fmt.Errorf("trident isn't ready after %s:\n%s", startLimit, s.log)
+}
+
+// ready reports whether all models of a trident are ready.
+func ready(address string) bool {
+	answer, err := http.Get("http://" + address + "/health/ready")
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// stop ends both processes. It returns an error if trident doesn't end by itself with code 0, or if it
+// logged a panic.
+func (s *server) stop() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
+	var failed []error
+	select {
+	case <-s.exited:
+	case <-time.After(stopLimit):
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	}
+	if state := s.cmd.ProcessState; !state.Success() {
+		failed = append(failed, fmt.Errorf("trident ended with %s:\n%s", state, s.log))
+	}
+	if strings.Contains(s.log.String(), "msg=panic") {
+		failed = append(failed, fmt.Errorf("trident logged a panic:\n%s", s.log))
+	}
+	return errors.Join(append(failed, s.triton.Close())...)
+}
+
+// fleet starts each server that the rows need, once.
+type fleet struct {
+	root, binary string
+
+	mu      sync.Mutex
+	running map[models]*server
+}
+
+// newFleet builds trident. Its servers end with the test.
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	root, err := tritonserver.SourceRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{root: root, binary: filepath.Join(t.TempDir(), "trident"), running: map[models]*server{}}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", f.binary, "./cmd/trident")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	t.Cleanup(func() {
+		for _, s := range f.running {
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return f
+}
+
+// server returns the address of the trident with these models.
+func (f *fleet) server(t *testing.T, which models) string {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s, ok := f.running[which]; ok {
+		return s.address
+	}
+	repository, env := filepath.Join(f.root, "models"), []string(nil)
+	if which == scripted {
+		repository = filepath.Join(f.root, "test", "clients", "models")
+		env = []string{"CLIENTS_SCRIPTS=" + writeScripts(t)}
+	}
+	s, err := serve(f.binary, repository, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.running[which] = s
+	return s.address
+}
+
+// writeScripts writes the scripts of all rows into a file.
+func writeScripts(t *testing.T) string {
+	t.Helper()
+	var all []script
+	for _, r := range rows() {
+		all = append(all, r.Scripts...)
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "scripts.json")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// output collects what a process writes. Its methods may be called concurrently.
+type output struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.String()
+}

@@ -1,0 +1,90 @@
+package clients
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mostLines is the maximum number of lines that a reader copies from a page.
+const mostLines = 40
+
+// TestTable checks that each row is complete, and that each page has a row and an entry in the index.
+func TestTable(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(pages, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, tasks []string
+	for _, r := range rows() {
+		t.Run(r.Name, func(t *testing.T) {
+			for _, flaw := range r.flaws() {
+				t.Error(flaw)
+			}
+			p, err := readPage(r.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := p.lines(); n > mostLines {
+				t.Errorf("a reader has to copy %d lines, more than %d", n, mostLines)
+			}
+			if !strings.Contains(p.text, r.install()) {
+				t.Errorf("the page doesn't contain %q", r.install())
+			}
+			if line := r.entry(); !strings.Contains(string(index), line) {
+				t.Errorf("the index lacks the line\n%s", line)
+			}
+		})
+		names = append(names, r.Name)
+		for _, s := range r.Scripts {
+			tasks = append(tasks, s.Task)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(pages, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".md"); name != "README" && !slices.Contains(names, name) {
+			t.Errorf("%s has no row: nothing tests the page", file)
+		}
+	}
+	for i, task := range tasks {
+		if slices.ContainsFunc(tasks[:i], func(other string) bool { return strings.Contains(task, other) || strings.Contains(other, task) }) {
+			t.Errorf("the task %q is part of another script's task", task)
+		}
+	}
+	if !slices.ContainsFunc(rows(), func(r row) bool { return r.Check }) {
+		t.Error("no row runs in the check tier")
+	}
+}
+
+// flaws returns which parts of the row are missing.
+func (r *row) flaws() (flaws []string) {
+	for name, missing := range map[string]bool{
+		"a program": r.Program == "", "a package with version and hash": r.Package == "" || r.Version == "" || r.Hash == "", "a list": r.List == "",
+		"a task": r.Task == "", "an effect": len(r.Prints)+len(r.Files) == 0, "a request": len(r.Wire) == 0,
+		"a mutation of one field or event": (r.Mutation.Field == "") == (r.Mutation.Event == ""), "a script": r.Models == scripted && len(r.Scripts) == 0,
+	} {
+		if missing {
+			flaws = append(flaws, "the row lacks "+name)
+		}
+	}
+	return flaws
+}
+
+// install returns the end of the command by which a reader installs the tested version.
+func (r *row) install() string {
+	if r.List.npm() {
+		return r.Package + "@" + r.Version
+	}
+	return r.Package + "==" + r.Version
+}
+
+// entry returns the row's line in the index of the pages.
+func (r *row) entry() string {
+	return fmt.Sprintf("| [%s](%s.md) | `%s` | %s |\n", r.Program, r.Name, r.install(), r.Task)
+}
