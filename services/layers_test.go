@@ -196,7 +196,12 @@ var layers = []packageRow{
 	{
 		path: "services/openai/responses", layer: frontend,
 		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
-		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
+	},
+	{
+		path: "services/openai/internal/toolform", layer: frontend,
+		purpose: "tools that models don't know, as functions: custom tools and tools of namespaces, and the texts that models read about them",
+		imports: []string{"services/inference", "services/openai/internal/wire"},
 	},
 	{
 		path: "services/openai/internal/decode", layer: frontend,
