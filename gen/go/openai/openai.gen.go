@@ -1199,6 +1199,48 @@ type CreateResponse struct {
 	User *string `json:"user,omitempty"`
 }
 
+// CustomToolCallItem A call of a custom tool that the model requests.
+type CustomToolCallItem struct {
+	// CallID Id of the call, unique in the conversation. The item with the call's output refers to it.
+	CallID string `json:"call_id"`
+
+	// ID Id of the item.
+	ID string `json:"id"`
+
+	// Input The input of the tool. It may not match the tool's format, so check it before use.
+	Input string `json:"input"`
+
+	// Name Name of the called tool.
+	Name string `json:"name"`
+
+	// Namespace Name of the namespace of `tools` that has the called tool. It is absent for other tools.
+	Namespace *string `json:"namespace,omitempty"`
+
+	// Status Status of the item.
+	Status string `json:"status"`
+
+	// Type Always `custom_tool_call`.
+	Type string `json:"type"`
+}
+
+// CustomToolCallOutput The output of a called custom tool.
+type CustomToolCallOutput struct {
+	// CallID Id of the call whose output this is.
+	CallID string `json:"call_id"`
+
+	// ID Id of the item.
+	ID string `json:"id"`
+
+	// Output The output of a function, as a string or as a list of parts of several kinds.
+	Output FunctionToolCallOutputResult `json:"output"`
+
+	// Status Status of the item.
+	Status string `json:"status"`
+
+	// Type Always `custom_tool_call_output`.
+	Type string `json:"type"`
+}
+
 // DeletedResponse The result of deleting a response.
 type DeletedResponse struct {
 	// Deleted Always true.
@@ -1253,27 +1295,6 @@ type EmbeddingUsage struct {
 // EmbeddingVector An embedding vector of unit length.
 type EmbeddingVector = json.RawMessage
 
-// FunctionParameters JSON schema of the arguments. Without it the function has no parameters.
-type FunctionParameters = json.RawMessage
-
-// FunctionTool A function that the model was allowed to call.
-type FunctionTool struct {
-	// Description Purpose of the function.
-	Description *string `json:"description"`
-
-	// Name Name by which the model calls the function.
-	Name string `json:"name"`
-
-	// Parameters JSON schema of the arguments. Without it the function has no parameters.
-	Parameters FunctionParameters `json:"parameters"`
-
-	// Strict The `strict` of the request.
-	Strict *bool `json:"strict"`
-
-	// Type Always `function`.
-	Type string `json:"type"`
-}
-
 // FunctionToolCall A function call that the model requests.
 type FunctionToolCall struct {
 	// Arguments The arguments as the model wrote them, usually a JSON object in a string. It may be invalid, so check it before use.
@@ -1287,6 +1308,9 @@ type FunctionToolCall struct {
 
 	// Name Name of the called function.
 	Name string `json:"name"`
+
+	// Namespace Name of the namespace of `tools` that has the called tool. It is absent for other tools.
+	Namespace *string `json:"namespace,omitempty"`
 
 	// Status Status of the item.
 	Status string `json:"status"`
@@ -1580,8 +1604,8 @@ type Response struct {
 	// ToolChoice The `tool_choice` of the request. The default is `auto`.
 	ToolChoice ResponseToolChoiceSetting `json:"tool_choice"`
 
-	// Tools The `tools` of the request.
-	Tools []FunctionTool `json:"tools"`
+	// Tools The `tools` of the request, except those that were left out.
+	Tools []ResponseToolSetting `json:"tools"`
 
 	// TopLogprobs The `top_logprobs` of the request. The default is 0.
 	TopLogprobs int `json:"top_logprobs"`
@@ -1622,6 +1646,16 @@ type ResponseError struct {
 
 // ResponseFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 type ResponseFormat = json.RawMessage
+
+// ResponseHostedItem An item of the request that has another form, as the client sent it, with an id.
+type ResponseHostedItem struct {
+	// ID Id of the item.
+	ID string `json:"id"`
+
+	// Type Kind of the item.
+	Type                 string                 `json:"type"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
 
 // ResponseIncludable `message.output_text.logprobs` adds the log probabilities of the output tokens. The other values have no effect: there are no items of hosted tools, images are kept whole, and reasoning is returned as plain text.
 type ResponseIncludable = string
@@ -1753,6 +1787,9 @@ type ResponseToolChoice = json.RawMessage
 
 // ResponseToolChoiceSetting The `tool_choice` of the request. The default is `auto`.
 type ResponseToolChoiceSetting = json.RawMessage
+
+// ResponseToolSetting A tool that the model was allowed to call.
+type ResponseToolSetting = json.RawMessage
 
 // ResponseUsage Number of tokens of the request. It is null while the response is in progress and after an error.
 type ResponseUsage struct {
@@ -1909,6 +1946,85 @@ type CountResponseInputTokensJSONRequestBody = CountResponseInputTokensRequest
 
 // TokenizeJSONRequestBody defines body for Tokenize for application/json ContentType.
 type TokenizeJSONRequestBody = TokenizeRequest
+
+// Getter for additional properties for ResponseHostedItem. Returns the specified
+// element and whether it was found
+func (a ResponseHostedItem) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for ResponseHostedItem
+func (a *ResponseHostedItem) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for ResponseHostedItem to handle AdditionalProperties
+func (a *ResponseHostedItem) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for ResponseHostedItem to handle AdditionalProperties
+func (a ResponseHostedItem) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["type"], err = json.Marshal(a.Type)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'type': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
 
 // AsInputTextContent returns the union data inside the InputMessageContent as a InputTextContent
 func (t InputMessageContent) AsInputTextContent() (InputTextContent, error) {
@@ -2206,6 +2322,84 @@ func (t *ResponseListedItem) FromFunctionToolCallOutput(v FunctionToolCallOutput
 
 // MergeFunctionToolCallOutput performs a merge with any union data inside the ResponseListedItem, using the provided FunctionToolCallOutput
 func (t *ResponseListedItem) MergeFunctionToolCallOutput(v FunctionToolCallOutput) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCustomToolCallItem returns the union data inside the ResponseListedItem as a CustomToolCallItem
+func (t ResponseListedItem) AsCustomToolCallItem() (CustomToolCallItem, error) {
+	var body CustomToolCallItem
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCustomToolCallItem overwrites any union data inside the ResponseListedItem as the provided CustomToolCallItem
+func (t *ResponseListedItem) FromCustomToolCallItem(v CustomToolCallItem) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeCustomToolCallItem performs a merge with any union data inside the ResponseListedItem, using the provided CustomToolCallItem
+func (t *ResponseListedItem) MergeCustomToolCallItem(v CustomToolCallItem) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCustomToolCallOutput returns the union data inside the ResponseListedItem as a CustomToolCallOutput
+func (t ResponseListedItem) AsCustomToolCallOutput() (CustomToolCallOutput, error) {
+	var body CustomToolCallOutput
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCustomToolCallOutput overwrites any union data inside the ResponseListedItem as the provided CustomToolCallOutput
+func (t *ResponseListedItem) FromCustomToolCallOutput(v CustomToolCallOutput) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeCustomToolCallOutput performs a merge with any union data inside the ResponseListedItem, using the provided CustomToolCallOutput
+func (t *ResponseListedItem) MergeCustomToolCallOutput(v CustomToolCallOutput) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsResponseHostedItem returns the union data inside the ResponseListedItem as a ResponseHostedItem
+func (t ResponseListedItem) AsResponseHostedItem() (ResponseHostedItem, error) {
+	var body ResponseHostedItem
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromResponseHostedItem overwrites any union data inside the ResponseListedItem as the provided ResponseHostedItem
+func (t *ResponseListedItem) FromResponseHostedItem(v ResponseHostedItem) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeResponseHostedItem performs a merge with any union data inside the ResponseListedItem, using the provided ResponseHostedItem
+func (t *ResponseListedItem) MergeResponseHostedItem(v ResponseHostedItem) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err

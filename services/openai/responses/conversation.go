@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -16,6 +17,8 @@ type conversation struct {
 	origins []string
 	// reasoning is pending until the message or the calls that follow it.
 	reasoning string
+	// tools are the tools of the request, for the names in calls.
+	tools toolbox
 	// arguments reads the arguments of all calls, which share one budget.
 	arguments strictjson.Reader
 }
@@ -23,7 +26,7 @@ type conversation struct {
 // add appends an item. Calls join the preceding message of the assistant;
 // reasoning joins the item that follows.
 func (c *conversation) add(it *item, origin string) error {
-	switch it.kind {
+	switch it.class() {
 	case itemReasoning:
 		c.flush(origin)
 		c.reasoning = it.text
@@ -47,7 +50,11 @@ func (c *conversation) add(it *item, origin string) error {
 }
 
 func (c *conversation) addCall(it *item, origin string) error {
-	arguments, malformed, err := c.arguments.Arguments(it.text)
+	text := it.text
+	if it.kind == itemCustomCall {
+		text = string(toolform.Arguments(text))
+	}
+	arguments, malformed, err := c.arguments.Arguments(text)
 	if err != nil {
 		return strictjson.BodyError(err)
 	}
@@ -58,7 +65,7 @@ func (c *conversation) addCall(it *item, origin string) error {
 		last = len(c.messages) - 1
 	}
 	m := &c.messages[last]
-	m.ToolCalls = append(m.ToolCalls, inference.ToolCall{ID: it.callID, Name: it.name, Arguments: arguments, Malformed: malformed})
+	m.ToolCalls = append(m.ToolCalls, inference.ToolCall{ID: it.callID, Name: c.tools.flat(toolKey{it.namespace, it.name}), Arguments: arguments, Malformed: malformed})
 	return nil
 }
 

@@ -11,7 +11,10 @@ import (
 
 // newItemID returns a new id for an item of this kind.
 func newItemID(kind string) string {
-	prefix := map[string]string{itemMessage: "msg_", itemCall: "fc_", itemOutput: "fco_", itemReasoning: "rs_"}[kind]
+	prefix := map[string]string{itemMessage: "msg_", itemCall: "fc_", itemOutput: "fco_", itemCustomCall: "ctc_", itemCustomOutput: "ctco_", itemReasoning: "rs_"}[kind]
+	if prefix == "" {
+		prefix = "item_"
+	}
 	return prefix + rand.Text()
 }
 
@@ -19,9 +22,16 @@ func newItemID(kind string) string {
 func (it *item) encode() json.RawMessage { return encoded(it.wire()) }
 
 func (it *item) wire() any {
+	if it.raw != nil {
+		return it.wireRaw()
+	}
 	switch it.kind {
 	case itemCall:
-		return api.FunctionToolCall{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Name: it.name, Arguments: it.text}
+		return api.FunctionToolCall{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Name: it.name, Namespace: it.wireNamespace(), Arguments: it.text}
+	case itemCustomCall:
+		return api.CustomToolCallItem{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Name: it.name, Namespace: it.wireNamespace(), Input: it.text}
+	case itemCustomOutput:
+		return api.CustomToolCallOutput{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Output: it.wireOutput()}
 	case itemOutput:
 		return api.FunctionToolCallOutput{ID: it.id, Type: it.kind, Status: it.status, CallID: it.callID, Output: it.wireOutput()}
 	case itemReasoning:
@@ -35,11 +45,29 @@ func (it *item) wire() any {
 
 // begun returns the item in the API's form before it has any content.
 func (it *item) begun() json.RawMessage {
-	empty := item{kind: it.kind, id: it.id, role: it.role, callID: it.callID, name: it.name, status: statusInProgress}
+	empty := item{kind: it.kind, id: it.id, role: it.role, callID: it.callID, name: it.name, namespace: it.namespace, status: statusInProgress}
 	if it.kind == itemMessage {
 		return encoded(api.OutputMessage{ID: it.id, Type: it.kind, Role: it.role, Status: statusInProgress, Content: []api.OutputMessageContent{}})
 	}
 	return empty.encode()
+}
+
+// wireRaw returns an item without a form of its own as the client sent it, with its id.
+func (it *item) wireRaw() any {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(it.raw, &members) != nil {
+		return it.raw
+	}
+	members["id"] = encoded(it.id)
+	return members
+}
+
+// wireNamespace returns nil for tools without a namespace.
+func (it *item) wireNamespace() *string {
+	if it.namespace == "" {
+		return nil
+	}
+	return &it.namespace
 }
 
 func (it *item) wireOutput() api.FunctionToolCallOutputResult {

@@ -8,6 +8,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
 
@@ -21,6 +22,8 @@ type eventWriter struct {
 	body []byte
 	// items are the completed items.
 	items []*item
+	// tools leads from the functions that the model calls to the tools of the request.
+	tools *toolbox
 	// tokens counts the tokens of a text. It returns 0 if it can't count them.
 	tokens func(text string) int
 	// keep is called with the complete response before the client receives its last
@@ -35,6 +38,9 @@ type eventWriter struct {
 	item *item  // the open item, or nil
 	text []byte // text of the open item so far
 	head []byte // encoded prefix of the open item's delta events, up to the text
+	// input decodes the input of an open call of a custom tool; decoded is its buffer.
+	input   toolform.Input
+	decoded []byte
 	// logprobs of text that isn't complete yet: a part of a character is a token,
 	// too
 	logprobs []api.ChatCompletionTokenLogprob
@@ -70,12 +76,43 @@ func (w *eventWriter) appendCall(dst []byte, piece *inference.ToolCallPiece) []b
 	if piece.ID != "" {
 		dst = w.close(dst, statusCompleted)
 		w.logprobs = nil
-		dst = w.start(dst, &item{kind: itemCall, callID: piece.ID, name: piece.Name})
+		dst = w.start(dst, w.call(piece))
 	}
 	if len(piece.Arguments) == 0 || w.item == nil {
 		return dst
 	}
-	return w.appendPiece(dst, piece.Arguments)
+	if w.item.kind != itemCustomCall {
+		return w.appendPiece(dst, piece.Arguments)
+	}
+	w.decoded = w.input.Append(w.decoded[:0], piece.Arguments)
+	if len(w.decoded) == 0 {
+		return dst
+	}
+	return w.appendPiece(dst, w.decoded)
+}
+
+// call returns the item of a call: that of the tool whose function the model called.
+func (w *eventWriter) call(piece *inference.ToolCallPiece) *item {
+	it := &item{kind: itemCall, callID: piece.ID, name: piece.Name}
+	t := w.tools.called(piece.Name)
+	if t == nil {
+		return it
+	}
+	it.name, it.namespace = t.name, t.namespace
+	if t.custom {
+		it.kind, w.input = itemCustomCall, toolform.Input{}
+	}
+	return it
+}
+
+// finishInput appends what is left of a custom tool's input at the end of its call.
+func (w *eventWriter) finishInput(dst []byte) []byte {
+	if w.item.kind == itemCustomCall {
+		if w.decoded = w.input.Finish(w.decoded[:0]); len(w.decoded) > 0 {
+			return w.appendPiece(dst, w.decoded)
+		}
+	}
+	return dst
 }
 
 // AppendEnd ends a successful response with its last item and then the whole
@@ -182,6 +219,7 @@ func (w *eventWriter) start(dst []byte, it *item) []byte {
 	w.item, w.text = it, w.text[:0]
 	w.head = openEvent(w.head[:0], map[string]string{
 		itemMessage: "response.output_text.delta", itemReasoning: "response.reasoning_text.delta", itemCall: "response.function_call_arguments.delta",
+		itemCustomCall: "response.custom_tool_call_input.delta",
 	}[it.kind])
 	w.head = append(w.appendPlace(w.head), `,"delta":"`...)
 	dst = w.appendItem(dst, "response.output_item.added", it.begun())
@@ -220,6 +258,7 @@ func (w *eventWriter) close(dst []byte, status string) []byte {
 	if it == nil {
 		return dst
 	}
+	dst = w.finishInput(dst)
 	it.text, it.status = wholeText(w.text), status
 	switch it.kind {
 	case itemMessage:
@@ -230,6 +269,8 @@ func (w *eventWriter) close(dst []byte, status string) []byte {
 		w.thought += w.tokens(it.text)
 		dst = w.appendDone(dst, "response.reasoning_text.done", "text", "")
 		dst = w.appendPart(dst, "response.content_part.done", reasoningText(it.text))
+	case itemCustomCall:
+		dst = w.appendDone(dst, "response.custom_tool_call_input.done", "input", "")
 	case itemCall:
 		dst = w.appendDone(dst, "response.function_call_arguments.done", "arguments", `,"name":`+string(wire.Quoted(it.name)))
 	}
@@ -276,7 +317,7 @@ func (w *eventWriter) appendPlace(dst []byte) []byte {
 	dst = append(dst, wire.Quoted(w.item.id)...)
 	dst = append(dst, `,"output_index":`...)
 	dst = strconv.AppendInt(dst, int64(len(w.items)), 10)
-	if w.item.kind != itemCall {
+	if w.item.class() != itemCall {
 		dst = append(dst, `,"content_index":0`...)
 	}
 	return dst

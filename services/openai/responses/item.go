@@ -13,13 +13,16 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// The kinds of items of the Responses API.
+// The kinds of items of the Responses API, except those of hosted.go.
 const (
-	itemMessage   = "message"
-	itemCall      = "function_call"
-	itemOutput    = "function_call_output"
-	itemReasoning = "reasoning"
-	itemReference = "item_reference"
+	itemMessage      = "message"
+	itemCall         = "function_call"
+	itemOutput       = "function_call_output"
+	itemCustomCall   = "custom_tool_call"
+	itemCustomOutput = "custom_tool_call_output"
+	itemTools        = "additional_tools"
+	itemReasoning    = "reasoning"
+	itemReference    = "item_reference"
 )
 
 // The statuses of items and of responses.
@@ -48,20 +51,23 @@ type item struct {
 	kind, id, status string
 	role             string // role of a message; empty for other items
 	// text is the content of a message or an output that is a single text, or the
-	// reasoning, or the arguments of a call.
+	// reasoning, or the arguments of a call. For a call of a custom tool it is the input.
 	text string
 	// parts are the content of messages and outputs with several parts; else nil.
 	parts        []inference.Part
 	summary      []string // summary of a reasoning item; nil for other items
 	callID, name string   // id and name of a call; an output of a call has only callID
+	namespace    string   // namespace of the called tool; empty if there is none
+	tools        []json.RawMessage
+	raw          json.RawMessage // the client's JSON of an item without a form of its own; else nil
+	left         bool            // the item is left out of the prompt
 	logprobs     []api.ChatCompletionTokenLogprob
 }
 
 // decodeItems reads the input of a response: a text, or a list of items. It accepts
 // and refuses the same values as ResponseInput of openapi/openai.yaml. It also
-// refuses items that the schema can't exclude or that can't be supported: items of
-// hosted tools, encrypted content and content stored elsewhere. Without input it
-// returns nil.
+// refuses items that the schema can't exclude or that can't be supported: encrypted
+// content and content stored elsewhere. Without input it returns nil.
 //
 // Errors are [*inference.Error] with params such as input[2].content[0].text.
 func decodeItems(raw json.RawMessage) ([]*item, error) {
@@ -80,11 +86,12 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 				if i == budget.Messages {
 					return decode.TooMany("items")
 				}
+				start := r.Offset()
 				value, err := r.Value(true)
 				if err != nil {
 					return err
 				}
-				it, err := decodeItem(r, value)
+				it, err := decodeItem(r, value, r.Since(start))
 				items = append(items, it)
 				return err
 			})
@@ -97,7 +104,7 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 	return items, nil
 }
 
-func decodeItem(r *strictjson.Reader, value any) (*item, error) {
+func decodeItem(r *strictjson.Reader, value any, raw json.RawMessage) (*item, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, decode.Wrong("an object", value)
@@ -106,6 +113,9 @@ func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 	var err error
 	if it.kind, err = itemKind(object); err != nil {
 		return nil, err
+	}
+	if hosted(it.kind) {
+		return it, decodeHosted(object, raw, it)
 	}
 	if it.id, err = decode.Text(object, "id", it.kind == itemReference); err != nil {
 		return nil, err
@@ -121,12 +131,12 @@ func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 	switch it.kind {
 	case itemMessage:
 		err = decodeItemMessage(object, it)
-	case itemCall:
+	case itemCall, itemCustomCall:
 		err = decodeItemCall(r, object, it)
-	case itemOutput:
-		if it.callID, err = decode.Text(object, "call_id", true); err == nil {
-			err = decodeItemContent(object, "output", inputParts(), it)
-		}
+	case itemOutput, itemCustomOutput:
+		err = decodeItemOutput(object, it)
+	case itemTools:
+		err = decodeItemTools(object, raw, it)
 	case itemReasoning:
 		err = decodeItemReasoning(object, it)
 	}
@@ -137,10 +147,10 @@ func decodeItem(r *strictjson.Reader, value any) (*item, error) {
 // have only an id.
 func itemKind(object map[string]any) (string, error) {
 	const key = "type"
-	kinds := []string{itemMessage, itemCall, itemOutput, itemReasoning, itemReference}
+	kinds := []string{itemMessage, itemCall, itemOutput, itemCustomCall, itemCustomOutput, itemTools, itemReasoning, itemReference}
 	switch kind := object[key].(type) {
 	case string:
-		if !slices.Contains(kinds, kind) {
+		if !slices.Contains(kinds, kind) && !hosted(kind) {
 			return "", &strictjson.Error{Path: key, Message: fmt.Sprintf("must be %s: %s is not supported", strictjson.ListWords(kinds), strictjson.Quote(kind)), Named: true, Unsupported: true}
 		}
 		return kind, nil
@@ -292,15 +302,6 @@ func refuseFile(object map[string]any) error {
 		return err
 	}
 	return &strictjson.Error{Message: "is a file, which models can't read: send its text as an input_text part", Named: true, Unsupported: true}
-}
-
-func decodeItemCall(r *strictjson.Reader, object map[string]any, it *item) (err error) {
-	if it.callID, err = decode.Text(object, "call_id", true); err != nil {
-		return err
-	}
-	call, err := decode.Function(r, object)
-	it.name, it.text = call.Name, string(call.Arguments)
-	return err
 }
 
 func decodeItemReasoning(object map[string]any, it *item) error {

@@ -29,7 +29,7 @@ func anyItems(t *rapid.T) any {
 }
 
 func anyItem(t *rapid.T) map[string]any {
-	kinds := []string{itemMessage, itemMessage, itemCall, itemOutput, itemReasoning, itemReference, "web_search_call"}
+	kinds := []string{itemMessage, itemMessage, itemCall, itemOutput, itemCustomCall, itemCustomOutput, itemTools, itemReasoning, itemReference, "web_search_call", "shell_call"}
 	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
 	object := map[string]any{"type": kind}
 	switch kind {
@@ -41,7 +41,11 @@ func anyItem(t *rapid.T) map[string]any {
 		}
 	case itemCall:
 		object["call_id"], object["name"], object["arguments"] = "c", "f", "{}"
-	case itemOutput:
+	case itemCustomCall:
+		object["call_id"], object["name"], object["input"], object["namespace"] = "c", "f", "x", "n"
+	case itemTools:
+		object["tools"], object["role"] = []any{openaitest.Mutate(t, anyTool(t, true)), openaitest.Mutate(t, anyTool(t, true))}, "developer"
+	case itemOutput, itemCustomOutput:
 		object["call_id"], object["output"] = "c", anyItemContent(t, "user")
 	case itemReasoning:
 		object["content"] = []any{openaitest.Mutate(t, map[string]any{"type": partReasoning, "text": "x"})}
@@ -54,6 +58,27 @@ func anyItem(t *rapid.T) map[string]any {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "kept") == 0 {
 		object["id"], object["status"] = "msg_1", statusCompleted
+	}
+	return object
+}
+
+func anyTool(t *rapid.T, nested bool) map[string]any {
+	object := map[string]any{"name": "f", "description": "d", "type": rapid.SampledFrom([]string{"function", toolCustom, toolNamespace, toolMCP, "web_search", "magic"}).Draw(t, "type")}
+	switch object["type"] {
+	case "function":
+		object["parameters"], object["strict"] = map[string]any{}, false
+	case toolCustom:
+		object["format"] = openaitest.Mutate(t, map[string]any{"type": "grammar", "syntax": rapid.SampledFrom([]string{"lark", "regex", "ebnf"}).Draw(t, "syntax"), "definition": "x"})
+	case toolNamespace:
+		object["tools"] = []any{}
+		if nested {
+			object["tools"] = []any{openaitest.Mutate(t, anyTool(t, false))}
+		}
+	default:
+		return object
+	}
+	if rapid.IntRange(0, 3).Draw(t, "more") == 0 {
+		object["defer_loading"], object["allowed_callers"] = false, []any{rapid.SampledFrom([]string{"direct", "x"}).Draw(t, "caller")}
 	}
 	return object
 }

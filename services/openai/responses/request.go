@@ -3,13 +3,11 @@ package responses
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -37,9 +35,9 @@ func refuseUnsupported(body *api.CreateResponse) error {
 // requested.
 func summarises(kind *string) bool { return kind != nil && *kind != "auto" }
 
-// coreRequest translates a validated body except its messages. Each field of the
-// API is used here, is echoed, is metadata, or is refused by name.
-func coreRequest(ctx context.Context, body *api.CreateResponse) (*inference.Request, error) {
+// coreRequest translates a validated body except its items and its tools. Each field
+// of the API is used here, is echoed, is metadata, or is refused by name.
+func coreRequest(ctx context.Context, body *api.CreateResponse, checked *requests.Schemas) (*inference.Request, error) {
 	if err := refuseUnsupported(body); err != nil {
 		return nil, err
 	}
@@ -55,12 +53,14 @@ func coreRequest(ctx context.Context, body *api.CreateResponse) (*inference.Requ
 	if decode.Value(body.Priority) != 0 {
 		req.Priority = body.Priority
 	}
-	var checked requests.Schemas
 	// A format constrains calls, too.
-	if err := setSampling(ctx, body, &req.Sampling, &checked); err != nil {
+	if err := setSampling(ctx, body, &req.Sampling, checked); err != nil {
 		return nil, err
 	}
-	return req, setTools(ctx, body, req, &checked)
+	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
+	var err error
+	req.ToolChoice, err = toolChoice(body.ToolChoice)
+	return req, err
 }
 
 func setSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sampling, checked *requests.Schemas) (err error) {
@@ -130,83 +130,13 @@ func textFormat(raw json.RawMessage) (*inference.Structured, error) {
 	if err := json.Unmarshal(settings.Format, &format); err != nil {
 		return nil, inference.Invalid(param, "text.format must be an object with the field type")
 	}
+	if format.Type == "json_schema" && (len(format.Schema) == 0 || string(format.Schema) == "null") {
+		return nil, inference.Invalid(param+".schema", "%s.schema is required", param)
+	}
 	return decode.FormatConstraint(format.Type, format.Schema, param, param+".schema"), nil
 }
 
-// setTools converts the tools to the form of chats.
-func setTools(ctx context.Context, body *api.CreateResponse, req *inference.Request, checked *requests.Schemas) (err error) {
-	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
-	if req.ToolChoice, err = toolChoice(body.ToolChoice); err != nil {
-		return err
-	}
-	for i, raw := range body.Tools {
-		definition, err := chatTool(ctx, checked, fmt.Sprintf("tools[%d]", i), raw, requests.ConstrainsCalls(req))
-		if err != nil {
-			return err
-		}
-		req.Tools = append(req.Tools, definition)
-	}
-	return nil
-}
-
-// functionTool has the fields of a tool that are checked.
-type functionTool struct {
-	Type           string          `json:"type"`
-	Name           string          `json:"name"`
-	Description    *string         `json:"description"`
-	Parameters     json.RawMessage `json:"parameters"`
-	Strict         *bool           `json:"strict"`
-	OutputSchema   json.RawMessage `json:"output_schema"`
-	DeferLoading   bool            `json:"defer_loading"`
-	AllowedCallers []string        `json:"allowed_callers"`
-}
-
-// chatTool converts a tool to the form of chats and checks it as chats do.
-func chatTool(ctx context.Context, s *requests.Schemas, param string, raw json.RawMessage, forced bool) (json.RawMessage, error) {
-	var tool functionTool
-	if err := json.Unmarshal(raw, &tool); err != nil {
-		return nil, inference.Invalid(param, "%s must be a tool definition", param)
-	}
-	if tool.Type != requests.FunctionType {
-		return nil, inference.Unsupported(param+".type", "%s.type must be function, got %s: the server has no tools of its own", param, strictjson.Quote(tool.Type))
-	}
-	err := decode.FirstUsed([]decode.Unsupported{
-		{Name: param + ".output_schema", Used: !requests.Neutral(tool.OutputSchema), Why: "describe the function's result in its description"},
-		{Name: param + ".defer_loading", Used: tool.DeferLoading, Why: "all tools are in the prompt"},
-		{Name: param + ".allowed_callers", Used: len(tool.AllowedCallers) > 0 && !slices.Contains(tool.AllowedCallers, "direct"), Why: "only direct calls by the model are available"},
-	})
-	if err == nil && forced && !requests.Neutral(tool.Parameters) {
-		err = s.Check(ctx, &inference.Structured{Kind: "json", Value: tool.Parameters, Param: param + ".parameters"})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return nestTool(raw)
-}
-
-// nestTool moves the members of a function under the key function, as in chats. It
-// keeps their order, which appears in the prompt.
-func nestTool(raw json.RawMessage) (json.RawMessage, error) {
-	nested := []byte(`{"type":"function","function":`)
-	open := byte('{')
-	err := strictjson.ReadPart(raw, func(r *strictjson.Reader) error {
-		return r.Object(func(key string) error {
-			value, err := r.Raw()
-			if err != nil || string(value) == "null" || !slices.Contains([]string{"name", "description", "parameters", "strict"}, key) {
-				return err
-			}
-			nested = append(append(append(append(nested, open), wire.Quoted(key)...), ':'), value...)
-			open = ','
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, strictjson.BodyError(err)
-	}
-	return append(nested, "}}"...), nil
-}
-
-// toolChoice reads one of the modes, or the function that must be called.
+// toolChoice reads one of the modes, or the tool that must be called.
 func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	if requests.Neutral(raw) || raw[0] == '"' {
 		return decode.ToolChoice(raw)
@@ -221,8 +151,8 @@ func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must not be allowed_tools: send only the tools that may be called")
-	case named.Type != requests.FunctionType:
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function, got %s: the server has no tools of its own", strictjson.Quote(named.Type))
+	case named.Type != requests.FunctionType && named.Type != toolCustom:
+		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function or custom, got %s: the server has no tools of its own", strictjson.Quote(named.Type))
 	case named.Name == "":
 		return inference.ToolChoice{}, inference.Invalid("tool_choice.name", "tool_choice.name is required")
 	}

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
@@ -78,26 +79,51 @@ type turn struct {
 	model catalog.Resolution
 	owner string // the client, and the owner of what the request may refer to
 	// input are all items that the model sees: those of earlier turns and the new ones.
-	input []*item
+	// places has the field of the request of each.
+	input  []*item
+	places []string
+	left   []wire.Field // items that the model doesn't see
 }
 
 // newTurn translates the body and looks up the items that it refers to.
 func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, error) {
-	req, err := coreRequest(ctx, body)
+	var checked requests.Schemas
+	req, err := coreRequest(ctx, body, &checked)
 	if err != nil {
 		return nil, err
 	}
 	t := &turn{req: req, model: a.service.Resolve(req.Model), owner: ownerOf(ctx)}
 	req.ID = "resp_" + rand.Text()
+	if err := a.readInput(t, body); err != nil {
+		return nil, err
+	}
+	if err := wire.Ignore(ctx, t.left...); err != nil {
+		return nil, err
+	}
+	if len(t.input) == 0 {
+		return nil, inference.Invalid("input", "input is required, unless there is a previous_response_id")
+	}
+	t.tools = toolbox{checked: &checked, constrains: requests.ConstrainsCalls(req)}
+	if err := t.setTools(ctx, body.Tools); err != nil {
+		return nil, err
+	}
 	if instructions := decode.Value(body.Instructions); instructions != "" {
 		t.push(inference.Message{Role: "system", Text: instructions}, "instructions")
 	}
-	if err := a.addPrevious(t, decode.Value(body.PreviousResponseID)); err != nil {
+	if err := t.setMessages(); err != nil {
 		return nil, err
+	}
+	return t, nil
+}
+
+// readInput collects the items of the previous response and of the request.
+func (a *API) readInput(t *turn, body *api.CreateResponse) error {
+	if err := a.addPrevious(t, decode.Value(body.PreviousResponseID)); err != nil {
+		return err
 	}
 	items, err := decodeItems(body.Input)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, it := range items {
 		origin := "input"
@@ -105,21 +131,39 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 			origin += strictjson.Index(i)
 		}
 		if err := a.addInput(t, it, origin); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(t.input) == 0 {
-		return nil, inference.Invalid("input", "input is required, unless there is a previous_response_id")
+	return nil
+}
+
+// setTools reads the tools of the request and of its items. It reports those without an effect.
+func (t *turn) setTools(ctx context.Context, tools []json.RawMessage) error {
+	if err := t.tools.addAll(ctx, "tools", tools); err != nil {
+		return err
+	}
+	for i, it := range t.input {
+		if err := t.tools.addAll(ctx, t.places[i]+".tools", it.tools); err != nil {
+			return err
+		}
+	}
+	t.req.Tools, t.req.ToolChoice = t.tools.definitions, t.tools.choose(t.req.ToolChoice)
+	return wire.Ignore(ctx, t.tools.ignored...)
+}
+
+// setMessages converts the items to messages.
+func (t *turn) setMessages() error {
+	for i, it := range t.input {
+		if err := t.add(it, t.places[i]); err != nil {
+			return err
+		}
 	}
 	t.flush("input")
 	if n := len(t.messages); n > budget.Messages {
-		return nil, inference.Invalid("input", "input and the previous responses have %d messages together, but a request may have at most %d: start a new conversation", n, budget.Messages)
+		return inference.Invalid("input", "input and the previous responses have %d messages together, but a request may have at most %d: start a new conversation", n, budget.Messages)
 	}
-	req.Messages = t.messages
-	if err := req.Validate(); err != nil {
-		return nil, t.clientsNames(err)
-	}
-	return t, nil
+	t.req.Messages = t.messages
+	return t.clientsNames(t.req.Validate())
 }
 
 // addPrevious adds the items of the previous response, if there is one.
@@ -133,24 +177,33 @@ func (a *API) addPrevious(t *turn, id string) error {
 		return a.errNotStored(param, "previous_response_not_found", "response", id)
 	}
 	for it := range previous.items {
-		t.input = append(t.input, it)
-		if err := t.add(it, param); err != nil {
-			return err
-		}
+		t.input, t.places = append(t.input, it), append(t.places, param)
 	}
 	return nil
 }
 
 // addInput adds an item of the request, or the item that it refers to.
 func (a *API) addInput(t *turn, it *item, origin string) error {
-	if it.kind == itemReference {
+	switch {
+	case it.kind == itemReference:
 		id := it.id
 		if it = a.store.item(keptKey(t.owner, id)); it == nil {
 			return a.errNotStored(origin+".id", "item_not_found", "item", id)
 		}
+	case it.left:
+		t.leave(it.kind, origin)
+		return nil
 	}
-	t.input = append(t.input, it)
-	return t.add(it, origin)
+	t.input, t.places = append(t.input, it), append(t.places, origin)
+	return nil
+}
+
+// leave records an item that is left out. Items of one kind are recorded for the first.
+func (t *turn) leave(kind, origin string) {
+	reason := fmt.Sprintf("%s is an item of the type %s, which has no text for the model: send the conversation without it", origin, kind)
+	if !slices.ContainsFunc(t.left, func(f wire.Field) bool { return strings.HasSuffix(f.Reason, reason[len(origin):]) }) {
+		t.left = append(t.left, wire.Field{Name: origin, Reason: reason})
+	}
 }
 
 // errNotStored returns the error of an id that isn't in the store.
@@ -180,7 +233,7 @@ func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *t
 		return nil, err
 	}
 	response.Store = response.Store && a.store.on()
-	w := &eventWriter{response: response, tokens: func(text string) int { return countText(ctx, &t.model, text) }}
+	w := &eventWriter{response: response, tools: &t.tools, tokens: func(text string) int { return countText(ctx, &t.model, text) }}
 	if response.Store {
 		w.keep = func(w *eventWriter) { a.keep(t, w) }
 	}
@@ -216,7 +269,7 @@ func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 		Metadata: api.ResponseMetadata(body.Metadata), Output: []json.RawMessage{}, PreviousResponseID: body.PreviousResponseID,
 		ParallelToolCalls: body.ParallelToolCalls == nil || *body.ParallelToolCalls, PromptCacheKey: body.PromptCacheKey,
 		SafetyIdentifier: body.SafetyIdentifier, ServiceTier: "default", Store: body.Store == nil || *body.Store,
-		Temperature: body.Temperature, TopP: body.TopP, TopLogprobs: decode.Value(body.TopLogprobs), Tools: []api.FunctionTool{},
+		Temperature: body.Temperature, TopP: body.TopP, TopLogprobs: decode.Value(body.TopLogprobs),
 		ToolChoice: body.ToolChoice, Truncation: "disabled", User: body.User,
 		Text: api.ResponseTextSettings{Format: json.RawMessage(`{"type":"text"}`), Verbosity: "medium"},
 	}
@@ -236,24 +289,8 @@ func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 	if body.Reasoning != nil {
 		r.Reasoning = api.ResponseReasoningSettings{Effort: (*string)(body.Reasoning.Effort), Summary: body.Reasoning.Summary}
 	}
-	return r, echoTools(r, body.Tools)
-}
-
-func echoTools(r *api.Response, tools []json.RawMessage) error {
-	for i, raw := range tools {
-		var tool functionTool
-		if err := json.Unmarshal(raw, &tool); err != nil {
-			return fmt.Errorf("tools[%d]: %w", i, err)
-		}
-		parameters := tool.Parameters
-		if len(parameters) == 0 {
-			parameters = json.RawMessage("null")
-		}
-		r.Tools = append(r.Tools, api.FunctionTool{
-			Type: tool.Type, Name: tool.Name, Description: tool.Description, Parameters: parameters, Strict: tool.Strict,
-		})
-	}
-	return nil
+	r.Tools, err = echoTools(body.Tools)
+	return r, err
 }
 
 // streamedResponse is a response that is written while the model generates it.

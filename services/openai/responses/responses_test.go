@@ -96,6 +96,9 @@ func respond(fields string) string {
 // randomID matches the ids, which differ between responses.
 var randomID = regexp.MustCompile(`\b(resp|msg|rs|fc|fco|call)_\w{24,}\b`)
 
+// customID matches the ids of calls of custom tools.
+var customID = regexp.MustCompile(`\b(ctc)_\w{24,}\b`)
+
 func maskIDs(s string) string { return randomID.ReplaceAllString(s, "${1}_") }
 
 // event is one decoded server-sent event of a streamed response of the Responses API.

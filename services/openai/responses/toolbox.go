@@ -1,0 +1,288 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/toolform"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/requests"
+	"github.com/trident-inference/trident/services/strictjson"
+)
+
+// toolKey identifies a tool. The namespace is empty for tools without one.
+type toolKey struct{ namespace, name string }
+
+// tool is a tool that the request offers.
+type tool struct {
+	toolKey
+
+	flat   string // name by which the model calls the tool
+	custom bool
+	param  string // field of the request that has the tool
+}
+
+// toolbox has the tools of a request. Models know only functions: the toolbox has the function of each
+// tool, and leads from the calls of functions back to the tools. The zero value has no tools.
+type toolbox struct {
+	// definitions are the functions in the form of chats, in the order of the request.
+	definitions []json.RawMessage
+	// tools are the tools of the definitions. byKey has their indices, byFlat leads to them by the
+	// names that the model uses.
+	tools  []*tool
+	byKey  map[toolKey]int
+	byFlat map[string]*tool
+	// byName leads to tools by their names without the namespaces. It is nil for a name of several tools.
+	byName map[string]*tool
+	// ignored are the tools and members of tools that have no effect, each place once. left has their
+	// places without positions, and the types of the tools that were left out.
+	ignored []wire.Field
+	left    map[string]bool
+
+	checked *requests.Schemas
+	// constrains reports whether the answer is constrained by the schemas of the tools.
+	constrains bool
+}
+
+// addAll adds the tools of one field of the request.
+func (b *toolbox) addAll(ctx context.Context, field string, list []json.RawMessage) error {
+	for i, raw := range list {
+		if err := b.add(ctx, field+strictjson.Index(i), raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a tool, or all tools of a namespace. It leaves out tools that the server doesn't run.
+func (b *toolbox) add(ctx context.Context, param string, raw json.RawMessage) error {
+	t, err := readTool(raw)
+	if err != nil {
+		return err
+	}
+	switch t.kind {
+	case requests.FunctionType, toolCustom:
+		return b.addTool(ctx, param, &definition{toolParam: t, raw: raw})
+	case toolNamespace:
+		about := toolform.NamespaceDescription(t.name, decode.Value(t.description))
+		for i, below := range t.tools {
+			tool, err := readTool(below)
+			if err != nil {
+				return err
+			}
+			if err := b.addTool(ctx, fmt.Sprintf("%s.tools[%d]", param, i), &definition{toolParam: tool, raw: below, namespace: t.name, about: about}); err != nil {
+				return err
+			}
+			about = ""
+		}
+		return nil
+	case toolMCP:
+		return inference.Unsupported(param+".type", "%s.type must not be mcp: the server connects to no MCP servers. Configure the MCP server in the client, which then sends its tools as functions", param)
+	}
+	b.ignore(t.kind, param, fmt.Sprintf("%s is a tool of the type %s, which this server doesn't run: send only functions and custom tools", param, t.kind))
+	return nil
+}
+
+// ignore records a place that has no effect. Places of one kind are recorded for the first.
+func (b *toolbox) ignore(kind, param, reason string) {
+	if b.left == nil {
+		b.left = map[string]bool{}
+	}
+	if !b.left[kind] && len(b.ignored) <= wire.MaxIgnored {
+		b.ignored = append(b.ignored, wire.Field{Name: param, Reason: reason})
+	}
+	b.left[kind] = true
+}
+
+// definition is the definition of a function or of a custom tool, which may be in a namespace.
+type definition struct {
+	*toolParam
+
+	raw       json.RawMessage
+	namespace string
+	about     string // text about the namespace that the description ends with
+}
+
+// addTool adds a tool. It replaces an earlier tool of the same name.
+func (b *toolbox) addTool(ctx context.Context, param string, def *definition) error {
+	b.ignoreMembers(param, def.toolParam)
+	t := &tool{toolKey: toolKey{def.namespace, def.name}, custom: def.kind == toolCustom, param: param}
+	at, known := b.byKey[t.toolKey]
+	switch {
+	case known:
+		t.flat = b.tools[at].flat
+	case len(b.tools) == budget.Tools:
+		return inference.Invalid(param, "%s exceeds the maximum of %d tools in a request", param, budget.Tools)
+	default:
+		t.flat = b.free(toolform.Flatten(t.namespace, t.name))
+	}
+	function, err := b.function(ctx, def, t)
+	if err != nil {
+		return err
+	}
+	if known {
+		b.tools[at], b.definitions[at] = t, function
+	} else {
+		b.byKey[t.toolKey] = len(b.tools)
+		b.tools, b.definitions = append(b.tools, t), append(b.definitions, function)
+	}
+	b.byFlat[t.flat] = t
+	if other, several := b.byName[t.name]; several && (other == nil || other.toolKey != t.toolKey) {
+		b.byName[t.name] = nil
+	} else {
+		b.byName[t.name] = t
+	}
+	return nil
+}
+
+// free returns the name, or if another tool has it, the name with a number.
+func (b *toolbox) free(name string) string {
+	if b.byFlat == nil {
+		b.byKey, b.byFlat, b.byName = map[toolKey]int{}, map[string]*tool{}, map[string]*tool{}
+	}
+	unique := name
+	for n := 2; b.byFlat[unique] != nil; n++ {
+		unique = fmt.Sprintf("%s_%d", name, n)
+	}
+	return unique
+}
+
+// ignoreMembers records the members of a tool that have no effect.
+func (b *toolbox) ignoreMembers(param string, t *toolParam) {
+	for _, member := range []struct {
+		name, why string
+		used      bool
+	}{
+		{"output_schema", "describe the tool's output in its description", !requests.Neutral(t.outputSchema)},
+		{"defer_loading", "all tools are in the prompt", decode.Value(t.deferLoading)},
+		{"allowed_callers", "only the model calls tools", len(t.allowedCallers) > 0 && !slices.Contains(t.allowedCallers, "direct")},
+	} {
+		if member.used {
+			at := param + "." + member.name
+			b.ignore(member.name, at, fmt.Sprintf("%s is not supported: %s", at, member.why))
+		}
+	}
+	if t.format.Syntax != "" {
+		at := param + ".format"
+		b.ignore("format", at, at+" is not enforced: the prompt has the grammar, but the model may write other text")
+	}
+}
+
+// function returns the tool's function, in the form of chats.
+func (b *toolbox) function(ctx context.Context, def *definition, t *tool) (json.RawMessage, error) {
+	if t.custom {
+		description := strings.TrimSpace(decode.Value(def.description) + "\n\n" + def.about)
+		return (&toolform.Tool{Name: t.flat, Description: description, Format: def.format}).Function(), nil
+	}
+	if b.constrains && !requests.Neutral(def.parameters) {
+		err := b.checked.Check(ctx, &inference.Structured{Kind: "json", Value: def.parameters, Param: t.param + ".parameters"})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nestTool(def.raw, t.flat, def.about)
+}
+
+// nestTool moves the members of a function under the key function, as in chats. It keeps their order,
+// which appears in the prompt. The function gets the name, and its description ends with the text
+// about.
+func nestTool(raw json.RawMessage, name, about string) (json.RawMessage, error) {
+	nested := []byte(`{"type":"function","function":`)
+	open := byte('{')
+	member := func(key string, value []byte) {
+		nested = append(append(append(append(nested, open), wire.Quoted(key)...), ':'), value...)
+		open = ','
+	}
+	err := strictjson.ReadPart(raw, func(r *strictjson.Reader) error {
+		return r.Object(func(key string) error {
+			value, err := r.Raw()
+			if err != nil || string(value) == "null" || !slices.Contains([]string{"name", "description", "parameters", "strict"}, key) {
+				return err
+			}
+			switch {
+			case key == "name":
+				value = wire.Quoted(name)
+			case key == "description" && about != "":
+				var own string
+				if err := json.Unmarshal(value, &own); err != nil {
+					return err
+				}
+				value, about = wire.Quoted(strings.TrimSpace(own+"\n\n"+about)), ""
+			}
+			member(key, value)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, strictjson.BodyError(err)
+	}
+	if about != "" {
+		member("description", wire.Quoted(about))
+	}
+	return append(nested, "}}"...), nil
+}
+
+// called returns the tool that the model calls by this name. Models may leave out the namespace. It
+// returns nil if no tool or several tools have the name.
+func (b *toolbox) called(name string) *tool {
+	if t := b.byFlat[name]; t != nil {
+		return t
+	}
+	return b.byName[name]
+}
+
+// flat returns the name by which the model called a tool in an earlier turn.
+func (b *toolbox) flat(key toolKey) string {
+	if at, known := b.byKey[key]; known {
+		return b.tools[at].flat
+	}
+	return toolform.Flatten(key.namespace, key.name)
+}
+
+// choose replaces the name of a tool that must be called by the one that the model uses.
+func (b *toolbox) choose(choice inference.ToolChoice) inference.ToolChoice {
+	if choice.Mode == inference.ToolNamed {
+		if t := b.called(choice.Name); t != nil {
+			choice.Name = t.flat
+		}
+	}
+	return choice
+}
+
+// echoTools returns the tools of the request as the response has them: functions with all members, other
+// tools as the client sent them, and no tools that were left out.
+func echoTools(tools []json.RawMessage) ([]json.RawMessage, error) {
+	list := []json.RawMessage{}
+	for i, raw := range tools {
+		t, err := readTool(raw)
+		if err != nil {
+			return nil, fmt.Errorf("tools[%d]: %w", i, err)
+		}
+		switch t.kind {
+		case requests.FunctionType:
+			parameters := t.parameters
+			if len(parameters) == 0 {
+				parameters = json.RawMessage("null")
+			}
+			list = append(list, encoded(functionSetting{Type: t.kind, Name: t.name, Description: t.description, Parameters: parameters, Strict: t.strict}))
+		case toolCustom, toolNamespace:
+			list = append(list, raw)
+		}
+	}
+	return list, nil
+}
+
+// functionSetting is a function as responses repeat it (FunctionTool of the document).
+type functionSetting struct {
+	Description *string         `json:"description"`
+	Name        string          `json:"name"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      *bool           `json:"strict"`
+	Type        string          `json:"type"`
+}
