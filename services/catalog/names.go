@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -84,6 +85,65 @@ func errNotTextModel(name string) error {
 		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
 		Message: fmt.Sprintf("the model `%s` supports neither text generation nor embeddings", name),
 	}
+}
+
+// Only returns the only model that serves the client's requests, under the name for requests without
+// one: its own name, or else the only other name that the client may use. Aliases and adapters are
+// no further models. Models that are loaded or restored at the moment count, too, since requests
+// without a name must not change their model when it returns.
+//
+// The error is [inference.CodeInvalid] if there are several such models or names, and
+// [inference.CodeUnavailable] if there is none at present.
+func (c *Catalog) Only(ctx context.Context) (Named, error) {
+	named := c.Models(ctx)
+	if len(named) == 0 {
+		c.refresh(ctx, lookupInterval)
+		named = c.Models(ctx)
+	}
+	if len(named) == 0 {
+		return Named{}, c.errNoneReady()
+	}
+	card, only := named[0].Card, named[0]
+	for _, n := range named {
+		if n.Card != card {
+			return Named{}, errSeveral("this server has several models")
+		}
+		if n.Name == card.Name {
+			only = n
+		}
+	}
+	switch {
+	case only.Name != card.Name && len(named) > 1:
+		return Named{}, errSeveral("the model has several names")
+	case c.othersReturn(ctx, card):
+		return Named{}, errSeveral("further models are loading")
+	}
+	return only, nil
+}
+
+// othersReturn reports whether a model besides the card is loaded or restored at the moment.
+func (c *Catalog) othersReturn(ctx context.Context, card *Card) bool {
+	for _, other := range c.known.Load().cards {
+		busy := other.State == inference.ModelLoading || other.Recovering
+		if busy && other != card && !other.Hidden && inference.ClientOf(ctx).May(other.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Catalog) errNoneReady() error {
+	if err := c.known.Load().err; err != nil {
+		return err
+	}
+	return &inference.Error{
+		Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady, Param: "model", RetryAfter: 2 * time.Second,
+		Message: "the request names no model, and no model is ready",
+	}
+}
+
+func errSeveral(why string) error {
+	return inference.Invalid("model", "model is required, because %s: GET /v1/models lists their names", why)
 }
 
 // Models returns the generation and embedding models that the client may use, under all of their

@@ -263,8 +263,18 @@ func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 		return nil, err
 	}
 	body, err := h.validator.Validate(r.Pattern, raw)
-	if err != nil || len(body.Unknown) == 0 {
-		return body, err
+	if err != nil {
+		return nil, err
+	}
+	if body.NoModel {
+		only, err := h.service.Catalog().Only(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		body.SetModel(only.Name)
+	}
+	if len(body.Unknown) == 0 {
+		return body, nil
 	}
 	fields := make([]wire.Field, len(body.Unknown))
 	for i, name := range body.Unknown {

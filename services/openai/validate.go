@@ -217,9 +217,14 @@ type Validated struct {
 	// messages[0].zeta. For a list, the first item is named. The names come from the client
 	// and long ones are cut: quote them before they are used in a header.
 	Unknown []string
+	// NoModel reports that the operation runs a model and that the request names none.
+	NoModel bool
 
 	value map[string]any
 }
+
+// SetModel sets the model of a request that names none.
+func (b *Validated) SetModel(name string) { b.value["model"] = name }
 
 // ValidatedValue is the method that the generated code's runtime.BindJSONBody calls.
 func (b *Validated) ValidatedValue() any { return b.value }
@@ -266,6 +271,9 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 	}
 	slices.Sort(unknown.names)
 	result.Unknown = unknown.names
+	if _, runs := schema.fields["model"]; runs {
+		result.NoModel = result.value["model"] == nil || result.value["model"] == ""
+	}
 	return result, nil
 }
 

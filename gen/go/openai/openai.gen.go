@@ -547,8 +547,8 @@ type CountResponseInputTokensRequest struct {
 	// Instructions A system message before all items. It applies to this request only. A later request that continues from this response needs its own instructions.
 	Instructions *string `json:"instructions,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// ParallelToolCalls Allow several tool calls in one response. If false, the response ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
@@ -655,8 +655,8 @@ type CreateChatCompletionRequest struct {
 	// Modalities Requested output types. Trident generates only text; any other type is refused with a 400.
 	Modalities []ResponseModality `json:"modalities,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// Moderation Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
 	Moderation ModerationParam `json:"moderation,omitempty"`
@@ -865,8 +865,8 @@ type CreateCompletionRequest struct {
 	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// N Number of independent choices to generate. Each choice is a separate request to Triton. The prompt tokens are counted once.
 	N *int `json:"n,omitempty"`
@@ -994,8 +994,8 @@ type CreateEmbeddingRequest struct {
 	// Input One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
 	Input EmbeddingInput `json:"input"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// TruncatePromptTokens Engine extension. Maximum number of tokens to keep of an input, instead of refusing a longer one. Models without such an input refuse it with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
@@ -1093,8 +1093,8 @@ type CreateResponse struct {
 	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// Moderation Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
 	Moderation ModerationParam `json:"moderation,omitempty"`
@@ -1255,8 +1255,8 @@ type DeletedResponse struct {
 
 // DetokenizeRequest Token ids to convert to a text.
 type DetokenizeRequest struct {
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// Tokens The token ids. An id that isn't in the model's vocabulary is refused with a 400.
 	Tokens []TokenID `json:"tokens"`
@@ -1850,8 +1850,8 @@ type TokenizeRequest struct {
 	// Messages The messages of the chat, oldest first. An empty list is the same as no list.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404.
-	Model string `json:"model"`
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
 
 	// Prompt The text to convert to token ids.
 	Prompt *string `json:"prompt,omitempty"`
