@@ -29,7 +29,7 @@ const allRows = "TRIDENT_TEST_CLIENTS"
 // Time limits of a program. A program that a mutation keeps waiting has failed.
 const (
 	taskLimit    = 4 * time.Minute
-	mutatedLimit = 75 * time.Second
+	mutatedLimit = 2 * time.Minute
 )
 
 // TestClients runs the task of each row twice: against Trident, where the task must succeed, and against

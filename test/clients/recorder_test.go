@@ -20,8 +20,8 @@ import (
 
 // exchange is a request of a program with the start of its response.
 type exchange struct {
-	Line string // method, path and status, such as "POST /v1/responses 200"
-	Sent string // the request's body
+	Line    string // method, path and status, such as "POST /v1/responses 200"
+	Sent    string // the request's body
 	Ignored string // value of the header X-Trident-Ignored-Fields
 }
 

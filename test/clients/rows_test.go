@@ -22,6 +22,7 @@ type row struct {
 	Name    string // name of the page and of the test
 	Program string // name of the program in the index of the pages
 	Package string // name of the package that must be installed unchanged
+	Extras  string // extras of the Python package, such as [proxy]
 	Version string
 	Hash    string // hash of the package's file: sha256:HEX, or npm's integrity
 	List    list   // what installs the package
@@ -58,6 +59,78 @@ func rows() []row {
 			Scripts:  []script{{"Note that the kettle is on.", []object{call("write_note", object{"text": "The kettle is on."}), text("Noted: {result}")}}},
 			Prints:   []string{"Noted: 17 characters\n"},
 			Files:    map[string]string{"note.txt": "The kettle is on."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
+			Mutation: mutation{Field: "tool_calls"},
+		},
+		{
+			Name: "openai-agents", Program: "OpenAI's Agents SDK", Package: "openai-agents", Version: "0.24.0", List: "agents",
+			Hash: "sha256:18d4ac34e84ed937333ec8ce46395ed3521ffcbb0a521780a4c2eaa451467f49",
+			Task: "an agent hands a task to another one, which writes a file, in both APIs",
+			Scripts: []script{{"Note that the door is open.", []object{
+				call("transfer_to_clerk", object{}), call("write_note", object{"text": "The door is open."}), text("Noted: {result}"),
+			}}},
+			Prints:   []string{"chat_completions Clerk Noted: 17 characters\n", "responses Clerk Noted: 17 characters\n"},
+			Files:    map[string]string{"chat_completions.txt": "The door is open.", "responses.txt": "The door is open."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 3, "POST /v1/responses 200": 3},
+			Mutation: mutation{Field: "name"},
+		},
+		{
+			Name: "langgraph", Program: "LangGraph", Package: "langgraph", Version: "1.2.24", List: "agents",
+			Hash:     "sha256:312f9a75c1aa0dde5571da32c5c24b891e726fa9781b835b956ec6d9746fa943",
+			Task:     "a graph with a tool node writes a file, in streamed chats",
+			Scripts:  []script{{"Note that the window is shut.", []object{call("write_note", object{"text": "The window is shut."}), text("Noted: {result}")}}},
+			Prints:   []string{"Noted: 19 characters\n"},
+			Files:    map[string]string{"note.txt": "The window is shut."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
+			Mutation: mutation{Field: "arguments"},
+		},
+		{
+			Name: "pydantic-ai", Program: "Pydantic AI", Package: "pydantic-ai-slim", Extras: "[openai]", Version: "2.38.0", List: "agents",
+			Hash: "sha256:58bcb7d574eca0f69831855b550236844172bb393d21f7c477faa1bb7d368822",
+			Task: "an agent calls a tool and returns an object",
+			Scripts: []script{{"How warm is the cellar?", []object{
+				call("temperature", object{"room": "cellar"}), call("final_result", object{"room": "cellar", "degrees": 19}),
+			}}},
+			Prints:   []string{"Report(room='cellar', degrees=19)\n"},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
+			Mutation: mutation{Field: "tool_calls"},
+		},
+		{
+			Name: "instructor", Program: "instructor", Package: "instructor", Version: "1.17.0", List: "agents",
+			Hash: "sha256:f6b1832d178e899ee0a6a3f247e221f19580fa525c815211c02447691d761217",
+			Task: "each mode extracts an object from a text",
+			Scripts: []script{{"Ada is 36 years old.", []object{{
+				"calls": []object{{"name": "Person", "arguments": object{"name": "Ada", "age": 36}}}, "json": object{"name": "Ada", "age": 36},
+			}}}},
+			Prints: []string{
+				"FUNCTIONS Person(name='Ada', age=36)\n", "TOOLS Person(name='Ada', age=36)\n", "TOOLS_STRICT Person(name='Ada', age=36)\n",
+				"PARALLEL_TOOLS [Person(name='Ada', age=36)]\n", "JSON Person(name='Ada', age=36)\n", "JSON_O1 Person(name='Ada', age=36)\n",
+				"MD_JSON Person(name='Ada', age=36)\n", "JSON_SCHEMA Person(name='Ada', age=36)\n", "RESPONSES_TOOLS Person(name='Ada', age=36)\n",
+				"RESPONSES_TOOLS_WITH_INBUILT_TOOLS Person(name='Ada', age=36)\n",
+			},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 8, "POST /v1/responses 200": 2},
+			Mutation: mutation{Field: "arguments"},
+		},
+		{
+			Name: "llm", Program: "llm", Package: "llm", Version: "0.36", List: "agents",
+			Hash: "sha256:801263d046854d15e3f45ee8da5024c23c313d129f67c7c93961649c531bb050",
+			Task: "the command calls a function that writes a file, and fills a schema",
+			Scripts: []script{
+				{"Note that the lamp is off.", []object{call("write_note", object{"text": "The lamp is off."}), text("Noted: {result}")}},
+				{"Grace is 85 years old.", []object{{"json": object{"name": "Grace", "age": 85}}}},
+			},
+			Prints:   []string{"Noted: 16 characters\n", `{"age": 85, "name": "Grace"}`},
+			Files:    map[string]string{"note.txt": "The lamp is off."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 3},
+			Mutation: mutation{Field: "content"},
+		},
+		{
+			Name: "haystack", Program: "Haystack", Package: "haystack-ai", Version: "3.4.1", List: "agents",
+			Hash:     "sha256:f9093156d534adcf92ef68d03601c11b67f0945e81b00e999504b68bce4fdd80",
+			Task:     "an Agent with a tool writes a file",
+			Scripts:  []script{{"Note that the gate is locked.", []object{call("write_note", object{"text": "The gate is locked."}), text("Noted: {result}")}}},
+			Prints:   []string{"Noted: 19 characters\n"},
+			Files:    map[string]string{"note.txt": "The gate is locked."},
 			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
 			Mutation: mutation{Field: "tool_calls"},
 		},

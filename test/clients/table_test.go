@@ -81,7 +81,7 @@ func (r *row) install() string {
 	if r.List.npm() {
 		return r.Package + "@" + r.Version
 	}
-	return r.Package + "==" + r.Version
+	return r.Package + r.Extras + "==" + r.Version
 }
 
 // entry returns the row's line in the index of the pages.

@@ -8,7 +8,7 @@ the index of the next step, so that an agent's loop goes on only if the results 
     {"json": {...}}                                   the object as JSON
     {"calls": [{"name": "...", "arguments": {...}}]}  calls of tools
 
-and may have "think", a reasoning before it. In a text, {result} is the content of the last tool result. Calls have Hermes's form
+and may have "think", a reasoning before it. A step with json and calls is a call if the request has tools. In a text, {result} is the content of the last tool result. Calls have Hermes's form
 without a constraint; under the constraint of a forced call they have the form that its JSON schema describes. A prompt of
 no script, or with more results than steps, is an error.
 
@@ -80,7 +80,7 @@ class TritonPythonModel:
 
 def written(step, prompt, schema):
     """Returns what the model writes for a step, under the JSON schema of a constraint or None."""
-    if "calls" in step:
+    if "calls" in step and ("json" not in step or "<tools>" in prompt):
         text = called(step["calls"], schema)
     elif "json" in step:
         text = json.dumps(step["json"])
