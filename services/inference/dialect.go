@@ -1,6 +1,9 @@
 package inference
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Detected is a dialect that a chat template teaches, and the strings in the template that
 // identify it.
@@ -82,6 +85,18 @@ type ToolChoice struct {
 	Mode ToolMode
 	// Name of the tool that ToolNamed selects.
 	Name string
+	// Allowed are the names of the tools that may be called if the mode is ToolAuto or
+	// ToolRequired, sorted and each once. The prompt has all tools. Nil allows all tools.
+	Allowed []string
+}
+
+// Allows reports whether the model may call the tool with this name.
+func (c *ToolChoice) Allows(name string) bool {
+	if c.Allowed == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(c.Allowed, name)
+	return found
 }
 
 // ToolMode is the kind of a [ToolChoice].

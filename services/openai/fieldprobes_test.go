@@ -139,7 +139,7 @@ func nestedProbes() map[string][]probe {
 		}},
 		"stream_options.include_obfuscation": {{fields: `"stream_options":{"include_obfuscation":true}`, with: `"stream":true`}},
 		"tools[].custom":                     {{fields: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, param: "tools[0].type"}},
-		"tool_choice.allowed_tools":          {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`, with: tools}},
+		"tool_choice.allowed_tools":          {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`, with: tools, sent: `"structured_outputs":"{\"json\":`}},
 		"tool_choice.custom":                 {{fields: `"tool_choice":{"type":"custom","custom":{"name":"f"}}`, with: tools, param: "tool_choice.type"}},
 	}
 }

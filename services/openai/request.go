@@ -175,6 +175,8 @@ func optionalChoice(choice json.RawMessage) bool {
 func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (err error) {
 	req.Tools = body.Tools
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
-	req.ToolChoice, err = decode.ToolChoice(body.ToolChoice)
-	return err
+	if req.ToolChoice, err = decode.ToolChoice(body.ToolChoice); err != nil {
+		return err
+	}
+	return requests.Allow(req, "tool_choice.allowed_tools.tools[%d].function.name")
 }

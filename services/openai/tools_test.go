@@ -28,6 +28,9 @@ func serveTools(t *testing.T, script inferencetest.Script) (*httptest.Server, *i
 
 const twoTools = `"tools":[{"type":"function","function":{"name":"get","strict":true,"parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},{"type":"function","function":{"name":"now"}}]`
 
+// allowedNow is an entry of allowed_tools in a chat.
+const allowedNow = `{"type":"function","function":{"name":"now"}}`
+
 // callID matches the ids, which differ between calls.
 var callID = regexp.MustCompile(`"id":"call_\w{24,}"`)
 
@@ -139,6 +142,40 @@ func TestStreamedToolCalls(t *testing.T) {
 			}
 			if got, want := strings.Join(list, "\n"), strings.Join(tt.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestAllowedTools checks what the model gets for a tool choice of allowed tools: all tools in the
+// prompt, and a constraint to calls of these tools.
+func TestAllowedTools(t *testing.T) {
+	const all = allowedNow + `,{"type":"function","function":{"name":"get"}},` + allowedNow
+	for _, tt := range []struct {
+		name, allowed string
+		sent          string // part of the sampling parameters, or "" for no constraint
+		others        string // must not be in them
+	}{
+		{"required", `"mode":"required","tools":[` + allowedNow + `]`, `{\"const\":\"now\"}`, `{\"const\":\"get\"}`},
+		{"auto", `"mode":"auto","tools":[` + allowedNow + `]`, `\"regex\":`, "get"},
+		{"auto, all", `"mode":"auto","tools":[` + all + `]`, "", "structured_outputs"},
+		{"required, all", `"mode":"required","tools":[` + all + `]`, `{\"const\":\"get\"}`, "$defs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server, engine := serveTools(t, inferencetest.StreamText("x"))
+			prompt := func(fields string) (prompt, sampling string) {
+				resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(fields))
+				if resp.StatusCode != http.StatusOK {
+					t.Fatalf("%d %s", resp.StatusCode, body)
+				}
+				sent := engine.Requests()
+				last := sent[len(sent)-1]
+				return inferencetest.Input(last, "text_input"), inferencetest.Input(last, "sampling_parameters")
+			}
+			want, _ := prompt(twoTools)
+			got, sampling := prompt(twoTools + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{` + tt.allowed + `}}`)
+			if got != want || !strings.Contains(sampling, tt.sent) || strings.Contains(sampling, tt.others) {
+				t.Errorf("prompt %q instead of %q, sampling %s", got, want, sampling)
 			}
 		})
 	}

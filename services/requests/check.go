@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
@@ -50,6 +51,39 @@ func ConstrainsCalls(req *inference.Request) bool {
 	case inference.ToolNone:
 	}
 	return false
+}
+
+// Allow checks the tools that the tool choice allows: each must be one of the request's tools. A
+// choice that allows all tools is no restriction. The param is the format of the path of a name,
+// with the verb %d for its index.
+func Allow(req *inference.Request, param string) error {
+	allowed := req.ToolChoice.Allowed
+	if allowed == nil {
+		return nil
+	}
+	offered := make(map[string]bool, len(req.Tools))
+	for _, definition := range req.Tools {
+		var tool struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		}
+		if json.Unmarshal(definition, &tool) == nil { // Check refuses other definitions
+			offered[tool.Function.Name] = true
+		}
+	}
+	for i, name := range allowed {
+		if !offered[name] {
+			path := fmt.Sprintf(param, i)
+			return inference.Invalid(path, "%s is %s, which is not in tools", path, strictjson.Quote(name))
+		}
+	}
+	slices.Sort(allowed)
+	if allowed = slices.Compact(allowed); len(allowed) == len(offered) {
+		allowed = nil
+	}
+	req.ToolChoice.Allowed = allowed
+	return nil
 }
 
 // Structured checks the schema of a format that has one, and the size of every format.

@@ -68,8 +68,12 @@ func (r *textRun) planTools(asked *inference.Request) error {
 		return inference.Invalid(given.Param, "%s and a tool_choice that forces a tool call can't be used together", given.Param)
 	case forced: // the answer is a call, and has no text that the client's schema is about
 		asked.Sampling.Structured, err = toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
+	case asked.ToolChoice.Mode == inference.ToolAuto && asked.ToolChoice.Allowed != nil && given != nil && !schema:
+		return inference.Invalid(given.Param, "%s and a tool_choice of allowed tools can't be used together", given.Param)
 	case schema && len(asked.Tools) > 0:
-		asked.Sampling.Structured, err = toolparser.Dialects{}.ConstrainEither(given, asked.Tools)
+		asked.Sampling.Structured, err = toolparser.Dialects{}.ConstrainEither(asked.ToolChoice, given, asked.Tools)
+	case asked.ToolChoice.Mode == inference.ToolAuto && asked.ToolChoice.Allowed != nil:
+		asked.Sampling.Structured, err = toolparser.Dialects{}.ConstrainNames(r.card.ToolParser, r.card.ReasoningParser, asked.ToolChoice)
 	}
 	return err
 }

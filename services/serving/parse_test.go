@@ -111,6 +111,7 @@ func TestAnswersAreParsed(t *testing.T) {
 		},
 		{"text before it", nil, nil, []string{"Let me see.", get}, parsed{text: "Let me see.", calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 2},
 		{"two in one piece", nil, nil, []string{get + now, ""}, parsed{calls: `0:get{"city": "Paris"}1:now{}`, finish: "tool_calls"}, 2},
+		{"a call that isn't allowed", nil, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"get"} }, []string{get, now, ""}, parsed{calls: `0:get{"city": "Paris"}`, text: `{"name": "now", "arguments": {}}`, finish: "tool_calls"}, 3},
 		{"one of two", nil, func(r *inference.Request) { r.SingleCall = true }, []string{get, now, "x"}, parsed{calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 1},
 		{"reasoning before it", nil, nil, []string{"<think>", "Hm é", "</think>", get}, parsed{reasoning: "Hm é", calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 4},
 		{"text alone", nil, nil, []string{"Hel", "lo"}, parsed{text: "Hello", finish: "stop"}, 2},
@@ -268,6 +269,19 @@ func TestWhatTheModelIsSent(t *testing.T) {
 				r.ToolChoice.Mode, r.Sampling.Structured = inference.ToolRequired, ownSchema()
 			}, "[user]hi[assistant](2 tools)", `{"max_tokens":16,"structured_outputs":"` + required + `"}`,
 		},
+		{
+			"required, one allowed", plain, func(r *inference.Request) {
+				r.ToolChoice = inference.ToolChoice{Mode: inference.ToolRequired, Allowed: []string{"now"}}
+				r.SingleCall = true
+			}, "[user]hi[assistant](2 tools)",
+			`{"max_tokens":16,"structured_outputs":"{\"json\":{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"now\"},\"arguments\":{\"$ref\":\"#/$defs/tool1\"}},\"required\":[\"name\",\"arguments\"],\"additionalProperties\":false}],` +
+				`\"$defs\":{\"tool1\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}}}}"}`,
+		},
+		{
+			"auto, one allowed", map[string]string{"trident.tool_call_parser": "qwen3_coder", "trident.reasoning_parser": "none"},
+			func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }, "[user]hi[assistant](2 tools)",
+			`{"max_tokens":16,"skip_special_tokens":false,"structured_outputs":"{\"regex\":\"[^<]*(?:<(?:[^<f][^<]*|f(?:[^<u][^<]*|u(?:[^<n][^<]*|n(?:[^<c][^<]*|c(?:[^<t][^<]*|t(?:[^<i][^<]*|i(?:[^<o][^<]*|o(?:[^<n][^<]*|n(?:[^<=][^<]*)?)?)?)?)?)?)?)?)?|<function=(?:now)>[^<]*)*\"}"}`,
+		},
 		{"auto with empty tools", nil, func(r *inference.Request) { r.Tools = []json.RawMessage{} }, "[user]hi[assistant]", `{"max_tokens":16}`},
 		{"none with empty tools", nil, func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolNone }, "[user]hi[assistant]", `{"max_tokens":16}`},
 		{"no special tokens", map[string]string{"trident.tool_call_parser": "json"}, nil, "[user]hi[assistant](2 tools)", `{"max_tokens":16}`},
@@ -308,22 +322,35 @@ func TestWhatTheModelIsSent(t *testing.T) {
 }
 
 func TestToolsThatAreRefused(t *testing.T) {
+	parser := func(name string) map[string]string {
+		return map[string]string{"trident.tool_call_parser": name, "trident.structured_outputs": "none"}
+	}
+	some := func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }
 	tests := []struct {
 		name                   string
+		params                 map[string]string
 		steer                  func(*inference.Request)
 		param, reason, message string
 	}{
-		{"no parser", func(*inference.Request) {}, "tools", inference.ReasonUnsupported, "set the parameter trident.tool_call_parser in its config.pbtxt"},
-		{"no tools", func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolRequired }, "tool_choice", inference.ReasonInvalidValue, "the request has no tools"},
-		{"no such tool", func(r *inference.Request) { r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"} }, "tool_choice", inference.ReasonInvalidValue, "`x`"},
-		{"two constraints", func(r *inference.Request) {
+		{"some tools of a model whose calls have no certain beginning", parser("llama3_json"), some, "tool_choice", inference.ReasonUnsupported, "calls in the format llama3_json can't be restricted to some of the tools"},
+		{"some tools of an engine without structured outputs", parser("hermes"), some, "tool_choice", inference.ReasonUnsupported, "the model `m` has no structured outputs"},
+		{"some tools beside another constraint", parser("hermes"), func(r *inference.Request) {
+			some(r)
+			r.Sampling.Structured = &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a"`), Param: "structured_outputs.regex"}
+		}, "structured_outputs.regex", inference.ReasonInvalidValue, "a tool_choice of allowed tools can't be used together"},
+		{"no parser", nil, func(*inference.Request) {}, "tools", inference.ReasonUnsupported, "set the parameter trident.tool_call_parser in its config.pbtxt"},
+		{"no tools", nil, func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolRequired }, "tool_choice", inference.ReasonInvalidValue, "the request has no tools"},
+		{"no such tool", nil, func(r *inference.Request) { r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"} }, "tool_choice", inference.ReasonInvalidValue, "`x`"},
+		{"two constraints", nil, func(r *inference.Request) {
 			r.ToolChoice.Mode = inference.ToolRequired
 			r.Sampling.Structured = &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a"`), Param: "structured_outputs.regex"}
 		}, "structured_outputs.regex", inference.ReasonInvalidValue, "can't be used together"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), inferencetest.WithTemplate())
+			params := inferencetest.WithTemplate()
+			maps.Copy(params, tt.params)
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), params)
 			req := inferencetest.ChatRequest(1)
 			req.Tools = tools
 			tt.steer(req)

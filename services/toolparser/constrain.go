@@ -41,14 +41,14 @@ func (n *named) step() bool {
 }
 
 // Constrain returns a JSON schema. For required calls it is an array of {"name":
-// …, "arguments": …} over all tools, or one such object if single is set. For a
-// named tool it is the schema of the tool's arguments.
+// …, "arguments": …} over all tools that the choice allows, or one such object if single
+// is set. For a named tool it is the schema of the tool's arguments.
 func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMessage, single bool) (*inference.Structured, error) {
 	var schema json.RawMessage
 	var err error
 	switch choice.Mode {
 	case inference.ToolRequired:
-		schema, err = requiredSchema(definitions, single)
+		schema, err = requiredSchema(&choice, definitions, single)
 	case inference.ToolNamed:
 		schema, err = namedSchema(choice.Name, definitions)
 	case inference.ToolAuto, inference.ToolNone:
@@ -70,10 +70,10 @@ func namedSchema(name string, definitions []json.RawMessage) (json.RawMessage, e
 	return t.schema(), nil
 }
 
-// requiredSchema returns an anyOf over all tools. A tool's schema that refers to
+// requiredSchema returns an anyOf over the allowed tools. A tool's schema that refers to
 // its own parts goes to $defs as a whole, so that its references stay valid.
-func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage, error) {
-	calls, defs, err := callSchemas(definitions)
+func requiredSchema(choice *inference.ToolChoice, definitions []json.RawMessage, single bool) (json.RawMessage, error) {
+	calls, defs, err := callSchemas(choice, definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -87,16 +87,20 @@ func requiredSchema(definitions []json.RawMessage, single bool) (json.RawMessage
 	return withDefinitions(schema, defs), nil
 }
 
-// callSchemas returns a schema of each tool's call, and the members of $defs that they
-// refer to. References of a tool's schema to its own parts must still lead to these parts:
-// a schema with references goes to $defs as a whole.
-func callSchemas(definitions []json.RawMessage) (calls, defs [][]byte, err error) {
+// callSchemas returns a schema of each allowed tool's call, and the members of $defs that
+// they refer to. References of a tool's schema to its own parts must still lead to these
+// parts: a schema with references goes to $defs as a whole. If only some tools are allowed,
+// all schemas go there, because the names in $defs have the tool's index among all tools.
+func callSchemas(choice *inference.ToolChoice, definitions []json.RawMessage) (calls, defs [][]byte, err error) {
 	for i, d := range definitions {
 		t := readTool(d)
 		if t == nil {
 			return nil, nil, inference.Invalid(fmt.Sprintf("tools[%d]", i), "tools[%d] must be a function with a name", i)
 		}
-		arguments, def, err := placed(t.schema(), fmt.Sprintf("tool%d", i))
+		if !choice.Allows(t.Name) {
+			continue
+		}
+		arguments, def, err := placed(t.schema(), fmt.Sprintf("tool%d", i), choice.Allowed != nil)
 		if err != nil {
 			return nil, nil, inference.Invalid(fmt.Sprintf("tools[%d].function.parameters", i), "tools[%d].function.parameters is not a valid JSON schema: %v", i, err)
 		}
@@ -111,9 +115,9 @@ func callSchemas(definitions []json.RawMessage) (calls, defs [][]byte, err error
 
 // placed returns a schema in the form in which it can stand inside of another schema, and
 // the member of $defs with the given name that this form refers to. The member is nil if
-// the form refers to none.
-func placed(schema json.RawMessage, name string) (within, def []byte, err error) {
-	if !bytes.Contains(schema, []byte(`"$ref"`)) {
+// the form refers to none, which defined rules out.
+func placed(schema json.RawMessage, name string, defined bool) (within, def []byte, err error) {
+	if !defined && !bytes.Contains(schema, []byte(`"$ref"`)) {
 		return schema, nil, nil
 	}
 	moved, err := moveRefs(schema, "#/$defs/"+name)
@@ -134,19 +138,19 @@ func withDefinitions(schema []byte, defs [][]byte) json.RawMessage {
 	return fmt.Appendf(nil, `{%s}`, schema)
 }
 
-// ConstrainEither returns a schema that accepts one call of a tool, in the form of a
-// forced call, or JSON that the client's own schema accepts. The constraint given must be
+// ConstrainEither returns a schema that accepts one call of an allowed tool, in the form of
+// a forced call, or JSON that the client's own schema accepts. The constraint given must be
 // of the kind json or json_object.
-func (Dialects) ConstrainEither(given *inference.Structured, definitions []json.RawMessage) (*inference.Structured, error) {
+func (Dialects) ConstrainEither(choice inference.ToolChoice, given *inference.Structured, definitions []json.RawMessage) (*inference.Structured, error) {
 	own := given.Value
 	if given.Kind == "json_object" {
 		own = json.RawMessage(`{"type":"object"}`)
 	}
-	calls, defs, err := callSchemas(definitions)
+	calls, defs, err := callSchemas(&choice, definitions)
 	if err != nil {
 		return nil, err
 	}
-	within, def, err := placed(own, "response")
+	within, def, err := placed(own, "response", false)
 	if err != nil {
 		return nil, inference.Invalid(given.Param, "%s is not a valid JSON schema: %v", given.Param, err)
 	}

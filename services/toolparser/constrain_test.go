@@ -91,10 +91,15 @@ func TestConstrainEither(t *testing.T) {
 		{"a schema", given, []string{`{"n":1}`, `{"name":"now","arguments":{}}`, `{"name":"walk","arguments":{"tree":{"next":{}}}}`}, []string{`{"n":"x"}`, `{}`, `{"name":"other","arguments":{}}`, `{"name":"now"}`, `[{"name":"now","arguments":{}}]`}},
 		{"any object", &inference.Structured{Kind: "json_object", Param: "response_format", Value: json.RawMessage("true")}, []string{`{}`, `{"n":"x"}`, `{"name":"now","arguments":{}}`}, []string{`1`, `[]`}},
 	}
+	some, err := Dialects{}.ConstrainEither(inference.ToolChoice{Allowed: []string{"now"}}, given, []json.RawMessage{weather, clock, recursive})
+	if err != nil || some.Calls != 1 {
+		t.Fatalf("got %+v, %v", some, err)
+	}
+	checkAnswers(t, some.Value, []string{`{"n":1}`, `{"name":"now","arguments":{}}`}, []string{`{"name":"walk","arguments":{"tree":{}}}`})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := string(tt.given.Value)
-			s, err := Dialects{}.ConstrainEither(tt.given, []json.RawMessage{weather, clock, recursive})
+			s, err := Dialects{}.ConstrainEither(inference.ToolChoice{}, tt.given, []json.RawMessage{weather, clock, recursive})
 			if err != nil || s.Kind != "json" || s.Param != "response_format" || s.Calls != 3 || string(tt.given.Value) != before {
 				t.Fatalf("got %+v, %v", s, err)
 			}
@@ -165,6 +170,14 @@ func TestConstrain(t *testing.T) {
 			},
 		},
 		{"required, one", required, true, []string{`{"name":"now","arguments":{}}`}, []string{`[{"name":"now","arguments":{}}]`, `{}`}},
+		{
+			"some allowed",
+			inference.ToolChoice{Mode: inference.ToolRequired, Allowed: []string{"now", "walk"}},
+			false,
+			[]string{`[{"name":"now","arguments":{}}]`, `[{"name":"walk","arguments":{"tree":{"next":{}}}}]`},
+			[]string{`[{"name":"get_weather","arguments":{"days":1}}]`, `[{"name":"now","arguments":{"x":1}}]`, `[{"name":"walk","arguments":{}}]`},
+		},
+		{"one allowed", inference.ToolChoice{Mode: inference.ToolRequired, Allowed: []string{"now"}}, true, []string{`{"name":"now","arguments":{}}`}, []string{`{"name":"walk","arguments":{"tree":{}}}`}},
 		{"named", named, false, []string{`{"tree":{"next":{}}}`}, []string{`{}`, `{"tree":{"next":1}}`}},
 	}
 	for _, tt := range tests {

@@ -34,6 +34,8 @@ type toolDialect struct {
 	id func(random string) string
 	// drop returns wrappers of text. They are removed even if no calls are read.
 	drop func() wrappers
+	// form describes the calls if they always begin with the same string; nil otherwise.
+	form func() *callForm
 }
 
 // toolDialects returns the dialects in the order in which templates are tried. The list is
@@ -41,16 +43,16 @@ type toolDialect struct {
 var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
 	return []toolDialect{
 		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, recognize: recognizeHarmony},
-		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3},
-		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31},
+		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3, form: deepseekV3Form},
+		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31, form: deepseekV31Form},
 		{names: []string{"deepseek_v41"}, read: newDeepseekV41, recognize: recognizeDeepseekV41},
 		{names: []string{"deepseek_v4"}, read: newDeepseekV4, recognize: recognizeDeepseekV4},
 		{names: []string{"deepseek_v32"}, read: newDeepseekV32, recognize: recognizeDeepseekV32},
 		{names: []string{"kimi_k3"}, read: newKimiK3, recognize: recognizeKimiK3, drop: kimiK3Wrappers},
-		{names: []string{"kimi_k2"}, read: newKimiK2, recognize: recognizeKimiK2},
+		{names: []string{"kimi_k2"}, read: newKimiK2, recognize: recognizeKimiK2, form: kimiK2Form},
 		{names: []string{"minimax_m3"}, read: newMiniMaxM3, recognize: recognizeMiniMaxM3},
-		{names: []string{"minimax_m2"}, read: newMiniMaxM2, recognize: recognizeMiniMaxM2},
-		{names: []string{"dots"}, read: newDots, recognize: recognizeDots},
+		{names: []string{"minimax_m2"}, read: newMiniMaxM2, recognize: recognizeMiniMaxM2, form: invokeForm},
+		{names: []string{"dots"}, read: newDots, recognize: recognizeDots, form: invokeForm},
 		{names: []string{"hy_v3"}, read: newHYV3, recognize: recognizeHYV3},
 		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, recognize: recognizeGLM45},
 		{names: []string{"gemma4"}, read: newGemma4, recognize: recognizeGemma4},
@@ -58,7 +60,7 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"cohere_command4"}, read: newCohere4, recognize: recognizeCohere4, drop: cohere4Wrappers},
 		{names: []string{"cohere_command3"}, read: newCohere3, recognize: recognizeCohere3, drop: cohere3Wrappers},
 		{names: []string{"step3"}, read: newStep3, recognize: recognizeStep3},
-		{names: []string{"seed_oss"}, read: newSeedOSS, recognize: recognizeSeedOSS},
+		{names: []string{"seed_oss"}, read: newSeedOSS, recognize: recognizeSeedOSS, form: qwenForm},
 		{names: []string{"longcat"}, read: newLongCat, recognize: recognizeLongCat},
 		{names: []string{"apertus"}, read: newApertus, recognize: recognizeApertus},
 		{names: []string{"internlm"}, read: newInternLM, recognize: recognizeInternLM},
@@ -69,15 +71,15 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"mistral"}, read: newMistral, recognize: recognizeMistral, id: mistralID},
 		{names: []string{"llama4_pythonic"}, read: newLlama4, recognize: recognizeLlama4},
 		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, recognize: recognizeLlama3},
-		{names: []string{"mimo"}, read: newMiMo, recognize: recognizeMiMo},
-		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, recognize: recognizeQwen3Coder},
+		{names: []string{"mimo"}, read: newMiMo, recognize: recognizeMiMo, form: qwenForm},
+		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, recognize: recognizeQwen3Coder, form: qwenForm},
 		{names: []string{"granite"}, read: newGranite, recognize: recognizeGranite},
 		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, recognize: recognizeGranite20bFC},
 		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, recognize: recognizeHunyuanA13B, drop: hunyuanWrappers},
 		{names: []string{"jamba"}, read: newJamba, recognize: recognizeJamba},
-		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers},
+		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers, form: hermesForm},
 		{names: []string{"xlam"}, read: newXLAM, recognize: recognizeXLAM},
-		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, recognize: recognizeHermes},
+		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, recognize: recognizeHermes, form: hermesForm},
 		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, recognize: recognizeFunctools},
 		{names: []string{"pythonic"}, read: newPythonic, recognize: recognizeNone, text: true},
 		{names: []string{"json"}, read: newJSON, recognize: recognizeNone, text: true},
@@ -222,7 +224,7 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	if options.ID == nil {
 		return nil, errors.New("a parser needs ids for tool calls: set ParserOptions.ID")
 	}
-	p := &parser{}
+	p := &parser{choice: options.Choice}
 	r := newReader(&p.sink, options, tools.id)
 	speaksHarmony := slices.Contains(tools.names, "harmony") || slices.Contains(reasoning.names, "harmony")
 	drop := tools.drop
@@ -288,18 +290,20 @@ type parser struct {
 	thinking *thinking
 	dialect  dialect
 	lead     string // text that is emitted before the answer
+	choice   inference.ToolChoice
+	refused  refusedCalls
 }
 
 // Parse reads more of the text.
 func (p *parser) Parse(text []byte) ([]inference.Piece, inference.ParseState) {
 	p.feed(text, false)
-	return p.sink.pieces, p.dialect.base().state
+	return p.allowed(), p.dialect.base().state
 }
 
 // Finish returns what was held back.
 func (p *parser) Finish() []inference.Piece {
 	p.feed(nil, true)
-	return p.sink.pieces
+	return append(p.allowed(), p.refused.end()...)
 }
 
 func (p *parser) feed(text []byte, final bool) {

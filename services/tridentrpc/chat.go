@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -111,8 +112,11 @@ func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (
 	req := &inference.Request{
 		ID: "chat-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate,
 		N: int(msg.GetN()), Stream: stream, ReasoningEffort: msg.GetReasoningEffort(), Priority: priority(msg.GetPriority()),
-		SingleCall: msg.ParallelToolCalls != nil && !msg.GetParallelToolCalls(), ToolChoice: toolChoice(msg.GetToolChoice()),
-		Sampling: chatSampling(msg),
+		SingleCall: msg.ParallelToolCalls != nil && !msg.GetParallelToolCalls(), Sampling: chatSampling(msg),
+	}
+	var err error
+	if req.ToolChoice, err = toolChoice(msg.GetToolChoice()); err != nil {
+		return nil, err
 	}
 	for i, m := range msg.GetMessages() {
 		message, err := chatMessage(&objects, fmt.Sprintf("messages[%d]", i), m)
@@ -128,8 +132,10 @@ func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (
 		}
 		req.Tools = append(req.Tools, definition)
 	}
+	if err := requests.Allow(req, allowedFunctions+"[%d]"); err != nil {
+		return nil, err
+	}
 	if kwargs := msg.GetChatTemplateKwargs(); kwargs != "" {
-		var err error
 		if req.TemplateArgs, err = objects.DecodeMap("chat_template_kwargs", kwargs); err != nil {
 			return nil, err
 		}
@@ -189,18 +195,25 @@ func toolDefinition(objects *requests.Objects, param string, f *tridentv1.Functi
 	return definition, nil
 }
 
-func toolChoice(choice *tridentv1.ToolChoice) inference.ToolChoice {
-	if name := choice.GetFunction(); name != "" {
-		return inference.ToolChoice{Mode: inference.ToolNamed, Name: name}
+// allowedFunctions is the path of the names of the functions that may be called.
+const allowedFunctions = "tool_choice.allowed_functions"
+
+func toolChoice(choice *tridentv1.ToolChoice) (inference.ToolChoice, error) {
+	c := inference.ToolChoice{Name: choice.GetFunction(), Allowed: slices.Clone(choice.GetAllowedFunctions())}
+	if c.Name != "" {
+		c.Mode = inference.ToolNamed
 	}
 	switch choice.GetMode() {
 	case tridentv1.ToolMode_TOOL_MODE_NONE:
-		return inference.ToolChoice{Mode: inference.ToolNone}
+		c.Mode = inference.ToolNone
 	case tridentv1.ToolMode_TOOL_MODE_REQUIRED:
-		return inference.ToolChoice{Mode: inference.ToolRequired}
+		c.Mode = inference.ToolRequired
 	case tridentv1.ToolMode_TOOL_MODE_UNSPECIFIED, tridentv1.ToolMode_TOOL_MODE_AUTO:
 	}
-	return inference.ToolChoice{}
+	if c.Allowed != nil && (c.Mode == inference.ToolNamed || c.Mode == inference.ToolNone) {
+		return c, inference.Invalid(allowedFunctions, "%s can only be used with TOOL_MODE_AUTO or TOOL_MODE_REQUIRED", allowedFunctions)
+	}
+	return c, nil
 }
 
 func chatSampling(msg *tridentv1.ChatRequest) inference.Sampling {

@@ -103,6 +103,13 @@ func TestRules(t *testing.T) {
 		"parameters that are no JSON": {func(r *tridentv1.ChatRequest) {
 			r.Tools = []*tridentv1.Tool{{Tool: &tridentv1.Tool_Function{Function: &tridentv1.FunctionTool{Name: "f", Parameters: "{"}}}}
 		}, "tools[0].function.parameters", "JSON object"},
+		"an allowed function that is unknown": {func(r *tridentv1.ChatRequest) {
+			r.Tools = []*tridentv1.Tool{{Tool: &tridentv1.Tool_Function{Function: &tridentv1.FunctionTool{Name: "f"}}}}
+			r.ToolChoice = &tridentv1.ToolChoice{AllowedFunctions: []string{"f", "g"}}
+		}, "tool_choice.allowed_functions[1]", "which is not in tools"},
+		"allowed functions beside none": {func(r *tridentv1.ChatRequest) {
+			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_NONE}, AllowedFunctions: []string{"f"}}
+		}, "tool_choice.allowed_functions", "TOOL_MODE_REQUIRED"},
 		"a bias beyond":                 {func(r *tridentv1.ChatRequest) { r.LogitBias = map[uint32]float32{5: 101} }, "logit_bias[5]", "100"},
 		"an unknown effort":             {func(r *tridentv1.ChatRequest) { r.ReasoningEffort = "much" }, "reasoning_effort", "high"},
 		"no prompt left":                {func(r *tridentv1.ChatRequest) { r.TruncatePromptTokens = new(int32(0)) }, "truncate_prompt_tokens", "must"},

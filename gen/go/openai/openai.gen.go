@@ -314,7 +314,7 @@ type ChatCompletionTokenLogprob struct {
 	TopLogprobs []ChatCompletionTopLogprob `json:"top_logprobs"`
 }
 
-// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It can't be combined with `response_format` or with other structured outputs.
+// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It has precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 type ChatCompletionToolChoiceOption = json.RawMessage
 
 // ChatCompletionToolDefinition A tool that the model may call.
@@ -733,7 +733,7 @@ type CreateChatCompletionRequest struct {
 	// Temperature Sampling temperature. 0 always selects the most likely token; higher values make the output more random. If unset, the model's default applies, which is 1 for most models.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// ToolChoice Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It can't be combined with `response_format` or with other structured outputs.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It has precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 	ToolChoice ChatCompletionToolChoiceOption `json:"tool_choice,omitempty"`
 
 	// Tools The tools that the model may call. The definitions are passed to the chat template unchanged and with their keys in order. The tool-call format is detected from the chat template or set by the parameter `trident.tool_call_parser` in config.pbtxt. If the format is unknown, tools are refused with a 400, except if `tool_choice` forces or forbids a call.

@@ -144,13 +144,14 @@ func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	var named struct {
 		Type string `json:"type"`
 		Name string `json:"name"`
+		decode.Allowed
 	}
 	err := json.Unmarshal(raw, &named)
 	switch {
 	case err != nil:
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must not be allowed_tools: send only the tools that may be called")
+		return named.Choice("tool_choice", requests.FunctionType, toolCustom)
 	case named.Type != requests.FunctionType && named.Type != toolCustom:
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function or custom, got %s: the server has no tools of its own", strictjson.Quote(named.Type))
 	case named.Name == "":

@@ -148,6 +148,9 @@ func (t *turn) setTools(ctx context.Context, tools []json.RawMessage) error {
 		}
 	}
 	t.req.Tools, t.req.ToolChoice = t.tools.definitions, t.tools.choose(t.req.ToolChoice)
+	if err := requests.Allow(t.req, "tool_choice.tools[%d].name"); err != nil {
+		return err
+	}
 	return wire.Ignore(ctx, t.tools.ignored...)
 }
 

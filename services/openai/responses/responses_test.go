@@ -154,6 +154,7 @@ func whole(t *testing.T, raw string) map[string]any {
 
 const (
 	callNow    = `<tool_call>{"name": "now", "arguments": {}}</tool_call>`
+	allowed    = `{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"now"}]}` // allows one of flatTools
 	flatTools  = `"tools":[{"type":"function","strict":true,"name":"get","parameters":{"type":"object","properties":{"city":{"type":"string"}}}},{"type":"function","name":"now","description":null}]`
 	messageOf  = `{"content":[{"annotations":[],"logprobs":[],"text":%q,"type":"output_text"}],"id":"msg_","role":"assistant","status":%q,"type":"message"}`
 	thoughtOf  = `{"content":[{"text":%q,"type":"reasoning_text"}],"id":"rs_","status":%q,"summary":[],"type":"reasoning"}`
@@ -192,6 +193,7 @@ func TestResponse(t *testing.T) {
 		}, completed, ""},
 		{"one call", `"input":"hi","parallel_tool_calls":false,` + flatTools, script("stop", callNow, callNow), []string{fmt.Sprintf(callOf, `{}`, "now", completed)}, completed, ""},
 		{"a demanded call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, script("stop", `{"city": `, `"Paris"}`), []string{fmt.Sprintf(callOf, `{"city": "Paris"}`, "get", completed)}, completed, ""},
+		{"an allowed call", `"input":"hi","tool_choice":` + allowed + `,` + flatTools, script("stop", callNow, `<tool_call>{"name": "get", "arguments": {}}</tool_call>`), []string{fmt.Sprintf(callOf, `{}`, "now", completed), text(`{"name": "get", "arguments": {}}`)}, completed, ""},
 		{"a cut call", `"input":"hi","tool_choice":{"type":"function","name":"get"},` + flatTools, script("length", `{"city": `), []string{fmt.Sprintf(callOf, `{"city": `, "get", incomplete)}, incomplete, "max_output_tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -339,6 +341,7 @@ func TestResponseSettings(t *testing.T) {
 				"text": `{"format":` + schema + `,"verbosity":"medium"}`, "user": `"u"`, "top_logprobs": `2`,
 			},
 		},
+		{"allowed tools", `"input":"hi","tool_choice":` + allowed + `,` + flatTools, map[string]string{"tool_choice": allowed}},
 		{"tools", `"input":"hi","tool_choice":"none",` + flatTools, map[string]string{
 			"tool_choice": `"none"`,
 			"tools": `[{"description":null,"name":"get","parameters":{"type":"object","properties":{"city":{"type":"string"}}},"strict":true,"type":"function"},` +

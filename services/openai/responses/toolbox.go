@@ -245,14 +245,21 @@ func (b *toolbox) flat(key toolKey) string {
 	return toolform.Flatten(key.namespace, key.name)
 }
 
-// choose replaces the name of a tool that must be called by the one that the model uses.
+// choose replaces the names of tools that must or may be called by those that the model uses.
 func (b *toolbox) choose(choice inference.ToolChoice) inference.ToolChoice {
-	if choice.Mode == inference.ToolNamed {
-		if t := b.called(choice.Name); t != nil {
-			choice.Name = t.flat
-		}
+	choice.Name = b.chosen(choice.Name)
+	for i, name := range choice.Allowed {
+		choice.Allowed[i] = b.chosen(name)
 	}
 	return choice
+}
+
+// chosen returns the name that the model uses for a tool, or the name itself if no tool has it.
+func (b *toolbox) chosen(name string) string {
+	if t := b.called(name); t != nil {
+		return t.flat
+	}
+	return name
 }
 
 // echoTools returns the tools of the request as the response has them: functions with all members, other

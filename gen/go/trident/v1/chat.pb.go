@@ -555,9 +555,13 @@ type ToolChoice struct {
 	//
 	//	*ToolChoice_Mode
 	//	*ToolChoice_Function
-	Choice        isToolChoice_Choice `protobuf_oneof:"choice"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Choice isToolChoice_Choice `protobuf_oneof:"choice"`
+	// Names of the functions that the model may call, with TOOL_MODE_AUTO or
+	// TOOL_MODE_REQUIRED. The prompt contains all tools, and the response is constrained
+	// to calls of these. Empty means all tools.
+	AllowedFunctions []string `protobuf:"bytes,3,rep,name=allowed_functions,json=allowedFunctions,proto3" json:"allowed_functions,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ToolChoice) Reset() {
@@ -613,6 +617,13 @@ func (x *ToolChoice) GetFunction() string {
 		}
 	}
 	return ""
+}
+
+func (x *ToolChoice) GetAllowedFunctions() []string {
+	if x != nil {
+		return x.AllowedFunctions
+	}
+	return nil
 }
 
 type isToolChoice_Choice interface {
@@ -1606,11 +1617,12 @@ const file_trident_v1_chat_proto_rawDesc = "" +
 	"parameters\x18\x03 \x01(\tR\n" +
 	"parameters\x12\x1b\n" +
 	"\x06strict\x18\x04 \x01(\bH\x00R\x06strict\x88\x01\x01B\t\n" +
-	"\a_strict\"s\n" +
+	"\a_strict\"\xb1\x01\n" +
 	"\n" +
 	"ToolChoice\x124\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x14.trident.v1.ToolModeB\b\xbaH\x05\x82\x01\x02\x10\x01H\x00R\x04mode\x12%\n" +
-	"\bfunction\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01H\x00R\bfunctionB\b\n" +
+	"\bfunction\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01H\x00R\bfunction\x12<\n" +
+	"\x11allowed_functions\x18\x03 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x80\b\"\x04r\x02\x10\x01R\x10allowedFunctionsB\b\n" +
 	"\x06choice\"^\n" +
 	"\bToolCall\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x02id\x12\x1b\n" +

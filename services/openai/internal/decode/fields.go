@@ -7,7 +7,9 @@ package decode
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/requests"
@@ -68,15 +70,62 @@ func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 		Function struct {
 			Name string `json:"name"`
 		} `json:"function"`
+		Allowed Allowed `json:"allowed_tools"`
 	}
 	err := json.Unmarshal(raw, &named)
 	switch {
 	case err != nil:
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.allowed_tools", "tool_choice.allowed_tools is not supported: send only the tools that may be called")
+		return named.Allowed.Choice("tool_choice.allowed_tools", requests.FunctionType)
 	case named.Type != requests.FunctionType:
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function: chat templates support only functions")
 	}
 	return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
+}
+
+// Allowed restricts the model to some of the tools.
+type Allowed struct {
+	Mode  string        `json:"mode"`
+	Tools []AllowedTool `json:"tools"`
+}
+
+// AllowedTool names a tool. The name is in Function in chats, and in Name in responses.
+type AllowedTool struct {
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
+}
+
+// Choice returns the tool choice. Its names still have to be checked by [requests.Allow]. The
+// param is the path of the object. In chats, where only functions may be called, the names are
+// below a key of the type.
+func (a *Allowed) Choice(param string, types ...string) (inference.ToolChoice, error) {
+	choice := inference.ToolChoice{Mode: inference.ToolAuto}
+	switch a.Mode {
+	case "auto":
+	case "required":
+		choice.Mode = inference.ToolRequired
+	default:
+		return choice, inference.Invalid(param+".mode", "%s.mode must be auto or required", param)
+	}
+	if len(a.Tools) == 0 {
+		return choice, inference.Invalid(param+".tools", "%s.tools must name at least one tool: to forbid calls, send the tool_choice none", param)
+	}
+	for i := range a.Tools {
+		tool, name := &a.Tools[i], fmt.Sprintf("%s.tools[%d]", param, i)
+		if !slices.Contains(types, tool.Type) {
+			return choice, inference.Unsupported(name+".type", "%s.type must be %s: the server has no tools of its own", name, strings.Join(types, " or "))
+		}
+		if len(types) == 1 {
+			tool.Name, name = tool.Function.Name, name+".function"
+		}
+		if tool.Name == "" {
+			return choice, inference.Invalid(name+".name", "%s.name is required", name)
+		}
+		choice.Allowed = append(choice.Allowed, tool.Name)
+	}
+	return choice, nil
 }

@@ -230,6 +230,14 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
         case: undefined;
         value?: undefined;
     };
+    /**
+     * Names of the functions that the model may call, with TOOL_MODE_AUTO or
+     * TOOL_MODE_REQUIRED. The prompt contains all tools, and the response is constrained
+     * to calls of these. Empty means all tools.
+     *
+     * @generated from field: repeated string allowed_functions = 3;
+     */
+    allowedFunctions: string[];
 };
 /**
  * Describes the message trident.v1.ToolChoice.
