@@ -88,6 +88,10 @@ type ToolChoice struct {
 	// Allowed are the names of the tools that may be called if the mode is ToolAuto or
 	// ToolRequired, sorted and each once. The prompt has all tools. Nil allows all tools.
 	Allowed []string
+	// Input is a constraint on the input of the tool that ToolNamed selects: its only argument, a
+	// string with the name InputArgument. The answer is then the input itself, and its parser writes
+	// the JSON of the arguments. If Input is nil, the answer is the JSON of the arguments.
+	Input *Structured
 }
 
 // Allows reports whether the model may call the tool with this name.
@@ -98,6 +102,9 @@ func (c *ToolChoice) Allows(name string) bool {
 	_, found := slices.BinarySearch(c.Allowed, name)
 	return found
 }
+
+// InputArgument is the name of the argument of a function that stands for a tool whose input is text.
+const InputArgument = "input"
 
 // ToolMode is the kind of a [ToolChoice].
 type ToolMode uint8

@@ -42,7 +42,8 @@ func (n *named) step() bool {
 
 // Constrain returns a JSON schema. For required calls it is an array of {"name":
 // …, "arguments": …} over all tools that the choice allows, or one such object if single
-// is set. For a named tool it is the schema of the tool's arguments.
+// is set. For a named tool it is the schema of the tool's arguments, or the constraint on
+// its input.
 func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMessage, single bool) (*inference.Structured, error) {
 	var schema json.RawMessage
 	var err error
@@ -50,7 +51,9 @@ func (Dialects) Constrain(choice inference.ToolChoice, definitions []json.RawMes
 	case inference.ToolRequired:
 		schema, err = requiredSchema(&choice, definitions, single)
 	case inference.ToolNamed:
-		schema, err = namedSchema(choice.Name, definitions)
+		if schema, err = namedSchema(choice.Name, definitions); err == nil && choice.Input != nil {
+			return choice.Input, nil
+		}
 	case inference.ToolAuto, inference.ToolNone:
 		return nil, nil //nolint:nilnil // these choices have no constraint
 	default:

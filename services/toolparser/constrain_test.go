@@ -39,9 +39,27 @@ func TestConstrainedAnswers(t *testing.T) {
 		{name: "none", in: "{ }", calls: []call{{"get_weather", "{ }"}}},
 		{name: "not constrained after all", in: `Sorry {}`, text: "Sorry {}"},
 	})
+	input := inference.ToolChoice{Mode: inference.ToolNamed, Name: "get_weather", Input: &inference.Structured{Kind: "regex"}}
+	check(t, chosen(input), []example{
+		{name: "an input", in: "a\n\"é\" {}", calls: []call{{"get_weather", `{"input":"a\n\"é\" {}"}`}}},
+		{name: "an input after reasoning", in: `<think>b</think>a`, reasoning: "b", calls: []call{{"get_weather", `{"input":"a"}`}}},
+		{name: "no input", in: "", calls: []call{{"get_weather", `{"input":""}`}}},
+	})
 	check(t, chosen(inference.ToolChoice{Mode: inference.ToolNone}), []example{
 		{name: "no call", in: `<|python_tag|>{"name": "now", "parameters": {}}`, text: `<|python_tag|>{"name": "now", "parameters": {}}`},
 	})
+}
+
+// TestConstrainsInput checks which dialects read inputs that aren't JSON.
+func TestConstrainsInput(t *testing.T) {
+	for _, tt := range []struct {
+		tools, reasoning string
+		want             bool
+	}{{"hermes", "qwen3", true}, {"", "", true}, {"openai", "", false}, {"hermes", "gpt_oss", false}, {"unknown", "", false}} {
+		if got := (Dialects{}).ConstrainsInput(tt.tools, tt.reasoning); got != tt.want {
+			t.Errorf("%s, %s: %v", tt.tools, tt.reasoning, got)
+		}
+	}
 }
 
 // TestEitherAnswers checks that a parser with the option Either reads an answer as a call of an

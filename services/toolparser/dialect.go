@@ -210,6 +210,14 @@ func (Dialects) Check(tools, reasoning string) error {
 	return errors.Join(toolsErr, reasoningErr)
 }
 
+// ConstrainsInput reports whether [inference.ToolChoice] may have an Input for models of these
+// dialects. Answers of Harmony's models have markers around the text of a call.
+func (Dialects) ConstrainsInput(tools, reasoning string) bool {
+	t, err := toolsNamed(tools)
+	r, otherErr := reasoningNamed(reasoning)
+	return err == nil && otherErr == nil && !slices.Contains(t.names, "harmony") && !slices.Contains(r.names, "harmony")
+}
+
 // Parser returns a parser for one choice's answer. An unknown dialect is an error that lists
 // the known dialects.
 func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, error) {
@@ -274,14 +282,15 @@ func answer(r *reader, options *inference.ParserOptions, tools toolDialect, spea
 // forcedCalls returns a dialect for an answer that was constrained to calls. It returns nil
 // if the choice doesn't force a call.
 func forcedCalls(r *reader, choice inference.ToolChoice) dialect {
-	switch choice.Mode {
-	case inference.ToolRequired:
+	switch {
+	case choice.Mode == inference.ToolRequired:
 		return newRequired(r)
-	case inference.ToolNamed:
+	case choice.Mode == inference.ToolNamed && choice.Input != nil:
+		return newInputText(r, choice.Name)
+	case choice.Mode == inference.ToolNamed:
 		return newNamed(r, choice.Name)
-	default:
-		return nil
 	}
+	return nil
 }
 
 // parser is a chain of an optional reasoning dialect and a dialect of tool calls.

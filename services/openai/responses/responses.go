@@ -147,7 +147,7 @@ func (t *turn) setTools(ctx context.Context, tools []json.RawMessage) error {
 			return err
 		}
 	}
-	t.req.Tools, t.req.ToolChoice = t.tools.definitions, t.tools.choose(t.req.ToolChoice)
+	t.req.Tools, t.req.ToolChoice = t.tools.definitions, t.tools.choose(ctx, t.req.ToolChoice, t.model.Card)
 	if err := requests.Allow(t.req, "tool_choice.tools[%d].name"); err != nil {
 		return err
 	}

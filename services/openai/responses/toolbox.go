@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
+	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -25,7 +27,8 @@ type tool struct {
 
 	flat   string // name by which the model calls the tool
 	custom bool
-	param  string // field of the request that has the tool
+	format toolform.Format // format of a custom tool's input
+	param  string          // field of the request that has the tool
 }
 
 // toolbox has the tools of a request. Models know only functions: the toolbox has the function of each
@@ -112,7 +115,7 @@ type definition struct {
 // addTool adds a tool. It replaces an earlier tool of the same name.
 func (b *toolbox) addTool(ctx context.Context, param string, def *definition) error {
 	b.ignoreMembers(param, def.toolParam)
-	t := &tool{toolKey: toolKey{def.namespace, def.name}, custom: def.kind == toolCustom, param: param}
+	t := &tool{toolKey: toolKey{def.namespace, def.name}, custom: def.kind == toolCustom, format: def.format, param: param}
 	at, known := b.byKey[t.toolKey]
 	switch {
 	case known:
@@ -167,10 +170,6 @@ func (b *toolbox) ignoreMembers(param string, t *toolParam) {
 			at := param + "." + member.name
 			b.ignore(member.name, at, fmt.Sprintf("%s is not supported: %s", at, member.why))
 		}
-	}
-	if t.format.Syntax != "" {
-		at := param + ".format"
-		b.ignore("format", at, at+" is not enforced: the prompt has the grammar, but the model may write other text")
 	}
 }
 
@@ -245,11 +244,26 @@ func (b *toolbox) flat(key toolKey) string {
 	return toolform.Flatten(key.namespace, key.name)
 }
 
-// choose replaces the names of tools that must or may be called by those that the model uses.
-func (b *toolbox) choose(choice inference.ToolChoice) inference.ToolChoice {
+// choose returns the tool choice with the names by which the model calls the tools. Where a call of a
+// custom tool is forced and the model's engine enforces the tool's format, the choice has the format.
+// Other formats are recorded as ignored.
+func (b *toolbox) choose(ctx context.Context, choice inference.ToolChoice, card *catalog.Card) inference.ToolChoice {
 	choice.Name = b.chosen(choice.Name)
 	for i, name := range choice.Allowed {
 		choice.Allowed[i] = b.chosen(name)
+	}
+	var enforced *tool
+	if t := b.forced(&choice); t != nil {
+		if c := t.format.Structured(t.param + ".format.definition"); c != nil && b.checked.Structured(ctx, c) == nil && serving.EnforcesInput(card, c) {
+			choice = inference.ToolChoice{Mode: inference.ToolNamed, Name: t.flat, Input: c}
+			enforced = t
+		}
+	}
+	for _, t := range b.tools {
+		if t.format.Syntax != "" && t != enforced {
+			at := t.param + ".format"
+			b.ignore("format", at, at+" is not enforced: the prompt has the grammar, but the model may write other text")
+		}
 	}
 	return choice
 }
@@ -260,6 +274,19 @@ func (b *toolbox) chosen(name string) string {
 		return t.flat
 	}
 	return name
+}
+
+// forced returns the only tool that the model may and must call, or nil.
+func (b *toolbox) forced(choice *inference.ToolChoice) *tool {
+	switch {
+	case choice.Mode == inference.ToolNamed:
+		return b.byFlat[choice.Name]
+	case choice.Mode == inference.ToolRequired && len(choice.Allowed) == 1:
+		return b.byFlat[choice.Allowed[0]]
+	case choice.Mode == inference.ToolRequired && len(b.tools) == 1:
+		return b.tools[0]
+	}
+	return nil
 }
 
 // echoTools returns the tools of the request as the response has them: functions with all members, other

@@ -325,3 +325,55 @@ func TestEqualNames(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 }
+
+// TestEnforcedFormats checks that the format of a custom tool is enforced where its call is forced and
+// the model's engine is known to enforce it, and else listed in the header.
+func TestEnforcedFormats(t *testing.T) {
+	const number = `{"type":"custom","name":"f","format":{"type":"grammar","syntax":"regex","definition":"[0-9]+"}}`
+	const lark = `{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"start: \"a\""}}`
+	const named = `"tool_choice":{"type":"custom","name":"f"}`
+	for _, tt := range []struct{ name, setting, fields, sent, ignored string }{
+		{"a forced regex", "", named + `,"tools":[` + number + `,` + plainTool + `]`, `{"regex":"[0-9]+"}`, ""},
+		{"a regex of the only tool", "", `"tool_choice":"required","tools":[` + number + `]`, `{"regex":"[0-9]+"}`, ""},
+		{"a regex of one of two tools", "", `"tool_choice":"required","tools":[` + number + `,` + plainTool + `]`, `"anyOf"`, "tools[0].format"},
+		{"a regex that may be called", "", `"tools":[` + number + `]`, "", "tools[0].format"},
+		{"two tools with formats", "", named + `,"tools":[` + number + `,` + patchTool + `]`, `{"regex":"[0-9]+"}`, "tools[1].format"},
+		{"a forced grammar", "", named + `,"tools":[` + lark + `]`, `{"json":`, "tools[0].format"},
+		{"a forced grammar with a backend that takes it", "guidance", named + `,"tools":[` + lark + `]`, `{"grammar":"start: \"a\""}`, ""},
+		{"a regex that isn't one", "", named + `,"tools":[` + strings.Replace(number, "[0-9]+", "(", 1) + `]`, `{"json":`, "tools[0].format"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			says, want := "123", `"input":"123","name":"f"`
+			switch {
+			case strings.HasPrefix(tt.sent, `{"json"`):
+				says = `{"input": "123"}`
+			case tt.sent == "":
+				says = `<tool_call>{"name": "f", "arguments": {"input": "123"}}</tool_call>`
+			case tt.sent == `"anyOf"`:
+				says = `[{"name": "f", "arguments": {"input": "123"}}]`
+			}
+			engine := inferencetest.New()
+			parameters := map[string]string{"trident.chat_template": `{{ messages | tojson }}`, "trident.tool_call_parser": "hermes"}
+			if tt.setting != "" {
+				parameters["trident.structured_outputs"] = tt.setting
+			}
+			engine.AddModel("chat", inferencetest.StreamText(strings.SplitAfter(says, "1")...), parameters)
+			server := serveEngine(t, openai.Default(), engine)
+			header, body := ask(t, server.URL, `"input":"hi",`+tt.fields)
+			var sampling struct {
+				Structured json.RawMessage `json:"structured_outputs"`
+			}
+			raw := inferencetest.Input(engine.Requests()[0], "sampling_parameters")
+			if err := json.Unmarshal([]byte(raw), &sampling); err != nil {
+				t.Fatal(err)
+			}
+			var text string
+			if json.Unmarshal(sampling.Structured, &text) != nil {
+				text = string(sampling.Structured)
+			}
+			if !strings.Contains(text, tt.sent) || tt.sent == "" && text != "" || header.Get(ignoredHeader) != tt.ignored || !strings.Contains(body, want) {
+				t.Errorf("sent %s\nignored %q\ngot %s", raw, header.Get(ignoredHeader), body)
+			}
+		})
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // Argument is the name of the function's only argument, which is the input of the custom tool.
-const Argument = "input"
+const Argument = inference.InputArgument
 
 // The syntaxes of grammars in [Format].
 const (

@@ -1,0 +1,21 @@
+package serving
+
+import (
+	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/toolparser"
+)
+
+// EnforcesInput reports whether a model's engine is known to hold the input of a forced call to a
+// constraint, so that [inference.ToolChoice] may have it as Input. The card may be nil.
+func EnforcesInput(card *catalog.Card, c *inference.Structured) bool {
+	if card == nil || card.Backend == nil || card.StructuredOutputs == "" || !(toolparser.Dialects{}).ConstrainsInput(card.ToolParser, card.ReasoningParser) {
+		return false
+	}
+	judge, ok := card.Backend.(inference.Constrainer)
+	if !ok {
+		return false
+	}
+	_, err := judge.Constrain(&card.Target, c)
+	return err == nil
+}
