@@ -146,12 +146,16 @@ func nestedProbes() map[string][]probe {
 
 func completionProbes() map[string][]probe {
 	return map[string][]probe{
-		"prompt":              {{fields: `"prompt":"other"`, sent: "text_input=other"}, {fields: `"prompt":["one","two"]`, sent: "text_input=two"}},
-		"max_tokens":          {{fields: `"max_tokens":9`, sent: `"max_tokens":9`}},
-		"best_of":             {{fields: `"best_of":2`, with: `"seed":1`, sent: `"seed":2`}},
-		"echo":                {{fields: `"echo":true`, got: `"hiHello"`}},
-		"suffix":              {{fields: `"suffix":"end"`}},
-		"logprobs":            {{fields: `"logprobs":1`, sent: `"logprobs":1`, got: `"token_logprobs":[-0.5,-0.5]`}},
+		"prompt":     {{fields: `"prompt":"other"`, sent: "text_input=other"}, {fields: `"prompt":["one","two"]`, sent: "text_input=two"}},
+		"max_tokens": {{fields: `"max_tokens":9`, sent: `"max_tokens":9`}},
+		"best_of":    {{fields: `"best_of":2`, with: `"seed":1`, sent: `"seed":2`}},
+		"echo":       {{fields: `"echo":true`, got: `"hiHello"`}},
+		"suffix":     {{fields: `"suffix":"end"`}},
+		"logprobs": {
+			{fields: `"logprobs":1`, sent: `"logprobs":1`, got: `"token_logprobs":[-0.5,-0.5]`},
+			{fields: `"logprobs":0`, sent: `"logprobs":0`, got: `"token_logprobs":[-0.5,-0.5],"tokens":["Hel","lo"],"top_logprobs":null`},
+			{fields: `"logprobs":0`, with: `"stream":true`, sent: `"logprobs":0`, got: `"token_logprobs":[-0.5],"tokens":["Hel"],"top_logprobs":null`},
+		},
 		"skip_special_tokens": {{fields: `"skip_special_tokens":false`, sent: `"skip_special_tokens":false`}},
 	}
 }

@@ -60,6 +60,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"n huge", chatBody(`, "n": 1e300`), "n", "n must be a 64-bit integer, got 1e+300"},
 		{"max_tokens beyond 32 bits", chatBody(`, "max_tokens": 3000000000`), "max_tokens", "max_tokens must be at most 2147483647, got 3000000000"},
 		{"seed beyond 64 bits", chatBody(`, "seed": 9223372036854775808`), "seed", "seed must be a 64-bit integer, got 9223372036854776000"},
+		{"seed below 64 bits", chatBody(`, "seed": -9223372036854775809`), "seed", "seed must be a 64-bit integer, got -9223372036854776000"},
+		{"seed far below 64 bits", chatBody(`, "seed": -1e300`), "seed", "seed must be a 64-bit integer, got -1e+300"},
 		{"top_logprobs 21", chatBody(`, "top_logprobs": 21`), "top_logprobs", "top_logprobs must be at most 20, got 21"},
 		{"repetition_penalty 0", chatBody(`, "repetition_penalty": 0`), "repetition_penalty", "repetition_penalty must be more than 0, got 0"},
 		{"stream text", chatBody(`, "stream": "yes"`), "stream", `stream must be true or false, got a string of 3 bytes`},

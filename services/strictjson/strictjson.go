@@ -520,7 +520,7 @@ func toNumber(literal []byte) (any, error) {
 	if err != nil {
 		return nil, &Error{Message: "is a number too large for 64 bits", Named: true}
 	}
-	if f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 {
+	if f == math.Trunc(f) && f > math.MinInt64 && f < math.MaxInt64 { // both limits also stand for numbers beyond them
 		return int64(f), nil
 	}
 	return f, nil

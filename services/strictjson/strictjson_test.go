@@ -28,7 +28,9 @@ func read(text string) (value any, err error) {
 func TestRead(t *testing.T) {
 	for text, want := range map[string]any{
 		`{ "a": [1, 16.0, -0.5, "\u00e9\n", true, null], "b": {} }`: map[string]any{"a": []any{int64(1), int64(16), -0.5, "é\n", true, nil}, "b": map[string]any{}},
-		`9223372036854775807`: int64(math.MaxInt64), `1e300`: 1e300, `"\ud800"`: "\ufffd",
+		`9223372036854775807`: int64(math.MaxInt64), `-9223372036854775808`: int64(math.MinInt64), `1e300`: 1e300,
+		`9223372036854775808`: 9223372036854775808.0, `-9223372036854775809`: -9223372036854775808.0, `-9223372036854775809.0`: -9223372036854775808.0,
+		`"\ud800"`: "\ufffd",
 	} {
 		if got, err := read(text); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %#v, %v", text, got, err)
