@@ -159,6 +159,11 @@ func TestEngines(t *testing.T) {
 	if _, err := parse("--model-repository=a", "--load-model=x"); err == nil || !strings.Contains(err.Error(), "--load-model: needs --model-control-mode=explicit") {
 		t.Errorf("--load-model without the mode: %v", err)
 	}
+	for _, empty := range [][]string{{"--load-model", ""}, {"--load-model="}, {"--load-model=x", "--load-model="}, {"--load-model=x,,y"}} {
+		if _, err := parse(append([]string{"--model-repository=a", "--model-control-mode=explicit"}, empty...)...); err == nil || !strings.Contains(err.Error(), "--load-model: must not be empty") {
+			t.Errorf("%q: %v", empty, err)
+		}
+	}
 }
 
 // TestEngineOrder checks that in-process Triton is always the first engine, so that it serves

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ import (
 type tritonFlags struct {
 	TritonLibrary    string   `placeholder:"PATH" help:"Path of libtritonserver.so or of its folder, for in-process Triton. Default: the usual installation folders are searched."`
 	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"Models that in-process Triton loads: none loads all models of the repositories at start and refuses later changes; explicit loads those of --load-model at start and others on request."`
-	LoadModel        []string `placeholder:"MODEL" help:"Name of a model that in-process Triton loads at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
+	LoadModel        nameList `placeholder:"MODEL" help:"Name of a model that in-process Triton loads at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
 	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"Exit with an error if in-process Triton can't load a model at start. Otherwise the other models are served."`
 
 	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Time limit for loading a model of in-process Triton. After it, the model's Python processes are killed so that the load fails; a load at start is then tried again."`
@@ -44,6 +45,30 @@ type tritonFlags struct {
 
 	TraceConfig                 []string `sep:"\n" type:"lines" placeholder:"[triton,]KEY=VALUE" help:"Setting of the request traces that in-process Triton writes to a file; repeatable. The settings are level=TIMESTAMPS or level=TENSORS, rate=N, count=N, triton,file=PATH and triton,log-frequency=N."`
 	TritonserverLogVerboseLevel int      `default:"0" help:"Level of detail of in-process Triton's verbose log messages; 0 turns verbose messages off."`
+}
+
+// nameList is a list of names, separated by commas. Unlike a list of strings it keeps an empty value
+// as an empty name, which is rejected later: without a name no model would be loaded.
+type nameList []string
+
+// Decode implements [kong.MapperValue].
+func (f *nameList) Decode(ctx *kong.DecodeContext) error {
+	token := ctx.Scan.Pop()
+	if token.IsEOL() {
+		return errors.New("the name of a model is missing: give one as the value of the flag")
+	}
+	if list, ok := token.Value.([]any); ok { // the settings file has a list of names
+		for _, item := range list {
+			*f = append(*f, fmt.Sprint(item))
+		}
+		return nil
+	}
+	if text := fmt.Sprint(token.Value); text != "" {
+		*f = append(*f, kong.SplitEscaped(text, ctx.Value.Tag.Sep)...)
+	} else {
+		*f = append(*f, "")
+	}
+	return nil
 }
 
 // tritonDefaults returns the default values that the struct tags refer to by
