@@ -60,7 +60,6 @@ func TestResponseErrors(t *testing.T) {
 		{"summary", `"input":"x","reasoning":{"summary":"detailed"}`, 400, "reasoning.summary", "unsupported_parameter", "the whole reasoning"},
 		{"context", `"input":"x","reasoning":{"context":"all_turns"}`, 400, "reasoning.context", "unsupported_parameter", "template"},
 		{"mode", `"input":"x","reasoning":{"mode":"pro"}`, 400, "reasoning.mode", "unsupported_parameter", "only standard"},
-		{"verbosity", `"input":"x","text":{"verbosity":"low"}`, 400, "text.verbosity", "unsupported_parameter", "verbosity"},
 		{"format", `"input":"x","text":{"format":{"type":"xml"}}`, 400, "text.format.type", "invalid_value", "json_schema"},
 		{"no schema", `"input":"x","text":{"format":{"type":"json_schema","name":"x"}}`, 400, "text.format.schema", "invalid_value", "text.format.schema is required"},
 		{"a null schema", `"input":"x","text":{"format":{"type":"json_schema","name":"x","schema":null}}`, 400, "text.format.schema", "invalid_value", "text.format.schema is required"},

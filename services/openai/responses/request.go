@@ -8,6 +8,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -79,7 +80,7 @@ func setSampling(ctx context.Context, body *api.CreateResponse, s *inference.Sam
 	} else if top > 0 {
 		return inference.Invalid("top_logprobs", "top_logprobs needs %s in include", asked)
 	}
-	format, err := textFormat(body.Text)
+	format, err := textFormat(ctx, body.Text)
 	if err != nil {
 		return err
 	}
@@ -112,13 +113,14 @@ func readText(raw json.RawMessage) (textSettings, error) {
 }
 
 // textFormat returns the structured output that text.format requires, or nil.
-func textFormat(raw json.RawMessage) (*inference.Structured, error) {
+func textFormat(ctx context.Context, raw json.RawMessage) (*inference.Structured, error) {
 	settings, err := readText(raw)
+	if err == nil && settings.Verbosity != nil && *settings.Verbosity != "medium" {
+		err = wire.Ignore(ctx, wire.Field{Name: "text.verbosity", Reason: "text.verbosity has no effect: only medium, the default, is available"})
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case settings.Verbosity != nil && *settings.Verbosity != "medium":
-		return nil, inference.Unsupported("text.verbosity", "text.verbosity is not supported: only medium, the default, is accepted")
 	case requests.Neutral(settings.Format):
 		return nil, nil //nolint:nilnil // unconstrained
 	}
