@@ -297,7 +297,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator, Names: names},
 		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
 		OpenAI: openai.Config{
-			Strict: f.Strict, OwnedBy: f.OwnedBy,
+			Strict: f.Strict, OwnedBy: f.OwnedBy, Version: version,
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
 			Names: names,
 		},

@@ -55,6 +55,7 @@ var openaiRecords = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "checkLive", Pattern: "GET /health/live", Access: Open, Group: Health, Effect: Reads, Cost: Constant},
 	{Name: "checkReady", Pattern: "GET /health/ready", Access: Open, Group: Health, Effect: Reads, Cost: Constant},
 	{Name: "checkStartup", Pattern: "GET /health/startup", Access: Open, Group: Health, Effect: Reads, Cost: Constant},
+	{Name: "getVersion", Pattern: "GET /version", Group: Health, Effect: Reads, Cost: Constant},
 }
 
 var restRecords = []Record{ //nolint:gochecknoglobals // a constant table

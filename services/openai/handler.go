@@ -37,6 +37,8 @@ import (
 type Config struct {
 	// Strict refuses fields that neither OpenAI's API nor the engine knows.
 	Strict bool
+	// Version is the version of the server, for clients.
+	Version string
 	// OwnedBy is the value of owned_by of all models in lists; empty means triton.
 	OwnedBy string
 	// ResponsesStoreSize is the maximum number of stored responses, from which later requests
@@ -359,6 +361,11 @@ func (h *Handler) CheckStartup(ctx context.Context, _ api.CheckStartupRequestObj
 		return nil, err
 	}
 	return api.CheckStartup200Response{}, nil
+}
+
+// GetVersion returns the version of the server.
+func (h *Handler) GetVersion(context.Context, api.GetVersionRequestObject) (api.GetVersionResponseObject, error) {
+	return api.GetVersion200JSONResponse{Version: h.cfg.Version}, nil
 }
 
 // ListModels lists the models that generate or embed, and the catalog of Codex if the client

@@ -347,10 +347,14 @@ func TestModelsAndHealth(t *testing.T) {
 	if strings.Count(body, "max_model_len") != 1 {
 		t.Errorf("the context length of one model is known: %s", body)
 	}
-	for path, want := range map[string]int{"/health/live": 200, "/health/ready": 200} {
+	for path, want := range map[string]int{"/health/live": 200, "/health/ready": 200, "/health": 200, "/healthz": 200, "/ping": 200} {
 		if resp, body := openaitest.Do(t, http.MethodGet, server.URL+path, ""); resp.StatusCode != want {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
+	}
+	versioned, _ := serve(t, Config{Version: "1.2.3"}, nil)
+	if resp, body := openaitest.Do(t, http.MethodGet, versioned.URL+"/version", ""); resp.StatusCode != http.StatusOK || strings.TrimSpace(body) != `{"version":"1.2.3"}` {
+		t.Errorf("version: %d %s", resp.StatusCode, body)
 	}
 	engine.SetDown(&inference.Error{Code: inference.CodeUnavailable, Message: "Triton does not answer"})
 	if resp, body := openaitest.Do(t, http.MethodGet, server.URL+"/health/ready", ""); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer") {

@@ -416,7 +416,7 @@ type CodexModelApplyPatchToolType string
 // CodexModelDefaultReasoningSummary Value of `reasoning.summary` unless the user chooses one. Always `auto`.
 type CodexModelDefaultReasoningSummary string
 
-// CodexModelInputModalities defines model for CodexModel.InputModalities.
+// CodexModelInputModalities `text`, or `image` for models that read images.
 type CodexModelInputModalities string
 
 // CodexModelShellType Kind of tool with which the model runs commands. Always `shell_command`.
@@ -1890,6 +1890,12 @@ type UnloadModelResponse struct {
 // Verbosity Verbosity of the output. Values other than `medium` have no effect, and `X-Trident-Ignored-Fields` lists the field.
 type Verbosity string
 
+// VersionResponse The version of the server.
+type VersionResponse struct {
+	// Version Version of Trident.
+	Version string `json:"version"`
+}
+
 // WebSearchOptions Settings of web search. They are refused with a 400, because Trident doesn't search the web.
 type WebSearchOptions = json.RawMessage
 
@@ -2502,6 +2508,9 @@ type ServerInterface interface {
 	// Tokenize Convert a text or a chat to token ids
 	// (POST /v1/tokenize)
 	Tokenize(w http.ResponseWriter, r *http.Request)
+	// GetVersion Get the version of the server
+	// (GET /version)
+	GetVersion(w http.ResponseWriter, r *http.Request)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -2926,6 +2935,20 @@ func (siw *ServerInterfaceWrapper) Tokenize(w http.ResponseWriter, r *http.Reque
 	handler.ServeHTTP(w, r)
 }
 
+// GetVersion operation middleware
+func (siw *ServerInterfaceWrapper) GetVersion(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVersion(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -3064,6 +3087,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/responses/{response_id}/input_items", wrapper.ListResponseInputItems)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/responses/input_tokens", wrapper.CountResponseInputTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/tokenize", wrapper.Tokenize)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/version", wrapper.GetVersion)
 
 	return m
 }
@@ -3531,6 +3555,27 @@ func (response Tokenize200JSONResponse) VisitTokenizeResponse(w http.ResponseWri
 	return err
 }
 
+type GetVersionRequestObject struct {
+}
+
+type GetVersionResponseObject interface {
+	VisitGetVersionResponse(w http.ResponseWriter) error
+}
+
+type GetVersion200JSONResponse VersionResponse
+
+func (response GetVersion200JSONResponse) VisitGetVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// CheckLive Check that the process is alive
@@ -3587,6 +3632,9 @@ type StrictServerInterface interface {
 	// Tokenize Convert a text or a chat to token ids
 	// (POST /v1/tokenize)
 	Tokenize(ctx context.Context, request TokenizeRequestObject) (TokenizeResponseObject, error)
+	// GetVersion Get the version of the server
+	// (GET /version)
+	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -4120,6 +4168,30 @@ func (sh *strictHandler) Tokenize(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(TokenizeResponseObject); ok {
 		if err := validResponse.VisitTokenizeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetVersion operation middleware
+func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
+	var request GetVersionRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVersion(ctx, request.(GetVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVersion")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVersionResponseObject); ok {
+		if err := validResponse.VisitGetVersionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
