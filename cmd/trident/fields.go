@@ -76,6 +76,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"openai.ResponsesStoreBytes":       "responses-store-bytes",
 		"openai.ResponsesStoreSize":        "responses-store-size",
 		"openai.ResponsesStoreTTL":         "responses-store-ttl",
+		"openai.SealKeyFile":               "seal-key-file",
 		"server.AllowedHosts":              "allowed-host",
 		"server.CORSOrigins":               "cors-origin",
 		"server.Host":                      "host",

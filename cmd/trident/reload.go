@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/metrics"
+	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -72,6 +73,17 @@ func keyReload(gate *auth.Gate) reload {
 	return reload{prepare: func(_ *flags, cfg config) (func(), error) { return gate.Prepare(cfg.Auth.Keys) }}
 }
 
+// sealReload reads the file of seal keys again.
+func sealReload(frontend *openai.Handler, log *slog.Logger) reload {
+	return reload{prepare: func(*flags, config) (func(), error) {
+		apply, err := frontend.PrepareSealKeys()
+		if err != nil {
+			return nil, err
+		}
+		return func() { apply(); frontend.ReportSealKeys(log) }, nil
+	}}
+}
+
 // reloading reads the settings again on SIGHUP and when the settings file changes.
 func reloading(f *flags) fx.Option {
 	return fx.Options(
@@ -80,6 +92,7 @@ func reloading(f *flags) fx.Option {
 			fx.Annotate(modelReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(limitReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(keyReload, fx.ResultTags(`group:"reloads"`)),
+			fx.Annotate(sealReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(func(f *flags) reload { return levelReload(&f.level) }, fx.ResultTags(`group:"reloads"`)),
 			func(r *reloader) metrics.Settings { return r },
 			fx.Annotate(newReloader, fx.OnStart((*reloader).Start), fx.OnStop((*reloader).Stop)),

@@ -24,6 +24,7 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/test/logbuffer"
 )
@@ -400,5 +401,34 @@ func TestReloadOfKeys(t *testing.T) {
 	log.Await(t, refused, 1)
 	if !admitted("second-key-of-some-length") || !strings.Contains(log.String(), "--api-keys-file "+keys+": the API keys file can't be read") || f.level.Level() != slog.LevelInfo {
 		t.Errorf("level %s, and the log has\n%s", f.level.Level(), log)
+	}
+}
+
+// TestReloadOfSealKeys checks that a reload reads the file of seal keys again, and that an invalid file
+// leaves the keys unchanged. The log has the number of keys and no key.
+func TestReloadOfSealKeys(t *testing.T) {
+	const first, second = "FIRSTKEYAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "SECONDKEYAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	keys := filepath.Join(t.TempDir(), "keys")
+	write(t, keys, first+"\n")
+	frontend, err := openai.New(openai.Config{SealKeyFile: keys}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report logbuffer.Buffer
+	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), sealReload(frontend, slog.New(slog.NewTextHandler(&report, nil))))
+	write(t, keys, second+"\n"+first+"\n")
+	f.hangups <- syscall.SIGHUP
+	log.Await(t, taken, 1)
+	if !strings.Contains(report.String(), `msg="loaded the seal keys" keys=2`) {
+		t.Errorf("the log has\n%s", &report)
+	}
+	write(t, keys, "SECONDKEY\n")
+	f.hangups <- syscall.SIGHUP
+	log.Await(t, refused, 1)
+	if !strings.Contains(log.String(), "--seal-key-file "+keys+": line 1 is not a seal key") {
+		t.Errorf("an invalid file: the log has\n%s", log)
+	}
+	if strings.Contains(report.String()+log.String(), "KEYAAA") || strings.Contains(log.String(), "SECONDKEY") {
+		t.Errorf("a key is in\n%s%s", &report, log)
 	}
 }

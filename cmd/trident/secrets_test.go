@@ -21,6 +21,7 @@ const (
 	markedAnswer = "MARKEDANSWER"
 	markedImage  = "MARKEDIMAGE0"
 	markedKey    = "sk-MARKEDKEY"
+	markedSeal   = "MARKEDSEALAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" // 32 bytes in base64
 )
 
 // failingEngine returns an engine whose models answer, fail or panic.
@@ -68,6 +69,7 @@ func marked() map[string][]string {
 		"/v1/responses": {
 			`{"model":"MODEL","input":"` + markedPrompt + `","instructions":"` + markedPrompt + `"}`, `{"model":"MODEL","input":[{"type":"` + markedPrompt + `"}]}`,
 			`{"model":"MODEL","stream":true,"input":"` + markedPrompt + `"}`,
+			`{"model":"MODEL","include":["reasoning.encrypted_content"],"input":[{"type":"reasoning","encrypted_content":"` + markedPrompt + `"},{"role":"user","content":"` + markedPrompt + `"}]}`,
 		},
 		"/v1/tokenize": {`{"model":"MODEL","prompt":"` + markedPrompt + `"}`},
 		"/trident.v1.ChatService/Chat": {
@@ -91,7 +93,8 @@ func marked() map[string][]string {
 // level, nor in data that other clients may read.
 func TestNoSecretsLeak(t *testing.T) {
 	keys := servertest.Write(t, t.TempDir(), "keys", []byte("- {name: one, key: "+markedKey+"}\n- {name: other, key: sk-other}"))
-	d := deploy(t, failingEngine(), "--api-keys-file="+keys, "--openai-restricted-api", "metrics", "metrics-key", markedKey)
+	seals := servertest.Write(t, t.TempDir(), "seals", []byte(markedSeal))
+	d := deploy(t, failingEngine(), "--api-keys-file="+keys, "--seal-key-file="+seals, "--openai-restricted-api", "metrics", "metrics-key", markedKey)
 	sent := 0
 	for path, bodies := range marked() {
 		for _, body := range bodies {
@@ -130,7 +133,7 @@ func TestNoSecretsLeak(t *testing.T) {
 	}
 	_, outputs["another's answer"], _ = d.send(t, http.MethodPost, d.openai+"/v1/embeddings", `{"model":"vectors","input":"x"}`, "Authorization", "Bearer sk-other")
 	for where, text := range outputs {
-		for _, mark := range []string{markedPrompt, markedAnswer, markedImage, markedKey} {
+		for _, mark := range []string{markedPrompt, markedAnswer, markedImage, markedKey, markedSeal} {
 			for line := range strings.Lines(text) {
 				if strings.Contains(line, mark) {
 					t.Errorf("%s has %s: %.600s", where, mark, line)

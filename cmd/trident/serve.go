@@ -69,6 +69,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		server.Module,     // the listener
 		announcement(cfg),
 		reloading(f), // reload of settings at run time
+		fx.Invoke((*openai.Handler).ReportSealKeys),
 		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -213,6 +214,7 @@ type flags struct {
 	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Maximum number of responses of the Responses API that are stored in memory, so that later requests can continue from them by previous_response_id; 0 stores none. The oldest responses are removed first."`
 	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Approximate maximum memory in bytes of the responses that --responses-store-size allows."`
 	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that a response of the Responses API is stored; see --responses-store-size."`
+	SealKeyFile         string        `group:"Requests" name:"seal-key-file" placeholder:"FILE" help:"File with the keys that encrypt reasoning for clients of the Responses API, which send it back in later requests: one key per line, 32 random bytes in base64. The first key encrypts and all keys decrypt, so that keys can be replaced. Replicas need the same keys. SIGHUP reads the file again. Default: a random key, so that encrypted reasoning is ignored after a restart and by other replicas."`
 
 	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served."`
 	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Value of owned_by of all models in /v1/models. Default: triton."`
@@ -299,7 +301,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy, Version: version,
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
-			Names: names,
+			SealKeyFile: f.SealKeyFile, Names: names,
 		},
 		KServe:   f.kserveFlags.config(shared, memory.Bodies()),
 		Platform: f.platformFlags.config(getenv),

@@ -83,6 +83,10 @@ const (
 	GrammarBytes = 1 << 20
 )
 
+// SealedBytes is the maximum length of all sealed reasoning of a request (encrypted_content) that has to
+// be opened.
+const SealedBytes = 16 << 20
+
 // Budgets of texts that are tokenized. One text may have TextBytes, or TextBytesPerToken for each
 // token of the model's context length, whichever is more. Several texts together may have TextsBytes,
 // or the budget of one text, whichever is more. Words of more than LongWord bytes take many times as

@@ -395,6 +395,7 @@ func TestDocs(t *testing.T) {
 		"JSON Schemas":                  fmt.Sprintf("%s subschemas and %d KiB of patterns", number(budget.Subschemas), budget.PatternsBytes>>10),
 		"a regular expression":          number(budget.PatternBytes) + " bytes",
 		"a grammar":                     fmt.Sprintf("%d MiB", budget.GrammarBytes>>20),
+		"sealed reasoning":              fmt.Sprintf("%d MiB together", budget.SealedBytes>>20),
 		"one text":                      fmt.Sprintf("%d KiB, or %d bytes per token", budget.TextBytes>>10, budget.TextBytesPerToken),
 		"several texts":                 fmt.Sprintf("%d MiB together", budget.TextsBytes>>20),
 		fmt.Sprintf("words of more than %d KiB", budget.LongWord>>10): fmt.Sprintf("%d KiB together, or %d bytes per token", budget.TextBytes>>10, budget.LongWordBytesPerToken),

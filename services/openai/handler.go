@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
@@ -26,6 +27,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/seal"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/responses"
 	"github.com/trident-inference/trident/services/server"
@@ -48,6 +50,9 @@ type Config struct {
 	ResponsesStoreBytes int64
 	// ResponsesStoreTTL is how long a response is stored.
 	ResponsesStoreTTL time.Duration
+	// SealKeyFile is the file with the keys that seal reasoning, which replicas share. If it is empty, the
+	// key is random.
+	SealKeyFile string
 	// Names has the operators' names of the fields. If it is nil, the fields have their own names.
 	Names *configfield.Names
 }
@@ -80,6 +85,7 @@ type Handler struct {
 	cfg       Config
 	service   *serving.Service
 	validator *Validator
+	seals     *seal.Keys
 	mux       *server.Operations
 }
 
@@ -93,14 +99,24 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
 	h := newHandler(cfg, service, validator)
-	return h, h.mux.Err()
+	return h, errors.Join(h.seals.Use(cfg.SealKeyFile), h.mux.Err())
+}
+
+// PrepareSealKeys reads the file of seal keys again. The new keys take effect when apply is called. The
+// error contains no key.
+func (h *Handler) PrepareSealKeys() (apply func(), err error) { return h.seals.Prepare() }
+
+// ReportSealKeys logs the origin of the seal keys.
+func (h *Handler) ReportSealKeys(log *slog.Logger) {
+	h.seals.Report(log, h.cfg.Names.Of(seal.FileField))
 }
 
 // newHandler is New with a validator that tests may share, since loading the document takes
-// most of the time.
+// most of the time. It doesn't read the file of seal keys.
 func newHandler(cfg Config, service *serving.Service, validator *Validator) *Handler {
+	seals := seal.New()
 	kept := responses.StoreLimits{Size: cfg.ResponsesStoreSize, Bytes: cfg.ResponsesStoreBytes, TTL: cfg.ResponsesStoreTTL, SizeName: cfg.Names.Of("openai.ResponsesStoreSize")}
-	h := &Handler{API: responses.New(kept, service), cfg: cfg, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI)}
+	h := &Handler{API: responses.New(kept, seals, service), cfg: cfg, seals: seals, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI)}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  wire.WriteError,
 		ResponseErrorHandlerFunc: wire.WriteError,

@@ -1496,8 +1496,11 @@ type ReasoningEffort string
 
 // ReasoningItem The reasoning that the model generated before the next item.
 type ReasoningItem struct {
-	// Content The text of the reasoning.
+	// Content The text of the reasoning. It is empty if `summary` has the reasoning.
 	Content []ReasoningTextPart `json:"content"`
+
+	// EncryptedContent The sealed reasoning. It is present if `include` has `reasoning.encrypted_content`. Only a server with the same key can open it, for the same client.
+	EncryptedContent *string `json:"encrypted_content,omitempty"`
 
 	// ID Id of the item.
 	ID string `json:"id"`
@@ -1505,7 +1508,7 @@ type ReasoningItem struct {
 	// Status Status of the item.
 	Status string `json:"status"`
 
-	// Summary A summary of the reasoning. Models generate none. An input item is returned with its summary.
+	// Summary The reasoning, if the request has `reasoning.summary`. An input item is returned with its summary.
 	Summary []SummaryTextPart `json:"summary"`
 
 	// Type Always `reasoning`.
@@ -1657,7 +1660,7 @@ type ResponseHostedItem struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ResponseIncludable `message.output_text.logprobs` adds the log probabilities of the output tokens. The other values have no effect: there are no items of hosted tools, images are kept whole, and reasoning is returned as plain text.
+// ResponseIncludable `message.output_text.logprobs` adds the log probabilities of the output tokens. `reasoning.encrypted_content` adds the sealed reasoning, which later requests can send back. The other values have no effect: there are no items of hosted tools, and images are kept whole.
 type ResponseIncludable = string
 
 // ResponseIncompleteDetails The reason why the output was cut off. It is null if the output is complete.
@@ -1736,13 +1739,13 @@ type ResponseReasoning struct {
 	// Effort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
 	Effort *ReasoningEffort `json:"effort,omitempty"`
 
-	// GenerateSummary The kind of reasoning summary. `auto` adds none, because the response has the reasoning itself. Other values are refused with a 400.
+	// GenerateSummary The kind of reasoning summary. With any value, the reasoning itself is the `summary` of its item instead of the `content`, because models write no summaries. It isn't shortened: `X-Trident-Ignored-Fields` lists `concise`.
 	GenerateSummary *string `json:"generate_summary,omitempty"`
 
 	// Mode Reasoning mode. Values other than `standard` are refused with a 400.
 	Mode *string `json:"mode,omitempty"`
 
-	// Summary The kind of reasoning summary. `auto` adds none, because the response has the reasoning itself. Other values are refused with a 400.
+	// Summary The kind of reasoning summary. With any value, the reasoning itself is the `summary` of its item instead of the `content`, because models write no summaries. It isn't shortened: `X-Trident-Ignored-Fields` lists `concise`.
 	Summary *string `json:"summary,omitempty"`
 }
 

@@ -29,10 +29,7 @@ func (c *conversation) add(it *item, origin string) error {
 	switch it.class() {
 	case itemReasoning:
 		c.flush(origin)
-		c.reasoning = it.text
-		if it.text == "" {
-			c.reasoning = strings.Join(it.summary, "\n")
-		}
+		c.reasoning = it.reasoning()
 	case itemCall:
 		return c.addCall(it, origin)
 	case itemOutput:

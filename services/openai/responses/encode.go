@@ -77,17 +77,6 @@ func (it *item) wireOutput() api.FunctionToolCallOutputResult {
 	return encoded(it.wireInput())
 }
 
-func (it *item) wireReasoning() api.ReasoningItem {
-	r := api.ReasoningItem{ID: it.id, Type: it.kind, Status: it.status, Content: []api.ReasoningTextPart{}, Summary: []api.SummaryTextPart{}}
-	if it.text != "" {
-		r.Content = append(r.Content, api.ReasoningTextPart{Type: partReasoning, Text: it.text})
-	}
-	for _, s := range it.summary {
-		r.Summary = append(r.Summary, api.SummaryTextPart{Type: partSummary, Text: s})
-	}
-	return r
-}
-
 // content returns the parts of the item. A single text becomes one part.
 func (it *item) content() []inference.Part {
 	if it.parts == nil {

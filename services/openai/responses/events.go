@@ -30,6 +30,8 @@ type eventWriter struct {
 	// event. It may be nil.
 	keep func(*eventWriter)
 
+	reasoning reasoningForm // form in which the client gets reasoning
+
 	begun    bool
 	sequence int
 	finish   inference.FinishReason
@@ -218,7 +220,7 @@ func (w *eventWriter) start(dst []byte, it *item) []byte {
 	it.id = newItemID(it.kind)
 	w.item, w.text = it, w.text[:0]
 	w.head = openEvent(w.head[:0], map[string]string{
-		itemMessage: "response.output_text.delta", itemReasoning: "response.reasoning_text.delta", itemCall: "response.function_call_arguments.delta",
+		itemMessage: "response.output_text.delta", itemReasoning: w.reasoning.events() + "_text.delta", itemCall: "response.function_call_arguments.delta",
 		itemCustomCall: "response.custom_tool_call_input.delta",
 	}[it.kind])
 	w.head = append(w.appendPlace(w.head), `,"delta":"`...)
@@ -227,7 +229,7 @@ func (w *eventWriter) start(dst []byte, it *item) []byte {
 	case itemMessage:
 		dst = w.appendPart(dst, "response.content_part.added", outputText("", encodedLogprobs(nil)))
 	case itemReasoning:
-		dst = w.appendPart(dst, "response.content_part.added", reasoningText(""))
+		dst = w.appendPart(dst, w.reasoning.parts()+"_part.added", w.reasoning.part(""))
 	}
 	return dst
 }
@@ -267,8 +269,7 @@ func (w *eventWriter) close(dst []byte, status string) []byte {
 		dst = w.appendPart(dst, "response.content_part.done", outputText(it.text, logprobs))
 	case itemReasoning:
 		w.thought += w.tokens(it.text)
-		dst = w.appendDone(dst, "response.reasoning_text.done", "text", "")
-		dst = w.appendPart(dst, "response.content_part.done", reasoningText(it.text))
+		dst = w.closeReasoning(dst)
 	case itemCustomCall:
 		dst = w.appendDone(dst, "response.custom_tool_call_input.done", "input", "")
 	case itemCall:
@@ -317,7 +318,10 @@ func (w *eventWriter) appendPlace(dst []byte) []byte {
 	dst = append(dst, wire.Quoted(w.item.id)...)
 	dst = append(dst, `,"output_index":`...)
 	dst = strconv.AppendInt(dst, int64(len(w.items)), 10)
-	if w.item.class() != itemCall {
+	switch {
+	case w.item.kind == itemReasoning && w.reasoning.summary:
+		dst = append(dst, `,"summary_index":0`...)
+	case w.item.class() != itemCall:
 		dst = append(dst, `,"content_index":0`...)
 	}
 	return dst
@@ -338,10 +342,6 @@ func (w *eventWriter) closeEvent(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, int64(w.sequence), 10)
 	w.sequence++
 	return append(dst, "}\n\n"...)
-}
-
-func reasoningText(text string) json.RawMessage {
-	return encoded(api.ReasoningTextPart{Type: partReasoning, Text: text})
 }
 
 // wholeText returns the text in the client's form: invalid UTF-8 becomes U+FFFD.

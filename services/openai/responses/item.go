@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/budget"
@@ -54,20 +53,23 @@ type item struct {
 	// reasoning, or the arguments of a call. For a call of a custom tool it is the input.
 	text string
 	// parts are the content of messages and outputs with several parts; else nil.
-	parts        []inference.Part
-	summary      []string // summary of a reasoning item; nil for other items
-	callID, name string   // id and name of a call; an output of a call has only callID
-	namespace    string   // namespace of the called tool; empty if there is none
-	tools        []json.RawMessage
-	raw          json.RawMessage // the client's JSON of an item without a form of its own; else nil
-	left         bool            // the item is left out of the prompt
-	logprobs     []api.ChatCompletionTokenLogprob
+	parts   []inference.Part
+	summary []string // summary of a reasoning item; nil for other items
+	// sealed is the encrypted_content of a reasoning item, and opened the reasoning in it if the item has
+	// no content. The item in the API's form has only sealed.
+	sealed, opened string
+	callID, name   string // id and name of a call; an output of a call has only callID
+	namespace      string // namespace of the called tool; empty if there is none
+	tools          []json.RawMessage
+	raw            json.RawMessage // the client's JSON of an item without a form of its own; else nil
+	left           bool            // the item is left out of the prompt
+	logprobs       []api.ChatCompletionTokenLogprob
 }
 
 // decodeItems reads the input of a response: a text, or a list of items. It accepts
 // and refuses the same values as ResponseInput of openapi/openai.yaml. It also
-// refuses items that the schema can't exclude or that can't be supported: encrypted
-// content and content stored elsewhere. Without input it returns nil.
+// refuses items that the schema can't exclude or that can't be supported, such as content
+// stored elsewhere. Without input it returns nil.
 //
 // Errors are [*inference.Error] with params such as input[2].content[0].text.
 func decodeItems(raw json.RawMessage) ([]*item, error) {
@@ -302,23 +304,6 @@ func refuseFile(object map[string]any) error {
 		return err
 	}
 	return &strictjson.Error{Message: "is a file, which models can't read: send its text as an input_text part", Named: true, Unsupported: true}
-}
-
-func decodeItemReasoning(object map[string]any, it *item) error {
-	texts, err := decodeTextParts(object, "content", partReasoning)
-	if err != nil {
-		return err
-	}
-	it.text = strings.Join(texts, "\n")
-	if it.summary, err = decodeTextParts(object, "summary", partSummary); err != nil {
-		return err
-	}
-	const key = "encrypted_content"
-	hidden, err := decode.Text(object, key, false)
-	if err == nil && hidden != "" {
-		err = &strictjson.Error{Path: key, Message: "can't be decrypted by this server: send the reasoning as content", Named: true, Unsupported: true}
-	}
-	return err
 }
 
 // decodeTextParts reads a list of text parts of one kind.

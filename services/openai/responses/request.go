@@ -25,16 +25,10 @@ func refuseUnsupported(body *api.CreateResponse) error {
 		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "moderation is not available"},
 		{Name: "truncation", Used: decode.Value(body.Truncation) == "auto", Why: "the server does not shorten the input: send fewer items"},
 		{Name: "stream_options.include_obfuscation", Used: body.StreamOptions != nil && decode.Value(body.StreamOptions.IncludeObfuscation), Why: "the server adds no padding to events"},
-		{Name: "reasoning.summary", Used: summarises(reasoning.Summary), Why: "the response has the whole reasoning"},
-		{Name: "reasoning.generate_summary", Used: summarises(reasoning.GenerateSummary), Why: "the response has the whole reasoning"},
 		{Name: "reasoning.context", Used: reasoning.Context != nil && *reasoning.Context != "auto", Why: "the chat template decides which earlier reasoning is in the prompt"},
 		{Name: "reasoning.mode", Used: reasoning.Mode != nil && *reasoning.Mode != "standard", Why: "only standard, the default, is accepted"},
 	}...))
 }
-
-// summarises reports whether a summary other than the server's choice is
-// requested.
-func summarises(kind *string) bool { return kind != nil && *kind != "auto" }
 
 // coreRequest translates a validated body except its items and its tools. Each field
 // of the API is used here, is echoed, is metadata, or is refused by name.

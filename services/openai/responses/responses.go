@@ -6,6 +6,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -21,6 +22,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/seal"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
@@ -33,11 +35,13 @@ import (
 type API struct {
 	service *serving.Service
 	store   *store
+	seals   *seal.Keys
 }
 
-// New returns the API over the service. It stores responses within the limits.
-func New(kept StoreLimits, service *serving.Service) *API {
-	return &API{service: service, store: newStore(kept)}
+// New returns the API over the service. It stores responses within the limits, and seals reasoning
+// with the keys.
+func New(kept StoreLimits, seals *seal.Keys, service *serving.Service) *API {
+	return &API{service: service, store: newStore(kept), seals: seals}
 }
 
 // CreateResponse answers items, with a non-streaming response or with a stream of
@@ -94,7 +98,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	}
 	t := &turn{req: req, model: a.service.Resolve(req.Model), owner: ownerOf(ctx)}
 	req.ID = "resp_" + rand.Text()
-	if err := a.readInput(t, body); err != nil {
+	if err := a.readInput(ctx, t, body); err != nil {
 		return nil, err
 	}
 	if err := wire.Ignore(ctx, t.left...); err != nil {
@@ -117,7 +121,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 }
 
 // readInput collects the items of the previous response and of the request.
-func (a *API) readInput(t *turn, body *api.CreateResponse) error {
+func (a *API) readInput(ctx context.Context, t *turn, body *api.CreateResponse) error {
 	if err := a.addPrevious(t, decode.Value(body.PreviousResponseID)); err != nil {
 		return err
 	}
@@ -125,12 +129,17 @@ func (a *API) readInput(t *turn, body *api.CreateResponse) error {
 	if err != nil {
 		return err
 	}
-	for i, it := range items {
-		origin := "input"
+	place := func(i int) string {
 		if body.Input[0] == '[' {
-			origin += strictjson.Index(i)
+			return "input" + strictjson.Index(i)
 		}
-		if err := a.addInput(t, it, origin); err != nil {
+		return "input"
+	}
+	if err := a.openSeals(ctx, t.owner, items, place); err != nil {
+		return err
+	}
+	for i, it := range items {
+		if err := a.addInput(t, it, place(i)); err != nil {
 			return err
 		}
 	}
@@ -162,6 +171,9 @@ func (t *turn) setMessages() error {
 		}
 	}
 	t.flush("input")
+	if len(t.messages) == 0 {
+		return inference.Invalid("input", "input has nothing that the model can read: send a message")
+	}
 	if n := len(t.messages); n > budget.Messages {
 		return inference.Invalid("input", "input and the previous responses have %d messages together, but a request may have at most %d: start a new conversation", n, budget.Messages)
 	}
@@ -236,7 +248,11 @@ func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *t
 		return nil, err
 	}
 	response.Store = response.Store && a.store.on()
-	w := &eventWriter{response: response, tools: &t.tools, tokens: func(text string) int { return countText(ctx, &t.model, text) }}
+	reasoning, err := a.reasoningForm(ctx, body, t.owner)
+	if err != nil {
+		return nil, err
+	}
+	w := &eventWriter{response: response, reasoning: reasoning, tools: &t.tools, tokens: func(text string) int { return countText(ctx, &t.model, text) }}
 	if response.Store {
 		w.keep = func(w *eventWriter) { a.keep(t, w) }
 	}
@@ -290,7 +306,7 @@ func newResponse(body *api.CreateResponse, id string) (*api.Response, error) {
 		r.Text.Format = settings.Format
 	}
 	if body.Reasoning != nil {
-		r.Reasoning = api.ResponseReasoningSettings{Effort: (*string)(body.Reasoning.Effort), Summary: body.Reasoning.Summary}
+		r.Reasoning = api.ResponseReasoningSettings{Effort: (*string)(body.Reasoning.Effort), Summary: cmp.Or(body.Reasoning.Summary, body.Reasoning.GenerateSummary)}
 	}
 	r.Tools, err = echoTools(body.Tools)
 	return r, err

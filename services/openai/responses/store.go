@@ -188,7 +188,7 @@ func (r *storedResponse) cost() int64 {
 
 // cost returns the approximate size of the item's fields in bytes.
 func (it *item) cost() int64 {
-	n := itemCost + len(it.id) + len(it.text) + len(it.callID) + len(it.name) + len(it.namespace) + len(it.raw)
+	n := itemCost + len(it.id) + len(it.text) + len(it.callID) + len(it.name) + len(it.namespace) + len(it.raw) + len(it.sealed) + len(it.opened)
 	for _, p := range it.parts {
 		n += partCost + len(p.Text) + len(p.URL)
 	}
