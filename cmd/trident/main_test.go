@@ -53,6 +53,7 @@ func TestDefaults(t *testing.T) {
 	want := config{Triton: triton.Default(), Inference: serving.Default(), OpenAI: openai.Default(), Server: server.Default()}
 	want.Triton.Endpoint = "localhost:8001"
 	want.Inference.Names, want.OpenAI.Names = got.Inference.Names, got.OpenAI.Names // TestFlagNames has them
+	want.OpenAI.Version = version
 	if got.Triton != want.Triton || !reflect.DeepEqual(got.Inference, want.Inference) || got.OpenAI != want.OpenAI || got.Server.Port != 9000 || got.Server.Host != "0.0.0.0" ||
 		got.Server.MaxBody != want.Server.MaxBody || got.Server.WriteTimeout != want.Server.WriteTimeout || got.Server.ShutdownTimeout != want.Server.ShutdownTimeout {
 		t.Errorf("got %+v\nwant %+v", got, want)
