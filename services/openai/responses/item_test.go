@@ -135,6 +135,7 @@ func FuzzDecodeItems(f *testing.F) {
 	f.Add(`"hi"`)
 	f.Add(`[{"role": "user", "content": "hi"}, {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"a\": 1}"}]`)
 	f.Add(`[{"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}]}, {"id": "msg_1"}]`)
+	f.Add(`[{"type": "reasoning", "summary": null, "content": null, "encrypted_content": "tri1.AAAA"}, {"role": "user", "content": "x"}]`)
 	f.Add(`[{"role": "assistant", "content": [{"type": "output_text", "text": "x", "annotations": [{}], "logprobs": null}]}]`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		items, err := decodeItems(json.RawMessage(raw))

@@ -273,3 +273,28 @@ func TestSealedBytesAreBounded(t *testing.T) {
 		t.Errorf("the model got %d requests", got)
 	}
 }
+
+// TestCompaction checks the request by which Codex compacts a conversation: without tools, after the
+// calls and the sealed reasoning of earlier turns.
+func TestCompaction(t *testing.T) {
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("<think>Hm</think>", callNow))
+	_, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","store":false,"tool_choice":"auto",`+askSealed+`,`+flatTools))
+	output := outputOf(t, body)
+	var call struct {
+		ID string `json:"call_id"`
+	}
+	if err := json.Unmarshal(output[1], &call); err != nil {
+		t.Fatal(err)
+	}
+	_, body = openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"stream":true,"tool_choice":"auto","parallel_tool_calls":false,"reasoning":{"summary":"auto"},"store":false,`+askSealed+
+		`,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"reasoning","summary":[],"encrypted_content":"`+sealedOf(t, output[0])+`"},`+string(output[1])+
+		`,{"type":"function_call_output","call_id":"`+call.ID+`","output":"noon"},{"type":"message","role":"user","content":[{"type":"input_text","text":"Sum up."}]}]`))
+	if list := typedEvents(t, body); list[len(list)-1].Type != "response.completed" {
+		t.Fatal(body)
+	}
+	want := `[{"role": "user", "content": "hi"}, {"thinking": "Hm", "role": "assistant", "content": "", "tool_calls": [{"id": "` + call.ID + `", "type": "function", "function": {"name": "now", "arguments": {}}}], ` +
+		`"reasoning_content": "Hm"}, {"role": "tool", "content": "noon", "tool_call_id": "` + call.ID + `"}, {"role": "user", "content": "Sum up."}]`
+	if got := lastPrompt(engine); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -58,7 +58,7 @@ func (k *Keys) Prepare() (apply func(), err error) {
 // is the operators' name of the file's setting.
 func (k *Keys) Report(log *slog.Logger, setting string) {
 	if k.file == "" {
-		log.Info("sealing reasoning with a random key: sealed reasoning in requests is ignored after a restart and by other replicas", "shared by", setting)
+		log.Info("sealing reasoning with a random key: sealed reasoning in requests is ignored after a restart and by other replicas", "setting", setting)
 		return
 	}
 	if info, err := os.Stat(k.file); err == nil && info.Mode().Perm()&0o004 != 0 {
