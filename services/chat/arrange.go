@@ -46,11 +46,14 @@ func arrange(t inference.Template) *arranged {
 	if !shows(t, user) {
 		return &arranged{template: t, shown: capabilities{system: true, leading: true, middle: true, tools: true}}
 	}
+	tools := shows(t, user, call, result)
 	return &arranged{template: t, shown: capabilities{
 		system:  shows(t, first, user),
 		leading: shows(t, first, second, user),
-		middle:  shows(t, user, answer, first, user),
-		tools:   shows(t, user, call, result),
+		// A template that refuses system messages only after tool messages would fold earlier ones
+		// from that turn on, and change the start of the prompt.
+		middle: shows(t, user, answer, first, user) && (!tools || shows(t, user, call, result, first)),
+		tools:  tools,
 	}}
 }
 

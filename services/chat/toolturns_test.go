@@ -96,3 +96,25 @@ func checkToolTurns(t *testing.T, families []family, least int) {
 		t.Errorf("only %d templates were checked, want at least %d", checked, least)
 	}
 }
+
+// TestToolTurnsOfOnePlace checks that a template that refuses system messages only after tool
+// messages has stable prefixes: its system messages elsewhere keep their form when the first tool
+// message comes.
+func TestToolTurnsOfOnePlace(t *testing.T) {
+	const afterTools = `{% for m in messages %}{% if m.role == 'system' and loop.previtem and loop.previtem.role == 'tool' %}{{ raise_exception('no system message after a tool') }}{% endif %}` +
+		`<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}`
+	template, err := chat.Compile("m", inference.TemplateSource{Source: afterTools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := []inference.Message{{Role: "user", Text: "a"}, {Role: "assistant", Text: "b"}, {Role: "system", Text: "early"}, {Role: "user", Text: "c"}}
+	turns := func(n int) []inference.Message { return append(start[:4:4], toolTurns(n)[3:]...) }
+	if stable, err := prefixes(t, template, turns); !stable {
+		t.Errorf("the prompt of a turn is no prefix of the next one's (%v)", err)
+	}
+	prompt, err := template.Render(t.Context(), &inference.Request{Messages: turns(2)})
+	want := "<user>a<assistant>b<user><system>\nearly\n</system>\n\nc<assistant>get_weather<tool>0 degrees\n\n<system>\nreminder 0\n</system><assistant>get_weather<tool>1 degrees\n\n<system>\nreminder 1\n</system><assistant>"
+	if err != nil || prompt != want {
+		t.Errorf("got %q, %v", prompt, err)
+	}
+}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
@@ -73,8 +73,7 @@ func promptOf(t *testing.T, server *httptest.Server, engine *inferencetest.Engin
 
 // historyCall is an assistant's message with one call of a tool.
 func historyCall(id, arguments string) string {
-	quoted, _ := json.Marshal(arguments) // a string can always be encoded
-	return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + string(quoted) + `}}]}`
+	return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + string(wire.Quoted(arguments)) + `}}]}`
 }
 
 // TestHistories checks that chats with what models wrote before get a prompt, with the demo's own
@@ -139,8 +138,8 @@ func TestInstructionsOfResponses(t *testing.T) {
 }
 
 // TestToolTurnsOfChats checks that the prompt of each of 20 tool turns is a prefix of the next turn's
-// prompt, as prefix caches need it: with calls that models wrote wrong, and with system messages
-// after the results of tools.
+// prompt, as prefix caches need it. The turns have malformed calls, and system messages after the
+// results of tools.
 func TestToolTurnsOfChats(t *testing.T) {
 	server, engine := serveHistories(t)
 	written := []string{`{"a": 1}`, `Oslo`, `{"a": 1, "a": 2}`, `{"a": [1, {"b`, ``}

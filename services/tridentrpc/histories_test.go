@@ -12,9 +12,8 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// TestHistories checks that typed chats with tool calls that a model wrote wrong get a prompt with
-// the call as the model wrote it, and that leading messages become one where the template has one
-// place for them.
+// TestHistories checks that the prompts of typed chats have malformed tool calls as the model wrote
+// them. Leading messages become one where the template has one place for them.
 func TestHistories(t *testing.T) {
 	const template = `{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('one system message') }}{% endif %}` +
 		`<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}{{ c.function.arguments if c.function.arguments is string else c.function.arguments | tojson }}{% endfor %}{% endfor %}`
