@@ -191,7 +191,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai", layer: frontend,
 		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/seal", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/seal", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/responses", layer: frontend,

@@ -11,7 +11,6 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
-	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -25,12 +24,17 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 		return nil, err
 	}
 	req.ID = "chatcmpl-" + rand.Text()
-	if !req.Stream {
-		return h.chat(ctx, request.Body, req)
+	model := h.service.Resolve(req.Model)
+	_, custom := readTools(request.Body.Tools)
+	if err := custom.constrain(ctx, req, &model); err != nil {
+		return nil, err
 	}
-	return &chatStream{ctx: ctx, handler: h, body: request.Body, model: h.service.Resolve(req.Model), req: req, events: ChatEvents{
+	if !req.Stream {
+		return h.chat(ctx, request.Body, req, &model)
+	}
+	return &chatStream{ctx: ctx, handler: h, body: request.Body, model: model, req: req, events: ChatEvents{
 		ID: req.ID, Choices: max(req.N, 1), Record: rec,
-		Usage: usageOf(request.Body.StreamOptions),
+		Usage: usageOf(request.Body.StreamOptions), custom: custom,
 	}}, nil
 }
 
@@ -46,20 +50,20 @@ func (h *Handler) generate(ctx context.Context, model *catalog.Resolution, body 
 }
 
 // chat returns the non-streaming response.
-func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionRequest, req *inference.Request) (api.CreateChatCompletionResponseObject, error) {
+func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionRequest, req *inference.Request, model *catalog.Resolution) (api.CreateChatCompletionResponseObject, error) {
 	rec := server.RecordOf(ctx)
 	answer := api.CreateChatCompletion200JSONResponse{
 		ID: req.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: req.Model,
 	}
-	model := h.service.Resolve(req.Model)
-	all, err := inference.Collect(h.generate(ctx, &model, body, req), max(req.N, 1))
+	all, err := inference.Collect(h.generate(ctx, model, body, req), max(req.N, 1))
 	if err != nil {
 		return nil, err
 	}
 	answer.SystemFingerprint, answer.Usage = wire.Optional(model.Fingerprint()), wire.Usage(&all.Usage, rec)
+	_, custom := readTools(body.Tools)
 	for i := range all.Choices {
 		c := &all.Choices[i]
-		choice := api.ChatCompletionChoice{Index: i, Message: message(c), FinishReason: api.ChatCompletionFinishReason(c.Finish)}
+		choice := api.ChatCompletionChoice{Index: i, Message: message(c, custom), FinishReason: api.ChatCompletionFinishReason(c.Finish)}
 		if c.Logprobs != nil {
 			choice.Logprobs = &api.ChatCompletionChoiceLogprobs{Content: wire.TokenLogprobs(c.Logprobs)}
 		}
@@ -88,7 +92,7 @@ func (s *chatStream) VisitCreateChatCompletionResponse(w http.ResponseWriter) er
 
 // message returns the message of a non-streaming response. A message with calls
 // and no text has no content.
-func message(g *inference.Choice) api.ChatCompletionResponseMessage {
+func message(g *inference.Choice, custom customTools) api.ChatCompletionResponseMessage {
 	m := api.ChatCompletionResponseMessage{Role: "assistant"}
 	if len(g.Text) > 0 || len(g.ToolCalls) == 0 {
 		m.Content = new(string(g.Text))
@@ -97,11 +101,8 @@ func message(g *inference.Choice) api.ChatCompletionResponseMessage {
 		m.ReasoningContent = new(string(g.Reasoning))
 		m.Reasoning = m.ReasoningContent
 	}
-	for _, c := range g.ToolCalls {
-		m.ToolCalls = append(m.ToolCalls, api.ChatCompletionMessageToolCall{
-			ID: c.ID, Type: requests.FunctionType,
-			Function: api.ChatCompletionMessageToolCallFunction{Name: c.Name, Arguments: string(c.Arguments)},
-		})
+	for i := range g.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, custom.call(&g.ToolCalls[i]))
 	}
 	return m
 }

@@ -133,7 +133,7 @@ func badCompletions() []errorCase {
 		completion("beam search", `"prompt":"a","use_beam_search":true`),
 		completion("logit_bias", `"prompt":"a","logit_bias":{"5":1}`),
 		completion("schema", `"prompt":"a","guided_json":{"type":"nonsense"}`),
-		caller("a custom tool", `"tools":[{"type":"custom","custom":{"name":"f"}}]`),
+		caller("a custom tool without a name", `"tools":[{"type":"custom","custom":{}}]`),
 		caller("a custom choice", twoTools+`,"tool_choice":{"type":"custom","custom":{"name":"f"}}`),
 		caller("allowed tools without a name", twoTools+`,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function"}]}}`),
 		caller("allowed tools that are unknown", twoTools+`,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[`+allowedNow+`,{"type":"function","function":{"name":"f"}}]}}`),

@@ -189,6 +189,7 @@ func ensembleProbes(operation string) map[string][]probe {
 		"guided_grammar":            {{fields: `"guided_grammar":"root ::= \"a\""`, sent: "guided_decoding_guide_type=ebnf_grammar guided_decoding_guide=root "}},
 		"tool_choice":               {{fields: `"tool_choice":"required"`, with: tools, sent: "guided_decoding_guide_type=json_schema "}, {fields: `"tool_choice":{"type":"function","function":{"name":"f"}}`, with: tools, sent: "guided_decoding_guide_type=json_schema "}},
 		"tool_choice.allowed_tools": {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`, with: tools, sent: "guided_decoding_guide_type=json_schema "}},
+		"tool_choice.custom":        {{fields: `"tool_choice":{"type":"custom","custom":{"name":"f"}}`, with: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, sent: "guided_decoding_guide_type=json_schema "}},
 		"parallel_tool_calls":       {{fields: `"parallel_tool_calls":false`, with: tools + `,"tool_choice":"required"`, sent: `guided_decoding_guide={"anyOf":`}},
 		"logprobs":                  {{fields: `"logprobs":true`, sent: "return_log_probs=true ", got: `"logprobs":{"content":[{"bytes":[72,101,108]`}},
 		"top_logprobs":              {{fields: `"top_logprobs":2`, with: `"logprobs":true`}},
@@ -210,6 +211,7 @@ func llmapiProbes(operation string) map[string][]probe {
 		"top_logprobs":               {{fields: `"logprobs":true,"top_logprobs":2`, param: "logprobs"}},
 		"tool_choice":                {{fields: `"tool_choice":"none"`, with: tools, sent: "[user]hi[assistant]"}},
 		"tool_choice.allowed_tools":  {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`, with: tools, param: "tool_choice"}},
+		"tool_choice.custom":         {{fields: `"tool_choice":{"type":"custom","custom":{"name":"f"}}`, with: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, param: "tool_choice"}},
 		"parallel_tool_calls": {{
 			fields: `"parallel_tool_calls":true`, with: tools + `,"parallel_tool_calls":false,"messages":[{"role":"user","content":"twice"}]`, got: `"type":"function"},{"function":`,
 		}},

@@ -7,13 +7,14 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/openai/internal/toolform"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // DecodeMessages reads the messages of a chat. It accepts and refuses the same
 // values as ChatCompletionRequestMessage of openapi/openai.yaml. It also refuses
-// what no chat template can show, which the schema can't express: custom tools and
-// references to audio responses. For images, sounds and files it only checks the
+// references to audio responses, which no chat template can show. For images, sounds and files it only checks the
 // form: the core checks which of them the model reads.
 //
 // Errors are [*inference.Error] with params such as messages[2].content[0].text.
@@ -261,7 +262,7 @@ func decodeToolCall(r *strictjson.Reader, value any) (inference.ToolCall, error)
 	if !ok {
 		return inference.ToolCall{}, decode.Wrong("an object", value)
 	}
-	kind, err := decode.Word(object, "type", []string{"function", "custom"})
+	kind, err := decode.Word(object, "type", []string{requests.FunctionType, customType})
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
@@ -273,19 +274,22 @@ func decodeToolCall(r *strictjson.Reader, value any) (inference.ToolCall, error)
 	if err != nil {
 		return inference.ToolCall{}, err
 	}
-	if kind == "custom" {
-		return inference.ToolCall{}, strictjson.At(kind, refuseCustom(function))
+	if kind == customType {
+		call, err := decodeCustomCall(function)
+		call.ID = id
+		return call, strictjson.At(kind, err)
 	}
 	call, err := decode.Function(r, function)
 	call.ID = id
 	return call, strictjson.At(kind, err)
 }
 
-func refuseCustom(call map[string]any) error {
-	for _, key := range []string{"name", "input"} {
-		if _, err := decode.Text(call, key, true); err != nil {
-			return err
-		}
+// decodeCustomCall reads a call of a custom tool, as a call of the function that the model sees.
+func decodeCustomCall(custom map[string]any) (inference.ToolCall, error) {
+	name, err := decode.Text(custom, "name", true)
+	if err != nil {
+		return inference.ToolCall{}, err
 	}
-	return &strictjson.Error{Message: "is a custom tool call, which is not supported: chat templates support only functions", Named: true, Unsupported: true}
+	input, err := decode.Text(custom, "input", true)
+	return inference.ToolCall{Name: name, Arguments: toolform.Arguments(input)}, err
 }

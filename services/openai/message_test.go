@@ -128,7 +128,6 @@ func TestDecodeMessagesNamesTheField(t *testing.T) {
 
 func TestDecodeMessagesRefusesWhatNoTemplateShows(t *testing.T) {
 	for _, tt := range []struct{ name, raw, param string }{
-		{"custom call", `{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f", "input": "x"}}]}`, "messages[0].tool_calls[0].custom"},
 		{"spoken answer", `{"role": "assistant", "audio": {"id": "a"}}`, "messages[0].audio"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

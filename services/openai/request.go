@@ -173,7 +173,7 @@ func optionalChoice(choice json.RawMessage) bool {
 
 // chatTools reads the tools and the tool choice.
 func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (err error) {
-	req.Tools = body.Tools
+	req.Tools, _ = readTools(body.Tools)
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
 	if req.ToolChoice, err = decode.ToolChoice(body.ToolChoice); err != nil {
 		return err

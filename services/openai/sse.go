@@ -126,7 +126,9 @@ func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 type chunkWriter struct {
 	chunkHead
 
-	roles []bool // reports whether the chunk with the role was sent, by choice
+	roles  []bool // reports whether the chunk with the role was sent, by choice
+	custom customTools
+	inputs map[int]*customInput // inputs of open calls of custom tools, by choice
 }
 
 func newChunkWriter(id string, created int64, model *catalog.Resolution, choices int, usage StreamUsage) *chunkWriter {
@@ -166,12 +168,16 @@ func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 		dst = append(dst, '"')
 		dst = c.close(dst, d.Logprobs, inference.FinishNone)
 	}
-	if len(d.ToolCalls) > 0 {
+	switch {
+	case len(d.ToolCalls) > 0 && c.custom != nil:
+		dst = c.appendCustomCalls(dst, d)
+	case len(d.ToolCalls) > 0:
 		dst = c.open(dst, d.Index)
 		dst = appendCalls(dst, d.ToolCalls)
 		dst = c.close(dst, nil, inference.FinishNone)
 	}
 	if d.Finish != inference.FinishNone {
+		dst = c.endInput(dst, d.Index)
 		dst = c.open(dst, d.Index)
 		dst = c.close(dst, nil, d.Finish)
 	}
@@ -289,13 +295,17 @@ type ChatEvents struct {
 	// Record receives the time of the first token, the usage, and an error after the first
 	// event.
 	Record *server.Record
+
+	custom customTools
 }
 
 // Write sends the Deltas as they arrive. Deltas that are ready together are sent in one write;
 // none is delayed to wait for others. An error before the first event is returned, with nothing
 // written; a later one becomes an event.
 func (e *ChatEvents) Write(w http.ResponseWriter, deltas iter.Seq2[inference.Delta, error]) error {
-	return wire.WriteEvents(w, e.Record, newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage), deltas)
+	chunks := newChunkWriter(e.ID, time.Now().Unix(), e.Model, e.Choices, e.Usage)
+	chunks.custom = e.custom
+	return wire.WriteEvents(w, e.Record, chunks, deltas)
 }
 
 // reaching extends a list by choice up to an index. A model that returns several texts per

@@ -110,8 +110,8 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 	if req.Messages, err = DecodeMessages(body.Messages); err != nil {
 		return err
 	}
-	req.Tools = body.Tools
-	for i, definition := range body.Tools {
+	req.Tools, _ = readTools(body.Tools)
+	for i, definition := range req.Tools {
 		if err := new(requests.Schemas).Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, false); err != nil {
 			return err
 		}

@@ -1,15 +1,21 @@
 package serving
 
 import (
+	"context"
+
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/toolparser"
 )
 
 // EnforcesInput reports whether a model's engine is known to hold the input of a forced call to a
-// constraint, so that [inference.ToolChoice] may have it as Input. The card may be nil.
-func EnforcesInput(card *catalog.Card, c *inference.Structured) bool {
-	if card == nil || card.Backend == nil || card.StructuredOutputs == "" || !(toolparser.Dialects{}).ConstrainsInput(card.ToolParser, card.ReasoningParser) {
+// constraint, so that [inference.ToolChoice] may have it as Input. It reports false for a model that isn't ready.
+func EnforcesInput(ctx context.Context, model *catalog.Resolution, c *inference.Structured) bool {
+	if model.Confirm(ctx) != nil { // Generate returns the error
+		return false
+	}
+	card := model.Card
+	if card.Backend == nil || card.StructuredOutputs == "" || !(toolparser.Dialects{}).ConstrainsInput(card.ToolParser, card.ReasoningParser) {
 		return false
 	}
 	judge, ok := card.Backend.(inference.Constrainer)

@@ -182,20 +182,20 @@ type ChatCompletionFunctionCall = json.RawMessage
 // ChatCompletionFunctions A function in the older form.
 type ChatCompletionFunctions = json.RawMessage
 
-// ChatCompletionMessageToolCall A function call that the model requests.
-type ChatCompletionMessageToolCall struct {
-	// Function The called function and its arguments.
-	Function ChatCompletionMessageToolCallFunction `json:"function"`
+// ChatCompletionMessageCustomToolCallChunk The custom tool of a call, or a part of its input.
+type ChatCompletionMessageCustomToolCallChunk struct {
+	// Input String to append to the input.
+	Input *string `json:"input,omitempty"`
 
-	// ID Id of the call, unique in the conversation. The message with the tool's result refers to it.
-	ID string `json:"id"`
-
-	// Type Always `function`.
-	Type string `json:"type"`
+	// Name Name of the tool, in the first part of the call only.
+	Name *string `json:"name,omitempty"`
 }
 
 // ChatCompletionMessageToolCallChunk A part of a tool call. The first part has the id, the type and the function's name; the later parts have the arguments.
 type ChatCompletionMessageToolCallChunk struct {
+	// Custom The custom tool of a call, or a part of its input.
+	Custom *ChatCompletionMessageCustomToolCallChunk `json:"custom,omitempty"`
+
 	// Function The function of a tool call, or a part of its arguments.
 	Function *ChatCompletionMessageToolCallFunctionChunk `json:"function,omitempty"`
 
@@ -205,17 +205,8 @@ type ChatCompletionMessageToolCallChunk struct {
 	// Index Index of the tool call in the message, from 0.
 	Index int `json:"index"`
 
-	// Type Always `function`, in the call's first piece.
+	// Type Kind of the tool, in the call's first piece.
 	Type *string `json:"type,omitempty"`
-}
-
-// ChatCompletionMessageToolCallFunction The called function and its arguments.
-type ChatCompletionMessageToolCallFunction struct {
-	// Arguments The arguments as the model wrote them, usually a JSON object in a string. The string is empty if there are none. It may be invalid JSON, so check it before use. In a request, a string that isn't a JSON object with unique keys is passed to the chat template as a string.
-	Arguments string `json:"arguments"`
-
-	// Name Name of the called function.
-	Name string `json:"name"`
 }
 
 // ChatCompletionMessageToolCallFunctionChunk The function of a tool call, or a part of its arguments.
@@ -227,8 +218,11 @@ type ChatCompletionMessageToolCallFunctionChunk struct {
 	Name *string `json:"name,omitempty"`
 }
 
+// ChatCompletionMessageToolCallOption A tool call that the model requests.
+type ChatCompletionMessageToolCallOption = json.RawMessage
+
 // ChatCompletionMessageToolCalls The tool calls that the model requests. The list is absent if there are none.
-type ChatCompletionMessageToolCalls = []ChatCompletionMessageToolCall
+type ChatCompletionMessageToolCalls = []ChatCompletionMessageToolCallOption
 
 // ChatCompletionResponseMessage The message that the model generated.
 type ChatCompletionResponseMessage struct {

@@ -156,7 +156,7 @@ func (t *turn) setTools(ctx context.Context, tools []json.RawMessage) error {
 			return err
 		}
 	}
-	t.req.Tools, t.req.ToolChoice = t.tools.definitions, t.tools.choose(ctx, t.req.ToolChoice, t.model.Card)
+	t.req.Tools, t.req.ToolChoice = t.tools.definitions, t.tools.choose(ctx, t.req.ToolChoice, &t.model)
 	if err := requests.Allow(t.req, "tool_choice.tools[%d].name"); err != nil {
 		return err
 	}

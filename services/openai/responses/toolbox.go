@@ -247,14 +247,14 @@ func (b *toolbox) flat(key toolKey) string {
 // choose returns the tool choice with the names by which the model calls the tools. Where a call of a
 // custom tool is forced and the model's engine enforces the tool's format, the choice has the format.
 // Other formats are recorded as ignored.
-func (b *toolbox) choose(ctx context.Context, choice inference.ToolChoice, card *catalog.Card) inference.ToolChoice {
+func (b *toolbox) choose(ctx context.Context, choice inference.ToolChoice, model *catalog.Resolution) inference.ToolChoice {
 	choice.Name = b.chosen(choice.Name)
 	for i, name := range choice.Allowed {
 		choice.Allowed[i] = b.chosen(name)
 	}
 	var enforced *tool
 	if t := b.forced(&choice); t != nil {
-		if c := t.format.Structured(t.param + ".format.definition"); c != nil && b.checked.Structured(ctx, c) == nil && serving.EnforcesInput(card, c) {
+		if c := t.format.Structured(t.param + ".format.definition"); c != nil && b.checked.Structured(ctx, c) == nil && serving.EnforcesInput(ctx, model, c) {
 			choice = inference.ToolChoice{Mode: inference.ToolNamed, Name: t.flat, Input: c}
 			enforced = t
 		}

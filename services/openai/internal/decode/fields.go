@@ -66,11 +66,10 @@ func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 		return inference.ToolChoice{Mode: modes[word]}, nil
 	}
 	var named struct {
-		Type     string `json:"type"`
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-		Allowed Allowed `json:"allowed_tools"`
+		Type     string   `json:"type"`
+		Function toolName `json:"function"`
+		Custom   toolName `json:"custom"`
+		Allowed  Allowed  `json:"allowed_tools"`
 	}
 	err := json.Unmarshal(raw, &named)
 	switch {
@@ -78,10 +77,17 @@ func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
 		return named.Allowed.Choice("tool_choice.allowed_tools", requests.FunctionType)
-	case named.Type != requests.FunctionType:
-		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function: chat templates support only functions")
+	case named.Type == requests.FunctionType:
+		return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
+	case named.Type == "custom":
+		return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Custom.Name}, nil
 	}
-	return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
+	return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function or custom: the server has no tools of its own")
+}
+
+// toolName is a tool in a tool choice of chats.
+type toolName struct {
+	Name string `json:"name"`
 }
 
 // Allowed restricts the model to some of the tools.

@@ -73,6 +73,12 @@ func (d *Input) Finish(dst []byte) []byte {
 	return append(dst, other(d.before)...)
 }
 
+// InputOf returns the input of a call whose arguments are complete.
+func InputOf(arguments []byte) string {
+	var d Input
+	return string(d.Finish(d.Append(nil, arguments)))
+}
+
 // other returns the input of arguments without the key input.
 func other(arguments []byte) string {
 	var only map[string]any
