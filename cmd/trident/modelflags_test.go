@@ -155,7 +155,8 @@ func TestTemplateCommand(t *testing.T) {
 	serve := "--model-repository=" + folder + "/models"
 	tools := filepath.Join(folder, "tools.json")
 	liquid := filepath.Join(folder, "a.liquid")
-	for path, text := range map[string]string{tools: `[{"type": "function", "function": {"name": "f"}}]`, liquid: "{% for i in items %}{{ i.identity }} {% endfor %}"} {
+	document := filepath.Join(folder, "documents.jinja")
+	for path, text := range map[string]string{document: "{% for d in documents or [] %}{{ d.t }}{% endfor %}{% for m in messages %}<{{ m.content }}>{% endfor %}{% if add_generation_prompt %}next{% endif %}", tools: `[{"type": "function", "function": {"name": "f"}}]`, liquid: "{% for i in items %}{{ i.identity }} {% endfor %}"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -171,6 +172,10 @@ func TestTemplateCommand(t *testing.T) {
 		{"tools that mustn't be called", templateCommand{Model: "llm"}, `{"messages": [{"role": "user", "content": "hi"}], "tools": [{}], "tool_choice": "none"}`, "<s>[user]hi", ""},
 		{"tools of a file", templateCommand{Model: "llm", Tools: tools}, `[{"role": "user", "content": "hi"}]`, "f of ", ""},
 		{"a template's file", templateCommand{File: folder + "/weights/tokenizer_config.json"}, `[{"role": "user", "content": "hi"}]`, "<s>[user]hi", ""},
+		{"documents", templateCommand{File: document}, `{"messages": [{"role": "user", "content": "hi"}], "documents": [{"t": "D"}]}`, "D<hi>next", ""},
+		{"without the next message", templateCommand{File: document}, `{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": false}`, "<hi>", ""},
+		{"a message to continue", templateCommand{File: document}, `{"messages": [{"role": "assistant", "content": "hi"}], "add_generation_prompt": false, "continue_final_message": true}`, "<hi", ""},
+		{"a message to continue before the next one", templateCommand{File: document}, `{"messages": [{"role": "assistant", "content": "hi"}], "continue_final_message": true}`, "", "continue_final_message needs add_generation_prompt: false"},
 		{"Liquid", templateCommand{File: liquid}, `[{"role": "user", "content": "hi"}]`, "User ", ""},
 		{"no model", templateCommand{}, `[{"role": "user", "content": "hi"}]`, "", "set --model NAME or --file FILE"},
 		{"an unknown model", templateCommand{Model: "x"}, `[{"role": "user", "content": "hi"}]`, "", "model x doesn't exist"},

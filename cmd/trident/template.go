@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/requests"
 )
 
 // templateCommand shows the prompt that a model receives for a chat.
@@ -89,6 +90,9 @@ func (c templateCommand) request(body []byte) (*inference.Request, error) {
 		ToolChoice any               `json:"tool_choice"`
 		Kwargs     json.RawMessage   `json:"chat_template_kwargs"`
 		Effort     string            `json:"reasoning_effort"`
+		Documents  json.RawMessage   `json:"documents"`
+		AddPrompt  *bool             `json:"add_generation_prompt"`
+		Continue   *bool             `json:"continue_final_message"`
 	}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
 		chat.Messages = trimmed
@@ -110,7 +114,11 @@ func (c templateCommand) request(body []byte) (*inference.Request, error) {
 	} else if chat.ToolChoice == "none" {
 		chat.Tools = nil
 	}
-	return &inference.Request{
+	req := &inference.Request{
 		Model: c.Model, Task: inference.TaskGenerate, Messages: messages, Tools: chat.Tools, TemplateArgs: chat.Kwargs, ReasoningEffort: chat.Effort,
-	}, nil
+	}
+	if !requests.Neutral(chat.Documents) {
+		req.Documents = chat.Documents
+	}
+	return req, requests.Continuation(req, chat.AddPrompt, chat.Continue)
 }

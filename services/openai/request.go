@@ -144,24 +144,13 @@ func withoutEffect(body *api.CreateChatCompletionRequest) []wire.Field {
 	return fields
 }
 
-// chatContinuation is continuation for a chat, whose response is the assistant's.
+// chatContinuation is [requests.Continuation] for a chat, whose response is the assistant's.
 func chatContinuation(req *inference.Request, body *api.CreateChatCompletionRequest) error {
-	if err := continuation(req, body.AddGenerationPrompt, body.ContinueFinalMessage); err != nil {
+	if err := requests.Continuation(req, body.AddGenerationPrompt, body.ContinueFinalMessage); err != nil {
 		return err
 	}
 	if req.Continue && req.Messages[len(req.Messages)-1].Role != "assistant" {
 		return inference.Invalid("continue_final_message", "continue_final_message needs a last message with the role assistant")
-	}
-	return nil
-}
-
-// continuation sets the end of the prompt. As in vLLM and transformers, a message that is continued
-// excludes the start of a new one.
-func continuation(req *inference.Request, addPrompt, continueLast *bool) error {
-	req.Closed = addPrompt != nil && !*addPrompt
-	req.Continue = decode.Value(continueLast)
-	if req.Continue && !req.Closed {
-		return inference.Invalid("continue_final_message", "continue_final_message needs add_generation_prompt: false")
 	}
 	return nil
 }

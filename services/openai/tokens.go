@@ -119,7 +119,7 @@ func tokenizeChat(ctx context.Context, body *api.TokenizeRequest, req *inference
 	if !requests.Neutral(body.ChatTemplateKwargs) {
 		req.TemplateArgs = body.ChatTemplateKwargs
 	}
-	return continuation(req, body.AddGenerationPrompt, body.ContinueFinalMessage)
+	return requests.Continuation(req, body.AddGenerationPrompt, body.ContinueFinalMessage)
 }
 
 // Detokenize returns the text of token ids.
