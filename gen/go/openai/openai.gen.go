@@ -1727,7 +1727,7 @@ type ResponsePrompt = json.RawMessage
 
 // ResponseReasoning Settings of the model's reasoning.
 type ResponseReasoning struct {
-	// Context The reasoning of earlier turns that the model sees. `auto` leaves the choice to the chat template. Other values are refused with a 400.
+	// Context The reasoning of earlier turns that the model sees. The chat template decides. Values other than `auto` have no effect and are listed in the header `x-trident-ignored-fields`.
 	Context *string `json:"context,omitempty"`
 
 	// Effort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.

@@ -58,7 +58,6 @@ func TestResponseErrors(t *testing.T) {
 		{"truncation", `"input":"x","truncation":"auto"`, 400, "truncation", "unsupported_parameter", "fewer items"},
 		{"effort", `"input":"x","reasoning":{"effort":"high"}`, 400, "reasoning.effort", "unsupported_parameter", "effort"},
 		{"summary", `"input":"x","reasoning":{"summary":"short"}`, 400, "reasoning.summary", "invalid_value", "auto, concise or detailed"},
-		{"context", `"input":"x","reasoning":{"context":"all_turns"}`, 400, "reasoning.context", "unsupported_parameter", "template"},
 		{"mode", `"input":"x","reasoning":{"mode":"pro"}`, 400, "reasoning.mode", "unsupported_parameter", "only standard"},
 		{"format", `"input":"x","text":{"format":{"type":"xml"}}`, 400, "text.format.type", "invalid_value", "json_schema"},
 		{"no schema", `"input":"x","text":{"format":{"type":"json_schema","name":"x"}}`, 400, "text.format.schema", "invalid_value", "text.format.schema is required"},

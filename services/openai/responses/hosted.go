@@ -3,6 +3,7 @@ package responses
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -28,10 +29,12 @@ func hostedCalls(kind string) hostedCall {
 	return hostedCall{}
 }
 
-// Items of hosted tools that are treated in their own way.
+// Items that are treated in their own way.
 const (
 	itemSearchOutput = "tool_search_output"
 	itemCompact      = "compaction_trigger"
+	// itemAgent is a message that one agent of Codex sends to another.
+	itemAgent = "agent_message"
 )
 
 // hostedOutputs returns the kinds of items with outputs of hostedCalls.
@@ -43,7 +46,7 @@ func hostedOutputs() []string {
 // or have it only for OpenAI's own models. What the model needs of them is in the message after them.
 func leftOut() []string {
 	return []string{
-		"code_interpreter_call", "compaction", "computer_call", "computer_call_output", "file_search_call", "image_generation_call",
+		"code_interpreter_call", "compaction", "computer_call", "computer_call_output", "configuration_update", "context_compaction", "file_search_call", "image_generation_call",
 		"mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools", "program", "program_output", "tool_search_call", "web_search_call",
 	}
 }
@@ -60,6 +63,8 @@ func hostedClass(kind string) string {
 		return itemCall
 	case slices.Contains(hostedOutputs(), kind):
 		return itemOutput
+	case kind == itemAgent:
+		return itemMessage
 	}
 	return kind
 }
@@ -83,6 +88,9 @@ func decodeHosted(object map[string]any, raw json.RawMessage, it *item) error {
 	case itemOutput:
 		it.text = hostedOutput(object, raw)
 		it.left = it.callID == ""
+	case itemMessage:
+		it.role, it.text = "user", agentText(object)
+		it.left = it.text == ""
 	case itemSearchOutput:
 		it.left = checkTools(object) != nil
 	default:
@@ -92,6 +100,22 @@ func decodeHosted(object map[string]any, raw json.RawMessage, it *item) error {
 		it.keep(raw)
 	}
 	return nil
+}
+
+// agentText returns the text of a message from another agent. Codex puts the message into a part
+// encrypted_content, because OpenAI's servers encrypt the argument that has it. Here the argument is the
+// text that the model wrote.
+func agentText(object map[string]any) string {
+	var text strings.Builder
+	parts, _ := object["content"].([]any)
+	for _, value := range parts {
+		part, _ := value.(map[string]any)
+		for _, key := range []string{"text", "encrypted_content"} {
+			s, _ := part[key].(string)
+			text.WriteString(s)
+		}
+	}
+	return text.String()
 }
 
 // hostedOutput returns the text of an output: a string, or the JSON of other values. An output without

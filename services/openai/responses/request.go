@@ -25,15 +25,26 @@ func refuseUnsupported(body *api.CreateResponse) error {
 		{Name: "moderation", Used: !requests.Neutral(body.Moderation), Why: "moderation is not available"},
 		{Name: "truncation", Used: decode.Value(body.Truncation) == "auto", Why: "the server does not shorten the input: send fewer items"},
 		{Name: "stream_options.include_obfuscation", Used: body.StreamOptions != nil && decode.Value(body.StreamOptions.IncludeObfuscation), Why: "the server adds no padding to events"},
-		{Name: "reasoning.context", Used: reasoning.Context != nil && *reasoning.Context != "auto", Why: "the chat template decides which earlier reasoning is in the prompt"},
 		{Name: "reasoning.mode", Used: reasoning.Mode != nil && *reasoning.Mode != "standard", Why: "only standard, the default, is accepted"},
 	}...))
+}
+
+// ignoreContext reports a choice of the earlier reasoning in the prompt, which has no effect. Codex sends
+// it to some models.
+func ignoreContext(ctx context.Context, reasoning *api.ResponseReasoning) error {
+	if reasoning == nil || reasoning.Context == nil || *reasoning.Context == "auto" {
+		return nil
+	}
+	return wire.Ignore(ctx, wire.Field{Name: "reasoning.context", Reason: "reasoning.context is not supported: the chat template decides which earlier reasoning is in the prompt"})
 }
 
 // coreRequest translates a validated body except its items and its tools. Each field
 // of the API is used here, is echoed, is metadata, or is refused by name.
 func coreRequest(ctx context.Context, body *api.CreateResponse, checked *requests.Schemas) (*inference.Request, error) {
 	if err := refuseUnsupported(body); err != nil {
+		return nil, err
+	}
+	if err := ignoreContext(ctx, body.Reasoning); err != nil {
 		return nil, err
 	}
 	req := &inference.Request{

@@ -218,9 +218,13 @@ func TestToolHistory(t *testing.T) {
 			`{"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "apply_patch", "arguments": {"type": "delete_file", "path": "a"}}}]}, {"role": "tool", "content": "failed", "tool_call_id": "c1"}`, "",
 		},
 		{
+			"a message of an agent", `{"type":"agent_message","id":"amsg_1","author":"/root","recipient":"/root/a","content":[{"type":"input_text","text":"Payload:\n"},{"type":"encrypted_content","encrypted_content":"say hi"}]}`,
+			`{"role": "user", "content": "Payload:\nsay hi"}`, "",
+		},
+		{
 			"items without text", `{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}},{"type":"web_search_call"},{"type":"image_generation_call","id":"ig_1","result":"aGk=","status":"completed"},` +
-				`{"type":"tool_search_call","call_id":null,"arguments":{},"execution":"server","status":"completed"},{"type":"local_shell_call"},{"type":"compaction","encrypted_content":"x"},{"role":"assistant","content":"a"}`,
-			`{"role": "assistant", "content": "a"}`, "input[1], input[3], input[4], input[5], input[6]",
+				`{"type":"tool_search_call","call_id":null,"arguments":{},"execution":"server","status":"completed"},{"type":"local_shell_call"},{"type":"compaction","encrypted_content":"x"},{"type":"context_compaction"},{"role":"assistant","content":"a"}`,
+			`{"role": "assistant", "content": "a"}`, "input[1], input[3], input[4], input[5], input[6], input[7]",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -254,6 +258,7 @@ func TestToolsLeftOut(t *testing.T) {
 			`"input":[{"role":"user","content":"u","zeta":1},{"role":"user","content":"u","zeta":2}],"tools":[{"type":"function","name":"f","zeta":{"a":1}},{"type":"custom","name":"g","zeta":1,"format":{"type":"text","zeta":1}}]`,
 			"input[0].zeta, tools[0].zeta, tools[1].format.zeta",
 		},
+		{`"input":"hi","reasoning":{"context":"all_turns"}`, "reasoning.context"},
 		{`"input":[{"type":"web_search_call","zeta":1},{"role":"user","content":"u"}]`, "input[0].zeta, input[0]"},
 		{
 			`"input":"hi","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"f","defer_loading":true,"output_schema":{"type":"object"}},{"type":"function","name":"g","defer_loading":true,"allowed_callers":["programmatic"]}]}]`,
