@@ -14,7 +14,14 @@ var (
 	_ inference.Constrainer = VLLM{}
 	_ inference.Constrainer = TensorRTLLM{}
 	_ inference.Constrainer = Python{}
+	_ inference.Tagger      = VLLM{}
 )
+
+// Tags reports whether the engine runs xgrammar, which alone enforces structural tags. The backend
+// of Triton 25.01 to 25.10 has versions of vLLM that don't know them all.
+func (VLLM) Tags(target *inference.Target) bool {
+	return target.StructuredOutputs == structured.XGrammar.String() && !vllmGuides(target.Config)
+}
 
 // Constrain checks a constraint against the structured outputs backends that the model's engine may
 // run. vLLM ignores keywords that its backend doesn't know. vLLM's engine terminates on constraints

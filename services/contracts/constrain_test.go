@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/structured"
 )
@@ -107,5 +108,21 @@ func TestPlace(t *testing.T) {
 				t.Errorf("got %s: %s", field, within)
 			}
 		})
+	}
+}
+
+// TestTags checks which engines are known to enforce structural tags: those that run xgrammar alone,
+// behind a backend that isn't older than structured outputs.
+func TestTags(t *testing.T) {
+	newer := &kserve.ModelConfig{Backend: "vllm", Input: []*kserve.ModelInput{{Name: "text_input"}, {Name: "embedding_request"}}}
+	older := &kserve.ModelConfig{Backend: "vllm", Input: []*kserve.ModelInput{{Name: "text_input"}}}
+	for _, tt := range []struct {
+		setting string
+		config  *kserve.ModelConfig
+		want    bool
+	}{{"xgrammar", newer, true}, {"xgrammar", older, false}, {"auto", newer, false}, {"guidance", newer, false}, {"", newer, false}} {
+		if got := (VLLM{}).Tags(&inference.Target{StructuredOutputs: tt.setting, Config: tt.config}); got != tt.want {
+			t.Errorf("%q: %t", tt.setting, got)
+		}
 	}
 }

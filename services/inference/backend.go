@@ -47,6 +47,14 @@ type Constrainer interface {
 	Constrain(target *Target, c *Structured) (*Structured, error)
 }
 
+// Tagger is a [Constrainer] whose engines may take structural tags.
+type Tagger interface {
+	Constrainer
+
+	// Tags reports whether the model's engine enforces structural tags.
+	Tags(target *Target) bool
+}
+
 // Extras are the inputs other than text that a model takes, and their form.
 type Extras struct {
 	Images ImageInput

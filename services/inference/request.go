@@ -37,6 +37,9 @@ type Request struct {
 	ToolChoice ToolChoice
 	// SingleCall ends the answer after one call.
 	SingleCall bool
+	// Unenforced is called with the path of a field that has no effect with this model, and the
+	// reason. Its error refuses the request. Nil accepts all such fields.
+	Unenforced func(field, reason string) error
 	// ReasoningEffort is the amount of reasoning before the answer, as a value of OpenAI's API.
 	// If it is empty, the model's default applies. Chat templates that support it pass it to the
 	// model. With other templates, any value except EffortDefault is refused.

@@ -138,9 +138,13 @@ func nestedProbes() map[string][]probe {
 			fields: `"stream_options":{"include_usage":true,"continuous_usage_stats":true}`, with: `"stream":true,"stream_options":{"include_usage":true}`, got: `"finish_reason":"stop"}],"usage":{"prompt_tokens":`,
 		}},
 		"stream_options.include_obfuscation": {{fields: `"stream_options":{"include_obfuscation":true}`, with: `"stream":true`}},
-		"tools[].custom":                     {{fields: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, sent: "<f>"}},
-		"tool_choice.allowed_tools":          {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`, with: tools, sent: `"structured_outputs":"{\"json\":`}},
-		"tool_choice.custom":                 {{fields: `"tool_choice":{"type":"custom","custom":{"name":"f"}}`, with: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, sent: `"structured_outputs":"{\"json\":`}},
+		"tools[].function.strict": {{
+			with:   `"tools":[{"type":"function","function":{"name":"f"}}]`,
+			fields: `"tools":[{"type":"function","function":{"name":"f","strict":true}}]`, listed: "tools[0].function.strict",
+		}},
+		"tools[].custom":            {{fields: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, sent: "<f>"}},
+		"tool_choice.allowed_tools": {{fields: `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"f"}}]}}`, with: tools, sent: `"structured_outputs":"{\"json\":`}},
+		"tool_choice.custom":        {{fields: `"tool_choice":{"type":"custom","custom":{"name":"f"}}`, with: `"tools":[{"type":"custom","custom":{"name":"f"}}]`, sent: `"structured_outputs":"{\"json\":`}},
 	}
 }
 

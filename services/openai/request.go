@@ -167,5 +167,5 @@ func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (e
 	if req.ToolChoice, err = decode.ToolChoice(body.ToolChoice); err != nil {
 		return err
 	}
-	return requests.Allow(req, "tool_choice.allowed_tools.tools[%d].function.name")
+	return requests.Allow(req, "tool_choice.allowed_tools.tools[%d]")
 }

@@ -150,7 +150,8 @@ func TestStreamedToolCalls(t *testing.T) {
 // TestAllowedTools checks what the model gets for a tool choice of allowed tools: all tools in the
 // prompt, and a constraint to calls of these tools.
 func TestAllowedTools(t *testing.T) {
-	const all = allowedNow + `,{"type":"function","function":{"name":"get"}},` + allowedNow
+	const all = allowedNow + `,{"type":"function","function":{"name":"get"}},{"type":"custom","custom":{"name":"patch"}},` + allowedNow
+	tools := strings.TrimSuffix(twoTools, "]") + `,{"type":"custom","custom":{"name":"patch"}}]`
 	for _, tt := range []struct {
 		name, allowed string
 		sent          string // part of the sampling parameters, or "" for no constraint
@@ -158,6 +159,7 @@ func TestAllowedTools(t *testing.T) {
 	}{
 		{"required", `"mode":"required","tools":[` + allowedNow + `]`, `{\"const\":\"now\"}`, `{\"const\":\"get\"}`},
 		{"auto", `"mode":"auto","tools":[` + allowedNow + `]`, `\"regex\":`, "get"},
+		{"a custom tool", `"mode":"required","tools":[{"type":"custom","custom":{"name":"patch"}}]`, `{\"const\":\"patch\"}`, `{\"const\":\"now\"}`},
 		{"auto, all", `"mode":"auto","tools":[` + all + `]`, "", "structured_outputs"},
 		{"required, all", `"mode":"required","tools":[` + all + `]`, `{\"const\":\"get\"}`, "$defs"},
 	} {
@@ -172,11 +174,46 @@ func TestAllowedTools(t *testing.T) {
 				last := sent[len(sent)-1]
 				return inferencetest.Input(last, "text_input"), inferencetest.Input(last, "sampling_parameters")
 			}
-			want, _ := prompt(twoTools)
-			got, sampling := prompt(twoTools + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{` + tt.allowed + `}}`)
+			want, _ := prompt(tools)
+			got, sampling := prompt(tools + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{` + tt.allowed + `}}`)
 			if got != want || !strings.Contains(sampling, tt.sent) || strings.Contains(sampling, tt.others) {
 				t.Errorf("prompt %q instead of %q, sampling %s", got, want, sampling)
 			}
 		})
+	}
+}
+
+// TestStrictTools checks that a strict tool whose arguments the engine doesn't constrain is named in
+// the header of the response, streaming and not, and refused with --strict. With an engine that
+// runs xgrammar it is neither.
+func TestStrictTools(t *testing.T) {
+	serve := func(cfg Config, backend string) string {
+		engine := inferencetest.New()
+		engine.AddModel("chat", inferencetest.StreamText("x"), map[string]string{
+			"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes", "trident.structured_outputs": backend,
+		})
+		server := httptest.NewServer(newHandler(cfg, inferencetest.Service(t, serving.Config{}, engine), newValidator(t)))
+		t.Cleanup(server.Close)
+		return server.URL + chatPath
+	}
+	const field = "tools[0].function.strict"
+	for _, stream := range []string{"", `,"stream":true`} {
+		for backend, want := range map[string]string{"auto": field, "xgrammar": ""} {
+			resp, body := openaitest.Do(t, http.MethodPost, serve(Config{}, backend), ask(twoTools+stream))
+			if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != want {
+				t.Errorf("%s%s: %d, ignored %q: %s", backend, stream, resp.StatusCode, got, body)
+			}
+		}
+		resp, body := openaitest.Do(t, http.MethodPost, serve(Config{Strict: true}, "auto"), ask(twoTools+stream))
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"`+field+`"`) || !strings.Contains(body, "trident.structured_outputs must be xgrammar") {
+			t.Errorf("strict%s: %d %s", stream, resp.StatusCode, body)
+		}
+		if resp, body := openaitest.Do(t, http.MethodPost, serve(Config{Strict: true}, "xgrammar"), ask(twoTools+stream)); resp.StatusCode != http.StatusOK {
+			t.Errorf("strict, xgrammar%s: %d %s", stream, resp.StatusCode, body)
+		}
+	}
+	resp, body := openaitest.Do(t, http.MethodPost, serve(Config{}, "auto"), ask(`"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"nonsense"}}}]`))
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"tools[0].function.parameters"`) {
+		t.Errorf("a strict tool with an invalid schema: %d %s", resp.StatusCode, body)
 	}
 }

@@ -30,7 +30,8 @@ import (
 func Check(ctx context.Context, req *inference.Request) error {
 	var checked Schemas
 	for i, definition := range req.Tools {
-		if err := checked.Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, ConstrainsCalls(req)); err != nil {
+		constrains := ConstrainsCalls(req) || req.ToolChoice.Mode == inference.ToolAuto && isStrict(definition)
+		if err := checked.Tool(ctx, fmt.Sprintf("tools[%d]", i), definition, constrains); err != nil {
 			return err
 		}
 	}
@@ -51,6 +52,16 @@ func ConstrainsCalls(req *inference.Request) bool {
 	case inference.ToolNone:
 	}
 	return false
+}
+
+// isStrict reports whether the arguments of a function must match its schema.
+func isStrict(definition json.RawMessage) bool {
+	var tool struct {
+		Function struct {
+			Strict bool `json:"strict"`
+		} `json:"function"`
+	}
+	return json.Unmarshal(definition, &tool) == nil && tool.Function.Strict
 }
 
 // Allow checks the tools that the tool choice allows: each must be one of the request's tools. A
@@ -75,7 +86,7 @@ func Allow(req *inference.Request, param string) error {
 	for i, name := range allowed {
 		if !offered[name] {
 			path := fmt.Sprintf(param, i)
-			return inference.Invalid(path, "%s is %s, which is not in tools", path, strictjson.Quote(name))
+			return inference.Invalid(path, "%s names the tool %s, which is not in tools", path, strictjson.Quote(name))
 		}
 	}
 	slices.Sort(allowed)

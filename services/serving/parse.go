@@ -72,8 +72,8 @@ func (r *textRun) planTools(asked *inference.Request) error {
 		return inference.Invalid(given.Param, "%s and a tool_choice of allowed tools can't be used together", given.Param)
 	case schema && len(asked.Tools) > 0:
 		asked.Sampling.Structured, err = toolparser.Dialects{}.ConstrainEither(asked.ToolChoice, given, asked.Tools)
-	case asked.ToolChoice.Mode == inference.ToolAuto && asked.ToolChoice.Allowed != nil:
-		asked.Sampling.Structured, err = toolparser.Dialects{}.ConstrainNames(r.card.ToolParser, r.card.ReasoningParser, asked.ToolChoice)
+	case len(asked.Tools) > 0:
+		err = r.planFreeCalls(asked)
 	}
 	return err
 }

@@ -278,9 +278,9 @@ func TestWhatTheModelIsSent(t *testing.T) {
 				`\"$defs\":{\"tool1\":{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}}}}"}`,
 		},
 		{
-			"auto, one allowed", map[string]string{"trident.tool_call_parser": "qwen3_coder", "trident.reasoning_parser": "none"},
-			func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }, "[user]hi[assistant](2 tools)",
-			`{"max_tokens":16,"skip_special_tokens":false,"structured_outputs":"{\"regex\":\"[^<]*(?:<(?:[^<f][^<]*|f(?:[^<u][^<]*|u(?:[^<n][^<]*|n(?:[^<c][^<]*|c(?:[^<t][^<]*|t(?:[^<i][^<]*|i(?:[^<o][^<]*|o(?:[^<n][^<]*|n(?:[^<=][^<]*)?)?)?)?)?)?)?)?)?|<function=(?:now)>[^<]*)*\"}"}`,
+			name: "auto, one allowed", params: map[string]string{"trident.tool_call_parser": "qwen3_coder", "trident.reasoning_parser": "none"},
+			steer: func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }, prompt: "[user]hi[assistant](2 tools)",
+			sampling: `{"max_tokens":16,"skip_special_tokens":false,"structured_outputs":"{\"regex\":\"[^<]*(?:<(?:[^<f][^<]*|f(?:[^<u][^<]*|u(?:[^<n][^<]*|n(?:[^<c][^<]*|c(?:[^<t][^<]*|t(?:[^<i][^<]*|i(?:[^<o][^<]*|o(?:[^<n][^<]*|n(?:[^<=][^<]*)?)?)?)?)?)?)?)?)?|<function=(?:now)>[^<]*)*\"}"}`,
 		},
 		{"auto with empty tools", nil, func(r *inference.Request) { r.Tools = []json.RawMessage{} }, "[user]hi[assistant]", `{"max_tokens":16}`},
 		{"none with empty tools", nil, func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolNone }, "[user]hi[assistant]", `{"max_tokens":16}`},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -64,8 +65,8 @@ func (f *callForm) name(name string) string {
 }
 
 // ConstrainNames returns a regular expression for answers that are text or calls, in the
-// dialect of the model, of the tools that the choice allows. Reasoning may contain anything. It
-// returns an error if the dialect's calls have no certain beginning.
+// dialect of the model, of the tools that the choice allows. Reasoning that the model opens may
+// contain anything. It returns an error if the dialect's calls have no certain beginning.
 func (Dialects) ConstrainNames(tools, reasoning string, choice inference.ToolChoice) (*inference.Structured, error) {
 	d, err := toolsNamed(tools)
 	if err != nil {
@@ -86,12 +87,109 @@ func (Dialects) ConstrainNames(tools, reasoning string, choice inference.ToolCho
 	}
 	call := regexp.QuoteMeta(form.before) + "(?:" + strings.Join(names, "|") + ")" + regexp.QuoteMeta(form.after)
 	pattern := textWithout(form.trigger, call)
-	if r.tags != nil {
-		end := r.tags("").shut[0]
-		pattern = "(?:" + textWithout(end, "") + regexp.QuoteMeta(end) + ")?" + pattern
+	if opens, end := r.marks(); opens != nil {
+		for i := range opens {
+			opens[i] = regexp.QuoteMeta(opens[i])
+		}
+		pattern = "(?:(?:" + strings.Join(opens, "|") + ")" + textWithout(end, "") + regexp.QuoteMeta(end) + ")?" + pattern
 	}
 	value, err := json.Marshal(pattern)
 	return &inference.Structured{Kind: "regex", Value: value, Param: param}, err
+}
+
+// marks returns the opening tags of reasoning and its closing tag. It returns nil if the dialect has
+// none.
+func (d *reasoningDialect) marks() (opens []string, end string) {
+	if d.tags == nil {
+		return nil, ""
+	}
+	t := d.tags("")
+	return slices.Clone(t.open), t.shut[0]
+}
+
+// Strict returns the indices of the tools that the choice allows and whose arguments must match
+// their schemas.
+func (Dialects) Strict(choice inference.ToolChoice, definitions []json.RawMessage) []int {
+	var strict []int
+	for i, d := range definitions {
+		if t := readTool(d); t != nil && t.Strict && choice.Allows(t.Name) {
+			strict = append(strict, i)
+		}
+	}
+	return strict
+}
+
+// tag is a part of a structural tag in xgrammar's form.
+type tag struct {
+	Type     string          `json:"type"`
+	Triggers []string        `json:"triggers,omitempty"`
+	Tags     []tag           `json:"tags,omitempty"`
+	Elements []tag           `json:"elements,omitempty"`
+	Begin    string          `json:"begin,omitempty"`
+	Content  *tag            `json:"content,omitempty"`
+	Schema   json.RawMessage `json:"json_schema,omitempty"`
+	End      string          `json:"end,omitempty"`
+}
+
+// ConstrainStrict returns a structural tag for answers that are text or calls, in the dialect of the
+// model, of the tools that the choice allows. The arguments of the tools with the given sorted indices match
+// their schemas, the arguments of others are any object. Reasoning that the model opens may contain
+// anything. It returns nil if the dialect's calls can't be constrained this way.
+func (Dialects) ConstrainStrict(tools, reasoning string, choice inference.ToolChoice, definitions []json.RawMessage, strict []int) (*inference.Structured, error) {
+	d, err := toolsNamed(tools)
+	if err != nil {
+		return nil, err
+	}
+	r, err := reasoningNamed(reasoning)
+	if err != nil {
+		return nil, err
+	}
+	if d.form == nil || d.form().end == "" {
+		return nil, nil //nolint:nilnil // no constraint
+	}
+	form := d.form()
+	calls := tag{Type: "triggered_tags", Triggers: []string{form.trigger}}
+	for i, definition := range definitions {
+		t := readTool(definition)
+		if t == nil || !choice.Allows(t.Name) {
+			continue
+		}
+		schema := json.RawMessage(`{"type":"object"}`)
+		if _, found := slices.BinarySearch(strict, i); found {
+			schema = t.schema()
+		}
+		calls.Tags = append(calls.Tags, tag{
+			Type: "tag", Begin: form.before + form.name(t.Name) + form.after, Content: &tag{Type: "json_schema", Schema: schema}, End: form.end,
+		})
+	}
+	value, err := r.encode(&calls)
+	return &inference.Structured{Kind: "structural_tag", Value: value, Param: fmt.Sprintf("tools[%d].function.strict", strict[0])}, err
+}
+
+// encode returns the structural tag of the calls, in the older form of vLLM, which has no
+// reasoning. For a dialect of reasoning it is in the newer form, and accepts anything inside of
+// reasoning before the calls.
+func (d *reasoningDialect) encode(calls *tag) (json.RawMessage, error) {
+	opens, end := d.marks()
+	if opens == nil {
+		type structure struct {
+			Begin  string          `json:"begin"`
+			Schema json.RawMessage `json:"schema"`
+			End    string          `json:"end"`
+		}
+		var structures []structure
+		for _, t := range calls.Tags {
+			structures = append(structures, structure{t.Begin, t.Content.Schema, t.End})
+		}
+		return json.Marshal(map[string]any{"structures": structures, "triggers": calls.Triggers})
+	}
+	either := &tag{Type: "or"}
+	for _, open := range opens {
+		thoughts := tag{Type: "tag", Begin: open, Content: &tag{Type: "any_text"}, End: end}
+		either.Elements = append(either.Elements, tag{Type: "sequence", Elements: []tag{thoughts, *calls}})
+	}
+	either.Elements = append(either.Elements, *calls)
+	return json.Marshal(map[string]any{"type": "structural_tag", "format": either})
 }
 
 // textWithout returns a regular expression for text in which a string doesn't occur, except as

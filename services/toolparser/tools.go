@@ -6,6 +6,7 @@ import "encoding/json"
 type tool struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
+	Strict     bool            `json:"strict"`
 
 	read *properties // nil until the properties are first needed
 }

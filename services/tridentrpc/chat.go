@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -113,6 +114,10 @@ func chatRequest(ctx context.Context, msg *tridentv1.ChatRequest, stream bool) (
 		ID: "chat-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskGenerate,
 		N: int(msg.GetN()), Stream: stream, ReasoningEffort: msg.GetReasoningEffort(), Priority: priority(msg.GetPriority()),
 		SingleCall: msg.ParallelToolCalls != nil && !msg.GetParallelToolCalls(), Sampling: chatSampling(msg),
+	}
+	req.Unenforced = func(field, _ string) error {
+		ignore(ctx, field)
+		return nil
 	}
 	var err error
 	if req.ToolChoice, err = toolChoice(msg.GetToolChoice()); err != nil {
@@ -230,4 +235,13 @@ func chatSampling(msg *tridentv1.ChatRequest) inference.Sampling {
 		s.Logprobs = &top
 	}
 	return s
+}
+
+// ignore lists a field without effect in the header of the response and in the log.
+func ignore(ctx context.Context, field string) {
+	rec := server.RecordOf(ctx)
+	rec.Ignored = append(rec.Ignored, field)
+	if call, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		call.ResponseHeader().Set("X-Trident-Ignored-Fields", strings.Join(rec.Ignored, ", "))
+	}
 }

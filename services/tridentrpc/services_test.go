@@ -404,3 +404,28 @@ func TestRestrictions(t *testing.T) {
 		t.Errorf("%d requests reached the model", len(engine.Requests()))
 	}
 }
+
+// TestStrictFunctions checks that the header of a response names a strict function whose arguments
+// the engine doesn't constrain.
+func TestStrictFunctions(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("chat", inferencetest.StreamText("x"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes"})
+	client := serveEngine(t, engine)
+	req := request()
+	req.Tools = []*tridentv1.Tool{{Tool: &tridentv1.Tool_Function{Function: &tridentv1.FunctionTool{Name: "f", Strict: new(true)}}}}
+	const want = "tools[0].function.strict"
+	ctx, call := connect.NewClientContext(t.Context())
+	if _, err := client.Chat(ctx, req); err != nil || call.ResponseHeader().Get("X-Trident-Ignored-Fields") != want {
+		t.Errorf("%v, header %v", err, call.ResponseHeader())
+	}
+	stream, err := client.ChatStream(t.Context(), &tridentv1.ChatStreamRequest{Chat: req})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream.Receive() {
+		continue
+	}
+	if stream.Err() != nil || stream.ResponseHeader().Get("X-Trident-Ignored-Fields") != want {
+		t.Errorf("%v, header %v", stream.Err(), stream.ResponseHeader())
+	}
+}

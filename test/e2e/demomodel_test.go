@@ -138,50 +138,6 @@ func TestDemoToolsBesideSchema(t *testing.T) {
 	}
 }
 
-// TestDemoAllowedTools checks that the demo calls only the tools that tool_choice allows, on each
-// API. With auto, the model may also answer with text.
-func TestDemoAllowedTools(t *testing.T) {
-	t.Parallel()
-	s := serving(t)
-	function := func(name string) object {
-		return object{"name": name, "parameters": json.RawMessage(lookupParameters)}
-	}
-	names := []string{"lookup", "delete", "search"}
-	for _, mode := range []string{"required", "auto"} {
-		for _, name := range names {
-			chat := ask("Where is the Forum?", "max_tokens", 60, "temperature", 0, "tool_choice", object{
-				"type": "allowed_tools", "allowed_tools": object{"mode": mode, "tools": []object{{"type": "function", "function": object{"name": name}}}},
-			})
-			response := object{
-				"model": "chat", "input": "Where is the Forum?", "max_output_tokens": 60, "temperature": 0,
-				"tool_choice": object{"type": "allowed_tools", "mode": mode, "tools": []object{{"type": "function", "name": name}}},
-			}
-			typed := offer{"Where is the Forum?", mode, ""}.typed()
-			typed.Tools, typed.ToolChoice.AllowedFunctions = nil, []string{name}
-			var nested, flat []object
-			for _, n := range names {
-				nested = append(nested, object{"type": "function", "function": function(n)})
-				flat = append(flat, object{"type": "function", "name": n, "parameters": json.RawMessage(lookupParameters)})
-				typed.Tools = append(typed.Tools, &tridentv1.Tool{Tool: &tridentv1.Tool_Function{Function: &tridentv1.FunctionTool{Name: n, Parameters: lookupParameters}}})
-			}
-			chat["tools"], response["tools"] = nested, flat
-			answer, err := tridentv1connect.NewChatServiceClient(client, s.url).Chat(t.Context(), typed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for surface, got := range map[string]called{
-				"chat":     ofMessages(t, []json.RawMessage{s.post(t, "/v1/chat/completions", chat).want(t, http.StatusOK).body}),
-				"response": ofResponse(t, s.post(t, responsesPath, response).want(t, http.StatusOK).body),
-				"typed":    ofTyped(answer),
-			} {
-				if got.name != name && (mode == "required" || got.name != "") {
-					t.Errorf("%s, %s of %s: %+v", surface, mode, name, got)
-				}
-			}
-		}
-	}
-}
-
 // ofTyped returns the tool call of a typed response.
 func ofTyped(answer *tridentv1.ChatResponse) called {
 	choice := answer.GetChoices()[0]

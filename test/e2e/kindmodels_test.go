@@ -63,8 +63,9 @@ func kinds() []kind {
 type contract struct {
 	*trident
 
-	record string
-	engine engine
+	record   string
+	engine   engine
+	settings string // path of the file of --config, or "" for none
 }
 
 var contracts = shared(func(t *testing.T) (contract, error) {

@@ -33,18 +33,19 @@ const vllmLimit = 20 * time.Minute
 // TestVLLM checks Trident with a real vLLM backend, by running vllmSuite. The backend must be
 // installed by hand: see docs/vllm-testing.md.
 func TestVLLM(t *testing.T) {
-	s, model := startVLLM(t)
-	vllmSuite(t, contract{trident: s}, model)
+	settings := emptySettings(t)
+	s, model := startVLLM(t, "--config="+settings)
+	vllmSuite(t, contract{trident: s, settings: settings}, model)
 }
 
 // startVLLM starts trident in front of the real backend, and waits until its model is ready.
-func startVLLM(t *testing.T) (s *trident, model string) {
+func startVLLM(t *testing.T, more ...string) (s *trident, model string) {
 	t.Helper()
 	at := os.Getenv("TRIDENT_TEST_VLLM")
 	if at == "" {
 		t.Skip("TRIDENT_TEST_VLLM names no tritonserver or model repository with the vLLM backend: see docs/vllm-testing.md")
 	}
-	flags := []string{"--lora-separator=_lora_"}
+	flags := append([]string{"--lora-separator=_lora_"}, more...)
 	if strings.Contains(at, "/") {
 		path, err := filepath.Abs(at)
 		if err != nil {
@@ -76,11 +77,12 @@ func startVLLM(t *testing.T) (s *trident, model string) {
 // weights, so that no GPU is needed.
 func TestVLLMContract(t *testing.T) {
 	t.Parallel()
-	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_")
+	settings := emptySettings(t)
+	s := contractModel(t).startAt(t, root(t), "--lora-separator=_lora_", "--config="+settings)
 	if !poll(startLimit, func() bool { return s.get(t, "/v1/models/vllm").status == http.StatusOK }) {
 		t.Fatalf("the model isn't served:\n%s", s.log)
 	}
-	vllmSuite(t, contract{trident: s}, "vllm")
+	vllmSuite(t, contract{trident: s, settings: settings}, "vllm")
 }
 
 // vllmSuite checks the behavior of a model of vLLM's contract, regardless of its text. Sampling is
@@ -146,6 +148,8 @@ func vllmSuite(t *testing.T, c contract, model string) {
 			}
 		}
 	})
+	// The engine keeps the backend of its first constraint. That is xgrammar for a structural tag.
+	t.Run("strict tools", func(t *testing.T) { vllmStrict(t, c, model) })
 	t.Run("constraints", func(t *testing.T) { vllmConstraints(t, c, k) })
 	t.Run("refusals", func(t *testing.T) {
 		for _, test := range []struct {

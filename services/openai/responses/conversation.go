@@ -108,6 +108,8 @@ func (c *conversation) clientsNames(err error) error {
 				break
 			}
 		}
+	case strings.HasPrefix(param, "tools["):
+		rename(param, c.clientsTool(param))
 	case param == "reasoning_effort":
 		rename(param, "reasoning.effort")
 	case param == "max_tokens", param == "min_tokens":
@@ -117,4 +119,14 @@ func (c *conversation) clientsNames(err error) error {
 	renamed := *e
 	renamed.Param, renamed.Message = param, message
 	return &renamed
+}
+
+// clientsTool returns the path of the client for a member of one of the core's functions.
+func (c *conversation) clientsTool(path string) string {
+	for i, t := range c.tools.tools {
+		if member, ok := strings.CutPrefix(path, fmt.Sprintf("tools[%d].function", i)); ok {
+			return t.param + member
+		}
+	}
+	return path
 }

@@ -158,7 +158,7 @@ func toolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	case err != nil:
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
-		return named.Choice("tool_choice", requests.FunctionType, toolCustom)
+		return named.Choice("tool_choice", false)
 	case named.Type != requests.FunctionType && named.Type != toolCustom:
 		return inference.ToolChoice{}, inference.Unsupported("tool_choice.type", "tool_choice.type must be function or custom, got %s: the server has no tools of its own", strictjson.Quote(named.Type))
 	case named.Name == "":

@@ -52,6 +52,9 @@ func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequ
 	if err != nil {
 		return nil, err
 	}
+	turn.req.Unenforced = func(field, reason string) error {
+		return wire.Ignore(ctx, wire.Field{Name: turn.clientsTool(field), Reason: strings.ReplaceAll(reason, field, turn.clientsTool(field))})
+	}
 	writer, err := a.newEventWriter(ctx, request.Body, turn)
 	if err != nil {
 		return nil, err
@@ -107,7 +110,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	if len(t.input) == 0 {
 		return nil, inference.Invalid("input", "input is required, unless there is a previous_response_id")
 	}
-	t.tools = toolbox{checked: &checked, constrains: requests.ConstrainsCalls(req)}
+	t.tools = toolbox{checked: &checked, constrains: requests.ConstrainsCalls(req), auto: req.ToolChoice.Mode == inference.ToolAuto}
 	if err := t.setTools(ctx, body.Tools); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ type toolbox struct {
 	checked *requests.Schemas
 	// constrains reports whether the answer is constrained by the schemas of the tools.
 	constrains bool
+	auto       bool // the model may call tools, and calls of strict tools match their schemas
 }
 
 // addAll adds the tools of one field of the request.
@@ -179,7 +180,7 @@ func (b *toolbox) function(ctx context.Context, def *definition, t *tool) (json.
 		description := strings.TrimSpace(decode.Value(def.description) + "\n\n" + def.about)
 		return (&toolform.Tool{Name: t.flat, Description: description, Format: def.format}).Function(), nil
 	}
-	if b.constrains && !requests.Neutral(def.parameters) {
+	if (b.constrains || b.auto && decode.Value(def.strict)) && !requests.Neutral(def.parameters) {
 		err := b.checked.Check(ctx, &inference.Structured{Kind: "json", Value: def.parameters, Param: t.param + ".parameters"})
 		if err != nil {
 			return nil, err

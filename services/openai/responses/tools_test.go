@@ -382,3 +382,41 @@ func TestEnforcedFormats(t *testing.T) {
 		})
 	}
 }
+
+// TestStrictTools checks that a strict tool whose arguments the engine doesn't constrain is named in
+// the header of the response by the path that the client used, and refused with --strict.
+func TestStrictTools(t *testing.T) {
+	const tools = `"tools":[{"type":"web_search"},{"type":"namespace","name":"n","description":"","tools":[{"type":"function","name":"a"},{"type":"function","name":"b","strict":true}]}]`
+	const field = "tools[1].tools[1].strict"
+	server, _ := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
+	for _, stream := range []string{"", `,"stream":true`} {
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+tools+stream))
+		if got := resp.Header.Get(ignoredHeader); resp.StatusCode != http.StatusOK || got != "tools[0], "+field {
+			t.Errorf("%d, ignored %q: %s", resp.StatusCode, got, body)
+		}
+	}
+	strict := openai.Default()
+	strict.Strict = true
+	server, _ = serveResponses(t, strict, inferencetest.StreamText("x"))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi",`+strings.Replace(tools, `{"type":"web_search"}`, `{"type":"function","name":"c"}`, 1)))
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"`+field+`"`) || !strings.Contains(body, field+" has no effect") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	server, _ = serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
+	resp, body = openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","tools":[{"type":"function","name":"b","strict":true,"parameters":{"type":"nonsense"}}]`))
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"tools[0].parameters"`) {
+		t.Errorf("a strict tool with an invalid schema: %d %s", resp.StatusCode, body)
+	}
+}
+
+// TestAllowedNamespaces checks that a tool choice of allowed tools has the names that the model uses
+// for tools of namespaces and for custom tools.
+func TestAllowedNamespaces(t *testing.T) {
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
+	const tools = `"tools":[{"type":"namespace","name":"n","description":"","tools":[{"type":"function","name":"a"}]},{"type":"custom","name":"patch"},{"type":"function","name":"b"}]`
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"input":"hi","tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"a"},{"type":"custom","name":"patch"}]},`+tools))
+	sampling := inferencetest.Input(engine.Requests()[0], "sampling_parameters")
+	if resp.StatusCode != http.StatusOK || !strings.Contains(sampling, `{\"const\":\"n__a\"}`) || !strings.Contains(sampling, `{\"const\":\"patch\"}`) || strings.Contains(sampling, `{\"const\":\"b\"}`) {
+		t.Errorf("%d %s: sent %s", resp.StatusCode, body, sampling)
+	}
+}

@@ -481,8 +481,10 @@ type FunctionTool struct {
 	// which is their order in the prompt. Empty means a function without arguments.
 	Parameters string `protobuf:"bytes,3,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	// Whether the arguments of calls must match the schema. The arguments of tool calls that
-	// tool_choice forces always match the schema. For other calls the field has no effect.
-	// If unset, the field is left out of the prompt.
+	// tool_choice forces always match the schema. The arguments of other calls are constrained
+	// if the engine enforces structural tags (vLLM with xgrammar). Otherwise the field has no
+	// effect, and the response header X-Trident-Ignored-Fields lists it. If unset, the field
+	// is left out of the prompt.
 	Strict        *bool `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/requests"
@@ -76,7 +75,7 @@ func ToolChoice(raw json.RawMessage) (inference.ToolChoice, error) {
 	case err != nil:
 		return inference.ToolChoice{}, inference.Invalid("tool_choice", "tool_choice must be none, auto, required or an object that names a function")
 	case named.Type == "allowed_tools":
-		return named.Allowed.Choice("tool_choice.allowed_tools", requests.FunctionType)
+		return named.Allowed.Choice("tool_choice.allowed_tools", true)
 	case named.Type == requests.FunctionType:
 		return inference.ToolChoice{Mode: inference.ToolNamed, Name: named.Function.Name}, nil
 	case named.Type == "custom":
@@ -96,19 +95,17 @@ type Allowed struct {
 	Tools []AllowedTool `json:"tools"`
 }
 
-// AllowedTool names a tool. The name is in Function in chats, and in Name in responses.
+// AllowedTool names a tool. The name is in Function or Custom in chats, and in Name in responses.
 type AllowedTool struct {
-	Type     string `json:"type"`
-	Name     string `json:"name"`
-	Function struct {
-		Name string `json:"name"`
-	} `json:"function"`
+	Type     string   `json:"type"`
+	Name     string   `json:"name"`
+	Function toolName `json:"function"`
+	Custom   toolName `json:"custom"`
 }
 
 // Choice returns the tool choice. Its names still have to be checked by [requests.Allow]. The
-// param is the path of the object. In chats, where only functions may be called, the names are
-// below a key of the type.
-func (a *Allowed) Choice(param string, types ...string) (inference.ToolChoice, error) {
+// param is the path of the object. In chats, the names are nested below the type.
+func (a *Allowed) Choice(param string, nested bool) (inference.ToolChoice, error) {
 	choice := inference.ToolChoice{Mode: inference.ToolAuto}
 	switch a.Mode {
 	case "auto":
@@ -120,18 +117,22 @@ func (a *Allowed) Choice(param string, types ...string) (inference.ToolChoice, e
 	if len(a.Tools) == 0 {
 		return choice, inference.Invalid(param+".tools", "%s.tools must name at least one tool: to forbid calls, send the tool_choice none", param)
 	}
-	for i := range a.Tools {
-		tool, name := &a.Tools[i], fmt.Sprintf("%s.tools[%d]", param, i)
-		if !slices.Contains(types, tool.Type) {
-			return choice, inference.Unsupported(name+".type", "%s.type must be %s: the server has no tools of its own", name, strings.Join(types, " or "))
+	for i, tool := range a.Tools {
+		path := fmt.Sprintf("%s.tools[%d]", param, i)
+		named := map[string]toolName{requests.FunctionType: tool.Function, "custom": tool.Custom}
+		name, known := named[tool.Type]
+		switch {
+		case !known:
+			return choice, inference.Unsupported(path+".type", "%s.type must be function or custom: the server has no tools of its own", path)
+		case !nested:
+			name.Name = tool.Name
+		default:
+			path += "." + tool.Type
 		}
-		if len(types) == 1 {
-			tool.Name, name = tool.Function.Name, name+".function"
+		if name.Name == "" {
+			return choice, inference.Invalid(path+".name", "%s.name is required", path)
 		}
-		if tool.Name == "" {
-			return choice, inference.Invalid(name+".name", "%s.name is required", name)
-		}
-		choice.Allowed = append(choice.Allowed, tool.Name)
+		choice.Allowed = append(choice.Allowed, name.Name)
 	}
 	return choice, nil
 }

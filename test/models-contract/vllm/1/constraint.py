@@ -48,6 +48,38 @@ def check(constraint):
         raise ValueError("structured_outputs.grammar cannot be an empty string")
     if tag is not None and "structures" not in (read := json.loads(tag)) and "format" not in read:
         raise AssertionError
+    if tag is not None and "structures" in read:
+        try:
+            triggers, tags = triggered(read)
+            if not tags or not all(any(begin.startswith(trigger) for trigger in triggers) for begin, _, _ in tags):
+                raise ValueError
+        except (KeyError, ValueError) as error:
+            raise ValueError("Invalid structural tag specification.") from error
+
+
+def triggered(tag):
+    """Returns the triggers of a structural tag in one of its two forms, and its tags as tuples (begin, schema, end).
+    Returns empty lists for a format without triggers."""
+    if "structures" in tag:
+        return tag["triggers"], [(s["begin"], s["schema"], s["end"]) for s in tag["structures"]]
+    form = tag["format"]
+    while "elements" in form:
+        form = form["elements"][-1]
+    return form.get("triggers", []), [(t["begin"], t["content"]["json_schema"], t["end"]) for t in form.get("tags", ())]
+
+
+def tagged(text, tag):
+    """Returns a text as a structural tag permits it: after a trigger, it has the smallest content of the tag whose
+    beginning the text has, or else of the first tag."""
+    triggers, tags = triggered(tag)
+    written = ""
+    while found := [at for trigger in triggers if (at := text.find(trigger)) >= 0]:
+        at = min(found)
+        begin, schema, end = next((t for t in tags if text.startswith(t[0], at)), tags[0])
+        written += text[:at] + begin + json.dumps(instance(schema, schema), ensure_ascii=False) + end
+        rest = text.find(end, at)
+        text = text[rest + len(end):] if rest >= 0 else ""
+    return written + text
 
 
 def instance(schema, root, depth=0):

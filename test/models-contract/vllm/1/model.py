@@ -5,8 +5,8 @@ It has the tensors of vllm_backend's main branch (September 2025 on, vLLM 0.13),
 
 - After a chat the text is the content of the last user message; after a plain prompt it is the prompt itself. It is repeated if it must
   continue.
-- A constrained response is the smallest that satisfies a JSON schema, a choice or a regular expression. A grammar and a structural
-  tag are accepted and ignored. Parameters about logits (bad_words, allowed_token_ids) are ignored too.
+- A constrained response is the smallest that satisfies a JSON schema, a choice or a regular expression. With a structural tag, what
+  follows a trigger is the smallest that satisfies the tag. A grammar is accepted and ignored. Parameters about logits (bad_words, allowed_token_ids) are ignored too.
 - A token is a byte, except <|im_start|> and <|im_end|>; ../tokenizer contains that as tokenizer.json. The end token counts as a token.
 - It reads images if the parameter vision is set, at most as many as limit_mm_per_prompt in model.json allows. Each image needs its
   <|image|> in the prompt, and counts as IMAGE tokens.
@@ -33,7 +33,7 @@ import time
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
-from constraint import smallest
+from constraint import smallest, tagged
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
@@ -260,7 +260,10 @@ class Answer:
             if answer is not None:
                 return answer
         turns = self._prompt.split("<|im_start|>user\n")
-        return turns[-1].split("<|im_end|>")[0] if len(turns) > 1 else self._prompt
+        text = turns[-1].split("<|im_end|>")[0] if len(turns) > 1 else self._prompt
+        if constraint is not None and constraint.get("structural_tag"):
+            return tagged(text, json.loads(constraint["structural_tag"]))
+        return text
 
     def _logprobs(self, data, start, count):
         """Returns one entry per token, the sampled one first; in every third entry it isn't the likeliest."""

@@ -186,8 +186,10 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
     parameters: string;
     /**
      * Whether the arguments of calls must match the schema. The arguments of tool calls that
-     * tool_choice forces always match the schema. For other calls the field has no effect.
-     * If unset, the field is left out of the prompt.
+     * tool_choice forces always match the schema. The arguments of other calls are constrained
+     * if the engine enforces structural tags (vLLM with xgrammar). Otherwise the field has no
+     * effect, and the response header X-Trident-Ignored-Fields lists it. If unset, the field
+     * is left out of the prompt.
      *
      * @generated from field: optional bool strict = 4;
      */
