@@ -33,7 +33,7 @@ func TestNeutralValuesAreNotRefused(t *testing.T) {
 		`"stream":false`, `"stream_options":null`, `"logprobs":false`, `"top_logprobs":0`, `"presence_penalty":0`, `"seed":null`,
 		`"max_tokens":null`, `"max_completion_tokens":null`, `"prediction":null`, `"web_search_options":null`, `"reasoning_effort":null`,
 		`"structured_outputs":{}`, `"chat_template_kwargs":{}`, `"temperature":null`, `"top_p":1`, `"moderation":null`, `"priority":0`,
-		`"tool_choice":"none"`, `"tool_choice":"auto"`, `"tool_choice":{}`, `"function_call":"auto"`, `"function_call":"none"`, `"parallel_tool_calls":false`,
+		`"tool_choice":"none"`, `"tool_choice":"auto"`, `"tools":[],"tool_choice":"none"`, `"tools":[],"tool_choice":"auto"`, `"tools":null,"tool_choice":"auto"`, `"tool_choice":{}`, `"function_call":"auto"`, `"function_call":"none"`, `"parallel_tool_calls":false`,
 		`"prompt_logprobs":null`, `"use_beam_search":false`, `"documents":[]`, `"chat_template_kwargs":{"add_generation_prompt":true,"tools":null}`,
 		`"safety_identifier":"x"`, `"prompt_cache_key":"x"`, `"verbosity":"medium"`, `"length_penalty":1`, `"add_generation_prompt":true`,
 	} {

@@ -3,6 +3,7 @@ package serving
 import (
 	"crypto/rand"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/toolparser"
 )
@@ -15,7 +16,7 @@ type reading struct {
 // planReading determines whether the answers can contain more than text: calls, if the model may call
 // tools, and reasoning, if the model is known to write it. A forced tool call becomes a constraint. A
 // choice that forbids calls hides the tools from the model.
-func (r *textRun) planReading(maxBytes int) error {
+func (r *textRun) planReading(cfg *Config) error {
 	if r.req.Messages == nil {
 		return nil
 	}
@@ -23,12 +24,12 @@ func (r *textRun) planReading(maxBytes int) error {
 	if asked.ToolChoice.Mode == inference.ToolNone {
 		asked.Tools = nil
 	}
-	if err := r.planTools(&asked); err != nil {
+	if err := r.planTools(cfg.Names, &asked); err != nil {
 		return err
 	}
 	options := inference.ParserOptions{
 		Reasoning: r.card.ReasoningParser, Choice: asked.ToolChoice, Definitions: asked.Tools, Single: asked.SingleCall, ID: rand.Text,
-		MaxBytes: maxBytes, Either: asked.Sampling.Structured != nil && asked.Sampling.Structured.Calls > 0,
+		MaxBytes: cfg.MaxCallBytes, Either: asked.Sampling.Structured != nil && asked.Sampling.Structured.Calls > 0,
 	}
 	if len(asked.Tools) > 0 {
 		options.Tools = r.card.ToolParser
@@ -55,10 +56,10 @@ func needsSpecialTokens(options *inference.ParserOptions) string {
 }
 
 // planTools refuses tools whose calls can't be parsed, and constrains forced tool calls.
-func (r *textRun) planTools(asked *inference.Request) error {
+func (r *textRun) planTools(names *configfield.Names, asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
-		return inference.Unsupported("tools", "tools are not supported by the model `%s`, because the format of its tool calls isn't known: set the parameter %s in its config.pbtxt, or force a tool call by tool_choice",
-			asked.Model, inference.ParamPrefix+inference.SettingToolParser)
+		return inference.Unsupported("tools", "tools are not supported by the model `%s`, because the format of its tool calls isn't known. Set it by %s, or by the parameter %s in its config.pbtxt, or force a tool call by tool_choice",
+			asked.Model, names.Of("inference.SettingToolParser"), inference.ParamPrefix+inference.SettingToolParser)
 	}
 	given := asked.Sampling.Structured
 	schema := given != nil && (given.Kind == "json" || given.Kind == "json_object")

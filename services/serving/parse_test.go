@@ -338,7 +338,13 @@ func TestToolsThatAreRefused(t *testing.T) {
 			some(r)
 			r.Sampling.Structured = &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a"`), Param: "structured_outputs.regex"}
 		}, "structured_outputs.regex", inference.ReasonInvalidValue, "a tool_choice of allowed tools can't be used together"},
-		{"no parser", nil, func(*inference.Request) {}, "tools", inference.ReasonUnsupported, "set the parameter trident.tool_call_parser in its config.pbtxt"},
+		{"no parser", nil, func(*inference.Request) {}, "tools", inference.ReasonUnsupported, "Set it by inference.SettingToolParser, or by the parameter trident.tool_call_parser in its config.pbtxt"},
+		{"a schema beside tools, for an engine without structured outputs", parser("hermes"), func(r *inference.Request) {
+			r.Sampling.Structured = &inference.Structured{Kind: "json_object", Value: json.RawMessage("true"), Param: "response_format"}
+		}, "response_format", inference.ReasonUnsupported, "response_format is not supported: the model `m` has no structured outputs"},
+		{"no such tool among none", nil, func(r *inference.Request) {
+			r.Tools, r.ToolChoice = nil, inference.ToolChoice{Mode: inference.ToolNamed, Name: "get"}
+		}, "tool_choice", inference.ReasonInvalidValue, "`get`, which is not in tools"},
 		{"no tools", nil, func(r *inference.Request) { r.Tools, r.ToolChoice.Mode = nil, inference.ToolRequired }, "tool_choice", inference.ReasonInvalidValue, "the request has no tools"},
 		{"no such tool", nil, func(r *inference.Request) { r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "x"} }, "tool_choice", inference.ReasonInvalidValue, "`x`"},
 		{"two constraints", nil, func(r *inference.Request) {

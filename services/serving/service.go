@@ -197,7 +197,7 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 	if err := s.needTokenizer(run.card, req.Model, "the tokens can't be counted without the tokenizer of the model `%s`: set it"); err != nil {
 		return 0, err
 	}
-	if err := run.planReading(s.cfg.MaxCallBytes); err != nil {
+	if err := run.planReading(&s.cfg); err != nil {
 		return 0, err
 	}
 	prompts, err := s.prompts(ctx, run.card, run.req)
@@ -246,7 +246,7 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 		run.planInputs()
 		return run, nil
 	}
-	if err := run.planReading(s.cfg.MaxCallBytes); err != nil {
+	if err := run.planReading(&s.cfg); err != nil {
 		return nil, err
 	}
 	if err := run.planConstraint(); err != nil {

@@ -110,6 +110,12 @@ func TestRules(t *testing.T) {
 		"allowed functions beside none": {func(r *tridentv1.ChatRequest) {
 			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_NONE}, AllowedFunctions: []string{"f"}}
 		}, "tool_choice.allowed_functions", "TOOL_MODE_REQUIRED"},
+		"a call that is demanded without functions": {func(r *tridentv1.ChatRequest) {
+			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_REQUIRED}}
+		}, "tool_choice", "no tools"},
+		"a function that is demanded without functions": {func(r *tridentv1.ChatRequest) {
+			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Function{Function: "f"}}
+		}, "tool_choice", "not in tools"},
 		"a bias beyond":                 {func(r *tridentv1.ChatRequest) { r.LogitBias = map[uint32]float32{5: 101} }, "logit_bias[5]", "100"},
 		"an unknown effort":             {func(r *tridentv1.ChatRequest) { r.ReasoningEffort = "much" }, "reasoning_effort", "high"},
 		"no prompt left":                {func(r *tridentv1.ChatRequest) { r.TruncatePromptTokens = new(int32(0)) }, "truncate_prompt_tokens", "must"},
@@ -427,5 +433,19 @@ func TestStrictFunctions(t *testing.T) {
 	}
 	if stream.Err() != nil || stream.ResponseHeader().Get("X-Trident-Ignored-Fields") != want {
 		t.Errorf("%v, header %v", stream.Err(), stream.ResponseHeader())
+	}
+}
+
+// TestChoicesWithoutFunctions checks that a chat without functions may have a tool choice that
+// demands no call.
+func TestChoicesWithoutFunctions(t *testing.T) {
+	client, _ := serve(t, inferencetest.StreamText("x"))
+	for _, mode := range []tridentv1.ToolMode{tridentv1.ToolMode_TOOL_MODE_NONE, tridentv1.ToolMode_TOOL_MODE_AUTO, tridentv1.ToolMode_TOOL_MODE_UNSPECIFIED} {
+		req := request()
+		req.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: mode}}
+		answer, err := client.Chat(t.Context(), req)
+		if err != nil || answer.GetChoices()[0].GetMessage().GetContent() != "x" {
+			t.Errorf("%s: %v, %v", mode, answer, err)
+		}
 	}
 }
