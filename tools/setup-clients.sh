@@ -13,12 +13,10 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
 
-lists=$repo/test/clients/requirements
-
 # finish DIR checks that the list has all packages that its packages need, unless the list says that it omits some.
 finish() {
-    grep -q '^# Omits ' "$lists/$name.txt" || pip "$1" check >/dev/null ||
-        die "the list $name is incomplete: $1/bin/python -m pip check"
+    grep -q '^# Omits ' "$repo/$list" || pip "$1" check >/dev/null ||
+        die "$list is incomplete: $1/bin/python -m pip check"
 }
 
 python=$repo/.venv/bin/python
@@ -28,12 +26,13 @@ python=$repo/.venv/bin/python
 
 names=("$@")
 if [ $# -eq 0 ]; then
-    for list in "$lists"/*.txt; do names+=("$(basename "$list" .txt)"); done
+    for file in "$repo"/test/clients/requirements/*.txt; do names+=("$(basename "$file" .txt)"); done
 fi
 lock_cache
 for name in "${names[@]}"; do
-    [ -e "$lists/$name.txt" ] || die "there is no list $lists/$name.txt"
-    environment ".venv-clients-$name" "$(sed -n 's/^# Downloads: //p' "$lists/$name.txt")" "$python" "test/clients/requirements/$name.txt" finish
+    list=test/clients/requirements/$name.txt
+    [ -e "$repo/$list" ] || die "there is no $list"
+    environment ".venv-clients-$name" "$(sed -n 's/^# Downloads: //p' "$repo/$list")" "$python" "$list" finish
 done
 unlock_cache
 [ $# -gt 0 ] || "$repo/tools/npm-ci.sh" "$repo/test/clients/node"

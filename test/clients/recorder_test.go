@@ -130,7 +130,7 @@ func (r *recorder) describe() string {
 	defer r.mu.Unlock()
 	var text strings.Builder
 	for _, e := range r.seen {
-		fmt.Fprintf(&text, "%s ignored %q\n  %.3000s\n", e.Line, e.Ignored, e.Sent)
+		fmt.Fprintf(&text, "%s ignored %q\n  %.800s\n", e.Line, e.Ignored, e.Sent)
 	}
 	return text.String()
 }

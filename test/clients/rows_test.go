@@ -5,6 +5,7 @@ type models int
 
 const (
 	scripted models = iota // the model chat, which follows the rows' scripts: models/chat
+	locked                 // the same model; clients need the API key none
 	demo                   // the demo's models: models in the root of the source tree
 )
 
@@ -49,6 +50,29 @@ func call(name string, arguments object) object {
 
 // text returns the step in which the model writes a text.
 func text(s string) object { return object{"text": s} }
+
+// notesServer is an MCP server on standard input and output, with one tool.
+const notesServer = `import json
+import sys
+
+TOOL = {"name": "write_note", "description": "Writes a note.",
+        "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}
+for line in sys.stdin:
+    request = json.loads(line)
+    method, parameters = request["method"], request.get("params", {})
+    if method == "initialize":
+        result = {"protocolVersion": parameters["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "notes", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [TOOL]}
+    elif method == "tools/call":
+        with open("note.txt", "w") as note:
+            written = note.write(parameters["arguments"]["text"])
+        result = {"content": [{"type": "text", "text": f"{written} characters"}]}
+    else:
+        result = {}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+`
 
 func rows() []row {
 	return []row{
@@ -133,6 +157,98 @@ func rows() []row {
 			Files:    map[string]string{"note.txt": "The gate is locked."},
 			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
 			Mutation: mutation{Field: "tool_calls"},
+		},
+		{
+			Name: "llamaindex", Program: "LlamaIndex", Package: "llama-index-core", Version: "0.14.25", List: "llamaindex",
+			Hash:     "sha256:caa7d9c5ac9b13dc33400cf8d5e92e689b6d1e4497eb9bfa50d6f52ca2eb22a1",
+			Task:     "a FunctionAgent with a tool writes a file, in streamed chats",
+			Scripts:  []script{{"Note that the stove is cold.", []object{call("write_note", object{"text": "The stove is cold."}), text("Noted: {result}")}}},
+			Prints:   []string{"Noted: 18 characters\n"},
+			Files:    map[string]string{"note.txt": "The stove is cold."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
+			Mutation: mutation{Field: "tool_calls"},
+		},
+		{
+			Name: "semantic-kernel", Program: "Semantic Kernel", Package: "semantic-kernel", Version: "1.45.0", List: "semantickernel",
+			Hash:     "sha256:57b744fa7dc00cc3c151145bc0420684346b72230ba6620a8fbdd7c6345b6f81",
+			Task:     "a ChatCompletionAgent with a plugin writes a file",
+			Scripts:  []script{{"Note that the cat is fed.", []object{call("Notes-write_note", object{"text": "The cat is fed."}), text("Noted: {result}")}}},
+			Prints:   []string{"Noted: 15 characters\n"},
+			Files:    map[string]string{"note.txt": "The cat is fed."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
+			Mutation: mutation{Field: "tool_calls"},
+		},
+		{
+			Name: "ai-sdk", Program: "Vercel's AI SDK", Package: "ai", Version: "7.0.173", List: node,
+			Hash: "sha512-dLea37zT1h7cjkUsBprU4Rq35HJqhtHHaq1jTAXjHQoyfpeswpgCrhjZJWdWc10gjEAxmz114py7iLGQ3xIMxw==",
+			Task: "streamText calls a tool that writes a file, and generateText returns an object",
+			Scripts: []script{
+				{"Note that the tap is open.", []object{call("write_note", object{"text": "The tap is open."}), text("Noted: {result}")}},
+				{"Alan is 41 years old.", []object{{"json": object{"name": "Alan", "age": 41}}}},
+			},
+			Prints:   []string{"Noted: 16 characters\n", "{ name: 'Alan', age: 41 }\n"},
+			Files:    map[string]string{"note.txt": "The tap is open."},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 3},
+			Mutation: mutation{Field: "finish_reason"},
+		},
+		{
+			Name: "aider", Program: "aider", Package: "aider-chat", Version: "0.86.2", List: "aider",
+			Hash: "sha256:64f6a0c66c9f4633ad9f479bca3e64ebcba02b9da03c6b604b74a44736b2416e",
+			Task: "the command edits a file",
+			Scripts: []script{{"Let the program greet Bob.", []object{text(
+				"greet.py\n```python\n<<<<<<< SEARCH\nprint(\"Hello, Ann\")\n=======\nprint(\"Hello, Bob\")\n>>>>>>> REPLACE\n```\n",
+			)}}},
+			Given:    map[string]string{"greet.py": "print(\"Hello, Ann\")\n"},
+			Prints:   []string{"Applied edit to greet.py\n"},
+			Files:    map[string]string{"greet.py": "print(\"Hello, Bob\")\n"},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 1},
+			Mutation: mutation{Field: "delta"},
+		},
+		{
+			Name: "litellm", Program: "LiteLLM", Package: "litellm", Extras: "[proxy]", Version: "1.108.7", List: "litellm",
+			Hash:    "sha256:0c8a062e285b793b110a44bae485a2beb83c21381a9e4c62001547f296b0e5af",
+			Task:    "the library and the proxy chat, and the library raises its own class for each error",
+			Models:  locked,
+			Scripts: []script{{"Say that the bell rings.", []object{text("The bell rings.")}}},
+			Ports:   []string{"4000"},
+			Prints: []string{
+				"The bell rings.\nTrue AuthenticationError\nTrue NotFoundError\nTrue BadRequestError\nTrue ContextWindowExceededError\n",
+				`"content":"The bell rings."`,
+			},
+			Wire: map[string]int{
+				"GET /v1/models 200": 1, "POST /v1/chat/completions 200": 2, "POST /v1/chat/completions 400": 2,
+				"POST /v1/chat/completions 401": 1, "POST /v1/chat/completions 404": 1,
+			},
+			Mutation: mutation{Field: "choices"},
+		},
+		{
+			Name: "codex", Program: "Codex CLI", Package: "@openai/codex", Version: "0.169.0", List: node,
+			Hash: "sha512-KhzYlkKPxoNssR8CEm45IjqnFWn7UtlF4CiD3tOJPea51xBs7MaHy0UQG9GSbCqk6Lrjn5QdJDV0QD1/FgWlGw==",
+			Task: "codex exec patches a file, runs a command, calls a tool of an MCP server, reads its own reasoning and compacts its history",
+			Scripts: []script{
+				{"Let the program greet Eve.", []object{
+					call("apply_patch", object{"input": "*** Begin Patch\n*** Update File: greet.py\n@@\n-print(\"Hello, Ann\")\n+print(\"Hello, Eve\")\n*** End Patch\n"}),
+					text("Patched: {result}"),
+				}},
+				{"Print the date of the moon landing.", []object{
+					call("exec_command", object{"cmd": "echo 1969-07-20 > landing.txt; cat landing.txt"}), text("Printed: {result}"),
+				}},
+				{"Note that the boat is moored.", []object{call("mcp__notes__write_note", object{"text": "The boat is moored."}), text("Noted: {result}")}},
+				{"Count the moons of Mars.", []object{{"think": "Phobos and Deimos orbit Mars.", "text": "Two moons."}}},
+				{"Repeat your thought.", []object{text("Thought: {think}")}},
+				{"Dig the tunnel.", []object{call("exec_command", object{"cmd": "echo dug > tunnel.txt"})}},
+				{"CONTEXT CHECKPOINT COMPACTION", []object{text("Handed over: the tunnel is dug.")}},
+				{"Handed over: the tunnel is dug.", []object{text("The history was compacted.")}},
+			},
+			Given: map[string]string{"greet.py": "print(\"Hello, Ann\")\n", "notes.py": notesServer},
+			Prints: []string{
+				"Patched: ", "Success. Updated the following files:\nM greet.py\n", "Printed: ", "\n1969-07-20\n", "Noted: ", "\n19 characters\n",
+				"Two moons.\n", "Thought: Phobos and Deimos orbit Mars.\n", "The history was compacted.\n",
+			},
+			Files:    map[string]string{"greet.py": "print(\"Hello, Eve\")\n", "landing.txt": "1969-07-20\n", "tunnel.txt": "dug\n", "note.txt": "The boat is moored."},
+			Wire:     map[string]int{"GET /v1/models 200": 6, "POST /v1/responses 200": 11},
+			Ignored:  []string{"client_metadata", "tools[13]", "tools[6].format"}, // tools[13] is web_search
+			Mutation: mutation{Event: "response.output_item.done"},
 		},
 	}
 }

@@ -38,13 +38,13 @@ type server struct {
 
 // serve starts a tritonserver with a model repository, and a trident in front of it. It returns once
 // the models are ready.
-func serve(binary, repository string, env []string) (*server, error) {
+func serve(binary, repository string, env []string, flags ...string) (*server, error) {
 	triton, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: []string{repository}, Env: env})
 	if err != nil {
 		return nil, err
 	}
 	s := &server{log: new(output), exited: make(chan struct{}), triton: triton}
-	s.cmd = exec.Command(binary, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint="+triton.GRPC(), "--triton-model-repository="+repository)
+	s.cmd = exec.Command(binary, append(flags, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint="+triton.GRPC(), "--triton-model-repository="+repository)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HF_HUB_OFFLINE=1"}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -113,6 +113,7 @@ func (s *server) stop() error {
 // fleet starts each server that the rows need, once.
 type fleet struct {
 	root, binary string
+	scripts      string // path of the file with all rows' scripts
 
 	mu      sync.Mutex
 	running map[models]*server
@@ -125,7 +126,7 @@ func newFleet(t *testing.T) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{root: root, binary: filepath.Join(t.TempDir(), "trident"), running: map[models]*server{}}
+	f := &fleet{root: root, binary: filepath.Join(t.TempDir(), "trident"), scripts: writeScripts(t), running: map[models]*server{}}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", f.binary, "./cmd/trident")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -149,12 +150,17 @@ func (f *fleet) server(t *testing.T, which models) string {
 	if s, ok := f.running[which]; ok {
 		return s.address
 	}
-	repository, env := filepath.Join(f.root, "models"), []string(nil)
-	if which == scripted {
-		repository = filepath.Join(f.root, "test", "clients", "models")
-		env = []string{"CLIENTS_SCRIPTS=" + writeScripts(t)}
+	repository, env, flags := filepath.Join(f.root, "test", "clients", "models"), []string(nil), []string(nil)
+	switch which {
+	case demo:
+		repository = filepath.Join(f.root, "models")
+	case locked:
+		flags = append(flags, "--api-key=none")
+		fallthrough
+	case scripted:
+		env = append(env, "CLIENTS_SCRIPTS="+f.scripts)
 	}
-	s, err := serve(f.binary, repository, env)
+	s, err := serve(f.binary, repository, env, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

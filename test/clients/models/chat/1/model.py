@@ -1,18 +1,20 @@
 """A model without weights that follows scripts, with the tensors of Triton's vLLM backend (vllm_backend's main branch).
 
 The file that CLIENTS_SCRIPTS names has the scripts as a JSON list. A script is {"task": text, "steps": [step, ...]}. It applies
-to the prompts that contain its task; the first such script wins. The number of tool results in the prompt after the task is
-the index of the next step, so that an agent's loop goes on only if the results reach the model. A step is one of
+to the prompts that contain its task. Among several, the one whose task is nearest to the prompt's end applies. The number of tool
+results in the prompt after the task is the index of the next step, so that an agent's loop goes on only if the results reach the
+model. A step is one of
 
     {"text": "..."}                                   the text
     {"json": {...}}                                   the object as JSON
     {"calls": [{"name": "...", "arguments": {...}}]}  calls of tools
 
-and may have "think", a reasoning before it. A step with json and calls is a call if the request has tools. In a text, {result} is the content of the last tool result. Calls have Hermes's form
+and may have "think", a reasoning before it. A step with json and calls is a call if the request has tools. In a text, {result} is the content of the last tool result, and
+{think} is the last reasoning in the prompt. Calls have Hermes's form
 without a constraint; under the constraint of a forced call they have the form that its JSON schema describes. A prompt of
 no script, or with more results than steps, is an error.
 
-A token is a byte. If the request streams, the text arrives in pieces of PIECE characters.
+A token is a byte. A prompt that is longer than the context is vLLM's error. If the request streams, the text arrives in pieces of PIECE characters.
 """
 
 import json
@@ -25,6 +27,7 @@ import triton_python_backend_utils as pb_utils
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 PIECE = 7
+THINK = re.compile(r"<think>\n(.*?)\n</think>", re.DOTALL)
 RESULT = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
 
 
@@ -34,6 +37,7 @@ class TritonPythonModel:
     def initialize(self, args):
         with open(os.environ["CLIENTS_SCRIPTS"]) as file:
             self._scripts = json.load(file)
+        self._context = int(json.loads(args["model_config"])["parameters"]["trident.context_length"]["string_value"])
 
     def execute(self, requests):
         for request in requests:
@@ -47,6 +51,9 @@ class TritonPythonModel:
     def _responses(self, request):
         """Yields pairs of a response and whether it is the last."""
         prompt = scalar(request, "text_input").decode()
+        if len(prompt.encode()) > self._context:
+            raise ValueError(f"The decoder prompt (length {len(prompt.encode())}) is longer than the maximum model length of {self._context}. "
+                             "Make sure that `max_model_len` is no smaller than the number of text tokens.")
         sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
         text = written(self._step(prompt), prompt, constraint(sampling))
         limit = sampling.get("max_tokens", 16)
@@ -68,14 +75,14 @@ class TritonPythonModel:
             yield pb_utils.InferenceResponse(tensors), last
 
     def _step(self, prompt):
-        for script in self._scripts:
-            at = prompt.rfind(script["task"])
-            if at >= 0:
-                results = len(RESULT.findall(prompt, at))
-                if results >= len(script["steps"]):
-                    raise ValueError(f"the script of {script['task']!r} has no step after {results} tool results")
-                return script["steps"][results]
-        raise ValueError(f"no script for this prompt: {prompt[-500:]!r}")
+        script = max(self._scripts, key=lambda script: prompt.rfind(script["task"]))
+        at = prompt.rfind(script["task"])
+        if at < 0:
+            raise ValueError(f"no script for this prompt: {prompt[-500:]!r}")
+        results = len(RESULT.findall(prompt, at))
+        if results >= len(script["steps"]):
+            raise ValueError(f"the script of {script['task']!r} has no step after {results} tool results")
+        return script["steps"][results]
 
 
 def written(step, prompt, schema):
@@ -85,8 +92,9 @@ def written(step, prompt, schema):
     elif "json" in step:
         text = json.dumps(step["json"])
     else:
-        results = RESULT.findall(prompt)
-        text = step["text"].replace("{result}", results[-1] if results else "{result}")
+        text = step["text"]
+        for name, found in (("{result}", RESULT.findall(prompt)), ("{think}", THINK.findall(prompt))):
+            text = text.replace(name, found[-1] if found else name)
     return f"<think>\n{step['think']}\n</think>\n\n{text}" if "think" in step else text
 
 
