@@ -63,7 +63,7 @@ export async function responses(client, check, raised) {
     }
   });
   await check('hosted tool', async () => {
-    const error = await raised(OpenAI.BadRequestError, () => client.responses.create({ model: 'chat', input: 'x', tools: [{ type: 'web_search' }] }));
+    const error = await raised(OpenAI.BadRequestError, () => client.responses.create({ model: 'chat', input: 'x', tools: [{ type: 'mcp', server_label: 'x', server_url: 'http://localhost' }] }));
     assert.equal(error.param, 'tools[0].type');
   });
 }

@@ -114,7 +114,7 @@ def kept(client, check, raised):
 
 
 def errors(client, check, raised):
-    error = raised(openai.BadRequestError, lambda: client.responses.create(model="chat", input="x", tools=[{"type": "web_search"}]))
+    error = raised(openai.BadRequestError, lambda: client.responses.create(model="chat", input="x", tools=[{"type": "mcp", "server_label": "x", "server_url": "http://localhost"}]))
     check("hosted tool", error.param == "tools[0].type" and error.code == "unsupported_parameter", error)
     error = raised(openai.BadRequestError, lambda: client.responses.create(model="chat", input="x", background=True))
     check("background", error.param == "background", error)
