@@ -43,6 +43,10 @@ type toolbox struct {
 	byFlat map[string]*tool
 	// byName leads to tools by their names without the namespaces. It is nil for a name of several tools.
 	byName map[string]*tool
+	// equal has the last number that was added to a name that several tools have.
+	equal map[string]int
+	// read is the number of definitions so far, with those that were replaced.
+	read int
 	// ignored are the tools and members of tools that have no effect, each place once. left has their
 	// places without positions, and the types of the tools that were left out.
 	ignored []wire.Field
@@ -104,6 +108,10 @@ func (b *toolbox) ignore(kind, param, reason string) {
 	b.left[kind] = true
 }
 
+// mostDefinitions is the maximum number of definitions of functions and custom tools in a request. A
+// conversation may define its tools again and again.
+const mostDefinitions = 16 * budget.Tools
+
 // definition is the definition of a function or of a custom tool, which may be in a namespace.
 type definition struct {
 	*toolParam
@@ -118,7 +126,10 @@ func (b *toolbox) addTool(ctx context.Context, param string, def *definition) er
 	b.ignoreMembers(param, def.toolParam)
 	t := &tool{toolKey: toolKey{def.namespace, def.name}, custom: def.kind == toolCustom, format: def.format, param: param}
 	at, known := b.byKey[t.toolKey]
+	b.read++
 	switch {
+	case b.read > mostDefinitions:
+		return inference.Invalid(param, "%s exceeds the maximum of %d definitions of tools in a request", param, mostDefinitions)
 	case known:
 		t.flat = b.tools[at].flat
 	case len(b.tools) == budget.Tools:
@@ -148,11 +159,12 @@ func (b *toolbox) addTool(ctx context.Context, param string, def *definition) er
 // free returns the name, or if another tool has it, the name with a number.
 func (b *toolbox) free(name string) string {
 	if b.byFlat == nil {
-		b.byKey, b.byFlat, b.byName = map[toolKey]int{}, map[string]*tool{}, map[string]*tool{}
+		b.byKey, b.byFlat, b.byName, b.equal = map[toolKey]int{}, map[string]*tool{}, map[string]*tool{}, map[string]int{}
 	}
 	unique := name
-	for n := 2; b.byFlat[unique] != nil; n++ {
-		unique = fmt.Sprintf("%s_%d", name, n)
+	for b.byFlat[unique] != nil {
+		b.equal[name] = max(b.equal[name], 1) + 1
+		unique = fmt.Sprintf("%s_%d", name, b.equal[name])
 	}
 	return unique
 }

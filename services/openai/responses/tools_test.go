@@ -2,6 +2,7 @@ package responses_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -418,5 +419,38 @@ func TestAllowedNamespaces(t *testing.T) {
 	sampling := inferencetest.Input(engine.Requests()[0], "sampling_parameters")
 	if resp.StatusCode != http.StatusOK || !strings.Contains(sampling, `{\"const\":\"n__a\"}`) || !strings.Contains(sampling, `{\"const\":\"patch\"}`) || strings.Contains(sampling, `{\"const\":\"b\"}`) {
 		t.Errorf("%d %s: sent %s", resp.StatusCode, body, sampling)
+	}
+}
+
+// TestManyTools checks the limits on the tools of a request, and that equal names don't cost more time
+// than others.
+func TestManyTools(t *testing.T) {
+	server, engine := serveResponses(t, openai.Default(), inferencetest.StreamText("x"))
+	repeat := func(n int, text func(i int) string) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = text(i)
+		}
+		return strings.Join(list, ",")
+	}
+	plain := func(i int) string { return fmt.Sprintf(`{"type":"function","name":"f%d"}`, i) }
+	added := func(tools string) string { return `{"type":"additional_tools","tools":[` + tools + `]}` }
+	same := added(repeat(1024, plain))
+	for _, tt := range []struct{ name, fields, want string }{
+		{"the most", `"input":[{"role":"user","content":"u"},` + repeat(16, func(int) string { return same }) + `]`, ""},
+		{"too many definitions", `"input":[{"role":"user","content":"u"},` + repeat(16, func(int) string { return same }) + `,` + added(plain(0)) + `]`, "input[17].tools[0] exceeds the maximum of 16384 definitions of tools in a request"},
+		{"too many tools", `"input":[{"role":"user","content":"u"},` + same + `,` + added(plain(1024)) + `]`, "input[2].tools[0] exceeds the maximum of 1024 tools in a request"},
+		{"equal names", `"input":"hi","tools":[` + repeat(1024, func(i int) string {
+			return `{"type":"namespace","name":"a` + strings.Repeat("_", i) + `","tools":[{"type":"function","name":"f"}]}`
+		}) + `]`, ""},
+	} {
+		resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(tt.fields))
+		if (resp.StatusCode == http.StatusOK) != (tt.want == "") || !strings.Contains(body, tt.want) {
+			t.Errorf("%s: %d %.300s", tt.name, resp.StatusCode, body)
+		}
+	}
+	names, _ := functions(t, engine)
+	if n := len(names); n != 1024 || names[0] != "a__f" || names[1] != "a__f_2" || names[1023] != "a__f_1024" {
+		t.Errorf("%d, %q", n, names[:2])
 	}
 }
