@@ -425,7 +425,7 @@ func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.E
 // constraints that they can't parse or enforce. The last alternatives are Python's own messages
 // about an invalid structural tag, some of which are empty.
 var vllmConstraints = regexp.MustCompile(`^Error generating stream: ?(Grammar error: |Failed to (?:transform|convert) |EOF while parsing |Choice '\[\]' |structured_outputs\.|` +
-	`Invalid (?:JSON )?(?:grammar|structural tag) |Error parsing regex: |Regex (?:uses|does not have) |The provided JSON schema contains |No structural tags found |Expecting |'\w+'$|$)`)
+	`Invalid (?:JSON )?(?:grammar|structural tag) |Error parsing regex: |Regex (?:uses|does not have) |The provided JSON schema contains |No structural tags found |Trigger |Expecting |'\w+'$|$)`)
 
 // vllmExplainConstraint explains an error about a constraint. It returns nil for other messages.
 func vllmExplainConstraint(req *inference.Request, message string) *inference.Error {

@@ -309,6 +309,7 @@ func TestVLLMExplain(t *testing.T) {
 		{"what vLLM doesn't say", "Error generating stream: 'NoneType' object has no attribute 'lora_name'", chat, "", inference.ReasonUnsupported, "refuses one of the request's sampling parameters"},
 		{"a regular expression", "Error generating stream: Grammar error: at 1(8): invalid regex \"(\" (in regex)", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine: Grammar error: at 1(8)"},
 		{"a grammar", "Error generating stream: Failed to convert the grammar from GBNF to Lark: Expected ')'", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine: Failed to convert"},
+		{"a structural tag without a trigger", "Error generating stream: Trigger <f> not found in triggers ['<g']", constrained, "guided_regex", inference.ReasonInvalidValue, "Trigger <f> not found"},
 		{"a structural tag, of which nothing is told", "Error generating stream:", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine"},
 		{"what of the prompt is kept", "Error generating stream: truncate_prompt_tokens value (100000) is greater than max_model_len (2048). Please", chat, "truncate_prompt_tokens", inference.ReasonInvalidValue, "must be at most 2048"},
 		{"log probabilities", "Error generating stream: Requested sample logprobs of 6, which is greater than max allowed: 5", chat, "top_logprobs", inference.ReasonInvalidValue, "must be at most 5"},

@@ -57,5 +57,11 @@ func vllmStrict(t *testing.T, c contract, model string) {
 	if got.name != "now" || !slices.Contains([]string{`{"in":"Rome"}`, `{"in":"Oslo"}`}, strings.ReplaceAll(got.arguments, " ", "")) {
 		t.Errorf("the response has no call with valid arguments: %+v", got)
 	}
+	for _, tag := range []string{`{"structures": [], "triggers": []}`, `{"structures": [{"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}], "triggers": ["<g"]}`} {
+		invalid := ask("Hi", "model", model, "max_tokens", 8, "structured_outputs", object{"structural_tag": tag})
+		if e := c.post(t, "/v1/chat/completions", invalid).want(t, http.StatusBadRequest).failure(t); text(e.Param) != "structured_outputs.structural_tag" {
+			t.Errorf("%s: param %s: %s", tag, text(e.Param), text(e.Message))
+		}
+	}
 	set(object{"tool-call-parser": "hermes", "structured-outputs": "auto"}, field)
 }
