@@ -337,8 +337,9 @@ func (s *streamRules) chunk(c *chunkEvent) string {
 	case usage != s.usage:
 		return fmt.Sprintf("usage is %s, it was %s", usage, s.usage)
 	}
-	if counts := len(c.Usage) > 0 && string(c.Usage) != "null"; counts != (len(c.Choices) == 0) {
-		return "counts belong to the chunk without choices"
+	// With continuous_usage_stats the chunks of choices have counts, too.
+	if counts := len(c.Usage) > 0 && string(c.Usage) != "null"; len(c.Choices) == 0 && !counts {
+		return "the chunk without choices has no counts"
 	}
 	for _, choice := range c.Choices {
 		finished, seen := s.finished[choice.Index]

@@ -17,12 +17,11 @@ MODEL = os.environ.get("FUZZ_MODEL", "vllm")
 EMBEDDING = os.environ.get("FUZZ_EMBEDDING", MODEL)
 MAX_TOKENS = int(os.environ.get("FUZZ_MAX_TOKENS", "0"))
 
-# Fields that are refused for all models. A request with one of them is refused before it
-# reaches a model.
+# Fields that are refused for all models, or with most of their values. A request with one of
+# them is refused before it reaches a model.
 REFUSED = (
-    "add_generation_prompt", "audio", "chat_template", "continue_final_message", "documents", "function_call", "functions",
-    "length_penalty", "logit_bias", "modalities", "moderation", "prediction", "prompt_logprobs", "reasoning_effort", "suffix",
-    "use_beam_search", "verbosity", "web_search_options",
+    "audio", "chat_template", "continue_final_message", "documents", "function_call", "functions", "length_penalty", "logit_bias",
+    "modalities", "moderation", "prompt_logprobs", "reasoning_effort", "suffix", "use_beam_search", "web_search_options",
 )
 
 
@@ -32,7 +31,8 @@ def before_call(context, case, kwargs):
     if not isinstance(body, dict):
         return
     # An invalid name stays; otherwise a request that must be refused would succeed.
-    if isinstance(body.get("model"), str) and 1 <= len(body["model"]) <= 256:
+    # Several models are served, so that requests without a name are refused.
+    if isinstance(body.get("model"), str) and len(body["model"]) <= 256 or case.meta.generation.mode.is_positive:
         body["model"] = EMBEDDING if case.operation.path.endswith("/embeddings") else MODEL
     if not case.meta.generation.mode.is_positive:
         body.update(plainly_wrong(body))
