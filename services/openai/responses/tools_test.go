@@ -310,6 +310,9 @@ func TestAdditionalTools(t *testing.T) {
 	if names, _ := functions(t, engine); !slices.Equal(names, []string{"exec", "wait"}) {
 		t.Errorf("continued with %q", names)
 	}
+	if !strings.Contains(lastPrompt(engine), `"function": {"name": "exec", "arguments": {"input": "1"}}`) {
+		t.Errorf("%s", lastPrompt(engine))
+	}
 	if got := inputItems(t, server, answer.ID, "?order=asc").Data; len(got) != 2 || !strings.Contains(string(got[0]), `"id":"at_1"`) || !strings.Contains(string(got[0]), `"type":"additional_tools"`) {
 		t.Errorf("%s", got)
 	}
