@@ -93,8 +93,8 @@ func TestInputIsLinear(t *testing.T) {
 	for _, unit := range []string{`\n`, `\ud83d`, "\xc3", `"a":{},`, `{`, `x`} {
 		for _, head := range []string{`{"input":"`, `{"a":`, ``} {
 			start := time.Now()
-			decode(head+strings.Repeat(unit, 1<<20/len(unit)), 3)
-			if took := time.Since(start); took > 2*time.Second {
+			decode(head+strings.Repeat(unit, 1<<18/len(unit)), 3)
+			if took := time.Since(start); took > time.Second {
 				t.Errorf("%s%s: %v", head, unit, took)
 			}
 		}
