@@ -250,5 +250,26 @@ func rows() []row {
 			Ignored:  []string{"client_metadata", "tools[13]", "tools[6].format"}, // tools[13] is web_search
 			Mutation: mutation{Event: "response.output_item.done"},
 		},
+		{
+			Name: "open-webui", Program: "Open WebUI", Package: "open-webui", Version: "0.12.4", List: "openwebui",
+			Hash:    "sha256:02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6",
+			Task:    "a program lists the models and chats by Open WebUI's own API, streaming and not",
+			Scripts: []script{{"Say that the sun sets.", []object{text("The sun sets.")}}},
+			Ports:   []string{"8080"},
+			Prints:  []string{"['chat']\nThe sun sets.\nThe sun sets.\n"},
+			Wire: map[string]int{
+				"GET /v1/models 200": 1, "POST /v1/chat/completions 200": 2,
+			},
+			Mutation: mutation{Field: "choices"},
+		},
+		{
+			Name: "lm-eval", Program: "lm-evaluation-harness", Package: "lm-eval", Extras: "[api]", Version: "0.4.13", List: "lmeval",
+			Hash:     "sha256:5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
+			Task:     "a task of generated texts runs on the demo model and is scored",
+			Models:   demo,
+			Prints:   []string{`"resps": [["The capital of Germany is Berlin."]]`, "|exact_match|↑  |    1|"},
+			Wire:     map[string]int{"POST /v1/chat/completions 200": 3},
+			Mutation: mutation{Field: "content"},
+		},
 	}
 }
