@@ -121,6 +121,8 @@ func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 		withoutTypes(object)
 	case object["response"] != nil:
 		withoutTypes(object["response"].(map[string]any))
+	case object["item"] != nil:
+		withoutStatus(object["item"])
 	case object["type"] == "response.function_call_arguments.done":
 		delete(object, "name") // the Node SDK has no type for it
 	default:
@@ -133,8 +135,19 @@ func asSDKsSee(name string, kind answerKind, raw []byte) json.RawMessage {
 	return changed
 }
 
+// withoutStatus removes the status of a call of a custom tool: the SDKs have no type for it outside of
+// lists.
+func withoutStatus(item any) {
+	if item := item.(map[string]any); item["type"] == "custom_tool_call" {
+		delete(item, "status")
+	}
+}
+
 // withoutTypes removes fields of a response that OpenAI's API sends and the SDKs have no type for.
 func withoutTypes(response map[string]any) {
+	for _, item := range response["output"].([]any) {
+		withoutStatus(item)
+	}
 	delete(response, "store")
 	for _, field := range []string{"prompt_cache_key", "safety_identifier", "usage", "user"} {
 		if response[field] == nil {

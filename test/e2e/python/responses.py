@@ -29,6 +29,7 @@ def responses(client, check, raised):
     streams(client, check)
     structured(client, check)
     tools(client, check)
+    custom(client, check)
     kept(client, check, raised)
     errors(client, check, raised)
 
@@ -70,6 +71,21 @@ def structured(client, check):
     logprobs = client.responses.create(model="chat", input="Say hello.", max_output_tokens=4, include=["message.output_text.logprobs"], top_logprobs=2,
                                        extra_body={"ignore_eos": True}).output[0].content[0].logprobs
     check("logprobs of a response", len(logprobs) == 4 and all(len(t.top_logprobs) == 2 and t.logprob <= 0 for t in logprobs), logprobs)
+
+
+def custom(client, check):
+    """Checks a forced call of a custom tool of a namespace, streamed, and the answer to its output."""
+    pick = {"type": "custom", "name": "pick", "description": "Picks a number.", "format": {"type": "grammar", "syntax": "regex", "definition": "[0-9]{1,3}"}}
+    offered = {"model": "chat", "max_output_tokens": 60, "tools": [{"type": "namespace", "name": "numbers", "description": "Numbers.", "tools": [pick]}]}
+    question = [{"role": "user", "content": "Pick a number."}]
+    events = list(client.responses.create(**offered, input=question, tool_choice={"type": "custom", "name": "pick"}, stream=True))
+    call = events[-1].response.output[0]
+    check("custom call", call.type == "custom_tool_call" and (call.namespace, call.name) == ("numbers", "pick") and call.call_id, call)
+    pieces = "".join(e.delta for e in events if e.type == "response.custom_tool_call_input.delta")
+    check("input of a custom call", pieces == call.input and events[-1].response.status == "completed", events)
+    output = {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "taken"}
+    answered = client.responses.create(**offered, input=question + [call, output], tool_choice="none")
+    check("answer after a custom call", answered.output[0].type == "message" and answered.output_text, answered)
 
 
 def tools(client, check):
