@@ -41,7 +41,8 @@ type Field struct {
 	Reason string // reason for the error of strict servers
 }
 
-// Ignore lists fields in the header of the response and in the log. A strict server refuses the
+// Ignore lists fields in the header of the response and in the log, at most one more than the header
+// has room for. A strict server refuses the
 // first field instead: the error is an [*inference.Error]. Call it before the first byte of the
 // response.
 func Ignore(ctx context.Context, fields ...Field) error {
@@ -53,6 +54,9 @@ func Ignore(ctx context.Context, fields ...Field) error {
 		return inference.Unsupported(fields[0].Name, "%s", fields[0].Reason)
 	}
 	for _, f := range fields {
+		if len(list.record.Ignored) > MaxIgnored {
+			break // the client determines the number of fields, and the header has no room for more
+		}
 		if !slices.Contains(list.record.Ignored, f.Name) {
 			list.record.Ignored = append(list.record.Ignored, f.Name)
 		}
