@@ -43,11 +43,6 @@ var (
 	ErrBroken = errors.New("was changed, or was sealed for another client")
 )
 
-// Size returns the maximum length in bytes of the text in a sealed text of n bytes.
-func Size(n int) int {
-	return max(base64.RawURLEncoding.DecodedLen(max(n-len(prefix), 0))-overhead, 0)
-}
-
 // key is a secret with its id.
 type key struct {
 	id     [idSize]byte
