@@ -74,12 +74,15 @@ func decodeItemTools(object map[string]any, raw json.RawMessage, it *item) error
 		return err
 	}
 	it.keep(raw)
+	it.keepTools()
 	return nil
 }
 
-// keep stores the client's JSON of an item, for lists of a response's items, and the definitions of
-// its tools. It copies the JSON, because stored items must not keep whole requests in memory.
-func (it *item) keep(raw json.RawMessage) {
-	it.raw = bytes.Clone(raw)
-	_ = json.Unmarshal(member(it.raw, "tools"), &it.tools) // a list that was checked, or of another kind of item
+// keep stores the client's JSON of an item, for lists of a response's items. It copies the JSON, because
+// stored items must not keep whole requests in memory.
+func (it *item) keep(raw json.RawMessage) { it.raw = bytes.Clone(raw) }
+
+// keepTools stores the definitions of an item's tools, which checkTools has checked.
+func (it *item) keepTools() {
+	_ = json.Unmarshal(member(it.raw, "tools"), &it.tools) // a list of objects
 }

@@ -99,6 +99,9 @@ func decodeHosted(object map[string]any, raw json.RawMessage, it *item) error {
 	if !it.left {
 		it.keep(raw)
 	}
+	if it.kind == itemSearchOutput && !it.left {
+		it.keepTools()
+	}
 	return nil
 }
 

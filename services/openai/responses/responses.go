@@ -107,7 +107,10 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	if err := wire.Ignore(ctx, t.left...); err != nil {
 		return nil, err
 	}
-	if len(t.input) == 0 {
+	switch {
+	case len(t.input) == 0 && len(t.left) > 0:
+		return nil, errUnreadable()
+	case len(t.input) == 0:
 		return nil, inference.Invalid("input", "input is required, unless there is a previous_response_id")
 	}
 	t.tools = toolbox{checked: &checked, constrains: requests.ConstrainsCalls(req), auto: req.ToolChoice.Mode == inference.ToolAuto}
@@ -175,13 +178,18 @@ func (t *turn) setMessages() error {
 	}
 	t.flush("input")
 	if len(t.messages) == 0 {
-		return inference.Invalid("input", "input has nothing that the model can read: send a message")
+		return errUnreadable()
 	}
 	if n := len(t.messages); n > budget.Messages {
 		return inference.Invalid("input", "input and the previous responses have %d messages together, but a request may have at most %d: start a new conversation", n, budget.Messages)
 	}
 	t.req.Messages = t.messages
 	return t.clientsNames(t.req.Validate())
+}
+
+// errUnreadable is the error of an input whose items all have no text for the model.
+func errUnreadable() error {
+	return inference.Invalid("input", "input has nothing that the model can read: send a message")
 }
 
 // addPrevious adds the items of the previous response, if there is one.

@@ -195,5 +195,8 @@ func (it *item) cost() int64 {
 	for _, s := range it.summary {
 		n += partCost + len(s)
 	}
+	for _, t := range it.tools {
+		n += partCost + len(t)
+	}
 	return int64(n)
 }

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,10 @@ func TestStoreBytes(t *testing.T) {
 	wantStored(t, s, "b", "c", "d")
 	keep(s, "e", 20_000, nil)
 	wantStored(t, s)
+	definitions := item{tools: []json.RawMessage{make(json.RawMessage, 5000)}}
+	if n := definitions.cost() - new(item).cost(); n < 5000 {
+		t.Errorf("the definitions of tools cost %d bytes", n)
+	}
 }
 
 func TestStoreTime(t *testing.T) {

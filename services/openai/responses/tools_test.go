@@ -270,6 +270,10 @@ func TestToolsLeftOut(t *testing.T) {
 			t.Errorf("%s: ignored %s", tt.fields, header.Get(ignoredHeader))
 		}
 	}
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath, respond(`"instructions":"be short","input":[{"type":"web_search_call"}]`))
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "input has nothing that the model can read") {
+		t.Errorf("only items that are left out: %d %s", resp.StatusCode, body)
+	}
 	strict, _ := serveResponses(t, openai.Config{Strict: true}, inferencetest.StreamText("x"))
 	for fields, want := range map[string]string{
 		`"input":"hi","tools":[{"type":"web_search"}]`:        `"message":"tools[0] is a tool of the type web_search, which this server doesn't run: send only functions and custom tools","type":"invalid_request_error","param":"tools[0]"`,
@@ -319,6 +323,10 @@ func TestAdditionalTools(t *testing.T) {
 	ask(t, server.URL, `"input":[{"role":"user","content":"u"},{"type":"tool_search_output","call_id":"c","tools":[{"type":"function","name":"found","defer_loading":true}]}]`)
 	if names, _ := functions(t, engine); !slices.Equal(names, []string{"found"}) {
 		t.Errorf("found %q", names)
+	}
+	ask(t, server.URL, `"input":[{"type":"shell_call","call_id":"c","action":{},"tools":[{"type":"mcp"},{"type":"function","name":"extra"}]}]`)
+	if strings.Contains(lastPrompt(engine), "extra") {
+		t.Errorf("the extra key tools of a call defines a tool: %s", lastPrompt(engine))
 	}
 }
 
