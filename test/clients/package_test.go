@@ -2,7 +2,11 @@ package clients
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,7 +70,8 @@ func (r *row) checkPackage(t *testing.T, root string) {
 	}
 }
 
-// checkModule checks a package of npm. npm compares the hash when it installs the package.
+// checkModule checks a package of npm. npm compares the hash of the downloaded file, the test the hashes of the
+// installed files.
 func (r *row) checkModule(t *testing.T, root string) {
 	t.Helper()
 	var lock struct {
@@ -81,6 +86,38 @@ func (r *row) checkModule(t *testing.T, root string) {
 	if installed.Version != r.Version {
 		t.Errorf("version %s of %s is installed, want %s", installed.Version, r.Package, r.Version)
 	}
+	for name, want := range r.Modules {
+		if got := treeHash(t, filepath.Join(r.List.modules(root), name)); got != want {
+			t.Errorf("the files of %s have the hash %s, want %s: the package has changed", name, got, want)
+		}
+	}
+}
+
+// treeHash returns a hash of the names and the contents of all files in a folder.
+func treeHash(t *testing.T, dir string) string {
+	t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		content := sha256.New()
+		if _, err := io.Copy(content, file); err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		fmt.Fprintf(sum, "%s %x\n", name, content.Sum(nil))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
 func decodeFile(t *testing.T, path string, into any) {

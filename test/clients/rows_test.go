@@ -27,7 +27,9 @@ type row struct {
 	Version string
 	Hash    string // hash of the package's file: sha256:HEX, or npm's integrity
 	List    list   // what installs the package
-	Check   bool   // runs in the check tier too
+	// Modules has the hash of the installed files of npm's packages that the program consists of.
+	Modules map[string]string
+	Check   bool // runs in the check tier too
 
 	Task    string // what the program has to do, for the index
 	Models  models
@@ -78,7 +80,10 @@ func rows() []row {
 	return []row{
 		{
 			Name: "openai-node", Program: "OpenAI's Node SDK", Package: "openai", Version: "7.57.0", List: sdkNode, Check: true,
-			Hash:     "sha512-RbmrdE5NdfW6nGq/FaCJ3KFCZpotoExPzruQUSMCTw/ouUFO08vpvVdSmgmPxQMFAiv9EXZCEXvcWYU+n6NzsQ==",
+			Hash: "sha512-RbmrdE5NdfW6nGq/FaCJ3KFCZpotoExPzruQUSMCTw/ouUFO08vpvVdSmgmPxQMFAiv9EXZCEXvcWYU+n6NzsQ==",
+			Modules: map[string]string{
+				"openai": "a303b467d6d982c906e157964c3b0ab7b0bc97694396d9f57a64ad3c2d0accfc",
+			},
 			Task:     "runTools calls a function that writes a file, in a streamed chat",
 			Scripts:  []script{{"Note that the kettle is on.", []object{call("write_note", object{"text": "The kettle is on."}), text("Noted: {result}")}}},
 			Prints:   []string{"Noted: 17 characters\n"},
@@ -96,6 +101,7 @@ func rows() []row {
 			Prints:   []string{"chat_completions Clerk Noted: 17 characters\n", "responses Clerk Noted: 17 characters\n"},
 			Files:    map[string]string{"chat_completions.txt": "The door is open.", "responses.txt": "The door is open."},
 			Wire:     map[string]int{"POST /v1/chat/completions 200": 3, "POST /v1/responses 200": 3},
+			Ignored:  []string{"tools[0].function.strict", "tools[0].strict"},
 			Mutation: mutation{Field: "name"},
 		},
 		{
@@ -181,6 +187,10 @@ func rows() []row {
 		{
 			Name: "ai-sdk", Program: "Vercel's AI SDK", Package: "ai", Version: "7.0.173", List: node,
 			Hash: "sha512-dLea37zT1h7cjkUsBprU4Rq35HJqhtHHaq1jTAXjHQoyfpeswpgCrhjZJWdWc10gjEAxmz114py7iLGQ3xIMxw==",
+			Modules: map[string]string{
+				"ai":                        "49a05c8a784006eb12194616c4f376210d0025c3aa40abbc0be112311383c7d2",
+				"@ai-sdk/openai-compatible": "dabbbd27481751ef8a9ead19bbe0f20e97b2bcc8fdece67bdd2330fa0c28d1db",
+			},
 			Task: "streamText calls a tool that writes a file, and generateText returns an object",
 			Scripts: []script{
 				{"Note that the tap is open.", []object{call("write_note", object{"text": "The tap is open."}), text("Noted: {result}")}},
@@ -224,6 +234,10 @@ func rows() []row {
 		{
 			Name: "codex", Program: "Codex CLI", Package: "@openai/codex", Version: "0.169.0", List: node,
 			Hash: "sha512-KhzYlkKPxoNssR8CEm45IjqnFWn7UtlF4CiD3tOJPea51xBs7MaHy0UQG9GSbCqk6Lrjn5QdJDV0QD1/FgWlGw==",
+			Modules: map[string]string{
+				"@openai/codex":           "7f852d113825f833d3e8d857d394b8e7817f526343b8d73624857bb39ed2b184",
+				"@openai/codex-linux-x64": "f2896ab27890f08c0a1850b970b7b126c94afe9ef305e64ef1d2069884eac954",
+			},
 			Task: "codex exec patches a file, runs a command, calls a tool of an MCP server, reads its own reasoning and compacts its history",
 			Scripts: []script{
 				{"Let the program greet Eve.", []object{
