@@ -17,24 +17,33 @@ var codexInstructions string
 // codexOutputTokens is the length, in tokens, to which Codex cuts the output of a tool.
 const codexOutputTokens = 10_000
 
-// codexCatalog returns Codex's catalog: the models that chat.
+// codexCatalog returns Codex's catalog: the models that chat. A model with several names has one
+// entry for each. It is described once, because that renders its template several times.
 func codexCatalog(ctx context.Context, models []catalog.Named) []api.CodexModel {
 	list := []api.CodexModel{}
+	described := map[*catalog.Card]api.CodexModel{}
 	for _, named := range models {
-		if named.Card.Tasks&inference.TaskGenerate != 0 && named.Card.Template != nil {
-			list = append(list, codexModel(ctx, named, len(list)))
+		if named.Card.Tasks&inference.TaskGenerate == 0 || named.Card.Template == nil {
+			continue
 		}
+		m, known := described[named.Card]
+		if !known {
+			m = codexModel(ctx, named.Card)
+			described[named.Card] = m
+		}
+		m.Slug, m.DisplayName, m.Priority = named.Name, named.Name, len(list)
+		list = append(list, m)
 	}
 	return list
 }
 
-// codexModel returns a model's entry of Codex's catalog at a position of its menu. The entry has
-// every field that the versions in docs/openai.md need: Codex ignores the whole catalog otherwise.
-func codexModel(ctx context.Context, named catalog.Named, position int) api.CodexModel {
-	card := named.Card
+// codexModel returns a model's entry of Codex's catalog without its name and its position. With them
+// it has every field that the versions in docs/openai.md need: Codex ignores the whole catalog
+// otherwise.
+func codexModel(ctx context.Context, card *catalog.Card) api.CodexModel {
 	m := api.CodexModel{
-		Slug: named.Name, DisplayName: named.Name, Priority: position, BaseInstructions: codexInstructions,
-		ShellType: "shell_command", Visibility: "list", SupportedInAPI: true,
+		BaseInstructions: codexInstructions,
+		ShellType:        "shell_command", Visibility: "list", SupportedInAPI: true,
 		ApplyPatchToolType: "freeform", SupportsParallelToolCalls: true, ExperimentalSupportedTools: []string{},
 		SupportsReasoningSummaries: true, DefaultReasoningSummary: "auto", SupportedReasoningLevels: []api.CodexReasoningLevel{},
 		InputModalities:  []api.CodexModelInputModalities{"text"},

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/openaitest"
@@ -126,5 +128,29 @@ func TestCodexCatalogOnRequest(t *testing.T) {
 	t.Cleanup(empty.Close)
 	if got := codexModels(t, empty, "base", "?client_version=0.169.0"); got == nil || len(got) != 0 {
 		t.Errorf("without chat models: %v", got)
+	}
+}
+
+// countingTemplate counts its renderings. It distinguishes reasoning efforts.
+type countingTemplate struct{ renderings int }
+
+func (c *countingTemplate) Render(_ context.Context, req *inference.Request) (string, error) {
+	c.renderings++
+	return req.ReasoningEffort, nil
+}
+
+// TestCodexCatalogOfManyNames checks that further names of a model, such as those of adapters, cost no
+// further renderings of its chat template.
+func TestCodexCatalogOfManyNames(t *testing.T) {
+	template := &countingTemplate{}
+	card := &catalog.Card{Tasks: inference.TaskGenerate, Template: template}
+	one := codexCatalog(t.Context(), []catalog.Named{{Name: "a", Card: card}})
+	once := template.renderings
+	many := codexCatalog(t.Context(), slices.Repeat([]catalog.Named{{Name: "a", Card: card}, {Name: "b", Card: card}}, 100))
+	if n := template.renderings - once; n != once || once == 0 {
+		t.Errorf("%d renderings for 200 names, %d for one", n, once)
+	}
+	if m := many[199]; m.Slug != "b" || m.DisplayName != "b" || m.Priority != 199 || len(m.SupportedReasoningLevels) != len(one[0].SupportedReasoningLevels) {
+		t.Errorf("%+v", m)
 	}
 }
