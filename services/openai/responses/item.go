@@ -198,7 +198,7 @@ func decodeItemMessage(object map[string]any, it *item) (err error) {
 func inputParts() []string { return []string{partInputText, partInputImage, partInputFile} }
 
 // decodeItemContent reads a text or parts. A single text part is stored as a text, so
-// that templates see no difference.
+// that templates see no difference. Only outputs may have no parts: tools return nothing at times.
 func decodeItemContent(object map[string]any, key string, kinds []string, it *item) error {
 	value, there := object[key]
 	if !there {
@@ -212,6 +212,8 @@ func decodeItemContent(object map[string]any, key string, kinds []string, it *it
 	switch {
 	case !ok:
 		return strictjson.At(key, decode.Wrong("a string or a list of parts", value))
+	case len(list) == 0 && key == "output":
+		return nil
 	case len(list) == 0:
 		return strictjson.At(key, decode.Wrong("a string or a list of at least 1 part", value))
 	}

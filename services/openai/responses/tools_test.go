@@ -207,6 +207,12 @@ func TestToolHistory(t *testing.T) {
 			`{"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "apply_patch", "arguments": {"input": "*** \"a\"\n"}}}]}, {"role": "tool", "content": "Exit code: 0", "tool_call_id": "c1"}`, "",
 		},
 		{
+			"an empty output", `{"type":"function_call","name":"now","arguments":"{}","call_id":"c1"},{"type":"function_call_output","call_id":"c1","output":[]},` +
+				`{"type":"custom_tool_call","call_id":"c2","name":"exec","input":"1"},{"type":"custom_tool_call_output","call_id":"c2","output":[]}`,
+			`{"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "now", "arguments": {}}}]}, {"role": "tool", "content": "", "tool_call_id": "c1"}, ` +
+				`{"role": "assistant", "content": "", "tool_calls": [{"id": "c2", "type": "function", "function": {"name": "exec", "arguments": {"input": "1"}}}]}, {"role": "tool", "content": "", "tool_call_id": "c2"}`, "",
+		},
+		{
 			"a local shell", `{"type":"local_shell_call","id":"lsh_1","call_id":"c1","status":"completed","action":{"type":"exec","command":["ls"],"env":{}}},{"type":"local_shell_call_output","id":"c1","output":"a.txt"}`,
 			`{"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "local_shell", "arguments": {"type": "exec", "command": ["ls"], "env": {}}}}]}, {"role": "tool", "content": "a.txt", "tool_call_id": "c1"}`, "",
 		},
