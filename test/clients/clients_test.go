@@ -56,7 +56,7 @@ func TestClients(t *testing.T) {
 			})
 			t.Run("mutation", func(t *testing.T) {
 				done := r.run(t, f, r.Mutation, mutatedLimit)
-				if done.wire.changed == 0 {
+				if done.wire.removed() == 0 {
 					t.Errorf("no response has the part that %+v removes", r.Mutation)
 				}
 				if len(r.effectFlaws(done)) == 0 {

@@ -124,6 +124,13 @@ func (r *recorder) ignored() []string {
 	return slices.Sorted(maps.Keys(fields))
 }
 
+// removed returns the number of removed fields and events.
+func (r *recorder) removed() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
 // describe returns the exchanges for a failed test.
 func (r *recorder) describe() string {
 	r.mu.Lock()
