@@ -1,10 +1,12 @@
 package serving
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/toolparser"
 )
@@ -15,7 +17,7 @@ func (r *textRun) planFreeCalls(asked *inference.Request) error {
 	if asked.ToolChoice.Mode != inference.ToolAuto {
 		return nil
 	}
-	calls, dialects := r.newFreeCalls(asked), toolparser.Dialects{}
+	calls := r.newFreeCalls(asked)
 	var err error
 	switch {
 	case asked.Sampling.Structured != nil:
@@ -24,14 +26,17 @@ func (r *textRun) planFreeCalls(asked *inference.Request) error {
 		asked.Sampling.Structured, err = calls.constrainStrict()
 	}
 	if err == nil && asked.Sampling.Structured == nil && asked.ToolChoice.Allowed != nil {
-		asked.Sampling.Structured, err = dialects.ConstrainNames(calls.tools, calls.reasoning, asked.ToolChoice)
+		asked.Sampling.Structured, err = calls.constrainNames()
 	}
 	if err != nil || len(calls.missed) == 0 || asked.Unenforced == nil {
 		return err
 	}
-	field := fmt.Sprintf("tools[%d].function.strict", calls.missed[0])
+	field := strictField(calls.missed[0])
 	return asked.Unenforced(field, fmt.Sprintf("%s has no effect: %s. Calls that tool_choice forces match their schemas", field, calls.reason))
 }
+
+// strictField returns the path of the field that makes a tool strict.
+func strictField(tool int) string { return fmt.Sprintf("tools[%d].function.strict", tool) }
 
 // freeCalls is the plan of the constraint of calls that the model may make.
 type freeCalls struct {
@@ -57,6 +62,16 @@ func (r *textRun) newFreeCalls(asked *inference.Request) *freeCalls {
 	return f
 }
 
+// constrainNames returns a regular expression for calls of the allowed tools. Its length has the limit
+// of a client's own regular expression.
+func (f *freeCalls) constrainNames() (*inference.Structured, error) {
+	c, err := toolparser.Dialects{}.ConstrainNames(f.tools, f.reasoning, f.choice)
+	if err == nil && len(c.Value) > budget.PatternBytes {
+		return nil, inference.Invalid(c.Param, "%s allows too many tools: the regular expression with their names must not be longer than %d bytes, got %d. Allow fewer tools, or use the mode required", c.Param, budget.PatternBytes, len(c.Value))
+	}
+	return c, err
+}
+
 // constrainStrict returns a structural tag for the strict tools, or nil.
 func (f *freeCalls) constrainStrict() (*inference.Structured, error) {
 	if f.tagger == nil {
@@ -65,7 +80,7 @@ func (f *freeCalls) constrainStrict() (*inference.Structured, error) {
 	}
 	var held []int
 	for _, i := range f.strict {
-		tag, err := f.tag(f.definitions[i:i+1], []int{0})
+		tag, err := f.tag(f.definitions[i:i+1], []int{0}, i)
 		if err != nil {
 			return nil, err
 		}
@@ -78,26 +93,31 @@ func (f *freeCalls) constrainStrict() (*inference.Structured, error) {
 	if len(held) == 0 {
 		return nil, nil //nolint:nilnil // no constraint
 	}
-	tag, err := f.tag(f.definitions, held)
+	first := f.reason
+	f.reason = ""
+	tag, err := f.tag(f.definitions, held, held[0])
 	if tag == nil {
 		f.missed = f.strict
 	}
+	f.reason = cmp.Or(f.reason, first)
 	return tag, err
 }
 
-// tag returns the structural tag of some tools, or nil with the reason.
-func (f *freeCalls) tag(definitions []json.RawMessage, strict []int) (*inference.Structured, error) {
+// tag returns the structural tag of some tools, or nil. It records the first reason for nil. The
+// reason and errors name the strict field of the tool with the index named.
+func (f *freeCalls) tag(definitions []json.RawMessage, strict []int, named int) (*inference.Structured, error) {
 	tag, err := toolparser.Dialects{}.ConstrainStrict(f.tools, f.reasoning, f.choice, definitions, strict)
 	if err != nil {
 		return nil, err
 	}
 	if tag == nil {
-		f.reason = fmt.Sprintf("calls in the format %s can't be constrained in the middle of a text", f.tools)
+		f.reason = cmp.Or(f.reason, fmt.Sprintf("calls in the format %s can't be constrained in the middle of a text", f.tools))
 		return nil, nil //nolint:nilnil // no constraint
 	}
+	tag.Param = strictField(named)
 	if _, err := f.tagger.Constrain(f.target, tag); err != nil {
 		if refused, ok := errors.AsType[*inference.Error](err); ok {
-			f.reason = refused.Message
+			f.reason = cmp.Or(f.reason, refused.Message)
 			return nil, nil //nolint:nilnil // no constraint
 		}
 		return nil, err

@@ -20,6 +20,7 @@ func TestStrictTools(t *testing.T) {
 	}
 	closed := strict("get", `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`)
 	beyond := strict("set", `{"type":"object","properties":{"n":{"type":"integer","multipleOf":3}}}`)
+	spread := strict("put", `{"type":"object","properties":{"a":{"type":"array","items":{},"uniqueItems":true}}}`)
 	plain := json.RawMessage(`{"type":"function","function":{"name":"now"}}`)
 	const get = `{\"begin\":\"<tool_call>\n{\\\"name\\\": \\\"get\\\", \\\"arguments\\\": \",\"schema\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}},\"required\":[\"city\"],\"additionalProperties\":false},\"end\":\"}\n</tool_call>\"}`
 	tests := []struct {
@@ -32,6 +33,7 @@ func TestStrictTools(t *testing.T) {
 	}{
 		{"xgrammar", "xgrammar", "hermes", []json.RawMessage{closed, plain}, nil, get, "", "", ""},
 		{"one of two", "xgrammar", "hermes", []json.RawMessage{beyond, closed}, nil, get, "multipleOf", "tools[0].function.strict", "multipleOf"},
+		{"two that xgrammar doesn't enforce", "xgrammar", "hermes", []json.RawMessage{plain, beyond, spread}, nil, "", "structured_outputs", "tools[1].function.strict", "has no effect: tools[1].function.strict: structures[0].schema.properties.n.multipleOf:"},
 		{"none that xgrammar enforces", "xgrammar", "hermes", []json.RawMessage{plain, beyond}, nil, "", "structured_outputs", "tools[1].function.strict", "multipleOf"},
 		{"an allowed one", "xgrammar", "hermes", []json.RawMessage{closed, plain}, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"get"} }, get, "now", "", ""},
 		{"one that isn't allowed", "xgrammar", "hermes", []json.RawMessage{closed, plain}, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }, `"regex`, "get", "", ""},

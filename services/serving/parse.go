@@ -122,7 +122,7 @@ func (s *jobStream) emitParsed(delta *inference.Delta, emit func(inference.Delta
 	switch state {
 	case inference.ParseOpen:
 	case inference.ParseComplete:
-		s.finishEarly(delta, inference.FinishToolCalls)
+		s.finishEarly(delta, inference.FinishStop) // a call that the tool choice doesn't allow is text
 	case inference.ParseTooLong:
 		s.finishEarly(delta, inference.FinishLength)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -113,6 +114,7 @@ func TestAnswersAreParsed(t *testing.T) {
 		{"two in one piece", nil, nil, []string{get + now, ""}, parsed{calls: `0:get{"city": "Paris"}1:now{}`, finish: "tool_calls"}, 2},
 		{"a call that isn't allowed", nil, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"get"} }, []string{get, now, ""}, parsed{calls: `0:get{"city": "Paris"}`, text: `{"name": "now", "arguments": {}}`, finish: "tool_calls"}, 3},
 		{"one of two", nil, func(r *inference.Request) { r.SingleCall = true }, []string{get, now, "x"}, parsed{calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 1},
+		{"one of two that isn't allowed", nil, func(r *inference.Request) { r.SingleCall, r.ToolChoice.Allowed = true, []string{"get"} }, []string{now, get}, parsed{text: `{"name": "now", "arguments": {}}`, finish: "stop"}, 1},
 		{"reasoning before it", nil, nil, []string{"<think>", "Hm é", "</think>", get}, parsed{reasoning: "Hm é", calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 4},
 		{"text alone", nil, nil, []string{"Hel", "lo"}, parsed{text: "Hello", finish: "stop"}, 2},
 		{"a call that wasn't", nil, nil, []string{"<tool_call>", "x"}, parsed{text: "<tool_call>x", finish: "stop"}, 2},
@@ -334,6 +336,9 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}{
 		{"some tools of a model whose calls have no certain beginning", parser("llama3_json"), some, "tool_choice", inference.ReasonUnsupported, "calls in the format llama3_json can't be restricted to some of the tools"},
 		{"some tools of an engine without structured outputs", parser("hermes"), some, "tool_choice", inference.ReasonUnsupported, "the model `m` has no structured outputs"},
+		{"more tools than an expression may name", map[string]string{"trident.tool_call_parser": "hermes"}, func(r *inference.Request) {
+			r.ToolChoice.Allowed = []string{strings.Repeat("x", budget.PatternBytes)}
+		}, "tool_choice", inference.ReasonInvalidValue, "tool_choice allows too many tools: the regular expression with their names must not be longer than 16384 bytes"},
 		{"some tools beside another constraint", parser("hermes"), func(r *inference.Request) {
 			some(r)
 			r.Sampling.Structured = &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a"`), Param: "structured_outputs.regex"}

@@ -55,7 +55,7 @@ func TestConstrainsInput(t *testing.T) {
 	for _, tt := range []struct {
 		tools, reasoning string
 		want             bool
-	}{{"hermes", "qwen3", true}, {"", "", true}, {"openai", "", false}, {"hermes", "gpt_oss", false}, {"unknown", "", false}} {
+	}{{"hermes", "qwen3", true}, {"", "", true}, {"openai", "", false}, {"hermes", "gpt_oss", false}, {"hermes", "deepseek_r1", false}, {"unknown", "", false}} {
 		if got := (Dialects{}).ConstrainsInput(tt.tools, tt.reasoning); got != tt.want {
 			t.Errorf("%s, %s: %v", tt.tools, tt.reasoning, got)
 		}

@@ -211,11 +211,13 @@ func (Dialects) Check(tools, reasoning string) error {
 }
 
 // ConstrainsInput reports whether [inference.ToolChoice] may have an Input for models of these
-// dialects. Answers of Harmony's models have markers around the text of a call.
+// dialects. Answers of Harmony's models have markers around the text of a call. Where an answer's start
+// is reasoning without an opening tag, an input is not distinguishable from reasoning.
 func (Dialects) ConstrainsInput(tools, reasoning string) bool {
 	t, err := toolsNamed(tools)
 	r, otherErr := reasoningNamed(reasoning)
-	return err == nil && otherErr == nil && !slices.Contains(t.names, "harmony") && !slices.Contains(r.names, "harmony")
+	assumed := r.tags != nil && r.tags("").assumed
+	return err == nil && otherErr == nil && !assumed && !slices.Contains(t.names, "harmony") && !slices.Contains(r.names, "harmony")
 }
 
 // Parser returns a parser for one choice's answer. An unknown dialect is an error that lists
@@ -306,7 +308,11 @@ type parser struct {
 // Parse reads more of the text.
 func (p *parser) Parse(text []byte) ([]inference.Piece, inference.ParseState) {
 	p.feed(text, false)
-	return p.allowed(), p.dialect.base().state
+	pieces, state := p.allowed(), p.dialect.base().state
+	if state != inference.ParseOpen {
+		pieces = append(pieces, p.refused.end()...)
+	}
+	return pieces, state
 }
 
 // Finish returns what was held back.

@@ -134,7 +134,7 @@ type tag struct {
 // ConstrainStrict returns a structural tag for answers that are text or calls, in the dialect of the
 // model, of the tools that the choice allows. The arguments of the tools with the given sorted indices match
 // their schemas, the arguments of others are any object. Reasoning that the model opens may contain
-// anything. It returns nil if the dialect's calls can't be constrained this way.
+// anything. The result has no Param. It is nil if the dialect's calls can't be constrained this way.
 func (Dialects) ConstrainStrict(tools, reasoning string, choice inference.ToolChoice, definitions []json.RawMessage, strict []int) (*inference.Structured, error) {
 	d, err := toolsNamed(tools)
 	if err != nil {
@@ -163,7 +163,7 @@ func (Dialects) ConstrainStrict(tools, reasoning string, choice inference.ToolCh
 		})
 	}
 	value, err := r.encode(&calls)
-	return &inference.Structured{Kind: "structural_tag", Value: value, Param: fmt.Sprintf("tools[%d].function.strict", strict[0])}, err
+	return &inference.Structured{Kind: "structural_tag", Value: value}, err
 }
 
 // encode returns the structural tag of the calls, in the older form of vLLM, which has no
