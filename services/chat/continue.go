@@ -21,39 +21,22 @@ func markEnd(req *inference.Request) (*inference.Request, error) {
 	marked := *req
 	marked.Messages = slices.Clone(req.Messages)
 	last := &marked.Messages[len(marked.Messages)-1]
-	text := lastText(last)
+	text := last.LastText()
 	if text == nil {
 		return nil, inference.Invalid("continue_final_message", "the last message can't be continued: it has no text")
 	}
 	if last.Parts != nil {
 		last.Parts = slices.Clone(last.Parts)
-		text = lastText(last)
+		text = last.LastText()
 	}
 	*text += endMark
 	return &marked, nil
 }
 
-// lastText returns the text that the model continues: the content of a message, or the last text of
-// a list. It returns nil if there is none.
-func lastText(m *inference.Message) *string {
-	switch {
-	case m.NoContent:
-		return nil
-	case m.Parts == nil:
-		return &m.Text
-	}
-	for i := range slices.Backward(m.Parts) {
-		if m.Parts[i].Kind != inference.PartImage {
-			return &m.Parts[i].Text
-		}
-	}
-	return nil
-}
-
 // cutAtMark ends a prompt at endMark, as continue_final_message of transformers does. It also removes
 // the spaces before the mark if the template removes those at the end of the message.
 func cutAtMark(prompt string, req *inference.Request) (string, error) {
-	text := *lastText(&req.Messages[len(req.Messages)-1])
+	text := *req.Messages[len(req.Messages)-1].LastText()
 	trimmed := strings.TrimSpace(endMark)
 	at := strings.LastIndex(prompt, trimmed)
 	if at < 0 || !strings.Contains(prompt, strings.TrimSpace(text)) {

@@ -69,6 +69,9 @@ type ParserOptions struct {
 	// Prompt is the prompt that the answer continues. It may have opened or closed the reasoning.
 	// The last part of the prompt suffices.
 	Prompt string
+	// Continued is the text of the message that the answer continues, or nil if the answer starts a
+	// message. The answer starts in the reasoning only if the text opens it and doesn't close it.
+	Continued *string
 	// ID returns the random part of a call's id: at least 24 ASCII letters and digits, as
 	// crypto/rand.Text returns them. Required.
 	ID func() string

@@ -5,7 +5,10 @@
 // processes requests doesn't belong here: see admission, catalog, metering and serving.
 package inference
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Task is the operation that a request selects.
 type Task uint8
@@ -53,7 +56,7 @@ type Request struct {
 	Documents json.RawMessage
 
 	// Closed leaves the assistant's next turn unopened in the rendered prompt. Continue leaves
-	// the last message open and requires Closed and an assistant's message at the end.
+	// the last message open and requires Closed.
 	Closed, Continue bool
 
 	// Prompts of plain completions. Each prompt is continued N times. The choices of the first
@@ -128,6 +131,23 @@ type Message struct {
 	ToolCalls []ToolCall
 	// ToolCallID is the id of the call that a tool message answers.
 	ToolCallID string
+}
+
+// LastText returns the text that a model continues: the content, or the last text of a list. It
+// returns nil if there is none.
+func (m *Message) LastText() *string {
+	switch {
+	case m.NoContent:
+		return nil
+	case m.Parts == nil:
+		return &m.Text
+	}
+	for i := range slices.Backward(m.Parts) {
+		if m.Parts[i].Kind != PartImage {
+			return &m.Parts[i].Text
+		}
+	}
+	return nil
 }
 
 // PartKind distinguishes the kinds of content parts.

@@ -31,6 +31,9 @@ func (r *textRun) planReading(cfg *Config) error {
 		Reasoning: r.card.ReasoningParser, Choice: asked.ToolChoice, Definitions: asked.Tools, Single: asked.SingleCall, ID: rand.Text,
 		MaxBytes: cfg.MaxCallBytes, Either: asked.Sampling.Structured != nil && asked.Sampling.Structured.Calls > 0,
 	}
+	if asked.Continue {
+		options.Continued = asked.Messages[len(asked.Messages)-1].LastText()
+	}
 	if len(asked.Tools) > 0 {
 		options.Tools = r.card.ToolParser
 	}

@@ -115,6 +115,10 @@ func TestAnswersAreParsed(t *testing.T) {
 		{"a call that isn't allowed", nil, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"get"} }, []string{get, now, ""}, parsed{calls: `0:get{"city": "Paris"}`, text: `{"name": "now", "arguments": {}}`, finish: "tool_calls"}, 3},
 		{"one of two", nil, func(r *inference.Request) { r.SingleCall = true }, []string{get, now, "x"}, parsed{calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 1},
 		{"one of two that isn't allowed", nil, func(r *inference.Request) { r.SingleCall, r.ToolChoice.Allowed = true, []string{"get"} }, []string{now, get}, parsed{text: `{"name": "now", "arguments": {}}`, finish: "stop"}, 1},
+		{"a message that is continued", map[string]string{"trident.reasoning_parser": "deepseek_r1"}, func(r *inference.Request) {
+			r.Messages = append(r.Messages, inference.Message{Role: "assistant", Text: "Hello"})
+			r.Closed, r.Continue = true, true
+		}, []string{" you", "</think>"}, parsed{text: " you</think>", finish: "stop"}, 2},
 		{"reasoning before it", nil, nil, []string{"<think>", "Hm é", "</think>", get}, parsed{reasoning: "Hm é", calls: `0:get{"city": "Paris"}`, finish: "tool_calls"}, 4},
 		{"text alone", nil, nil, []string{"Hel", "lo"}, parsed{text: "Hello", finish: "stop"}, 2},
 		{"a call that wasn't", nil, nil, []string{"<tool_call>", "x"}, parsed{text: "<tool_call>x", finish: "stop"}, 2},

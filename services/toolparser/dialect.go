@@ -241,7 +241,10 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	if drop == nil {
 		drop = reasoning.drop
 	}
-	p.dialect, p.lead = answer(r, options, tools, speaksHarmony, drop), reasoning.lead
+	p.dialect = answer(r, options, tools, speaksHarmony, drop)
+	if options.Continued == nil {
+		p.lead = reasoning.lead
+	}
 	if reasoning.tags != nil && !speaksHarmony {
 		p.thinking = newThinking(&p.sink, reasoning.tags(options.Prompt), options, p.dialect)
 	}

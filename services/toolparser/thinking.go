@@ -126,6 +126,10 @@ func newThinking(s *sink, t *tags, options *inference.ParserOptions, next dialec
 	th := &thinking{sink: s, tags: t, shut: newMarkers(append(slices.Clip(t.shut), t.keep...)...), inside: t.assumed, blank: true, next: next}
 	// An engine without reasoning support constrains the answer from its first byte.
 	th.json = options.Choice.Mode == inference.ToolRequired || options.Choice.Mode == inference.ToolNamed
+	if options.Continued != nil {
+		th.resume(*options.Continued)
+		return th
+	}
 	prompt := strings.TrimRight(options.Prompt, blanks)
 	for _, open := range t.open {
 		th.inside = th.inside || strings.HasSuffix(prompt, open)
@@ -136,6 +140,26 @@ func newThinking(s *sink, t *tags, options *inference.ParserOptions, next dialec
 		}
 	}
 	return th
+}
+
+// resume sets the state at the end of a message that the answer continues.
+func (t *thinking) resume(text string) {
+	opened, closed := endOfLast(text, t.tags.open), endOfLast(text, t.tags.shut)
+	t.state = thinkingDone
+	if opened > closed {
+		t.state, t.blank = thinkingInside, strings.TrimLeft(text[opened:], blanks) == ""
+	}
+}
+
+// endOfLast returns the end of the last tag in a text, or 0 if there is none.
+func endOfLast(text string, tags []string) int {
+	end := 0
+	for _, tag := range tags {
+		if at := strings.LastIndex(text, tag); at >= 0 {
+			end = max(end, at+len(tag))
+		}
+	}
+	return end
 }
 
 func (t *thinking) feed(text []byte, final bool) {

@@ -43,6 +43,18 @@ func TestThinking(t *testing.T) {
 		{name: "not only assumed", in: "<think>a</think>b", reasoning: "a", text: "b"},
 		{name: "white space", in: " \n"},
 	})
+	continued := func(name, text string) func() *inference.ParserOptions {
+		return func() *inference.ParserOptions {
+			o := reasoning(name, "<think>"+text)()
+			o.Continued = &text
+			return o
+		}
+	}
+	check(t, continued("deepseek_r1", "Hello"), []example{{name: "a message that is continued", in: " you</think>", text: " you</think>"}})
+	check(t, continued("qwen3", "<think>a</think>Hello"), []example{{name: "a message after reasoning that is continued", in: " you", text: " you"}})
+	check(t, continued("qwen3", "<think>a</think><think>b"), []example{{name: "reasoning that is continued", in: " c</think>d", reasoning: " c", text: "d"}})
+	check(t, continued("qwen3", "<think>"), []example{{name: "reasoning that is opened by the message", in: "\nc</think>d", reasoning: "c", text: "d"}})
+	check(t, continued("minimax_m2_append_think", "Hello"), []example{{name: "a message without a leading tag", in: " you", text: " you"}})
 	check(t, reasoning("mistral", ""), []example{{name: "tags", in: "[THINK]a [1][/THINK]b", reasoning: "a [1]", text: "b"}})
 	check(t, reasoning("seed_oss", ""), []example{{name: "tags", in: "<seed:think>a</seed:think>b", reasoning: "a", text: "b"}})
 	check(t, reasoning("granite", ""), []example{
