@@ -221,6 +221,8 @@ func textWithout(text, call string) string {
 type refusedCalls struct {
 	count int  // number of such calls so far
 	open  bool // the current call is one of them
+	// pieces are those of the last call of Parse, whose memory the next one uses again.
+	pieces []inference.Piece
 }
 
 // end returns the text that closes a refused call.
@@ -239,12 +241,12 @@ func (p *parser) allowed() []inference.Piece {
 		return p.sink.pieces
 	}
 	c := &p.refused
-	var pieces []inference.Piece
+	c.pieces = c.pieces[:0]
 	for _, piece := range p.sink.pieces {
 		call := &piece.Call
 		switch begins := piece.Kind == inference.PieceCall && call.ID != ""; {
 		case begins || piece.Kind != inference.PieceCall:
-			pieces = append(pieces, c.end()...)
+			c.pieces = append(c.pieces, c.end()...)
 			if c.open = begins && !p.choice.Allows(call.Name); c.open {
 				c.count++
 				piece = inference.Piece{Kind: inference.PieceText, Text: fmt.Appendf(nil, `{"name": %s, "arguments": `, appendString(nil, []byte(call.Name)))}
@@ -253,7 +255,7 @@ func (p *parser) allowed() []inference.Piece {
 			piece = inference.Piece{Kind: inference.PieceText, Text: call.Arguments}
 		}
 		call.Index -= c.count
-		pieces = append(pieces, piece)
+		c.pieces = append(c.pieces, piece)
 	}
-	return pieces
+	return c.pieces
 }

@@ -112,3 +112,23 @@ func TestAllowedCalls(t *testing.T) {
 		{name: "text behind it", in: "<think>a</think>" + other + "b", reasoning: "a", text: `{"name": "get_weather", "arguments": {"city": "Paris"}}b`},
 	})
 }
+
+// TestAllowedCallsAllocate checks that the text of an answer needs no memory of its own for each
+// token if the choice allows some tools.
+func TestAllowedCallsAllocate(t *testing.T) {
+	o := options("hermes", "")
+	o.Choice.Allowed = []string{"now"}
+	parser, err := Dialects{}.Parser(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := []byte("word")
+	allocations := testing.AllocsPerRun(100, func() {
+		if pieces, _ := parser.Parse(token); len(pieces) != 1 || string(pieces[0].Text) != "word" {
+			t.Fatalf("got %+v", pieces)
+		}
+	})
+	if allocations > 0 {
+		t.Errorf("%v allocations for a token", allocations)
+	}
+}
