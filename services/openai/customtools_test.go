@@ -91,3 +91,12 @@ func TestCustomCallsInHistories(t *testing.T) {
 		t.Errorf("%+v", call)
 	}
 }
+
+// TestCustomToolWithoutName checks that an empty name is refused by the field that has it.
+func TestCustomToolWithoutName(t *testing.T) {
+	server, _ := serveTools(t, inferencetest.StreamText("x"))
+	resp, body := openaitest.Do(t, http.MethodPost, server.URL+chatPath, ask(`"tools":[{"type":"custom","custom":{"name":""}}]`))
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"tools[0].custom.name"`) {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
