@@ -121,10 +121,14 @@ func (c *conversation) clientsNames(err error) error {
 	return &renamed
 }
 
-// clientsTool returns the path of the client for a member of one of the core's functions.
+// clientsTool returns the path of the client for one of the core's functions or a member of it.
 func (c *conversation) clientsTool(path string) string {
 	for i, t := range c.tools.tools {
-		if member, ok := strings.CutPrefix(path, fmt.Sprintf("tools[%d].function", i)); ok {
+		core := fmt.Sprintf("tools[%d]", i)
+		if path == core {
+			return t.param
+		}
+		if member, ok := strings.CutPrefix(path, core+".function"); ok {
 			return t.param + member
 		}
 	}

@@ -68,6 +68,7 @@ func TestResponseErrors(t *testing.T) {
 		{"an added tool of an MCP server", `"input":[{"type":"additional_tools","tools":[{"type":"mcp","server_label":"l"}]}]`, 400, "input[0].tools[0].type", "unsupported_parameter", "Configure the MCP server in the client"},
 		{"a custom tool without a name", `"input":"x","tools":[{"type":"custom"}]`, 400, "tools[0].name", "invalid_value", "tools[0].name is required"},
 		{"a grammar of an unknown syntax", `"input":"x","tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"ebnf","definition":""}}]`, 400, "tools[0].format.syntax", "invalid_value", "lark or regex"},
+		{"a forced function without a name, after a tool that is left out", `"input":"x","tools":[{"type":"web_search"},{"type":"function","name":""}],"tool_choice":"required"`, 400, "tools[1]", "invalid_value", "tools[1] must be a function with a name"},
 		{"a namespace in a namespace", `"input":"x","tools":[{"type":"namespace","name":"n","tools":[{"type":"namespace","name":"m","tools":[]}]}]`, 400, "tools[0].tools[0].type", "invalid_value", `"namespace"`},
 		{"an unknown tool", `"input":"x","tools":[{"type":"magic"}]`, 400, "tools[0].type", "invalid_value", `got "magic"`},
 		{"a tool of chats", `"input":"x","tools":[{"type":"function","function":{"name":"f"}}]`, 400, "tools[0].name", "invalid_value", "tools[0].name is required"},

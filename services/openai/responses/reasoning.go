@@ -74,8 +74,8 @@ func (f reasoningForm) part(text string) json.RawMessage {
 	return encoded(api.ReasoningTextPart{Type: partReasoning, Text: text})
 }
 
-// closeReasoning appends the events at the end of the open item's text, and gives the item the form
-// that the client asks for.
+// closeReasoning appends the events at the end of the open item's text. It converts the item to the
+// form that the client asks for.
 func (w *eventWriter) closeReasoning(dst []byte) []byte {
 	it := w.item
 	dst = w.appendDone(dst, w.reasoning.events()+"_text.done", "text", "")
