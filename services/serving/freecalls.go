@@ -62,14 +62,22 @@ func (r *textRun) newFreeCalls(asked *inference.Request) *freeCalls {
 	return f
 }
 
-// constrainNames returns a regular expression for calls of the allowed tools. Its length has the limit
+// constrainNames returns a regular expression for calls of the allowed tools, or a structural tag
+// where the engine takes only that for the model's format. The length of the expression has the limit
 // of a client's own regular expression.
 func (f *freeCalls) constrainNames() (*inference.Structured, error) {
 	c, err := toolparser.Dialects{}.ConstrainNames(f.tools, f.reasoning, f.choice)
 	if err == nil && len(c.Value) > budget.PatternBytes {
 		return nil, inference.Invalid(c.Param, "%s allows too many tools: the regular expression with their names must not be longer than %d bytes, got %d. Allow fewer tools, or use the mode required", c.Param, budget.PatternBytes, len(c.Value))
 	}
-	return c, err
+	if err != nil || f.tagger == nil {
+		return c, err
+	}
+	if _, refusal := f.tagger.Constrain(f.target, c); refusal == nil {
+		return c, nil
+	}
+	tag, err := f.tag(f.definitions, nil, c.Param)
+	return cmp.Or(tag, c), err // the error for the expression is that of planConstraint
 }
 
 // constrainStrict returns a structural tag for the strict tools, or nil.
@@ -80,7 +88,7 @@ func (f *freeCalls) constrainStrict() (*inference.Structured, error) {
 	}
 	var held []int
 	for _, i := range f.strict {
-		tag, err := f.tag(f.definitions[i:i+1], []int{0}, i)
+		tag, err := f.tag(f.definitions[i:i+1], []int{0}, strictField(i))
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +103,7 @@ func (f *freeCalls) constrainStrict() (*inference.Structured, error) {
 	}
 	first := f.reason
 	f.reason = ""
-	tag, err := f.tag(f.definitions, held, held[0])
+	tag, err := f.tag(f.definitions, held, strictField(held[0]))
 	if tag == nil {
 		f.missed = f.strict
 	}
@@ -104,8 +112,8 @@ func (f *freeCalls) constrainStrict() (*inference.Structured, error) {
 }
 
 // tag returns the structural tag of some tools, or nil. It records the first reason for nil. The
-// reason and errors name the strict field of the tool with the index named.
-func (f *freeCalls) tag(definitions []json.RawMessage, strict []int, named int) (*inference.Structured, error) {
+// reason and errors name the field param.
+func (f *freeCalls) tag(definitions []json.RawMessage, strict []int, param string) (*inference.Structured, error) {
 	tag, err := toolparser.Dialects{}.ConstrainStrict(f.tools, f.reasoning, f.choice, definitions, strict)
 	if err != nil {
 		return nil, err
@@ -114,7 +122,7 @@ func (f *freeCalls) tag(definitions []json.RawMessage, strict []int, named int) 
 		f.reason = cmp.Or(f.reason, fmt.Sprintf("calls in the format %s can't be constrained in the middle of a text", f.tools))
 		return nil, nil //nolint:nilnil // no constraint
 	}
-	tag.Param = strictField(named)
+	tag.Param = param
 	if _, err := f.tagger.Constrain(f.target, tag); err != nil {
 		if refused, ok := errors.AsType[*inference.Error](err); ok {
 			f.reason = cmp.Or(f.reason, refused.Message)

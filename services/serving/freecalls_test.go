@@ -40,6 +40,7 @@ func TestStrictTools(t *testing.T) {
 		{"an engine that may run guidance", "auto", "hermes", []json.RawMessage{closed}, nil, "", "structured_outputs", "tools[0].function.strict", "trident.structured_outputs must be xgrammar"},
 		{"an engine that may run guidance, allowed", "auto", "hermes", []json.RawMessage{closed, plain}, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"get"} }, `"regex`, "structural_tag", "tools[0].function.strict", "xgrammar"},
 		{"another format", "xgrammar", "llama3_json", []json.RawMessage{closed}, nil, "", "structured_outputs", "tools[0].function.strict", "calls in the format llama3_json"},
+		{"allowed tools of a format beyond ASCII", "xgrammar", "deepseek_v31", []json.RawMessage{plain, closed}, func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }, `\"begin\":\"<｜tool▁call▁begin｜>now<｜tool▁sep｜>\",\"schema\":{\"type\":\"object\"},\"end\":\"<｜tool▁call▁end｜>\"`, "get", "", ""},
 		{"no strict tools", "xgrammar", "hermes", []json.RawMessage{plain}, nil, "", "structured_outputs", "", ""},
 		{"no calls", "auto", "hermes", []json.RawMessage{closed}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolNone }, "", "structured_outputs", "", ""},
 		{"a forced call", "auto", "hermes", []json.RawMessage{closed}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, "json", "structural_tag", "", ""},
