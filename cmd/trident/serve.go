@@ -203,7 +203,7 @@ type flags struct {
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Maximum number of output tokens of requests that don't set a maximum; 0 means the rest of the model's context length."`
 	SSEHeaderTimeout time.Duration `group:"Requests" name:"sse-header-timeout" default:"${sse_header_timeout}" help:"Idle time of a stream, before or after the model's first output, after which a keep-alive comment is sent; further ones follow at this interval. A comment before the first output also sends the response headers. The value must be above 0. Set it below the idle timeout of proxies in front of this server."`
-	Strict           bool          `group:"Requests" help:"Refuse a request with status 400 if it has a field that neither OpenAI's API nor the engine knows. Without this flag, such fields are ignored and listed in the response header X-Trident-Ignored-Fields."`
+	Strict           bool          `group:"Requests" help:"Refuse a request with status 400 if it has a field, a tool or an item without an effect, because it is unknown or because the model or its engine doesn't apply it. Without this flag, they are ignored and listed in the response header X-Trident-Ignored-Fields."`
 
 	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https URLs with public addresses. Without this flag, images must be data: URIs."`
 	ImageMaxCount      int           `group:"Requests" default:"${image_max_count}" help:"Maximum number of images in a request; 0 refuses requests with images."`

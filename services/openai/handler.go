@@ -37,7 +37,7 @@ import (
 
 // Config configures the frontend. The zero value stores no responses.
 type Config struct {
-	// Strict refuses fields that neither OpenAI's API nor the engine knows.
+	// Strict refuses fields without an effect, known and unknown ones.
 	Strict bool
 	// Version is the version of the server, for clients.
 	Version string
