@@ -110,10 +110,10 @@ func TestRules(t *testing.T) {
 		"allowed functions beside none": {func(r *tridentv1.ChatRequest) {
 			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_NONE}, AllowedFunctions: []string{"f"}}
 		}, "tool_choice.allowed_functions", "TOOL_MODE_REQUIRED"},
-		"a call that is demanded without functions": {func(r *tridentv1.ChatRequest) {
+		"a forced call without functions": {func(r *tridentv1.ChatRequest) {
 			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_REQUIRED}}
 		}, "tool_choice", "no tools"},
-		"a function that is demanded without functions": {func(r *tridentv1.ChatRequest) {
+		"a forced call of a function without functions": {func(r *tridentv1.ChatRequest) {
 			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Function{Function: "f"}}
 		}, "tool_choice", "not in tools"},
 		"a bias beyond":                 {func(r *tridentv1.ChatRequest) { r.LogitBias = map[uint32]float32{5: 101} }, "logit_bias[5]", "100"},
@@ -437,7 +437,7 @@ func TestStrictFunctions(t *testing.T) {
 }
 
 // TestChoicesWithoutFunctions checks that a chat without functions may have a tool choice that
-// demands no call.
+// forces no call.
 func TestChoicesWithoutFunctions(t *testing.T) {
 	client, _ := serve(t, inferencetest.StreamText("x"))
 	for _, mode := range []tridentv1.ToolMode{tridentv1.ToolMode_TOOL_MODE_NONE, tridentv1.ToolMode_TOOL_MODE_AUTO, tridentv1.ToolMode_TOOL_MODE_UNSPECIFIED} {

@@ -79,7 +79,7 @@ func parities() []parity {
 			tools(r)
 			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_REQUIRED}}
 		}, false},
-		{"an allowed call that is demanded", "chat", "What time is it in UTC?", []any{"max_tokens", 60, "tools", clock(), "tool_choice", object{"type": "allowed_tools", "allowed_tools": object{"mode": "required", "tools": []object{{"type": "function", "function": object{"name": "now"}}}}}}, func(r *tridentv1.ChatRequest) {
+		{"a forced call of an allowed tool", "chat", "What time is it in UTC?", []any{"max_tokens", 60, "tools", clock(), "tool_choice", object{"type": "allowed_tools", "allowed_tools": object{"mode": "required", "tools": []object{{"type": "function", "function": object{"name": "now"}}}}}}, func(r *tridentv1.ChatRequest) {
 			r.MaxTokens = new(uint32(60))
 			tools(r)
 			r.ToolChoice = &tridentv1.ToolChoice{Choice: &tridentv1.ToolChoice_Mode{Mode: tridentv1.ToolMode_TOOL_MODE_REQUIRED}, AllowedFunctions: []string{"now"}}
