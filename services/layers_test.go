@@ -191,12 +191,17 @@ var layers = []packageRow{
 	{
 		path: "services/openai", layer: frontend,
 		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/seal", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+	},
+	{
+		path: "services/jsonstring", layer: pure,
+		purpose: "JSON strings, for frontends that append the JSON of events to a buffer",
+		imports: []string{},
 	},
 	{
 		path: "services/openai/responses", layer: frontend,
 		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
-		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/seal", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/toolform", layer: frontend,
@@ -211,10 +216,10 @@ var layers = []packageRow{
 	{
 		path: "services/openai/internal/wire", layer: frontend,
 		purpose: "what the answers of several operations of OpenAI's API share: the error object, server-sent events, JSON strings, usage",
-		imports: []string{"gen/go/openai", "services/budget", "services/eventstream", "services/inference", "services/server", "services/wirecode"},
+		imports: []string{"gen/go/openai", "services/budget", "services/eventstream", "services/inference", "services/jsonstring", "services/server", "services/wirecode"},
 	},
 	{
-		path: "services/openai/internal/seal", layer: frontend,
+		path: "services/seal", layer: frontend,
 		purpose: "reasoning that clients keep for the server: sealed with keys that replicas share",
 		imports: []string{"services/configfield"},
 	},

@@ -27,9 +27,9 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai/internal/seal"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/responses"
+	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/strictjson"
@@ -105,6 +105,9 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 // PrepareSealKeys reads the file of seal keys again. The new keys take effect when apply is called. The
 // error contains no key.
 func (h *Handler) PrepareSealKeys() (apply func(), err error) { return h.seals.Prepare() }
+
+// Seals returns the keys that seal reasoning, for other frontends.
+func (h *Handler) Seals() *seal.Keys { return h.seals }
 
 // ReportSealKeys logs the origin of the seal keys.
 func (h *Handler) ReportSealKeys(log *slog.Logger) {

@@ -10,6 +10,7 @@ import (
 var Module = fx.Module("openai",
 	fx.Provide(
 		New,
+		(*Handler).Seals,
 		fx.Annotate(func(h *Handler) server.Route {
 			return server.Route{Pattern: "/", Handler: h}
 		}, fx.ResultTags(`group:"routes"`)),

@@ -1,50 +1,9 @@
 package wire
 
-import (
-	"unicode/utf8"
-)
+import "github.com/trident-inference/trident/services/jsonstring"
 
-// Quoted returns a JSON string.
-func Quoted(s string) []byte {
-	return append(AppendEscaped([]byte{'"'}, []byte(s)), '"')
-}
+// Quoted is [jsonstring.Quoted].
+func Quoted(s string) []byte { return jsonstring.Quoted(s) }
 
-const hexDigits = "0123456789abcdef"
-
-// AppendEscaped appends text as the content of a JSON string, without quotes.
-// It replaces invalid UTF-8 by U+FFFD.
-func AppendEscaped(dst, text []byte) []byte {
-	start := 0
-	for i := 0; i < len(text); {
-		b := text[i]
-		if b >= utf8.RuneSelf {
-			r, size := utf8.DecodeRune(text[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, text[start:i]...), "\ufffd"...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		if b >= ' ' && b != '"' && b != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, text[start:i]...)
-		switch b {
-		case '"', '\\':
-			dst = append(dst, '\\', b)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
-		}
-		i++
-		start = i
-	}
-	return append(dst, text[start:]...)
-}
+// AppendEscaped is [jsonstring.AppendEscaped].
+func AppendEscaped(dst, text []byte) []byte { return jsonstring.AppendEscaped(dst, text) }

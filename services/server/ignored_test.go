@@ -1,4 +1,4 @@
-package wire
+package server
 
 import (
 	"context"
@@ -6,23 +6,21 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/trident-inference/trident/services/server"
 )
 
 // TestIgnoreMany checks that the list of a request's ignored fields is limited: a client may send
 // thousands of them.
 func TestIgnoreMany(t *testing.T) {
-	fields := make([]Field, 5000)
+	fields := make([]IgnoredField, 5000)
 	for i := range fields {
 		fields[i].Name = fmt.Sprint("f", i)
 	}
-	header, rec := http.Header{}, &server.Record{}
+	header, rec := http.Header{}, &Record{}
 	ctx := context.WithValue(t.Context(), ignoredKey{}, &ignored{header: header, record: rec})
 	if err := Ignore(ctx, fields...); err != nil {
 		t.Fatal(err)
 	}
-	if err := Ignore(ctx, Field{Name: "more"}); err != nil {
+	if err := Ignore(ctx, IgnoredField{Name: "more"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(rec.Ignored); n != MaxIgnored+1 || rec.Ignored[0] != "f0" {

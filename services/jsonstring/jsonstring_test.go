@@ -1,4 +1,4 @@
-package wire
+package jsonstring
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
 // Package seal encrypts texts that clients keep for the server and send back later. A sealed text
 // can only be opened with the key that sealed it, for the same owner, and not if it was changed. The
 // package has the form of sealed texts and the keys. Which texts are sealed, and what happens to those
-// that can't be opened, belongs to package responses.
+// that can't be opened, belongs to the frontends.
 package seal
 
 import (
