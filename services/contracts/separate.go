@@ -265,7 +265,7 @@ func (c contract) encode(target *inference.Target, req *inference.Request, job *
 	e.lora(job.LoRA)
 	e.limit(s, job)
 	c.sample(e, s, job)
-	if stays := s.IncludeStop != nil && *s.IncludeStop; len(s.Stop) > 0 && (c.keepsStop || !stays) {
+	if len(s.Stop) > 0 && (c.keepsStop || !s.KeepsStop()) {
 		e.words(inStop, s.Stop) // the core searches for stop sequences in any case
 	}
 	if len(s.BadWords) > 0 && !e.words(inBadWords, s.BadWords) {

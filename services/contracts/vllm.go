@@ -170,11 +170,15 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (
 		// The backend passes the JSON object's keys on as strings, on which vLLM fails.
 		return "", inference.Unsupported("logit_bias", "logit_bias is not supported by vLLM models")
 	}
+	keepStop := s.IncludeStop
+	if s.KeepsStop() {
+		keepStop = new(true)
+	}
 	params := vllmSamplingParams{
 		Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MinP: s.MinP, Seed: job.Seed,
 		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, RepetitionPenalty: s.RepetitionPenalty,
 		MaxTokens: job.MaxTokens, MinTokens: s.MinTokens, Stop: s.Stop, StopTokenIDs: s.StopTokenIDs,
-		IgnoreEOS: s.IgnoreEOS, BadWords: s.BadWords, AllowedTokenIDs: s.AllowedTokenIDs, IncludeStop: s.IncludeStop,
+		IgnoreEOS: s.IgnoreEOS, BadWords: s.BadWords, AllowedTokenIDs: s.AllowedTokenIDs, IncludeStop: keepStop,
 		SkipSpecial: s.SkipSpecialTokens, SpaceSpecial: s.SpacesBetweenSpecialTokens, TruncatePrompt: s.TruncatePromptTokens,
 		Logprobs: s.Logprobs,
 	}

@@ -19,6 +19,8 @@ type Choice struct {
 	// Logprobs of all tokens. They are nil if the client didn't request them.
 	Logprobs []TokenLogprob
 	Finish   FinishReason
+	// StopSequence is that of [Delta].
+	StopSequence string
 }
 
 // Collect joins a request's Deltas into an answer of at least the given number of choices. The
@@ -59,6 +61,6 @@ func (c *Choice) add(d *Delta) {
 		c.Logprobs = append(c.Logprobs, t)
 	}
 	if d.Finish != FinishNone {
-		c.Finish = d.Finish
+		c.Finish, c.StopSequence = d.Finish, d.StopSequence
 	}
 }

@@ -33,6 +33,9 @@ type Delta struct {
 	// Finish is the finish reason of the choice. It is set once per choice, in the choice's last
 	// Delta.
 	Finish FinishReason
+	// StopSequence is the stop sequence that ended the choice, in the Delta with Finish. It is empty if
+	// there was none, if the model didn't report it, or without [Sampling.ReportStop].
+	StopSequence string
 	// Embedding is the vector of input Index, of unit length.
 	Embedding []float32
 	// Usage is set once, without other content, in the last Delta of a successful request.

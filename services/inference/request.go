@@ -59,6 +59,10 @@ type Request struct {
 	// the last message open and requires Closed.
 	Closed, Continue bool
 
+	// FitContext lowers [Sampling.MaxTokens] to the room that the prompt leaves in the model's context.
+	// Otherwise a request for more is refused.
+	FitContext bool
+
 	// Prompts of plain completions. Each prompt is continued N times. The choices of the first
 	// prompt come first.
 	Prompts []Input
@@ -203,8 +207,10 @@ type Sampling struct {
 	StopTokenIDs []int
 	// IncludeStop keeps the stop sequence in the answer.
 	IncludeStop *bool
-	IgnoreEOS   *bool
-	BadWords    []string
+	// ReportStop sets [Delta.StopSequence] at the end of the answer.
+	ReportStop bool
+	IgnoreEOS  *bool
+	BadWords   []string
 	// AllowedTokenIDs are the only tokens that may be sampled. Nil allows all.
 	AllowedTokenIDs []int
 	// SkipSpecialTokens leaves special tokens out of the text.
@@ -224,6 +230,12 @@ type Sampling struct {
 	Logprobs *int
 	// Structured constrains the answer. Nil means no constraint.
 	Structured *Structured
+}
+
+// KeepsStop reports whether the model must not remove the stop sequence from its text: the client asked
+// for it, or the service has to find it.
+func (s *Sampling) KeepsStop() bool {
+	return s.IncludeStop != nil && *s.IncludeStop || s.ReportStop && len(s.Stop) > 0
 }
 
 // Structured is a constraint on the form of the answer.

@@ -248,6 +248,9 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 	if end || s.stopped {
 		s.countRest()
 		delta.Finish = finishOf(s.finish, s.total.tokens, s.job.MaxTokens)
+		if s.run.req.Sampling.ReportStop {
+			delta.StopSequence = s.stop.found
+		}
 	}
 	return delta, nil
 }

@@ -336,6 +336,9 @@ func (s *Service) maxTokens(card *catalog.Card, req *inference.Request, used int
 	if p := req.Sampling.MaxTokens; p != nil {
 		asked = *p
 	}
+	if length := card.ContextLength; req.FitContext && length > used {
+		asked = min(asked, length-used)
+	}
 	truncates := req.Sampling.TruncatePromptTokens != nil
 	switch length := card.ContextLength; {
 	case length > 0 && used+max(asked, 1) > length && used > 0 && !truncates:

@@ -11,6 +11,7 @@ import (
 type stopSequences struct {
 	texts   []string
 	include bool   // keep the stop sequence in the answer
+	found   string // the stop sequence that was found
 	held    []byte // the longest suffix so far that is a prefix of a stop sequence
 	joined  []byte
 }
@@ -25,6 +26,7 @@ func (s *stopSequences) add(text []byte, end bool) (out []byte, stopped bool) {
 	s.joined = append(append(s.joined[:0], s.held...), text...)
 	s.held = s.held[:0]
 	if first, last := s.find(); last > 0 {
+		s.found = string(s.joined[first:last])
 		if s.include {
 			first = last
 		}
