@@ -11,6 +11,13 @@ var openAI string
 // The caller owns the bytes.
 func OpenAI() []byte { return []byte(openAI) }
 
+//go:embed anthropic.yaml
+var anthropic string
+
+// Anthropic returns the document of Anthropic's Messages API, OpenAPI 3.0.3 in YAML. The
+// caller owns the bytes.
+func Anthropic() []byte { return []byte(anthropic) }
+
 //go:embed kserve.yaml
 var kserve string
 

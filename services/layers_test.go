@@ -194,6 +194,11 @@ var layers = []packageRow{
 		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
+		path: "services/anthropic", layer: frontend,
+		purpose: "Anthropic's Messages API: messages to those of the core and back, the events of a stream, the count of tokens, its list of models",
+		imports: []string{"gen/go/anthropic", "services/auth", "services/budget", "services/catalog", "services/eventstream", "services/inference", "services/jsonstring", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
+	},
+	{
 		path: "services/jsonstring", layer: pure,
 		purpose: "JSON strings, for frontends that append the JSON of events to a buffer",
 		imports: []string{},

@@ -84,7 +84,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 		}
 		h := hostile{listener: "shared", method: method, path: matrixPath(tb, path), kind: "application/json", body: nested, api: record.API}
 		switch record.API {
-		case auth.OpenAI:
+		case auth.OpenAI, auth.Anthropic:
 			all = append(all, h)
 		case auth.REST:
 			all = append(all, h)

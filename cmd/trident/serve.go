@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxevent"
 
+	"github.com/trident-inference/trident/services/anthropic"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/cloud"
@@ -47,7 +48,7 @@ func application(f *flags, cfg config, log *slog.Logger, abort context.CancelCau
 // the flags.
 func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, anthropic.Config{Strict: cfg.OpenAI.Strict}, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, tridentrpc.Version(version)),
 		afterPorts(cfg.Local), afterPorts(cfg.Triton),
 		engines(cfg),      // tritonserver over gRPC, in-process Triton, or both
@@ -60,6 +61,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		serving.Module,    // the shared service
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
+		anthropic.Module,  // frontend: /v1/messages
 		tridentrpc.Module, // frontend: typed Connect services
 		kserve.Module,     // frontend: KServe v2, with a listener for gRPC
 		rest.Module,       // frontend: KServe v2 by REST

@@ -9,7 +9,7 @@ import (
 )
 
 // Record describes a route: what it requires of its callers, and its effect and cost. Each
-// operation of openapi/openai.yaml and openapi/kserve.yaml has a record, as have each
+// operation of the documents in openapi has a record, as have each
 // procedure of gRPC and Connect and each page. Records are immutable.
 type Record struct {
 	// Name is the operationId, or the procedure as /package.Service/Method.
@@ -46,6 +46,7 @@ const (
 	OpenAI               // the API of openapi/openai.yaml
 	REST                 // KServe's REST API, described by openapi/kserve.yaml
 	Procedure            // the services of gRPC and Connect
+	Anthropic            // the API of openapi/anthropic.yaml
 )
 
 // Access is the class of clients that may call a route of a server with keys.
@@ -115,11 +116,25 @@ const (
 )
 
 // Find returns the record of a route by its pattern, or nil if there is none.
-func Find(pattern string) *Record { return byPattern[pattern] }
+// If Anthropic's API has the pattern too, the record is that of the other API.
+func Find(pattern string) *Record { return FindOf(Pages, pattern) }
+
+// FindOf is [Find] for a route of an API. It returns the record of another API if the API has no route with
+// the pattern.
+func FindOf(api API, pattern string) *Record {
+	if r := ofAnthropic[pattern]; r != nil && (api == Anthropic || byPattern[pattern] == nil) {
+		return r
+	}
+	return byPattern[pattern]
+}
 
 // Records returns all records in the order of their patterns.
 func Records() []*Record {
-	return slices.SortedFunc(maps.Values(byPattern), func(a, b *Record) int { return cmp.Compare(a.Pattern, b.Pattern) })
+	all := slices.AppendSeq(slices.Collect(maps.Values(byPattern)), maps.Values(ofAnthropic))
+	slices.SortFunc(all, func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(a.Pattern, b.Pattern), cmp.Compare(a.API, b.API))
+	})
+	return all
 }
 
 // Unmatched returns the record of a request that matches no route of an API. Such a
@@ -144,4 +159,5 @@ var unmatched = map[API]*Record{ //nolint:gochecknoglobals // a constant table
 	OpenAI:    {API: OpenAI, Surface: inference.SurfaceOpenAI},
 	REST:      {API: REST, Surface: inference.SurfaceKServe},
 	Procedure: {API: Procedure, Surface: inference.SurfaceOther},
+	Anthropic: {API: Anthropic, Surface: inference.SurfaceAnthropic},
 }

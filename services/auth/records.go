@@ -2,7 +2,7 @@ package auth
 
 import "github.com/trident-inference/trident/services/inference"
 
-// byPattern has the records of all routes by pattern.
+// byPattern has the records of all routes by pattern, except those of Anthropic's API.
 var byPattern = func() map[string]*Record { //nolint:gochecknoglobals // a constant table
 	all := map[string]*Record{}
 	add := func(r Record) { all[r.Pattern] = &r }
@@ -34,6 +34,24 @@ func (r Record) counted() Record {
 		r.Surface = SurfaceHealth
 	}
 	return r
+}
+
+// ofAnthropic has the records of Anthropic's API by pattern. Some of its patterns are those of OpenAI's
+// API: a header distinguishes the requests.
+var ofAnthropic = func() map[string]*Record { //nolint:gochecknoglobals // a constant table
+	all := map[string]*Record{}
+	for _, r := range anthropicRecords {
+		r.API, r.Surface = Anthropic, inference.SurfaceAnthropic
+		all[r.Pattern] = &r
+	}
+	return all
+}()
+
+var anthropicRecords = []Record{ //nolint:gochecknoglobals // a constant table
+	{Name: "createMessage", Pattern: "POST /v1/messages", Group: Inference, Effect: Runs, Cost: Model},
+	{Name: "countMessageTokens", Pattern: "POST /v1/messages/count_tokens", Group: Inference, Effect: Runs, Cost: Tokenizer},
+	{Name: "listModels", Pattern: "GET /v1/models", Group: Repository, Effect: Reads, Cost: Metadata},
+	{Name: "retrieveModel", Pattern: "GET /v1/models/{model_id}", Group: Repository, Effect: Reads, Cost: Metadata},
 }
 
 var openaiRecords = []Record{ //nolint:gochecknoglobals // a constant table

@@ -328,6 +328,16 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 	}
+	anthropic, err := loader.LoadFromData(openapi.Anthropic())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"messages", "tools"} {
+		field := anthropic.Components.Schemas["CreateMessageRequest"].Value.Properties[name].Value
+		if field.MaxItems == nil || *field.MaxItems != uint64(want[name]) {
+			t.Errorf("%s of Anthropic's API isn't limited to %d", name, want[name])
+		}
+	}
 	for _, m := range []proto.Message{&tridentv1.ChatRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.ChoiceFormat{}, &tridentv1.TokenIds{}} {
 		fields := m.ProtoReflect().Descriptor().Fields()
 		for i := range fields.Len() {

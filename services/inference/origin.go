@@ -12,10 +12,11 @@ type Surface string
 // The surfaces: the APIs through which requests arrive. The set is fixed to bound the number of
 // metric series per surface.
 const (
-	SurfaceOther   Surface = "other"
-	SurfaceOpenAI  Surface = "openai"
-	SurfaceConnect Surface = "connect"
-	SurfaceKServe  Surface = "kserve"
+	SurfaceOther     Surface = "other"
+	SurfaceOpenAI    Surface = "openai"
+	SurfaceAnthropic Surface = "anthropic"
+	SurfaceConnect   Surface = "connect"
+	SurfaceKServe    Surface = "kserve"
 )
 
 // Origin is the API and the client address of the requests under a context. A server stores it in

@@ -27,6 +27,15 @@ func newGate(tb testing.TB, cfg auth.Config) (*auth.Gate, *logbuffer.Buffer) {
 	return gate, log
 }
 
+// recordedRoute returns the route of a record.
+func recordedRoute(record *auth.Record, h http.Handler) Route {
+	route := Route{Pattern: record.Pattern, Handler: h, Record: record}
+	if record.API == auth.Anthropic && strings.HasPrefix(record.Pattern, "GET ") { // OpenAI's API has the paths, too
+		route.Header = "Anthropic-Version"
+	}
+	return route
+}
+
 // recordedMux returns a mux of all recorded routes that responds with the client's name, and
 // with 404 on other paths.
 func recordedMux(tb testing.TB, gate *auth.Gate) *Mux {
@@ -39,7 +48,7 @@ func recordedMux(tb testing.TB, gate *auth.Gate) *Mux {
 	nothing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 	routes := []Route{{Pattern: "/", Handler: nothing, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "/v2/", Handler: nothing, Record: auth.Unmatched(auth.REST)}}
 	for _, record := range auth.Records() {
-		routes = append(routes, Route{Pattern: record.Pattern, Handler: name})
+		routes = append(routes, recordedRoute(record, name))
 	}
 	mux, err := NewMux(gate, noWork{}, routes)
 	if err != nil {
@@ -57,6 +66,45 @@ func ask(h http.Handler, method, target string, header ...string) (status int, b
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String(), w.Header()
+}
+
+// TestHeaderRoutes checks that a route with a header gets the requests with the header, and no others.
+func TestHeaderRoutes(t *testing.T) {
+	say := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
+	}
+	models := auth.FindOf(auth.Anthropic, "GET /v1/models")
+	mux, err := NewMux(nil, noWork{}, []Route{
+		{Pattern: "/", Handler: say("other"), Record: auth.Unmatched(auth.OpenAI)},
+		{Pattern: "GET /v1/models", Handler: say("plain")},
+		{Pattern: "GET /v1/models", Handler: say("headed"), Record: models, Header: "Anthropic-Version"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		method, path, want string
+		header             []string
+	}{
+		{"GET", "/v1/models", "plain", nil},
+		{"GET", "/v1/models", "plain", []string{"Anthropic-Version", ""}},
+		{"GET", "/v1/models", "headed", []string{"Anthropic-Version", "1"}},
+		{"HEAD", "/v1/models", "headed", []string{"Anthropic-Version", "1"}},
+		{"POST", "/v1/models", "other", []string{"Anthropic-Version", "1"}},
+		{"GET", "/v1/other", "other", []string{"Anthropic-Version", "1"}},
+	} {
+		if _, body, _ := ask(mux, test.method, test.path, test.header...); body != test.want {
+			t.Errorf("%s %s %v: %s", test.method, test.path, test.header, body)
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/v1/models", http.NoBody)
+	if plain := mux.Record(r); plain.API != auth.OpenAI {
+		t.Errorf("the record is %+v", plain)
+	}
+	r.Header.Set("Anthropic-Version", "1")
+	if headed := mux.Record(r); headed != models {
+		t.Errorf("the record is %+v", headed)
+	}
 }
 
 // TestOpenPaths checks that the route, and not the spelling of the path, decides whether a request

@@ -22,7 +22,7 @@ func withHostCheck(tb testing.TB, cfg Config, certificates *Certificates, gate *
 	fine := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	routes := []Route{{Pattern: "/", Handler: fine, Record: auth.Unmatched(auth.OpenAI)}, {Pattern: "/v2/", Handler: fine, Record: auth.Unmatched(auth.REST)}}
 	for _, record := range auth.Records() {
-		routes = append(routes, Route{Pattern: record.Pattern, Handler: fine})
+		routes = append(routes, recordedRoute(record, fine))
 	}
 	s, err := New(Common{Config: cfg, Certificates: certificates, Gate: gate, Core: noWork{}, Log: slog.New(slog.DiscardHandler)}, NewListener(cfg), routes)
 	if err != nil {

@@ -22,6 +22,9 @@ type Route struct {
 	// Refuse responds to a request that the core refuses before anything of it is read, in
 	// the form of the route's API. Nil means the form of OpenAI's API, or a [Refuser]'s own.
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
+	// Header limits the route to requests with this header, in canonical form. They go to this route
+	// even if a route without a header has the same pattern.
+	Header string
 }
 
 // Refuser is a handler that responds to requests that the core refuses before anything of
@@ -40,15 +43,29 @@ type Router interface {
 // Mux finds the route of each request. The gate and the core admit the request by the
 // route's record before the route's handler gets it. Mux may be used concurrently.
 type Mux struct {
-	mux    *http.ServeMux
-	routes map[string]Route // the routes by their patterns
+	routes table
+	headed map[string]table // the routes that are limited to requests with a header, by the header
 	gate   *auth.Gate
 	core   Core
 }
 
+// table finds routes by patterns.
+type table struct {
+	mux    *http.ServeMux
+	routes map[string]Route // the routes by their patterns
+}
+
+func newTable() table { return table{mux: http.NewServeMux(), routes: map[string]Route{}} }
+
+// add adds a route.
+func (t table) add(route Route) {
+	t.routes[route.Pattern] = route
+	t.mux.Handle(route.Pattern, route.Handler)
+}
+
 // NewMux returns a mux of routes. It returns an error if a route has no record.
 func NewMux(gate *auth.Gate, core Core, routes []Route) (*Mux, error) {
-	m := &Mux{mux: http.NewServeMux(), routes: map[string]Route{}, gate: gate, core: core}
+	m := &Mux{routes: newTable(), headed: map[string]table{}, gate: gate, core: core}
 	for _, route := range routes {
 		if _, routes := route.Handler.(Router); !routes && route.Record == nil {
 			if route.Record = auth.Find(route.Pattern); route.Record == nil {
@@ -58,8 +75,14 @@ func NewMux(gate *auth.Gate, core Core, routes []Route) (*Mux, error) {
 		if refuser, ok := route.Handler.(Refuser); ok && route.Refuse == nil {
 			route.Refuse = refuser.Refuse
 		}
-		m.routes[route.Pattern] = route
-		m.mux.Handle(route.Pattern, route.Handler)
+		if route.Header == "" {
+			m.routes.add(route)
+			continue
+		}
+		if _, known := m.headed[route.Header]; !known {
+			m.headed[route.Header] = newTable()
+		}
+		m.headed[route.Header].add(route)
 	}
 	return m, nil
 }
@@ -78,15 +101,28 @@ type match struct {
 // find returns the match of a request. A request that is redirected to the clean form of its
 // path gets the record of the route at the clean path.
 func (m *Mux) find(r *http.Request) match {
-	handler, pattern := m.mux.Handler(r)
-	route, found := m.routes[pattern]
+	for header, routes := range m.headed {
+		if r.Header.Get(header) != "" {
+			if found, ok := routes.find(r); ok {
+				return found
+			}
+		}
+	}
+	found, _ := m.routes.find(r)
+	return found
+}
+
+// find returns the match of a request, and whether the table has a route for the request.
+func (t table) find(r *http.Request) (match, bool) {
+	handler, pattern := t.mux.Handler(r)
+	route, found := t.routes[pattern]
 	if !found {
-		return match{handler: handler, record: auth.Unmatched(auth.Pages)}
+		return match{handler: handler, record: auth.Unmatched(auth.Pages)}, false
 	}
 	if router, routes := route.Handler.(Router); routes {
-		return match{handler, router.Record(r), route.Refuse}
+		return match{handler, router.Record(r), route.Refuse}, true
 	}
-	return match{handler, route.Record, route.Refuse}
+	return match{handler, route.Record, route.Refuse}, true
 }
 
 // Record returns the record of the route that would serve a request.
@@ -104,6 +140,10 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	rec := RecordOf(r.Context())
 	rec.matched(found.record)
 	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values) //nolint:contextcheck // the request's context, and below that of its arrival
+	if err != nil && found.record.API == auth.Anthropic {
+		found.writeRefusal(w, r, err)
+		return
+	}
 	if err != nil {
 		deny(w, r, found.record, err)
 		return
@@ -156,7 +196,7 @@ func NewOperations(api auth.API) *Operations {
 
 // HandleFunc adds an operation.
 func (o *Operations) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
-	if auth.Find(pattern) == nil {
+	if auth.FindOf(o.api, pattern) == nil {
 		o.unknown = append(o.unknown, pattern)
 	}
 	o.mux.HandleFunc(pattern, handler)
@@ -176,7 +216,7 @@ func (o *Operations) Err() error {
 // Record implements [Router].
 func (o *Operations) Record(r *http.Request) *auth.Record {
 	_, pattern := o.mux.Handler(r)
-	if record := auth.Find(pattern); record != nil {
+	if record := auth.FindOf(o.api, pattern); record != nil {
 		return record
 	}
 	return auth.Unmatched(o.api)

@@ -99,6 +99,34 @@ func OpenAI(code inference.Code) (httpStatus int, kind string) {
 	return httpStatus, "invalid_request_error"
 }
 
+// StatusOverloaded is the status of Anthropic's API for a server that is overloaded or not ready.
+const StatusOverloaded = 529
+
+// Anthropic returns the HTTP status of a code of the core in Anthropic's API, and the type of its error
+// object.
+func Anthropic(code inference.Code) (httpStatus int, kind string) {
+	switch code {
+	case inference.CodeInvalid, inference.CodeUnsupported:
+		return http.StatusBadRequest, "invalid_request_error"
+	case inference.CodeUnauthenticated:
+		return http.StatusUnauthorized, "authentication_error"
+	case inference.CodeForbidden:
+		return http.StatusForbidden, "permission_error"
+	case inference.CodeNotFound:
+		return http.StatusNotFound, "not_found_error"
+	case inference.CodeLimited:
+		return http.StatusTooManyRequests, "rate_limit_error"
+	case inference.CodeOverloaded, inference.CodeUnavailable:
+		return StatusOverloaded, "overloaded_error"
+	case inference.CodeDeadlineExceeded:
+		return http.StatusGatewayTimeout, "timeout_error"
+	case inference.CodeCanceled:
+		return StatusClientClosed, "api_error"
+	case inference.CodeInternal:
+	}
+	return http.StatusInternalServerError, "api_error"
+}
+
 // KServe returns the gRPC code of an error in KServe's API. For an error of Triton it is the code
 // that tritonserver returns, even if the core has a more specific one.
 func KServe(e *inference.Error) codes.Code {

@@ -13,7 +13,7 @@ import (
 // all returns the measured requests of all APIs.
 func all() ([]*target, error) {
 	var list []*target
-	for _, d := range []document{openAIDocument(), kserveDocument()} {
+	for _, d := range []document{openAIDocument(), anthropicDocument(), kserveDocument()} {
 		found, err := d.targets()
 		if err != nil {
 			return nil, err
@@ -57,6 +57,17 @@ func openAIDocument() document {
 			"tokenize tools":                `{"model":"text","messages":[{"role":"user","content":"a"}]}`,
 			"tokenize chat_template_kwargs": `{"model":"text","messages":[{"role":"user","content":"a"}]}`,
 		},
+	}
+}
+
+func anthropicDocument() document {
+	return document{
+		surface: "Anthropic", text: openapi.Anthropic(),
+		bases: map[string]string{
+			"createMessage":      `{"model":"text","max_tokens":1,"messages":[{"role":"user","content":"a"}]}`,
+			"countMessageTokens": `{"model":"text","messages":[{"role":"user","content":"a"}]}`,
+		},
+		fields: map[string]string{},
 	}
 }
 

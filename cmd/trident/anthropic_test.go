@@ -1,0 +1,62 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/server/servertest"
+)
+
+// TestAnthropic checks the routes of Anthropic's API on the shared port: keys, the form of refusals, and that
+// the header of its clients selects its list of models.
+func TestAnthropic(t *testing.T) {
+	target := startMatrix(t, "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(matrixKeys)), "--http-max-input-size=100000")
+	ask := func(method, path, body string, lines ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Host = "localhost:9000"
+		for i := 0; i < len(lines); i += 2 {
+			r.Header.Set(lines[i], lines[i+1])
+		}
+		w := httptest.NewRecorder()
+		target.listeners["shared"].ServeHTTP(w, r)
+		return w
+	}
+	const version, date = "Anthropic-Version", "2023-06-01"
+	message := func(model, text string) string {
+		return `{"model":"` + model + `","max_tokens":9,"speed":"fast","messages":[{"role":"user","content":"` + text + `"}]}`
+	}
+	for _, test := range []struct {
+		name, method, path, body string
+		lines                    []string
+		status                   int
+		want                     string
+	}{
+		{"no key", "POST", "/v1/messages", message("own", "a"), nil, 401, `{"error":{"message":"an API key is needed: send it as Authorization: Bearer KEY","type":"authentication_error"},"request_id":"req_`},
+		{"wrong key", "POST", "/v1/messages/count_tokens", message("own", "a"), []string{"X-Api-Key", "sk-wrong"}, 401, `"type":"authentication_error"`},
+		{"x-api-key", "POST", "/v1/messages?beta=true", message("own", "a"), []string{"X-Api-Key", "sk-all"}, 200, `"text":"x"`},
+		{"bearer", "POST", "/v1/messages", message("own", "a"), []string{"Authorization", "Bearer sk-some"}, 200, `"text":"x"`},
+		{"a model of others", "POST", "/v1/messages", message("other", "a"), []string{"X-Api-Key", "sk-some"}, 404, `"type":"not_found_error"`},
+		{"too large", "POST", "/v1/messages", message("own", strings.Repeat("a", 100_000)), []string{"X-Api-Key", "sk-all"}, 413, `"type":"request_too_large"`},
+		{"no route", "POST", "/v1/messages/batches", "{}", []string{"X-Api-Key", "sk-all"}, 404, `"type":"not_found_error"`},
+		{"models", "GET", "/v1/models", "", []string{"X-Api-Key", "sk-some", version, date}, 200, `"display_name":"own","id":"own","max_input_tokens":null,"max_tokens":null,"type":"model"}],"first_id":"own","has_more":false,"last_id":"own"}`},
+		{"models of OpenAI's API", "GET", "/v1/models", "", []string{"X-Api-Key", "sk-some"}, 200, `"object":"list"`},
+		{"model", "GET", "/v1/models/own", "", []string{"X-Api-Key", "sk-some", version, date}, 200, `"display_name":"own"`},
+		{"model of others", "GET", "/v1/models/other", "", []string{"X-Api-Key", "sk-some", version, date}, 404, `"type":"not_found_error"`},
+		{"models without a key", "GET", "/v1/models", "", []string{version, date}, 401, `"type":"authentication_error"`},
+		{"another path with the header", "POST", "/v1/chat/completions", `{"model":"own","messages":[{"role":"user","content":"a"}]}`, []string{"X-Api-Key", "sk-all", version, date}, 200, `"object":"chat.completion"`},
+	} {
+		answer := ask(test.method, test.path, test.body, test.lines...)
+		if answer.Code != test.status || !strings.Contains(answer.Body.String(), test.want) {
+			t.Errorf("%s: %d %s", test.name, answer.Code, answer.Body)
+		}
+		if test.status == http.StatusOK && test.path == "/v1/messages" && answer.Header().Get("X-Trident-Ignored-Fields") != "speed" {
+			t.Errorf("%s: %v", test.name, answer.Header())
+		}
+	}
+	page := ask("GET", "/v1/models?limit=1", "", "X-Api-Key", "sk-all", version, date).Body.String()
+	if strings.Count(page, `"type":"model"`) != 1 || !strings.Contains(page, `"has_more":true`) {
+		t.Errorf("page %s", page)
+	}
+}

@@ -1,0 +1,120 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	api "github.com/trident-inference/trident/gen/go/anthropic"
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/wirecode"
+)
+
+// requestIDHeader is the header with the id of the request that Anthropic's SDKs read.
+const requestIDHeader = "Request-Id"
+
+// The types of errors that have no code of the core.
+const (
+	kindInvalid  = "invalid_request_error"
+	kindNotFound = "not_found_error"
+	kindTooLarge = "request_too_large"
+)
+
+// statusError is an error of the HTTP layer itself, such as an unknown path.
+type statusError struct {
+	status  int
+	kind    string
+	message string
+}
+
+func (e *statusError) Error() string { return e.message }
+
+// paramError converts an error of the generated code about a header or a query.
+func paramError(err error) error {
+	if e, ok := errors.AsType[*api.InvalidParamFormatError](err); ok {
+		return inference.Invalid(e.ParamName, "%s has a value of an invalid type", e.ParamName)
+	}
+	return inference.Invalid("", "a header or the query of the request is invalid")
+}
+
+// describe returns the status and the object of any error. An unknown error becomes an internal error,
+// whose message appears only in the log.
+func describe(err error) (status int, object api.ErrorObject, retryAfter time.Duration) {
+	if e, ok := errors.AsType[*server.TooLargeError](err); ok {
+		message := fmt.Sprintf("the request body is larger than this server's limit of %d bytes (%s)", e.Limit, e.Setting)
+		return http.StatusRequestEntityTooLarge, api.ErrorObject{Type: kindTooLarge, Message: message}, 0
+	}
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status, api.ErrorObject{Type: api.ErrorObjectType(e.kind), Message: e.message}, 0
+	}
+	e := inference.AsError(err)
+	status, kind := wirecode.Anthropic(e.Code)
+	return status, api.ErrorObject{Type: api.ErrorObjectType(kind), Message: budget.Cut(e.Message, budget.MessageBytes)}, e.RetryAfter
+}
+
+// errorBody returns the body of a failed response, or the data of an error event.
+func errorBody(object api.ErrorObject, requestID string) []byte {
+	body, err := json.Marshal(api.ErrorResponse{Type: api.ErrorResponseTypeError, Error: object, RequestID: requestID})
+	if err != nil { // strings always encode
+		return []byte(`{"type":"error","error":{"type":"api_error","message":"internal error"},"request_id":""}`)
+	}
+	return body
+}
+
+// writeError responds with an error to a request without a response so far.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	rec := server.RecordOf(r.Context())
+	rec.Error = err
+	status, object, retryAfter := describe(err)
+	header := w.Header()
+	header.Set(requestIDHeader, rec.RequestID)
+	if retryAfter > 0 {
+		header.Set("Retry-After", wirecode.RetryAfter(retryAfter))
+	}
+	if status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	header.Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(errorBody(object, rec.RequestID)) //nolint:gosec // JSON, whose strings are escaped; the client may have disconnected
+}
+
+// clientsNames renames the fields in the core's errors to those of Anthropic's API. The turn may be nil.
+func (t *turn) clientsNames(err error) error {
+	e, ok := errors.AsType[*inference.Error](err)
+	if !ok || t == nil {
+		return err
+	}
+	renamed := *e
+	rename := func(from, to string) {
+		renamed.Param = strings.ReplaceAll(renamed.Param, from, to)
+		renamed.Message = strings.ReplaceAll(renamed.Message, from, to)
+	}
+	switch {
+	case strings.HasPrefix(e.Param, "messages["):
+		for i, origin := range t.origins {
+			if from := fmt.Sprintf("messages[%d]", i); strings.HasPrefix(e.Param, from) {
+				rename(from, origin)
+				rename(".image_url.url", ".source")
+				break
+			}
+		}
+	case strings.HasPrefix(e.Param, "tools["):
+		for i, origin := range t.toolOrigins {
+			if from := fmt.Sprintf("tools[%d]", i); strings.HasPrefix(e.Param, from) {
+				rename(from, origin)
+				rename(".function.parameters", ".input_schema")
+				rename(".function.", ".")
+				break
+			}
+		}
+	case e.Param == "stop" || strings.HasPrefix(e.Param, "stop["):
+		rename("stop", "stop_sequences")
+	}
+	return &renamed
+}
