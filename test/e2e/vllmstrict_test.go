@@ -23,6 +23,11 @@ func emptySettings(t *testing.T) string {
 // vllmStrict checks that a call that the model makes by itself has arguments that match the schema of
 // a strict tool, if the engine is known to run xgrammar. Otherwise the response's header names the
 // field. Models continue what a chat repeats: here it repeats a call with other arguments.
+//
+// A request with parallel_tool_calls false would be cancelled after its first call, and the engine
+// would still run it when the next one comes. vLLM 0.13 ends without a GPU if one batch has requests
+// with and without a constraint: it pins the memory of their indices, which needs CUDA. So each
+// request here ends by itself.
 func vllmStrict(t *testing.T, c contract, model string) {
 	t.Helper()
 	if backend := os.Getenv("VLLM_MODEL_JSON"); strings.Contains(backend, "guidance") || strings.Contains(backend, "outlines") {
@@ -34,7 +39,7 @@ func vllmStrict(t *testing.T, c contract, model string) {
 	for range 4 {
 		messages = append(messages, object{"role": "user", "content": call}, object{"role": "assistant", "content": call})
 	}
-	body := ask("", "model", model, "temperature", 0, "max_tokens", 60, "parallel_tool_calls", false, "messages", messages[:7],
+	body := ask("", "model", model, "temperature", 0, "max_tokens", 60, "messages", messages[:7],
 		"tools", []object{{"type": "function", "function": object{"name": "now", "strict": true, "parameters": json.RawMessage(zones)}}})
 	set := func(settings object, ignored string) (last answer) {
 		file, err := json.Marshal(object{"models": object{model: settings}})
@@ -53,9 +58,23 @@ func vllmStrict(t *testing.T, c contract, model string) {
 		return last
 	}
 	set(object{"tool-call-parser": "hermes"}, field)
-	got := ofMessages(t, []json.RawMessage{set(object{"tool-call-parser": "hermes", "structured-outputs": "xgrammar"}, "").body})
-	if got.name != "now" || !slices.Contains([]string{`{"in":"Rome"}`, `{"in":"Oslo"}`}, strings.ReplaceAll(got.arguments, " ", "")) {
-		t.Errorf("the response has no call with valid arguments: %+v", got)
+	got := decode[struct {
+		Choices []struct {
+			Message struct {
+				ToolCalls []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+		}
+	}](t, set(object{"tool-call-parser": "hermes", "structured-outputs": "xgrammar"}, ""))
+	calls := got.Choices[0].Message.ToolCalls
+	if len(calls) == 0 {
+		t.Errorf("the response has no call: %+v", got)
+	}
+	for _, call := range calls {
+		if f := call.Function; f.Name != "now" || !slices.Contains([]string{`{"in":"Rome"}`, `{"in":"Oslo"}`}, strings.ReplaceAll(f.Arguments, " ", "")) {
+			t.Errorf("a call has arguments that don't match the schema: %+v", f)
+		}
 	}
 	for _, tag := range []string{`{"structures": [], "triggers": []}`, `{"structures": [{"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}], "triggers": ["<g"]}`} {
 		invalid := ask("Hi", "model", model, "max_tokens", 8, "structured_outputs", object{"structural_tag": tag})
