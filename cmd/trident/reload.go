@@ -73,12 +73,13 @@ func keyReload(gate *auth.Gate) reload {
 	return reload{prepare: func(_ *flags, cfg config) (func(), error) { return gate.Prepare(cfg.Auth.Keys) }}
 }
 
-// sealReload reads the file of seal keys again.
+// sealReload reads the file of seal keys again. Without a file the random key of the start stays,
+// which isn't reported twice.
 func sealReload(frontend *openai.Handler, log *slog.Logger) reload {
-	return reload{prepare: func(*flags, config) (func(), error) {
+	return reload{prepare: func(_ *flags, cfg config) (func(), error) {
 		apply, err := frontend.PrepareSealKeys()
-		if err != nil {
-			return nil, err
+		if err != nil || cfg.OpenAI.SealKeyFile == "" {
+			return apply, err
 		}
 		return func() { apply(); frontend.ReportSealKeys(log) }, nil
 	}}

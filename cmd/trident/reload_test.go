@@ -415,7 +415,7 @@ func TestReloadOfSealKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report logbuffer.Buffer
-	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), sealReload(frontend, slog.New(slog.NewTextHandler(&report, nil))))
+	_, f, log := reloaderOf(t, settingsOf(t, "seal-key-file: "+keys+"\n"), sealReload(frontend, slog.New(slog.NewTextHandler(&report, nil))))
 	write(t, keys, second+"\n"+first+"\n")
 	f.hangups <- syscall.SIGHUP
 	log.Await(t, taken, 1)
@@ -430,5 +430,21 @@ func TestReloadOfSealKeys(t *testing.T) {
 	}
 	if strings.Contains(report.String()+log.String(), "KEYAAA") || strings.Contains(log.String(), "SECONDKEY") {
 		t.Errorf("a key is in\n%s%s", &report, log)
+	}
+}
+
+// TestReloadOfRandomSealKey checks that a reload keeps a random seal key, and doesn't report it as if it
+// were a new one.
+func TestReloadOfRandomSealKey(t *testing.T) {
+	frontend, err := openai.New(openai.Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report logbuffer.Buffer
+	_, f, log := reloaderOf(t, settingsOf(t, "log-level: info\n"), sealReload(frontend, slog.New(slog.NewTextHandler(&report, nil))))
+	f.hangups <- syscall.SIGHUP
+	log.Await(t, taken, 1)
+	if report.String() != "" {
+		t.Errorf("the log has\n%s", &report)
 	}
 }
