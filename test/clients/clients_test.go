@@ -1,7 +1,8 @@
 // Package clients runs published programs, unmodified, against the trident program on a real Triton.
-// rows_test.go has the table of the programs. Each row has a page in docs/clients, whose code the test
-// runs as a child process. One row runs in the check tier, all rows in the suite clients. `make clients`
-// installs the programs and runs the suite.
+// rows_test.go has the table of the programs. Each row has a page in docs/clients. The page's section Connect has
+// at most ten lines to copy, its section "Try it" the rest of the task. The test runs the page's code as a child
+// process. One row runs in the check tier, all rows in the suite clients. `make clients` installs the programs
+// and runs the suite.
 package clients
 
 import (
