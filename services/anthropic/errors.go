@@ -34,6 +34,14 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.message }
 
+// threadError is the error of a request that continues a conversation in the server. Anthropic's SDKs send
+// the whole conversation then.
+type threadError struct{}
+
+func (threadError) Error() string {
+	return "thread is not supported: the server stores no conversations; send the whole conversation, without thread"
+}
+
 // paramError converts an error of the generated code about a header or a query.
 func paramError(err error) error {
 	if e, ok := errors.AsType[*api.InvalidParamFormatError](err); ok {
@@ -51,6 +59,10 @@ func describe(err error) (status int, object api.ErrorObject, retryAfter time.Du
 	}
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.status, api.ErrorObject{Type: api.ErrorObjectType(e.kind), Message: e.message}, 0
+	}
+	if e, ok := errors.AsType[threadError](err); ok {
+		details := &api.ErrorDetails{ErrorCode: api.ErrorDetailsErrorCodeThreadUnsupportedRequest, Unsupported: []string{"thread"}}
+		return http.StatusBadRequest, api.ErrorObject{Type: kindInvalid, Message: e.Error(), Details: details}, 0
 	}
 	e := inference.AsError(err)
 	status, kind := wirecode.Anthropic(e.Code)

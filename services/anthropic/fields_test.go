@@ -94,6 +94,7 @@ func probes(sealed string) map[string]probe {
 		"thinking.budget_tokens":                  {fields: `"thinking":{"type":"enabled","budget_tokens":9}`},
 		"context_management":                      {fields: `"context_management":{"edits":[]}`},
 		"anthropic-beta":                          {},
+		"thread":                                  {fields: `"thread":{"type":"create"}`, sent: `"details":{"error_code":"thread_unsupported_request","unsupported":["thread"]}`},
 	}
 }
 
@@ -137,6 +138,13 @@ func (f *frontend) checkField(t *testing.T, field, word string, p probe) {
 		lines = []string{field, "some-2026-01-01"}
 	}
 	answer := f.post(t, "/v1/messages?beta=true", request(messages, fields), lines...)
+	if word == "refused" {
+		wantDocument(t, "ErrorResponse", answer.Body.String())
+		if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), p.sent) {
+			t.Errorf("%d %s", answer.Code, answer.Body)
+		}
+		return
+	}
 	if answer.Code != http.StatusOK {
 		t.Fatalf("%d %s", answer.Code, answer.Body)
 	}

@@ -78,6 +78,9 @@ func (t *turn) decode(ctx context.Context, d *decoder, body object, count bool) 
 	if !count {
 		known = append(known, answerFields()...)
 	}
+	if body.has("thread") { // without it, the model would see only the newest messages
+		return threadError{}
+	}
 	d.unknown(body, known...)
 	if err := t.decodeMessages(d, body); err != nil {
 		return err

@@ -59,6 +59,11 @@ const (
 	DocumentBlockParamTypeDocument DocumentBlockParamType = "document"
 )
 
+// Defines values for ErrorDetailsErrorCode.
+const (
+	ErrorDetailsErrorCodeThreadUnsupportedRequest ErrorDetailsErrorCode = "thread_unsupported_request"
+)
+
 // Defines values for ErrorObjectType.
 const (
 	ErrorObjectTypeAPIError            ErrorObjectType = "api_error"
@@ -499,8 +504,23 @@ type DocumentSource struct {
 	union json.RawMessage
 }
 
+// ErrorDetails The cause of an error, for programs.
+type ErrorDetails struct {
+	// ErrorCode The server stores no conversations. Send the whole conversation, without `thread`.
+	ErrorCode ErrorDetailsErrorCode `json:"error_code"`
+
+	// Unsupported The fields that the server doesn't support.
+	Unsupported []string `json:"unsupported"`
+}
+
+// ErrorDetailsErrorCode The server stores no conversations. Send the whole conversation, without `thread`.
+type ErrorDetailsErrorCode string
+
 // ErrorObject The kind of an error and a message.
 type ErrorObject struct {
+	// Details The cause, for programs.
+	Details *ErrorDetails `json:"details,omitempty"`
+
 	// Message The failure and its cause.
 	Message string `json:"message"`
 
