@@ -165,6 +165,20 @@ func rows() []row {
 			Mutation: mutation{Field: "tool_calls"},
 		},
 		{
+			Name: "anthropic", Program: "Anthropic's Python SDK", Package: "anthropic", Version: "2.14.0", List: "anthropic",
+			Hash: "sha256:5cf986851f61c0858ac88c6f7c28490369a68ff4a89c309849605b764da0664d",
+			Task: "the tool runner writes a file, a stream is read, an object is parsed, and the models are listed",
+			Scripts: []script{
+				{"Note that the oven is hot.", []object{call("write_note", object{"text": "The oven is hot."}), text("Noted: {result}")}},
+				{"How are the owls?", []object{text("Awake.")}},
+				{"Edsger is 72 years old.", []object{{"json": object{"name": "Edsger", "age": 72}}}},
+			},
+			Prints:   []string{"Noted: 16 characters\n", "streamed Awake. end_turn\n", "Person(name='Edsger', age=72)\n", "['chat']\n", "not found req_\n"},
+			Files:    map[string]string{"note.txt": "The oven is hot."},
+			Wire:     map[string]int{"POST /v1/messages 200": 4, "POST /v1/messages 400": 1, "POST /v1/messages 404": 1, "GET /v1/models 200": 1},
+			Mutation: mutation{Field: "input"},
+		},
+		{
 			Name: "llamaindex", Program: "LlamaIndex", Package: "llama-index-core", Version: "0.14.25", List: "llamaindex",
 			Hash:     "sha256:caa7d9c5ac9b13dc33400cf8d5e92e689b6d1e4497eb9bfa50d6f52ca2eb22a1",
 			Task:     "a FunctionAgent with a tool writes a file, in streamed chats",
