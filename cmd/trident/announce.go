@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/rest"
+	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 )
 
@@ -28,6 +30,14 @@ func announcement(cfg config) fx.Option {
 		models.Announce(func(cards []*catalog.Card) {
 			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native, cfg.Server.Playground)) // a failed write can't be reported
 		})
+	})
+}
+
+// sealReport logs the origin of the seal keys once the ports are open. A port in use is then the
+// only text of a failed start.
+func sealReport() fx.Option {
+	return fx.Invoke(func(_ openPorts, frontend *openai.Handler, log *slog.Logger, life fx.Lifecycle) {
+		life.Append(fx.StartHook(func() { frontend.ReportSealKeys(log) }))
 	})
 }
 

@@ -71,7 +71,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		server.Module,     // the listener
 		announcement(cfg),
 		reloading(f), // reload of settings at run time
-		fx.Invoke((*openai.Handler).ReportSealKeys),
+		sealReport(),
 		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
