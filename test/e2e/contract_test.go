@@ -261,7 +261,8 @@ func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
 // a response are numbered from 0 and have their own last event.
 type streamRules struct {
 	head     string
-	usage    string // usage of the chunks: "absent", "null" or, in the last one, "counts"
+	usage    string       // usage of the chunks: "absent" or "null", which counts replace
+	counted  map[int]bool // choices whose last chunk had counts
 	finished map[int]bool
 	count    int // number of events of a response
 	ended    string
@@ -331,17 +332,22 @@ func (s *streamRules) chunk(c *chunkEvent) string {
 	}
 	switch {
 	case s.head == "":
-		s.head, s.usage, s.finished = head, usage, map[int]bool{}
+		s.head, s.usage, s.counted, s.finished = head, usage, map[int]bool{}, map[int]bool{}
 	case head != s.head:
 		return "another head than before"
 	case usage != s.usage:
 		return fmt.Sprintf("usage is %s, it was %s", usage, s.usage)
 	}
-	// With continuous_usage_stats the chunks of choices have counts, too.
-	if counts := len(c.Usage) > 0 && string(c.Usage) != "null"; len(c.Choices) == 0 && !counts {
+	// With continuous_usage_stats the chunks of choices have counts too, from the first that are known.
+	counts := len(c.Usage) > 0 && string(c.Usage) != "null"
+	if len(c.Choices) == 0 && !counts {
 		return "the chunk without choices has no counts"
 	}
 	for _, choice := range c.Choices {
+		if s.counted[choice.Index] && !counts {
+			return "a chunk without counts follows one with counts"
+		}
+		s.counted[choice.Index] = counts
 		finished, seen := s.finished[choice.Index]
 		switch role := choice.Delta.Role != nil; {
 		case finished:
@@ -404,7 +410,11 @@ func TestStreamRules(t *testing.T) {
 		{"no beginning", []string{typed("response.completed", 0)}, "response.created"},
 		{"two beginnings", []string{typed("response.created", 0), typed("response.created", 1)}, "response.created"},
 		{"response without end", []string{typed("response.created", 0)}, "without its last event"},
-		{"counts with a choice", []string{chunk(`"usage":{},"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`)}, "without choices"},
+		{"counts that end", []string{
+			chunk(`"usage":{},"choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]`),
+			chunk(`"usage":null,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`),
+		}, "without counts"},
+		{"no counts without choices", []string{chunk(`"usage":null,"choices":[]`)}, "has no counts"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var rules streamRules

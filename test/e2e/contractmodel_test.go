@@ -63,7 +63,7 @@ func TestContract(t *testing.T) {
 		})
 	}
 	listed := string(s.get(t, "/v1/models").body)
-	if !strings.Contains(listed, `"id":"vllm","object":"model","owned_by":"lab"`) || strings.Contains(listed, `"id":"vllm_lora_sheep"`) != inProcess() {
+	if !strings.Contains(listed, `"id":"vllm","max_model_len":4096,"object":"model","owned_by":"lab"`) || strings.Contains(listed, `"id":"vllm_lora_sheep"`) != inProcess() {
 		t.Errorf("listed: %s", listed)
 	}
 }

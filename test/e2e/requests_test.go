@@ -92,7 +92,7 @@ func badRequests() []bad {
 		})),
 		invalid("bad response_format", "response_format.type", "json_schema", chat("response_format", object{"type": "xml"})),
 		invalid("forced call without tools", "tool_choice", "no tools", chat("tool_choice", "required")),
-		unsupported("tools", "tools[0].type", "function", chat("tools", []object{{"type": "custom", "custom": object{"name": "f"}}})),
+		invalid("tools", "tools[0].type", "function", chat("tools", []object{{"type": "file_search"}})),
 		unsupported("audio", "audio", "audio", chat("modalities", []string{"text"}, "audio", object{"voice": "alloy", "format": "wav"})),
 		unsupported("an image", "messages[0].content[0]", "image_url", chat("messages", []object{{"role": "user", "content": []object{
 			{"type": "image_url", "image_url": object{"url": "data:image/png;base64,AA=="}},
