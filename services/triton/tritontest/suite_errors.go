@@ -299,7 +299,7 @@ func testServerHangs(t *testing.T, s Subject) {
 	if e := asError(t, err); e.Message != "the inference server doesn't answer health checks" {
 		t.Errorf("the message is %q", e.Message)
 	}
-	if took := time.Since(start); took < limits.Inactivity || took > limits.Inactivity+limits.Call+time.Second {
+	if took := time.Since(start); took < limits.Inactivity || took > limits.Inactivity+limits.Call+5*time.Second { // beside other work
 		t.Errorf("failed after %s, want %s and up to %s", took, limits.Inactivity, limits.Call)
 	}
 	s.Server.Resume()
