@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,39 @@ func TestCheck(t *testing.T) {
 			switch {
 			case test.param == "" && err != nil, test.param != "" && (!errors.As(err, &e) || e.Param != test.param || e.Code != inference.CodeInvalid):
 				t.Errorf("got %v, want one about %q", err, test.param)
+			}
+		})
+	}
+}
+
+// TestAllow checks that an allowed tool must be in the request, and that a choice of all tools is no
+// restriction.
+func TestAllow(t *testing.T) {
+	tool := func(name string) json.RawMessage {
+		return json.RawMessage(`{"type": "function", "function": {"name": "` + name + `"}}`)
+	}
+	tests := []struct {
+		name           string
+		allowed, want  []string
+		param, message string // both are "" if the choice is valid
+	}{
+		{name: "no restriction"},
+		{name: "some", allowed: []string{"g", "g"}, want: []string{"g"}},
+		{name: "all", allowed: []string{"g", "f"}},
+		{name: "another", allowed: []string{"f", "h"}, param: "allowed[1]", message: `allowed[1] names the tool "h", which is not in tools`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			req := &inference.Request{Tools: []json.RawMessage{tool("f"), tool("g")}, ToolChoice: inference.ToolChoice{Allowed: test.allowed}}
+			err := requests.Allow(req, "allowed[%d]")
+			if e, _ := errors.AsType[*inference.Error](err); test.message != "" {
+				if e == nil || e.Param != test.param || e.Message != test.message {
+					t.Errorf("got %v, want %q", err, test.message)
+				}
+				return
+			}
+			if err != nil || !slices.Equal(req.ToolChoice.Allowed, test.want) {
+				t.Errorf("got %q and %v, want %q", req.ToolChoice.Allowed, err, test.want)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package wirecode_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,6 +48,29 @@ func TestCodes(t *testing.T) {
 		}
 		if kind != test.kind {
 			t.Errorf("%v: the type is %s, want %s", test.code, kind, test.kind)
+		}
+	}
+}
+
+// TestAnthropic checks the statuses and the types of errors in Anthropic's API.
+func TestAnthropic(t *testing.T) {
+	for code, want := range map[inference.Code]string{
+		inference.CodeInternal:         "500 api_error",
+		inference.CodeInvalid:          "400 invalid_request_error",
+		inference.CodeNotFound:         "404 not_found_error",
+		inference.CodeUnsupported:      "400 invalid_request_error",
+		inference.CodeOverloaded:       "529 overloaded_error",
+		inference.CodeLimited:          "429 rate_limit_error",
+		inference.CodeUnavailable:      "529 overloaded_error",
+		inference.CodeDeadlineExceeded: "504 timeout_error",
+		inference.CodeCanceled:         "499 api_error",
+		inference.CodeUnauthenticated:  "401 authentication_error",
+		inference.CodeForbidden:        "403 permission_error",
+		inference.CodeForbidden + 1:    "500 api_error",
+	} {
+		status, kind := wirecode.Anthropic(code)
+		if got := fmt.Sprint(status, " ", kind); got != want {
+			t.Errorf("%v: got %s, want %s", code, got, want)
 		}
 	}
 }
