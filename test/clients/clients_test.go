@@ -93,7 +93,7 @@ func (r *row) run(t *testing.T, f *fleet, change mutation, limit time.Duration) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := &outcome{dir: t.TempDir(), wire: record(t, f.server(t, r.Models), change)}
+	done := &outcome{dir: t.TempDir(), wire: record(t, f.server(t, r.setup(p)), change)}
 	outside := block(t)
 	if err := r.prepare(t, f.root, p, done); err != nil {
 		t.Fatal(err)

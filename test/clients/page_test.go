@@ -17,6 +17,9 @@ const pages = "../../docs/clients"
 // served is the address at which the pages expect Trident.
 const served = "127.0.0.1:9000"
 
+// configFile is the name of the file of --config on pages of clients that need settings of Trident.
+const configFile = "trident.yaml"
+
 // Headings of a page's sections. The first section has the code that points the program at Trident. The second one has the
 // rest of the task.
 const (

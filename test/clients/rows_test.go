@@ -1,13 +1,28 @@
 package clients
 
+import "path/filepath"
+
 // models selects the models of a row's trident.
 type models int
 
 const (
 	scripted models = iota // the model chat, which follows the rows' scripts: models/chat
 	locked                 // the same model; clients need the API key none
+	counted                // the same model with a tokenizer, which has a token for each byte as the model
 	demo                   // the demo's models: models in the root of the source tree
 )
+
+// flags returns the flags of the trident.
+func (m models) flags(root string) []string {
+	switch m {
+	case locked:
+		return []string{"--api-key=none"}
+	case counted:
+		return []string{"--tokenizer=chat=" + filepath.Join(root, "test", "models-contract", "vllm", "tokenizer")}
+	case scripted, demo:
+	}
+	return nil
+}
 
 // object is a JSON object.
 type object = map[string]any
@@ -166,17 +181,88 @@ func rows() []row {
 		},
 		{
 			Name: "anthropic", Program: "Anthropic's Python SDK", Package: "anthropic", Version: "2.14.0", List: "anthropic",
-			Hash: "sha256:5cf986851f61c0858ac88c6f7c28490369a68ff4a89c309849605b764da0664d",
-			Task: "the tool runner writes a file, a stream is read, an object is parsed, and the models are listed",
+			Hash:   "sha256:5cf986851f61c0858ac88c6f7c28490369a68ff4a89c309849605b764da0664d",
+			Task:   "the tool runner, a stream, a parsed object and the count of tokens work, each error has its class, and a refused request is retried",
+			Models: counted,
 			Scripts: []script{
 				{"Note that the oven is hot.", []object{call("write_note", object{"text": "The oven is hot."}), text("Noted: {result}")}},
 				{"How are the owls?", []object{text("Awake.")}},
 				{"Edsger is 72 years old.", []object{{"json": object{"name": "Edsger", "age": 72}}}},
 			},
-			Prints:   []string{"Noted: 16 characters\n", "streamed Awake. end_turn\n", "Person(name='Edsger', age=72)\n", "['chat']\n", "not found req_\n"},
-			Files:    map[string]string{"note.txt": "The oven is hot."},
-			Wire:     map[string]int{"POST /v1/messages 200": 4, "POST /v1/messages 400": 1, "POST /v1/messages 404": 1, "GET /v1/models 200": 1},
+			Prints: []string{
+				"Noted: 16 characters\nstreamed Awake. end_turn\nPerson(name='Edsger', age=72)\ncounted True ['chat']\nfirst Awake.\n" +
+					"AuthenticationError authentication_error req_\nNotFoundError not_found_error req_\nBadRequestError invalid_request_error req_\n" +
+					"ContentTooLargeError request_too_large req_\nRateLimitError rate_limit_error req_\nretried Awake.\n",
+			},
+			Files: map[string]string{"note.txt": "The oven is hot."},
+			Wire: map[string]int{
+				"POST /v1/messages 200": 6, "POST /v1/messages 400": 2, "POST /v1/messages 401": 1, "POST /v1/messages 404": 1, "POST /v1/messages 413": 1,
+				"POST /v1/messages 429": 2, "POST /v1/messages/count_tokens 200": 1, "GET /v1/models 200": 1,
+			},
 			Mutation: mutation{Field: "input"},
+		},
+		{
+			Name: "anthropic-node", Program: "Anthropic's TypeScript SDK", Package: "@anthropic-ai/sdk", Version: "1.14.0", List: node,
+			Hash:    "sha512-nADYXUd5fn9Zgw2nHi1iKyt/kb1UUt1cN3RbdxEI6XjTDTxbx4LLG4GnMrxWyS9GgXQllFOyAKSiFM3joDNK9A==",
+			Modules: map[string]string{"@anthropic-ai/sdk": "43c4b6fad567b581e788e36a9911db2be4951f759137e5093bdda9a7194d0001"},
+			Task:    "the tool runner, a stream, a parsed object and the count of tokens work, each error has its class, and a refused request is retried",
+			Models:  counted,
+			Scripts: []script{
+				{"Note that the fridge is cold.", []object{call("write_note", object{"text": "The fridge is cold."}), text("Noted: {result}")}},
+				{"How are the bats?", []object{text("Asleep.")}},
+				{"Barbara is 86 years old.", []object{{"json": object{"name": "Barbara", "age": 86}}}},
+			},
+			Prints: []string{
+				"Noted: 19 characters\nAsleep. end_turn\n{ name: 'Barbara', age: 86 }\ncounted true [ 'chat' ]\nfirst Asleep.\n" +
+					"AuthenticationError authentication_error req_\nNotFoundError not_found_error req_\nBadRequestError invalid_request_error req_\n" +
+					"ContentTooLargeError request_too_large req_\nRateLimitError rate_limit_error req_\nretried Asleep.\n",
+			},
+			Files: map[string]string{"note.txt": "The fridge is cold."},
+			Wire: map[string]int{
+				"POST /v1/messages 200": 6, "POST /v1/messages 400": 2, "POST /v1/messages 401": 1, "POST /v1/messages 404": 1, "POST /v1/messages 413": 1,
+				"POST /v1/messages 429": 2, "POST /v1/messages/count_tokens 200": 1, "GET /v1/models 200": 1,
+			},
+			Mutation: mutation{Field: "input"},
+		},
+		{
+			Name: "langchain-anthropic", Program: "LangChain's ChatAnthropic", Package: "langchain-anthropic", Version: "1.7.10", List: "anthropic",
+			Hash: "sha256:9ba64332784bddedabbeb24f5f5759f2d0dfe58244e0ef07e313e039b21ecb1f",
+			Task: "a model with a tool writes a file, in streamed messages, and returns an object",
+			Scripts: []script{
+				{"Note that the attic is dusty.", []object{call("write_note", object{"text": "The attic is dusty."}), text("Noted: {result}")}},
+				{"Donald is 87 years old.", []object{{"json": object{"name": "Donald", "age": 87}}}},
+			},
+			Prints:   []string{"Noted: 19 characters\nPerson(name='Donald', age=87)\n"},
+			Files:    map[string]string{"note.txt": "The attic is dusty."},
+			Wire:     map[string]int{"POST /v1/messages 200": 3},
+			Mutation: mutation{Field: "partial_json"},
+		},
+		{
+			Name: "litellm-anthropic", Program: "LiteLLM with Anthropic's API", Package: "litellm", Version: "1.108.7", List: "litellm",
+			Hash:   "sha256:0c8a062e285b793b110a44bae485a2beb83c21381a9e4c62001547f296b0e5af",
+			Task:   "the library calls a tool, reads a stream, and raises its own class for each error",
+			Models: locked,
+			Scripts: []script{
+				{"Ring the bell twice.", []object{call("bell", object{"times": 2}), text("Rung: {result}")}},
+			},
+			Prints:   []string{"Rung: {\"times\": 2}\nAuthenticationError\nNotFoundError\nBadRequestError\n"},
+			Wire:     map[string]int{"POST /v1/messages 200": 2, "POST /v1/messages 400": 1, "POST /v1/messages 401": 1, "POST /v1/messages 404": 1},
+			Mutation: mutation{Field: "input"},
+		},
+		{
+			Name: "ai-sdk-anthropic", Program: "Vercel's AI SDK with Anthropic's API", Package: "@ai-sdk/anthropic", Version: "4.0.105", List: node,
+			Hash:    "sha512-i6kmv6y+FGTBxOPtLRrb5I+92WcFFGubhd33CD0JeaSyFOnLJ8my4a9olkAgyR9fACHMzxFBmoEHd0uO4i72bA==",
+			Modules: map[string]string{"ai": "49a05c8a784006eb12194616c4f376210d0025c3aa40abbc0be112311383c7d2", "@ai-sdk/anthropic": "492a983e02fff5c91f76bfd8284231f98a3f47c718d74a4b7c6f9c6df7404537"},
+			Task:    "streamText calls a tool that writes a file, and generateText returns an object",
+			Scripts: []script{
+				{"Note that the sink is full.", []object{call("write_note", object{"text": "The sink is full."}), text("Noted: {result}")}},
+				{"Frances is 88 years old.", []object{{"json": object{"name": "Frances", "age": 88}}}},
+			},
+			Prints:   []string{"Noted: 17 characters\n", "{ name: 'Frances', age: 88 }\n"},
+			Files:    map[string]string{"note.txt": "The sink is full."},
+			Wire:     map[string]int{"POST /v1/messages 200": 3},
+			Ignored:  []string{"tools[0].eager_input_streaming"},
+			Mutation: mutation{Field: "stop_reason"},
 		},
 		{
 			Name: "llamaindex", Program: "LlamaIndex", Package: "llama-index-core", Version: "0.14.25", List: "llamaindex",

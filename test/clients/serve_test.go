@@ -116,7 +116,14 @@ type fleet struct {
 	scripts      string // path of the file with all rows' scripts
 
 	mu      sync.Mutex
-	running map[models]*server
+	running map[setup]*server
+}
+
+// setup has the model and the settings of a server.
+type setup struct {
+	models models
+	config string // text of the file of --config, or "" for none
+	row    string // name of the row that has the config, so that rows don't share the limits of keys
 }
 
 // newFleet builds trident. Its servers end with the test.
@@ -126,7 +133,7 @@ func newFleet(t *testing.T) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{root: root, binary: filepath.Join(t.TempDir(), "trident"), scripts: writeScripts(t), running: map[models]*server{}}
+	f := &fleet{root: root, binary: filepath.Join(t.TempDir(), "trident"), scripts: writeScripts(t), running: map[setup]*server{}}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", f.binary, "./cmd/trident")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
@@ -142,23 +149,30 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// server returns the address of the trident with these models.
-func (f *fleet) server(t *testing.T, which models) string {
+// setup returns what the row needs.
+func (r *row) setup(p page) setup {
+	s := setup{models: r.Models}
+	if config := p.files[configFile]; config != "" {
+		s.config, s.row = config, r.Name
+	}
+	return s
+}
+
+// server returns the address of the trident with this setup.
+func (f *fleet) server(t *testing.T, which setup) string {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s, ok := f.running[which]; ok {
 		return s.address
 	}
-	repository, env, flags := filepath.Join(f.root, "test", "clients", "models"), []string(nil), []string(nil)
-	switch which {
-	case demo:
-		repository = filepath.Join(f.root, "models")
-	case locked:
-		flags = append(flags, "--api-key=none")
-		fallthrough
-	case scripted:
-		env = append(env, "CLIENTS_SCRIPTS="+f.scripts)
+	repository, env := filepath.Join(f.root, "test", "clients", "models"), []string{"CLIENTS_SCRIPTS=" + f.scripts}
+	if which.models == demo {
+		repository, env = filepath.Join(f.root, "models"), nil
+	}
+	flags := which.models.flags(f.root)
+	if which.config != "" {
+		flags = append(flags, "--config="+f.file(t, which.row+".yaml", which.config))
 	}
 	s, err := serve(f.binary, repository, env, flags...)
 	if err != nil {
@@ -166,6 +180,16 @@ func (f *fleet) server(t *testing.T, which models) string {
 	}
 	f.running[which] = s
 	return s.address
+}
+
+// file writes a file that exists as long as the servers. It returns its path.
+func (f *fleet) file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(f.binary), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // writeScripts writes the scripts of all rows into a file.

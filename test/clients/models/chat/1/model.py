@@ -14,7 +14,7 @@ and may have "think", a reasoning before it. A step with json and calls is a cal
 without a constraint; under the constraint of a forced call they have the form that its JSON schema describes. A prompt of
 no script, or with more results than steps, is an error.
 
-A token is a byte. A prompt that is longer than the context is vLLM's error. If the request streams, the text arrives in pieces of PIECE characters.
+A token is <|im_start|>, <|im_end|> or a byte. A prompt that is longer than the context is vLLM's error. If the request streams, the text arrives in pieces of PIECE characters.
 """
 
 import json
@@ -27,6 +27,7 @@ import triton_python_backend_utils as pb_utils
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 PIECE = 7
+MARK = re.compile(r"<\|im_(?:start|end)\|>")
 THINK = re.compile(r"<think>\n(.*?)\n</think>", re.DOTALL)
 RESULT = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
 
@@ -51,16 +52,17 @@ class TritonPythonModel:
     def _responses(self, request):
         """Yields pairs of a response and whether it is the last."""
         prompt = scalar(request, "text_input").decode()
-        if len(prompt.encode()) > self._context:
-            raise ValueError(f"The decoder prompt (length {len(prompt.encode())}) is longer than the maximum model length of {self._context}. "
+        size = tokens(prompt)
+        if size > self._context:
+            raise ValueError(f"The decoder prompt (length {size}) is longer than the maximum model length of {self._context}. "
                              "Make sure that `max_model_len` is no smaller than the number of text tokens.")
         sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
         text = written(self._step(prompt), prompt, constraint(sampling))
         limit = sampling.get("max_tokens", 16)
         cut = text.encode()[:limit].decode(errors="ignore")
         reason = "stop" if cut == text else "length"
-        size = PIECE if scalar(request, "stream", False) else max(len(cut), 1)
-        pieces = [cut[i:i + size] for i in range(0, len(cut), size)] or [""]
+        width = PIECE if scalar(request, "stream", False) else max(len(cut), 1)
+        pieces = [cut[i:i + width] for i in range(0, len(cut), width)] or [""]
         wanted = {name for name in RETURN if scalar(request, "return_" + name, False)}
         for i, piece in enumerate(pieces):
             last = i == len(pieces) - 1
@@ -68,7 +70,7 @@ class TritonPythonModel:
                 "finish_reason": str(reason if last else None).encode(),
                 "cumulative_logprob": np.float32(0),
                 "logprobs": b"null",
-                "num_input_tokens": np.uint32(len(prompt.encode())),
+                "num_input_tokens": np.uint32(size),
                 "num_output_tokens": np.uint32(len(piece.encode()) + last),
             }
             tensors = [tensor("text_output", piece.encode())] + [tensor(name, values[name]) for name in RETURN if name in wanted]
@@ -83,6 +85,11 @@ class TritonPythonModel:
         if results >= len(script["steps"]):
             raise ValueError(f"the script of {script['task']!r} has no step after {results} tool results")
         return script["steps"][results]
+
+
+def tokens(text):
+    """Returns the number of tokens of a text."""
+    return len(MARK.sub("-", text).encode())
 
 
 def written(step, prompt, schema):
