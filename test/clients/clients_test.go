@@ -146,10 +146,15 @@ func (r *row) prepare(t *testing.T, root string, p page, done *outcome) error {
 // environment returns the whole environment of the program.
 func (r *row) environment(t *testing.T, root, proxy string) []string {
 	t.Helper()
-	home := t.TempDir()
+	home, commands := t.TempDir(), t.TempDir()
+	for name, file := range r.Commands {
+		if err := os.Symlink(filepath.Join(r.List.modules(root), file), filepath.Join(commands, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	env := []string{
 		"HOME=" + home, "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
-		"PATH=" + strings.Join([]string{r.List.bin(root), filepath.Join(root, ".venv-test", "bin"), "/usr/bin", "/bin"}, ":"),
+		"PATH=" + strings.Join([]string{commands, r.List.bin(root), filepath.Join(root, ".venv-test", "bin"), "/usr/bin", "/bin"}, ":"),
 	}
 	for _, name := range []string{"CONFIG", "CACHE", "DATA", "STATE"} {
 		env = append(env, fmt.Sprintf("XDG_%s_HOME=%s", name, filepath.Join(home, strings.ToLower(name))))
@@ -180,7 +185,14 @@ func (r *row) effectFlaws(done *outcome) (flaws []string) {
 
 // wireFlaws returns how the requests of a task differ from the row's.
 func (r *row) wireFlaws(done *outcome) (flaws []string) {
-	if got := done.wire.wire(); !maps.Equal(got, r.Wire) {
+	got := done.wire.wire()
+	for _, line := range r.Startup {
+		if got[line] == 0 {
+			flaws = append(flaws, "no request "+line)
+		}
+		delete(got, line)
+	}
+	if !maps.Equal(got, r.Wire) {
 		flaws = append(flaws, fmt.Sprintf("requests %v, want %v", got, r.Wire))
 	}
 	if got := done.wire.ignored(); !slices.Equal(got, r.Ignored) {

@@ -44,7 +44,10 @@ type row struct {
 	List    list   // what installs the package
 	// Modules has the hash of the installed files of npm's packages that the program consists of.
 	Modules map[string]string
-	Check   bool // runs in the check tier too
+	// Commands has the files of commands in npm's packages that a package's install script would copy. tools/npm-ci.sh
+	// runs no such scripts.
+	Commands map[string]string
+	Check    bool // runs in the check tier too
 
 	Task    string // what the program has to do, for the index
 	Models  models
@@ -55,6 +58,9 @@ type row struct {
 	Prints []string          // texts that standard output must contain after the task
 	Files  map[string]string // files that the task must have written
 	Wire   map[string]int    // number of requests by method, path and status
+	// Startup lists further requests, of which there must be at least one each. The program sends them at its start and
+	// may end before their responses.
+	Startup []string
 	// Ignored lists the fields that Trident must have reported as ignored.
 	Ignored  []string
 	Mutation mutation // without this part of the responses the task must fail
@@ -363,6 +369,35 @@ func rows() []row {
 			Wire:     map[string]int{"GET /v1/models 200": 6, "POST /v1/responses 200": 11},
 			Ignored:  []string{"client_metadata", "tools[13]", "tools[6].format"}, // tools[13] is web_search
 			Mutation: mutation{Event: "response.output_item.done"},
+		},
+		{
+			Name: "claude-code", Program: "Claude Code", Package: "@anthropic-ai/claude-code", Version: "2.1.332", List: node,
+			Hash: "sha512-tvSh6bLvEbd97APD31AnojOrRC3AmcRj5R8sF8QIQitu3x2ucOb1kKmTkGDw41kjva+CGJfpkt+wYouk6yv56Q==",
+			Modules: map[string]string{
+				"@anthropic-ai/claude-code":           "b985c3e4420cbf6631fbf797d34bfad2bf1bdca7f4a5ad07b9015faa9666a48a",
+				"@anthropic-ai/claude-code-linux-x64": "36752100d3c6cdfdb340ce1c1e5de60934f80a869d797d14206a61018ad275e8",
+			},
+			Commands: map[string]string{"claude": "@anthropic-ai/claude-code-linux-x64/claude"},
+			Task:     "claude -p reads, edits and runs a program, resumes the conversation with its reasoning, and compacts it",
+			Scripts: []script{
+				{"Let the program greet Zoe.", []object{
+					call("Read", object{"file_path": "greet.py"}),
+					call("Edit", object{"file_path": "greet.py", "old_string": "Ann", "new_string": "Zoe"}),
+					call("Bash", object{"command": "python3 greet.py | tee greeting.txt", "description": "Runs the program"}),
+					{"think": "Zoe was greeted.", "text": "The program printed: {result}"},
+				}},
+				{"Recall your thought.", []object{text("Recalled: {think}")}},
+				{"Your task is to create a detailed summary", []object{text("<analysis>The greeting is done.</analysis>\n<summary>Summary: Zoe has her greeting.</summary>")}},
+				{"Summary: Zoe has her greeting.", []object{text("The conversation was compacted.")}},
+				{"Count the legs of a spider.", []object{text("Eight legs.")}},
+			},
+			Given:    map[string]string{"greet.py": "print(\"Hello, Ann\")\n"},
+			Prints:   []string{"The program printed: Hello, Zoe\n", "Recalled: Zoe was greeted.\n", "The conversation was compacted.\n", "Eight legs.\n\"id\":\"claude-chat\"\n"},
+			Files:    map[string]string{"greet.py": "print(\"Hello, Zoe\")\n", "greeting.txt": "Hello, Zoe\n"},
+			Wire:     map[string]int{"POST /v1/messages 200": 8},
+			Startup:  []string{"GET /v1/models 200"},
+			Ignored:  []string{"anthropic-beta", "context_management", "system[0]", "tools[10].defer_loading", "tools[2].defer_loading"},
+			Mutation: mutation{Event: "content_block_stop"},
 		},
 		{
 			Name: "open-webui", Program: "Open WebUI", Package: "open-webui", Version: "0.12.4", List: "openwebui",
