@@ -190,7 +190,7 @@ var layers = []packageRow{
 	{
 		path: "services/anthropic", layer: frontend,
 		purpose: "Anthropic's Messages API: messages to those of the core and back, the events of a stream, the count of tokens, its list of models",
-		imports: []string{"gen/go/anthropic", "services/auth", "services/budget", "services/catalog", "services/eventstream", "services/inference", "services/jsonstring", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
+		imports: []string{"gen/go/anthropic", "openapi", "services/auth", "services/budget", "services/catalog", "services/eventstream", "services/inference", "services/jsonstring", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
 	},
 	{
 		path: "services/jsonstring", layer: pure,
@@ -249,7 +249,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "openapi", layer: frontend,
-		purpose: "the OpenAPI documents, embedded",
+		purpose: "the OpenAPI documents, embedded, and their JSON for clients",
 		imports: []string{},
 	},
 	{

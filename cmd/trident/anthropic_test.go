@@ -55,6 +55,16 @@ func TestAnthropic(t *testing.T) {
 			t.Errorf("%s: %v", test.name, answer.Header())
 		}
 	}
+	for _, flag := range []string{"--playground", "--no-playground"} {
+		probed := startMatrix(t, flag, "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte(matrixKeys)))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/", http.NoBody)
+		r.Host = "localhost:9000"
+		w := httptest.NewRecorder()
+		probed.listeners["shared"].ServeHTTP(w, r)
+		if w.Code != http.StatusOK || (w.Header().Get("Content-Type") != "") != (flag == "--playground") {
+			t.Errorf("HEAD / with %s: %d %v", flag, w.Code, w.Header())
+		}
+	}
 	page := ask("GET", "/v1/models?limit=1", "", "X-Api-Key", "sk-all", version, date).Body.String()
 	if strings.Count(page, `"type":"model"`) != 1 || !strings.Contains(page, `"has_more":true`) {
 		t.Errorf("page %s", page)

@@ -45,6 +45,7 @@ func New(cfg Config, service *serving.Service, seals *seal.Keys) (*Handler, erro
 		BaseRouter:       h.mux,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { writeError(w, r, paramError(err)) },
 	})
+	h.mux.HandleFunc(documentPattern, serveDocument())
 	h.mux.Refuse("/", refuse)
 	return h, h.mux.Err()
 }
@@ -94,15 +95,15 @@ func respelled(r *http.Request) *http.Request {
 // refuse responds to requests that match no operation.
 func refuse(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
-	if slices.ContainsFunc(auth.Records(), func(record *auth.Record) bool {
-		_, pattern, _ := strings.Cut(record.Pattern, " ")
-		return record.API == auth.Anthropic && pattern == path
-	}) {
-		w.Header().Set("Allow", http.MethodPost)
-		writeError(w, r, &statusError{http.StatusMethodNotAllowed, kindInvalid, "this method is not allowed on this path; use POST"})
-		return
+	for _, record := range auth.Records() {
+		method, pattern, _ := strings.Cut(record.Pattern, " ")
+		if pattern == path && (record.API == auth.Anthropic || record.Pattern == documentPattern) {
+			w.Header().Set("Allow", method)
+			writeError(w, r, &statusError{http.StatusMethodNotAllowed, kindInvalid, "this method is not allowed on this path; use " + method})
+			return
+		}
 	}
-	writeError(w, r, &statusError{http.StatusNotFound, kindNotFound, "this path is not served: Anthropic's API has /v1/messages and /v1/messages/count_tokens here"})
+	writeError(w, r, &statusError{http.StatusNotFound, kindNotFound, "this path is not served: Anthropic's API has /v1/messages, /v1/messages/count_tokens and /v1/models here"})
 }
 
 // maxPrealloc is the maximum buffer, in bytes, that is allocated for a Content-Length.

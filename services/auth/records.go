@@ -189,9 +189,11 @@ var procedures = []struct { //nolint:gochecknoglobals // a constant table
 // them.
 var pages = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "playground", Pattern: "GET /{$}", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
+	{Name: "probe", Pattern: "HEAD /{$}", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "playgroundFiles", Pattern: "GET /assets/", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "clientPackage", Pattern: "GET /client.tgz", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "openaiDocument", Pattern: "GET /openapi.json", Surface: inference.SurfaceOpenAI, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
+	{Name: "anthropicDocument", Pattern: "GET /v1/messages/openapi.json", Surface: inference.SurfaceAnthropic, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "kserveDocument", Pattern: "GET /v2/openapi.json", Surface: inference.SurfaceKServe, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "metrics", Pattern: "GET /metrics", Surface: SurfaceMetrics, Access: Operator, Group: Metrics, Effect: Reads, Cost: Metadata},
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"go.uber.org/fx"
 
@@ -56,12 +57,18 @@ type mounted struct {
 }
 
 func newServer(c Common, listener *Listener, routes Routes) (*Server, error) {
-	if c.Config.Playground {
-		page, err := playground(web.Playground())
-		if err != nil {
-			return nil, err
-		}
-		routes = append(routes, page...)
+	if !c.Config.Playground {
+		return New(c, listener, append(routes, probe()))
 	}
-	return New(c, listener, routes)
+	page, err := playground(web.Playground())
+	if err != nil {
+		return nil, err
+	}
+	return New(c, listener, append(routes, page...))
+}
+
+// probe returns the route of HEAD / for a server without the playground. Clients of Anthropic's API send
+// the request to find out whether the server is there. The playground's page has the route otherwise.
+func probe() Route {
+	return Route{Pattern: "HEAD /{$}", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 }

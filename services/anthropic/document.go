@@ -1,0 +1,26 @@
+package anthropic
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/trident-inference/trident/openapi"
+)
+
+// documentPattern is the route of the OpenAPI document.
+const documentPattern = "GET /v1/messages/openapi.json"
+
+// serveDocument returns a handler that serves openapi/anthropic.yaml as JSON. The first request generates
+// the JSON.
+func serveDocument() http.HandlerFunc {
+	document := sync.OnceValues(func() ([]byte, error) { return openapi.JSON(openapi.Anthropic()) })
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := document()
+		if err != nil {
+			writeError(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body) // the client may have disconnected
+	}
+}
