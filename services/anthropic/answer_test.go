@@ -254,8 +254,9 @@ func TestErrors(t *testing.T) {
 		if answer.Code != test.status || !strings.Contains(answer.Body.String(), `"type":"`+test.kind+`"`) || strings.Contains(answer.Body.String(), "broken") {
 			t.Errorf("%s %s %s: %d %s", test.method, test.path, test.body, answer.Code, answer.Body)
 		}
-		if test.status == 529 && answer.Header().Get("Retry-After") != "2" {
-			t.Errorf("retry after %q", answer.Header().Get("Retry-After"))
+		after, retry := answer.Header().Get("Retry-After"), answer.Header().Get("X-Should-Retry")
+		if want := map[int][2]string{529: {"2", "true"}, 504: {"", "false"}}[test.status]; [2]string{after, retry} != want {
+			t.Errorf("%d: Retry-After %q, X-Should-Retry %q", test.status, after, retry)
 		}
 	}
 	answer := f.post(t, "/v1/messages", ask("late", `,"stream":true`))

@@ -63,7 +63,7 @@ func TestContent(t *testing.T) {
 		},
 		{
 			"extras of tools", request(`[{"role":"user","content":"a"}]`, `,"tools":[{"name":"f","input_schema":{},"defer_loading":true,"eager_input_streaming":true,"input_examples":[{}],"strict":true,"allowed_callers":["code_execution_20250825"]}]`),
-			`[{"type": "function", "function": {"name": "f", "parameters": {}}}]<user>a</>` + end, "tools[0].allowed_callers, tools[0].defer_loading, tools[0].eager_input_streaming, tools[0].input_examples, tools[0].strict",
+			`[{"type": "function", "function": {"name": "f", "parameters": {}, "strict": true}}]<user>a</>` + end, "tools[0].allowed_callers, tools[0].defer_loading, tools[0].eager_input_streaming, tools[0].input_examples, tools[0].strict",
 		},
 		{"no tools", request(`[{"role":"user","content":"a"}]`, `,"tools":[{"name":"f","input_schema":{}}],"tool_choice":{"type":"none"}`), "<user>a</>" + end, ""},
 		{"unknown fields", request(`[{"role":"user","content":"a"}]`, `,"context_management":{"edits":[]},"speed":"fast"`), "<user>a</>" + end, "context_management, speed"},
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 		{block(`{"type":"tool_result","content":"a"}`), "messages[0].content[0].tool_use_id is required"},
 		{request(`[{"role":"assistant","content":[{"type":"tool_use","id":"i","name":"f","input":"{}"}]}]`, ""), "messages[0].content[0].input must be an object, got a string of 2 bytes"},
 		{request(hi, `,"temperature":1.5`), "temperature must be from 0 to 1, got 1.5"},
-		{request(hi, `,"stop_sequences":["a","b","c","d","e"]`), "stop_sequences may have at most 4"},
+		{request(hi, `,"stop_sequences":["a"`+strings.Repeat(`,"a"`, 64)+`]`), "stop_sequences may have at most 64 stop sequences, got 65"},
 		{request(hi, `,"tools":[{"name":"f"}]`), "tools[0].input_schema is required"},
 		{request(hi, `,"tools":[{"type":"web_search_20250305"},{"name":"f","input_schema":{"type":7}}],"tool_choice":{"type":"any"}`), "tools[1].input_schema"},
 		{request(hi, `,"tool_choice":{"type":"any"}`), "tool_choice forces a call, but there are no tools"},

@@ -12,11 +12,16 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/strictjson"
 	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // requestIDHeader is the header with the id of the request that Anthropic's SDKs read.
 const requestIDHeader = "Request-Id"
+
+// shouldRetryHeader is the header by which Anthropic's SDKs decide whether to send the request again. Without it the
+// status decides: they repeat requests that got 408, 409, 429 or a status of 500 or more.
+const shouldRetryHeader = "X-Should-Retry"
 
 // The types of errors that have no code of the core.
 const (
@@ -87,6 +92,10 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	header.Set(requestIDHeader, rec.RequestID)
 	if retryAfter > 0 {
 		header.Set("Retry-After", wirecode.RetryAfter(retryAfter))
+		header.Set(shouldRetryHeader, "true")
+	}
+	if status == http.StatusGatewayTimeout { // the same request would take as long again
+		header.Set(shouldRetryHeader, "false")
 	}
 	if status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", "Bearer")
@@ -103,30 +112,41 @@ func (t *turn) clientsNames(err error) error {
 		return err
 	}
 	renamed := *e
+	renamed.Param, renamed.Message = t.clientsName(e.Param, e.Message)
+	return &renamed
+}
+
+// clientsName renames a field of the core, and the field in a message about it.
+func (t *turn) clientsName(param, message string) (newParam, newMessage string) {
+	core := param
 	rename := func(from, to string) {
-		renamed.Param = strings.ReplaceAll(renamed.Param, from, to)
-		renamed.Message = strings.ReplaceAll(renamed.Message, from, to)
+		param, message = strings.ReplaceAll(param, from, to), strings.ReplaceAll(message, from, to)
 	}
 	switch {
-	case strings.HasPrefix(e.Param, "messages["):
-		for i, origin := range t.origins {
-			if from := fmt.Sprintf("messages[%d]", i); strings.HasPrefix(e.Param, from) {
-				rename(from, origin)
-				rename(".image_url.url", ".source")
-				break
-			}
+	case strings.HasPrefix(core, "messages["):
+		if from, origin := originOf(core, "messages", t.origins); from != "" {
+			rename(from, origin)
+			rename(".image_url.url", ".source")
 		}
-	case strings.HasPrefix(e.Param, "tools["):
-		for i, origin := range t.toolOrigins {
-			if from := fmt.Sprintf("tools[%d]", i); strings.HasPrefix(e.Param, from) {
-				rename(from, origin)
-				rename(".function.parameters", ".input_schema")
-				rename(".function.", ".")
-				break
-			}
+	case strings.HasPrefix(core, "tools["):
+		if from, origin := originOf(core, "tools", t.toolOrigins); from != "" {
+			rename(from, origin)
+			rename(".function.parameters", ".input_schema")
+			rename(".function.", ".")
 		}
-	case e.Param == "stop" || strings.HasPrefix(e.Param, "stop["):
-		rename("stop", "stop_sequences")
+	case core == "stop" || strings.HasPrefix(core, "stop["):
+		param, message = strings.Replace(param, "stop", "stop_sequences", 1), strings.Replace(message, "stop", "stop_sequences", 1)
 	}
-	return &renamed
+	return param, message
+}
+
+// originOf returns the element of a list of the core that is the prefix of a path, and the path of the element
+// in the request. Both are "" if the element isn't in origins.
+func originOf(path, list string, origins []string) (element, origin string) {
+	for i, origin := range origins {
+		if element := list + strictjson.Index(i); strings.HasPrefix(path, element) {
+			return element, origin
+		}
+	}
+	return "", ""
 }

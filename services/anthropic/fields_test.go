@@ -88,7 +88,7 @@ func probes(sealed string) map[string]probe {
 		"tools[].defer_loading":                   toolProbe(`"defer_loading":true`),
 		"tools[].eager_input_streaming":           toolProbe(`"eager_input_streaming":true`),
 		"tools[].input_examples":                  toolProbe(`"input_examples":[{}]`),
-		"tools[].strict":                          toolProbe(`"strict":true`),
+		"tools[].strict":                          {fields: `"tools":[{"name":"f","input_schema":{},"strict":true}]`, sent: "structural_tag"},
 		"tools[].allowed_callers":                 toolProbe(`"allowed_callers":["code_execution_20250825"]`),
 		"tools[].type":                            toolProbe(`"type":"bash_20250124"`),
 		"thinking.budget_tokens":                  {fields: `"thinking":{"type":"enabled","budget_tokens":9}`},
@@ -108,6 +108,7 @@ func TestFields(t *testing.T) {
 	}
 	maps.Copy(rows, tables["Inside the fields of a message"])
 	params := abilities()
+	params["trident.structured_outputs"] = "xgrammar"
 	params["trident.chat_template"] = `{% if enable_thinking is defined and not enable_thinking %}no thinking{% endif %}` + callTemplate
 	f := serve(t, Config{}, inferencetest.StreamText("x"), params)
 	sealed, err := f.seals.Seal("I thought", "")

@@ -62,6 +62,10 @@ func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error)
 		return nil, err
 	}
 	t := &turn{model: h.service.Resolve(model), req: &inference.Request{ID: "msg_" + rand.Text(), Model: model, Task: inference.TaskGenerate}}
+	t.req.Unenforced = func(field, reason string) error {
+		name, reason := t.clientsName(field, reason)
+		return server.Ignore(ctx, server.IgnoredField{Name: name, Reason: reason})
+	}
 	d := &decoder{open: func(sealed string) (string, error) { return h.seals.Open(sealed, ownerOf(ctx)) }}
 	if err := t.decode(ctx, d, body, count); err != nil {
 		return t, err
@@ -191,19 +195,26 @@ func (d *decoder) tool(o object) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	strict, err := o.flag("strict")
+	if err != nil {
+		return nil, err
+	}
 	d.toolExtras(o)
 	definition := append([]byte(`{"type":"function","function":{"name":`), jsonstring.Quoted(name)...)
 	if description != "" {
 		definition = append(append(definition, `,"description":`...), jsonstring.Quoted(description)...)
 	}
 	definition = append(append(definition, `,"parameters":`...), schema...)
+	if strict {
+		definition = append(definition, `,"strict":true`...)
+	}
 	return append(definition, "}}"...), nil
 }
 
 // toolExtras records the members of a tool that have no effect, unless their values mean none.
 func (d *decoder) toolExtras(o object) {
-	known := []string{"type", "name", "description", "input_schema", "cache_control"}
-	for _, key := range []string{"defer_loading", "eager_input_streaming", "strict"} {
+	known := []string{"type", "name", "description", "input_schema", "strict", "cache_control"}
+	for _, key := range []string{"defer_loading", "eager_input_streaming"} {
 		if on, isFlag := o.members[key].(bool); isFlag && !on || !o.has(key) {
 			known = append(known, key)
 		}

@@ -16,8 +16,8 @@ import (
 
 // Budgets of the texts and messages of a request.
 const (
-	// Stops is the maximum number of stop sequences that a typed service reads. The schema's rules
-	// allow fewer.
+	// Stops is the maximum number of stop sequences of a request of Anthropic's API. The typed services
+	// read as many, but their rules allow fewer, as does OpenAI's API.
 	Stops = 64
 	// Embedded is the maximum number of embedding inputs or prompts that are read. A request may be
 	// limited to fewer.

@@ -332,7 +332,8 @@ func TestSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"messages", "tools"} {
+	want["stop_sequences"], seen["stop_sequences"] = budget.Stops, 1
+	for _, name := range []string{"messages", "tools", "stop_sequences"} {
 		field := anthropic.Components.Schemas["CreateMessageRequest"].Value.Properties[name].Value
 		if field.MaxItems == nil || *field.MaxItems != uint64(want[name]) {
 			t.Errorf("%s of Anthropic's API isn't limited to %d", name, want[name])
@@ -398,6 +399,7 @@ func TestDocs(t *testing.T) {
 		"messages of a chat":            number(budget.Messages),
 		"tools":                         number(budget.Tools),
 		"keys of `logit_bias`":          number(budget.Keys),
+		"stop sequences":                "4; " + number(budget.Stops) + " in Anthropic's API",
 		"entries of `stop_token_ids`":   number(budget.Words),
 		"choices":                       number(budget.Choices),
 		"a field whose content":         number(budget.FreeValues) + " values",

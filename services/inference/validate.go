@@ -3,15 +3,16 @@ package inference
 import (
 	"fmt"
 	"slices"
+
+	"github.com/trident-inference/trident/services/budget"
 )
 
 // Limits of a request. They are OpenAI's.
 const (
-	maxChoices       = 128
-	maxStopSequences = 4
-	maxTopLogprobs   = 20
-	maxInputs        = 2048
-	maxCandidates    = 20
+	maxChoices     = 128
+	maxTopLogprobs = 20
+	maxInputs      = 2048
+	maxCandidates  = 20
 )
 
 // Validate returns an error that names the first field out of range. Frontends whose wire format
@@ -71,8 +72,8 @@ func (r *Request) validateCounts() error {
 
 func (r *Request) validateTexts() error {
 	s := &r.Sampling
-	if len(s.Stop) > maxStopSequences {
-		return Invalid("stop", "stop may have at most %d stop sequences, got %d", maxStopSequences, len(s.Stop))
+	if len(s.Stop) > budget.Stops {
+		return Invalid("stop", "stop may have at most %d stop sequences, got %d", budget.Stops, len(s.Stop))
 	}
 	for _, field := range []struct {
 		name  string

@@ -964,6 +964,9 @@ type Tool struct {
 	// Name The name.
 	Name string `json:"name"`
 
+	// Strict The arguments of calls satisfy the schema, where the model's engine enforces it. Listed as ignored elsewhere.
+	Strict *bool `json:"strict,omitempty"`
+
 	// Type The type. Tools of other types are left out, and listed as ignored.
 	Type *ToolType `json:"type,omitempty"`
 }
