@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +19,15 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// document is the OpenAPI document with closed objects: a response must not have a key that the
-// document doesn't describe.
-var document = sync.OnceValue(func() *openapi3.T {
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.OpenAI())
+// document and anthropicDocument are the OpenAPI documents of OpenAI's and Anthropic's APIs with closed
+// objects: a response must not have a key that the document doesn't describe.
+var (
+	document          = sync.OnceValue(func() *openapi3.T { return closedDocument(openapi.OpenAI()) })
+	anthropicDocument = sync.OnceValue(func() *openapi3.T { return closedDocument(openapi.Anthropic()) })
+)
+
+func closedDocument(text []byte) *openapi3.T {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		panic(err)
 	}
@@ -32,7 +38,16 @@ var document = sync.OnceValue(func() *openapi3.T {
 		}
 	}
 	return doc
-})
+}
+
+// documentOf returns the document of the API that a request belongs to.
+func documentOf(r *http.Request) *openapi3.T {
+	models := r.URL.Path == "/v1/models" || strings.HasPrefix(r.URL.Path, "/v1/models/")
+	if strings.HasPrefix(r.URL.Path, "/v1/messages") || models && r.Header.Get("Anthropic-Version") != "" {
+		return anthropicDocument()
+	}
+	return document()
+}
 
 // violations contains the violations of the document in the responses to all clients. Violations
 // that fail no test fail the run at its end.
@@ -98,7 +113,7 @@ func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// checkContract checks a response of the OpenAI API against the document while it is read, whole or
+// checkContract checks a response of OpenAI's or Anthropic's API against the document while it is read, whole or
 // event by event. All responses must have a request id. A response must be an error object if the
 // document has no such operation or status. seen, if not nil, receives each JSON object.
 func checkContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
@@ -113,13 +128,18 @@ func checkContract(r *http.Request, response *http.Response, seen func(operation
 	if r.Method == http.MethodOptions || r.Method == http.MethodHead {
 		return
 	}
+	doc := documentOf(r)
+	stream := eventRules(&streamRules{})
+	if doc == anthropicDocument() {
+		stream = &messageRules{}
+	}
 	response.Body = &watchedBody{ReadCloser: response.Body, answer: &watchedAnswer{
-		request: r, operation: operationOf(r), status: response.StatusCode, kind: response.Header.Get("Content-Type"), seen: seen,
+		request: r, document: doc, operation: operationOf(doc, r), status: response.StatusCode, kind: response.Header.Get("Content-Type"), seen: seen, stream: stream,
 	}}
 }
 
 // operationOf returns the operation of any spelling of its path.
-func operationOf(r *http.Request) *openapi3.Operation {
+func operationOf(doc *openapi3.T, r *http.Request) *openapi3.Operation {
 	path := strings.TrimPrefix(r.URL.Path, "/openai")
 	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/health/") {
 		path = "/v1" + path
@@ -130,6 +150,9 @@ func operationOf(r *http.Request) *openapi3.Operation {
 	}
 	if name, ok := strings.CutPrefix(path, "/v1/models/"); ok {
 		path = "/v1/models/{model}"
+		if doc == anthropicDocument() {
+			path = "/v1/models/{model_id}"
+		}
 		if i := strings.LastIndexByte(name, '/'); i >= 0 && method == http.MethodPost {
 			path += name[i:]
 		}
@@ -138,7 +161,7 @@ func operationOf(r *http.Request) *openapi3.Operation {
 		_, action, _ := strings.Cut(id, "/")
 		path = strings.TrimSuffix("/v1/responses/{response_id}/"+action, "/")
 	}
-	if item := document().Paths.Value(path); item != nil {
+	if item := doc.Paths.Value(path); item != nil {
 		return item.GetOperation(method)
 	}
 	return nil
@@ -174,13 +197,21 @@ const (
 // watchedAnswer checks one response.
 type watchedAnswer struct {
 	request   *http.Request
+	document  *openapi3.T
 	operation *openapi3.Operation // nil if the document doesn't have the operation
 	status    int
 	kind      string // value of the header Content-Type
 	seen      func(operation *openapi3.Operation, kind answerKind, raw []byte)
 
 	unread bytes.Buffer // received bytes that aren't checked yet: the body, or the stream's last line so far
-	stream streamRules
+	stream eventRules
+}
+
+// eventRules are the rules among the events of a stream. next and end return what is wrong with the next
+// event or with a stream that ends here, or "".
+type eventRules interface {
+	next(data []byte) string
+	end() string
 }
 
 func (a *watchedAnswer) streams() bool { return strings.HasPrefix(a.kind, "text/event-stream") }
@@ -237,7 +268,7 @@ func (a *watchedAnswer) check(kind answerKind, raw []byte) {
 		return
 	}
 	if err := a.schema(kind).VisitJSON(value, openapi3.VisitAsResponse(), openapi3.MultiErrors()); err != nil {
-		violations.addf(a.request, "not what openapi.yaml says: %.500v\nin %.2000s", err, raw)
+		violations.addf(a.request, "not what the document says: %.500v\nin %.2000s", err, raw)
 	}
 	if a.seen != nil {
 		a.seen(a.operation, kind, raw)
@@ -253,7 +284,7 @@ func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
 			return response.Value.Content.Get(media).Schema.Value
 		}
 	}
-	return document().Components.Schemas["ErrorResponse"].Value
+	return a.document.Components.Schemas["ErrorResponse"].Value
 }
 
 // streamRules checks the rules among the events of one stream. Chunks have one head, the role
@@ -375,6 +406,88 @@ func (s *streamRules) end() string {
 		return "the stream ended without its last event"
 	}
 	return ""
+}
+
+// messageRules checks the rules among the events of a message: message_start is first, blocks are numbered
+// and don't overlap, message_delta follows the blocks, and message_stop or an error is last.
+type messageRules struct {
+	last   string // type of the last event, except pings
+	blocks int    // number of started blocks
+}
+
+func (m *messageRules) next(data []byte) string {
+	var e struct {
+		Type  string
+		Index int
+	}
+	if err := json.Unmarshal(data, &e); err != nil {
+		return err.Error()
+	}
+	if m.last == "message_stop" || m.last == "error" {
+		return "an event after " + m.last
+	}
+	before := map[string][]string{
+		"message_start": {""}, "content_block_start": {"message_start", "content_block_stop"}, "content_block_delta": {"content_block_start", "content_block_delta"},
+		"content_block_stop": {"content_block_start", "content_block_delta"}, "message_delta": {"message_start", "content_block_stop"}, "message_stop": {"message_delta"},
+	}
+	if e.Type == "ping" && m.last != "" {
+		return ""
+	}
+	if expected := before[e.Type]; e.Type != "error" && !slices.Contains(expected, m.last) {
+		return fmt.Sprintf("%s after %q", e.Type, m.last)
+	}
+	m.last = e.Type
+	if e.Type == "content_block_start" {
+		m.blocks++
+	}
+	if strings.HasPrefix(e.Type, "content_block") && e.Index != m.blocks-1 {
+		return fmt.Sprintf("the index is %d, not %d", e.Index, m.blocks-1)
+	}
+	return ""
+}
+
+func (m *messageRules) end() string {
+	if m.last != "message_stop" && m.last != "error" {
+		return "the stream ended without its last event"
+	}
+	return ""
+}
+
+// TestMessageRules checks that the rules for the events of messages, which other tests apply, detect
+// violations.
+func TestMessageRules(t *testing.T) {
+	t.Parallel()
+	const block, delta, stop = "content_block_start 0", "content_block_delta 0", "content_block_stop 0"
+	for _, test := range []struct {
+		name, events, flaw string
+	}{
+		{"good", "message_start,ping," + block + "," + delta + ",ping," + delta + "," + stop + ",content_block_start 1,content_block_stop 1,message_delta,message_stop", ""},
+		{"error", "message_start," + block + ",error", ""},
+		{"nothing in it", "message_start,message_delta,message_stop", ""},
+		{"no start", block, "content_block_start after \"\""},
+		{"a ping first", "ping,message_start", "ping after"},
+		{"cut", "message_start," + block, "without its last event"},
+		{"an open block", "message_start," + block + ",message_delta,message_stop", "message_delta after"},
+		{"two open blocks", "message_start," + block + ",content_block_start 1,error", "content_block_start after"},
+		{"another index", "message_start,content_block_start 1,error", "the index is 1, not 0"},
+		{"an index of before", "message_start," + block + "," + stop + ",content_block_start 0,error", "the index is 0, not 1"},
+		{"no delta", "message_start,message_stop", "message_stop after"},
+		{"after the end", "message_start,message_delta,message_stop,ping", "after message_stop"},
+		{"an unknown event", "message_start,response.created,error", "response.created after"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var rules messageRules
+			var flaws []string
+			for event := range strings.SplitSeq(test.events, ",") {
+				name, index, _ := strings.Cut(event, " ")
+				flaws = append(flaws, rules.next([]byte(`{"type":"`+name+`","index":`+cmp.Or(index, "0")+`}`)))
+			}
+			flaws = append(flaws, rules.end())
+			if got := strings.Join(flaws, ""); (test.flaw == "") != (got == "") || !strings.Contains(got, test.flaw) {
+				t.Errorf("flaws %q, want %q", got, test.flaw)
+			}
+		})
+	}
 }
 
 // TestStreamRules checks that the rules for streamed events, which other tests apply, detect

@@ -78,27 +78,29 @@ const (
 // own metrics.
 func TestClientLeaves(t *testing.T) {
 	s := serving(t)
+	const chats = "/v1/chat/completions"
 	for _, test := range []struct {
-		name    string
-		body    object
-		running float64 // running generations at which the client disconnects
+		name, path string
+		body       object
+		running    float64 // running generations at which the client disconnects
 	}{
-		{"streaming", longStory("stream", true), 1},
-		{"not streaming", longStory(), 1},
-		{"more choices than slots", longStory("stream", true, "n", 6), 4},
+		{"streaming", chats, longStory("stream", true), 1},
+		{"not streaming", chats, longStory(), 1},
+		{"more choices than slots", chats, longStory("stream", true, "n", 6), 4},
+		{"streaming a message", "/v1/messages", longStory("stream", true), 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			checkLeaving(t, s, test.running, func(ctx context.Context, began func()) {
 				if test.body["stream"] != true {
 					began()
 				}
-				r := s.request(t, http.MethodPost, "/v1/chat/completions", test.body) //nolint:contextcheck // it gets its context below
+				r := s.request(t, http.MethodPost, test.path, test.body) //nolint:contextcheck // it gets its context below
 				response, err := client.Do(r.WithContext(ctx))
 				if err != nil {
 					return // the context ended before the response
 				}
 				defer response.Body.Close()
-				readUntil(t, response.Body, `"content":"`)
+				readUntil(t, response.Body, map[string]string{chats: `"content":"`, "/v1/messages": `"text_delta"`}[test.path])
 				began()
 				_, _ = io.Copy(io.Discard, response.Body) // ends with the context
 			})
