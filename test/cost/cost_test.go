@@ -233,7 +233,7 @@ func TestTargets(t *testing.T) {
 			}
 		}
 	}
-	for _, surface := range []string{"OpenAI", "KServe REST", "Connect JSON", "Connect proto", "gRPC", "gRPC of KServe's port"} {
+	for _, surface := range []string{"OpenAI", "Anthropic", "KServe REST", "Connect JSON", "Connect proto", "gRPC", "gRPC of KServe's port"} {
 		if surfaces[surface] < 40 {
 			t.Errorf("%s has %d requests", surface, surfaces[surface])
 		}
@@ -241,11 +241,52 @@ func TestTargets(t *testing.T) {
 	for _, name := range []string{
 		"OpenAI createChatCompletion: logit_bias, many keys", "OpenAI tokenize: prompt, many words", "KServe REST generateModel: the message, many unknown keys",
 		"KServe REST inferModel: inputs[].data, many elements", "Connect JSON Chat: messages.tool_calls, many elements", "Connect proto Chat: messages, many empty messages",
+		"Anthropic createMessage: messages[].content[].signature, many words", "Anthropic createMessage: messages[].content[].input, many keys",
 		"gRPC Infer: parameters, many keys", "gRPC of KServe's port ModelInfer: inputs.contents.int_contents, many elements", "KServe REST inferModel: binary elements, many empty strings",
 	} {
 		if !names[name] {
 			t.Errorf("%s is missing", name)
 		}
+	}
+}
+
+// TestAuthors checks that blocks which only messages of the assistant have are in messages of the assistant, and
+// others in messages of the user.
+func TestAuthors(t *testing.T) {
+	anthropic := anthropicDocument()
+	targets, err := anthropic.targets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	authors := map[string]int{}
+	for _, made := range targets {
+		var body struct {
+			Messages []struct {
+				Role    string
+				Content json.RawMessage
+			}
+		}
+		if err := json.Unmarshal(made.body(2), &body); err != nil || len(body.Messages) != 1 {
+			continue // the target is the list of messages, or a value of another type in it
+		}
+		var blocks []struct{ Type string }
+		if err := json.Unmarshal(body.Messages[0].Content, &blocks); err != nil || len(blocks) == 0 {
+			continue
+		}
+		want := "user"
+		switch kind := blocks[0].Type; kind {
+		case "":
+			continue
+		case "tool_use", "thinking", "redacted_thinking":
+			want = "assistant"
+		}
+		authors[want]++
+		if body.Messages[0].Role != want {
+			t.Errorf("%s is a block of the %s: %s", made, body.Messages[0].Role, made.body(2))
+		}
+	}
+	if authors["user"] < 20 || authors["assistant"] < 10 {
+		t.Errorf("blocks by author: %v", authors)
 	}
 }
 

@@ -21,6 +21,9 @@ type document struct {
 	// The key is "operation.path" for all fields of an object, or "operation.path field" for one
 	// field.
 	fields map[string]string
+	// around has replacements in the text around a schema whose type is an alternative among others, by the only
+	// value of its field type: the old and the new text.
+	around map[string][2]string
 	// schemas contains the visited schemas. Another operation reads a visited schema in the same
 	// way.
 	schemas map[*openapi3.Schema]bool
@@ -113,7 +116,7 @@ func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 	w.schemas[schema] = true
 	for _, other := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf) {
 		if !within || other.Value.Type.Is("array") {
-			w.visit(other, s)
+			w.visit(other, w.suited(other.Value, s))
 		}
 	}
 	switch alternatives := len(schema.OneOf)+len(schema.AnyOf)+len(schema.AllOf) > 0; {
@@ -126,6 +129,19 @@ func (w *walk) visit(ref *openapi3.SchemaRef, s spot) {
 	case schema.Type == nil && !alternatives:
 		w.free(s)
 	}
+}
+
+// suited returns the position of an alternative, with the text around it that the alternative needs.
+func (d *document) suited(schema *openapi3.Schema, s spot) spot {
+	kind := schema.Properties["type"]
+	if kind == nil || len(kind.Value.Enum) != 1 {
+		return s
+	}
+	if name, ok := kind.Value.Enum[0].(string); ok {
+		replaced := d.around[name]
+		s.before = strings.Replace(s.before, replaced[0], replaced[1], 1)
+	}
+	return s
 }
 
 // free adds a field that may contain any JSON.

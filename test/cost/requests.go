@@ -61,6 +61,7 @@ func openAIDocument() document {
 }
 
 func anthropicDocument() document {
+	assistant := [2]string{`"role":"user"`, `"role":"assistant"`}
 	return document{
 		surface: "Anthropic", text: openapi.Anthropic(),
 		bases: map[string]string{
@@ -68,6 +69,7 @@ func anthropicDocument() document {
 			"countMessageTokens": `{"model":"text","messages":[{"role":"user","content":"a"}]}`,
 		},
 		fields: map[string]string{},
+		around: map[string][2]string{"tool_use": assistant, "thinking": assistant, "redacted_thinking": assistant},
 	}
 }
 
