@@ -162,9 +162,11 @@ func checkPrograms(t *testing.T, dir string) {
 		"Node":   exec.Command(installed(t, "node"), "--input-type=module"),
 		"Go":     exec.Command("go", "run", filepath.Join(dir, "go.go")),
 		"curl":   exec.Command("bash", "-c", "set -o pipefail; bash curl.sh | sed -n 's/^data: {/{/p' | "+jsonTexts(t)),
+
+		"Anthropic": exec.Command("bash", "-c", "set -o pipefail; bash anthropic.sh | sed -n 's/^data: {/{/p' | "+messageTexts(t)),
 	}
 	programs["Node"].Dir, programs["Node"].Stdin = modules, bytes.NewReader(script)
-	programs["Go"].Dir, programs["curl"].Dir = root(t), dir
+	programs["Go"].Dir, programs["curl"].Dir, programs["Anthropic"].Dir = root(t), dir, dir
 	for name, cmd := range programs {
 		t.Run(name, func(t *testing.T) {
 			got, err := cmd.Output()
@@ -181,6 +183,14 @@ func jsonTexts(t *testing.T) string {
 	const program = `import json,sys
 for line in sys.stdin:
     for choice in json.loads(line)["choices"]: sys.stdout.write(choice["delta"].get("content") or "")`
+	return installed(t, "python") + " -c '" + program + "'"
+}
+
+// messageTexts returns a command that prints the text of a message's events.
+func messageTexts(t *testing.T) string {
+	t.Helper()
+	const program = `import json,sys
+for line in sys.stdin: sys.stdout.write(json.loads(line).get("delta", {}).get("text") or "")`
 	return installed(t, "python") + " -c '" + program + "'"
 }
 

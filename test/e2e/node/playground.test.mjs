@@ -115,7 +115,7 @@ test("a response is shown token by token, stored, and repeated", async (t) => {
   assert.match(await page.title(), /^Write one sentence about the sea/);
 
   await page.getByRole("button", { name: "Code", exact: true }).click();
-  for (const [tab, file] of [["curl", "curl.sh"], ["Python", "python.py"], ["Node", "node.mjs"], ["Go", "go.go"], ["Response", "response.json"]]) {
+  for (const [tab, file] of [["curl", "curl.sh"], ["Python", "python.py"], ["Node", "node.mjs"], ["Go", "go.go"], ["Anthropic", "anthropic.sh"], ["Response", "response.json"]]) {
     await page.getByRole("tab", { name: tab }).click();
     await writeFile(`${out}/${file}`, await page.getByRole("tabpanel").locator("code").textContent());
   }

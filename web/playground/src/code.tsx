@@ -63,7 +63,7 @@ export function panesOf(messages: { title: string; value: unknown }[], snippets:
   return [
     ...messages.map(({ title, value }) => ({ title, text: JSON.stringify(value, null, 2), language: "json" })),
     ...snippets.map(({ language, needs, code }) => ({
-      title: language, text: code, language: language === "curl" ? "sh" : language.toLowerCase(), ...(needs && { note: needs }),
+      title: language, text: code, language: language === "curl" || language === "Anthropic" ? "sh" : language.toLowerCase(), ...(needs && { note: needs }),
     })),
   ];
 }

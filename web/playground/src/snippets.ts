@@ -3,8 +3,8 @@ import { ChatRequestSchema, EmbedRequestSchema, Role, ToolMode, type ChatInit, t
 
 /** Snippet is a program that repeats a request. */
 export interface Snippet {
-  language: "curl" | "Python" | "Node" | "Go";
-  /** The program's requirements as a sentence; empty for none. */
+  language: "curl" | "Python" | "Node" | "Go" | "Anthropic";
+  /** A sentence with the program's requirements, or with what it leaves out; empty for none. */
   needs: string;
   code: string;
 }
@@ -38,6 +38,7 @@ console.log();`, target),
 		log.Fatal(err)
 	}
 	fmt.Println()`, target),
+    messages(create(ChatRequestSchema, request), target),
   ];
 }
 
@@ -89,6 +90,95 @@ export function chatBody(request: ChatRequest): JsonObject {
   if (request.tools.length > 0) body["tools"] = request.tools.map(toolOf);
   set("tool_choice", choiceOf(request));
   return body;
+}
+
+/** Returns a chat request in the format of Anthropic's API, and the names of the fields that the API lacks. */
+export function messagesBody(request: ChatRequest): { body: JsonObject; lacking: string[] } {
+  const lacking: string[] = [];
+  const body: JsonObject = { model: request.model, max_tokens: request.maxTokens ?? 1024 };
+  const set = (name: string, value: JsonValue | undefined) => value !== undefined && (body[name] = value);
+  const system = request.messages.filter(({ role }) => role === Role.SYSTEM);
+  set("system", system.length > 0 ? system.map(({ content }) => content).join("\n") : undefined);
+  body["messages"] = turnsOf(request.messages.filter(({ role }) => role !== Role.SYSTEM));
+  set("temperature", (request.temperature ?? 0) <= 1 ? request.temperature : undefined);
+  set("top_p", request.topP);
+  set("top_k", request.topK);
+  set("stop_sequences", request.stop.length > 0 ? request.stop : undefined);
+  const { reasoningEffort: effort, responseFormat } = request;
+  if (effort === "none") body["thinking"] = { type: "disabled" };
+  const knows = ["low", "medium", "high"].includes(effort);
+  const format = responseFormat?.format.case === "jsonSchema" ? { type: "json_schema", schema: JSON.parse(responseFormat.format.value.schema) } : undefined;
+  if (knows || format) body["output_config"] = { ...(knows && { effort }), ...(format && { format }) };
+  if (request.tools.length > 0) body["tools"] = request.tools.map(messagesToolOf);
+  set("tool_choice", messagesChoiceOf(request));
+  const gone: Record<string, boolean> = {
+    "a temperature above 1": (request.temperature ?? 0) > 1, min_p: request.minP !== undefined, presence_penalty: request.presencePenalty !== undefined,
+    frequency_penalty: request.frequencyPenalty !== undefined, repetition_penalty: request.repetitionPenalty !== undefined, seed: request.seed !== undefined,
+    logprobs: request.logprobs === true, reasoning_effort: effort !== "" && effort !== "none" && !knows,
+    response_format: responseFormat?.format.case !== undefined && format === undefined,
+  };
+  lacking.push(...Object.keys(gone).filter((name) => gone[name]));
+  return { body, lacking };
+}
+
+/** Returns messages without those of the system. Results of tools that follow each other are in one message. */
+function turnsOf(chat: ChatRequest["messages"]): JsonObject[] {
+  const turns: JsonObject[] = [];
+  let results: JsonObject[] | undefined;
+  for (const { role, content, toolCalls, toolCallId } of chat) {
+    if (role === Role.TOOL) {
+      const result = { type: "tool_result", tool_use_id: toolCallId, content };
+      if (results) results.push(result);
+      else turns.push({ role: "user", content: (results = [result]) });
+      continue;
+    }
+    results = undefined;
+    const calls = toolCalls.map((c) => ({ type: "tool_use", id: c.id, name: c.name, input: inputOf(c.arguments) }));
+    turns.push({
+      role: role === Role.ASSISTANT ? "assistant" : "user",
+      content: calls.length > 0 ? [...(content ? [{ type: "text", text: content }] : []), ...calls] : content,
+    });
+  }
+  return turns;
+}
+
+/** Returns the arguments of a call as an object. Others are a text in an object, as Trident's own answers have them. */
+function inputOf(text: string): JsonObject {
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // the model wrote no JSON
+  }
+  return { INVALID_JSON: text };
+}
+
+function messagesToolOf({ tool }: ChatRequest["tools"][number]): JsonObject {
+  if (tool.case === undefined) return {};
+  const { name, description, parameters, strict } = tool.value;
+  return { name, ...(description && { description }), input_schema: parameters ? JSON.parse(parameters) : { type: "object" }, ...(strict !== undefined && { strict }) };
+}
+
+function messagesChoiceOf({ toolChoice }: ChatRequest): JsonObject | undefined {
+  switch (toolChoice?.choice.case) {
+    case "function":
+      return { type: "tool", name: toolChoice.choice.value };
+    case "mode":
+      return { [ToolMode.NONE as number]: { type: "none" }, [ToolMode.REQUIRED as number]: { type: "any" } }[toolChoice.choice.value as number];
+    default:
+      return undefined;
+  }
+}
+
+/** Returns a program that streams the response by Anthropic's API. */
+function messages(request: ChatRequest, { url, key }: Target): Snippet {
+  const { body, lacking } = messagesBody(request);
+  const header = key ? `\n  -H "x-api-key: $${keyName}" \\` : "";
+  const code = `curl -N ${url}/v1/messages \\${header}
+  -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' --data-binary @- <<'JSON'
+${JSON.stringify({ ...body, stream: true }, null, 2)}
+JSON`;
+  return { language: "Anthropic", needs: lacking.length > 0 ? `Anthropic's API lacks ${lacking.join(", ")}.` : "", code };
 }
 
 const roles: Partial<Record<Role, string>> = { [Role.SYSTEM]: "system", [Role.USER]: "user", [Role.ASSISTANT]: "assistant", [Role.TOOL]: "tool" };

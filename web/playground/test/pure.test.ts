@@ -7,7 +7,7 @@ import { lastEnd } from "../src/announce.ts";
 import { noOptions, openCalls, requestOf, speedOf, titleOf, toolsOf, type Answer, type Conversation } from "../src/conversation.ts";
 import { failureOf, sentence } from "../src/failure.ts";
 import { extremes, similarities } from "../src/similarity.ts";
-import { chatBody, chatSnippets, embeddingSnippets } from "../src/snippets.ts";
+import { chatBody, chatSnippets, embeddingSnippets, messagesBody } from "../src/snippets.ts";
 
 function answer(by: Partial<Answer>): Answer {
   return {
@@ -86,10 +86,47 @@ test("the body of a chat has the format of OpenAI's API", () => {
   assert.deepEqual(requestOf(c, { turn: 0, lane: 0, step: 0 }, { ...c.options, toolChoice: "none" }).toolChoice, { choice: { case: "mode", value: ToolMode.NONE } });
 });
 
+test("the body of a message has the format of Anthropic's API, and names what the API lacks", () => {
+  const call = (id: string, args: string) => ({ id, name: "now", arguments: args });
+  const tool = { tool: { case: "function" as const, value: { name: "now", description: "d", parameters: '{"type":"object"}', strict: true } } };
+  const full = messagesBody(create(ChatRequestSchema, {
+    model: "a", maxTokens: 5, temperature: 0.5, topP: 0.9, topK: 3, stop: ["E"], reasoningEffort: "low", tools: [tool],
+    toolChoice: { choice: { case: "function", value: "now" } }, responseFormat: { format: { case: "jsonSchema", value: { name: "answer", schema: "{}" } } },
+    messages: [
+      { role: Role.SYSTEM, content: "s" }, { role: Role.USER, content: "hi" },
+      { role: Role.ASSISTANT, content: "t", toolCalls: [call("1", '{"a":1}'), call("2", "no")] },
+      { role: Role.TOOL, content: "x", toolCallId: "1" }, { role: Role.TOOL, content: "y", toolCallId: "2" }, { role: Role.ASSISTANT, content: "z" },
+    ],
+  }));
+  assert.deepEqual(full, {
+    lacking: [],
+    body: {
+      model: "a", max_tokens: 5, system: "s", temperature: 0.5, top_p: 0.9, top_k: 3, stop_sequences: ["E"],
+      output_config: { effort: "low", format: { type: "json_schema", schema: {} } },
+      tools: [{ name: "now", description: "d", input_schema: { type: "object" }, strict: true }], tool_choice: { type: "tool", name: "now" },
+      messages: [
+        { role: "user", content: "hi" },
+        { role: "assistant", content: [{ type: "text", text: "t" }, { type: "tool_use", id: "1", name: "now", input: { a: 1 } }, { type: "tool_use", id: "2", name: "now", input: { INVALID_JSON: "no" } }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "x" }, { type: "tool_result", tool_use_id: "2", content: "y" }] },
+        { role: "assistant", content: "z" },
+      ],
+    },
+  });
+  const lacking = { model: "a", temperature: 1.5, minP: 0.1, presencePenalty: 1, frequencyPenalty: 1, repetitionPenalty: 1.1, seed: 3n, logprobs: true, reasoningEffort: "none" };
+  assert.deepEqual(messagesBody(create(ChatRequestSchema, { ...lacking, responseFormat: { format: { case: "regex", value: "a+" } } })), {
+    lacking: ["a temperature above 1", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "seed", "logprobs", "response_format"],
+    body: { model: "a", max_tokens: 1024, messages: [], thinking: { type: "disabled" } },
+  });
+  const snippet = chatSnippets({ model: "a", seed: 3n }, { url: "https://h.example", key: true })[4]!;
+  assert.equal(snippet.needs, "Anthropic's API lacks seed.");
+  assert.match(snippet.code, /https:\/\/h\.example\/v1\/messages/);
+  assert.match(snippet.code, /x-api-key: \$TRIDENT_API_KEY/);
+});
+
 test("snippets have the server's address, and the variable of the key instead of the key", () => {
   const request = { model: "a", messages: [{ role: Role.USER, content: "it's `true`\n" }], topK: 5 };
   const plain = chatSnippets(request, { url: "https://h.example/p", key: false });
-  assert.deepEqual(plain.map((s) => s.language), ["curl", "Python", "Node", "Go"]);
+  assert.deepEqual(plain.map((s) => s.language), ["curl", "Python", "Node", "Go", "Anthropic"]);
   for (const { code } of plain) {
     assert.match(code, /https:\/\/h\.example\/p/);
     assert.doesNotMatch(code, /TRIDENT_API_KEY/);
