@@ -153,7 +153,7 @@ test-vllm-death: ## Kill the engine of Triton's vLLM backend under 50 streams; s
 
 # Generating the requests takes longer than answering them: about 30 requests per second on two cores, fewer for chats.
 .PHONY: fuzz
-fuzz: setup-test ## Fuzz each operation with 10,000 requests generated from the OpenAPI document (hours; CASES=... sets the number)
+fuzz: setup-test ## Fuzz each operation with 10,000 requests generated from the OpenAPI documents (hours; CASES=... sets the number)
 	TRIDENT_TEST_FUZZ=$${CASES:-10000} go test -timeout 48h -v -run '^TestFuzz$$/^contract$$' ./test/e2e
 
 FUZZED := nice -n 10 go test -race -timeout 20m ./test/e2e -run
@@ -164,9 +164,9 @@ fuzz-short: fuzz-targets fuzz-contract fuzz-demo ## Run fuzz-targets, fuzz-contr
 .PHONY: fuzz-targets fuzz-contract fuzz-demo
 fuzz-targets: ## Run each Go fuzz target for 30 s (EACH=... sets the seconds)
 	nice -n 10 tools/fuzz.sh $${EACH:-30}
-fuzz-contract: setup-test ## Fuzz each operation with 200 requests generated from the OpenAPI document
+fuzz-contract: setup-test ## Fuzz each operation with 200 requests generated from the OpenAPI documents
 	TRIDENT_TEST_FUZZ=200 $(FUZZED) '^TestFuzz$$/^contract$$'
-fuzz-demo: setup-test ## Fuzz each operation of the demo models with 50 requests generated from the OpenAPI document
+fuzz-demo: setup-test ## Fuzz each operation of the demo models with 50 requests generated from the OpenAPI documents
 	TRIDENT_TEST_FUZZ_SLOW=50 $(FUZZED) '^TestFuzz$$/^demo'
 
 # All files of a run are in .cache/soak. A run needs a whole machine, because its bounds are those of a busy server.

@@ -9,14 +9,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// TestFuzz runs schemathesis, which generates valid and invalid requests from the document that
-// trident serves, and checks each response against it. It sends TRIDENT_TEST_FUZZ requests of each
+// TestFuzz runs schemathesis, which generates valid and invalid requests from the documents of OpenAI's and
+// Anthropic's APIs that trident serves, and checks each response against them. It sends TRIDENT_TEST_FUZZ requests of each
 // operation to a model that responds at once, and TRIDENT_TEST_FUZZ_SLOW to the demo models. No
 // request may get a 5xx, hang, or leave anything behind.
 func TestFuzz(t *testing.T) {
@@ -118,17 +119,20 @@ func inRounds(cases int, run func(n, made int)) {
 	all.Wait()
 }
 
+// schemathesis sends a number of requests of each operation of each document.
 func schemathesis(t *testing.T, s *trident, cases int, phases string, env []string) {
 	t.Helper()
 	ours := filepath.Join(root(t), "test", "fuzz")
-	cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
-		"run", s.url+"/openapi.json", "--phases="+phases, "--max-examples="+strconv.Itoa(cases), "--no-color")
-	cmd.Dir = t.TempDir() // schemathesis stores its findings there
-	cmd.Env = append(os.Environ(), append(env, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH="+ours, "PYTHONDONTWRITEBYTECODE=1")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	} else {
-		t.Logf("%s", out[max(0, len(out)-400):])
+	for _, document := range []string{"/openapi.json", "/v1/messages/openapi.json"} {
+		cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
+			"run", s.url+document, "--phases="+phases, "--max-examples="+strconv.Itoa(cases), "--no-color")
+		cmd.Dir = t.TempDir() // schemathesis stores its findings there
+		cmd.Env = slices.Concat(os.Environ(), env, []string{"FUZZ_DOCUMENT=" + document, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=" + ours, "PYTHONDONTWRITEBYTECODE=1"})
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", document, err, out)
+		} else {
+			t.Logf("%s: %s", document, out[max(0, len(out)-400):])
+		}
 	}
 }
 

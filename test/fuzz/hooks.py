@@ -3,7 +3,8 @@ models support.
 
 FUZZ_MODEL generates text and FUZZ_EMBEDDING embeds. FUZZ_MAX_TOKENS is for slow models:
 it limits the length and the number of choices. The server has the same default limit, so
-that invalid requests that are served nevertheless are short too.
+that invalid requests that are served nevertheless are short too. FUZZ_DOCUMENT is the path
+of the document.
 """
 
 import json
@@ -15,6 +16,7 @@ import schemathesis
 
 MODEL = os.environ.get("FUZZ_MODEL", "vllm")
 EMBEDDING = os.environ.get("FUZZ_EMBEDDING", MODEL)
+ANTHROPIC = os.environ.get("FUZZ_DOCUMENT", "").startswith("/v1/messages")
 MAX_TOKENS = int(os.environ.get("FUZZ_MAX_TOKENS", "0"))
 
 # Fields that are refused for all models, or with most of their values. A request with one of
@@ -27,6 +29,8 @@ REFUSED = (
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
+    if ANTHROPIC:  # without the header, /v1/models is that of OpenAI's API
+        case.headers = {**(case.headers or {}), "anthropic-version": "2023-06-01"}
     body = case.body
     if not isinstance(body, dict):
         return
@@ -34,6 +38,9 @@ def before_call(context, case, kwargs):
     # Several models are served, so that requests without a name are refused.
     if isinstance(body.get("model"), str) and len(body["model"]) <= 256 or case.meta.generation.mode.is_positive:
         body["model"] = EMBEDDING if case.operation.path.endswith("/embeddings") else MODEL
+    # Messages have no default limit, and requests that don't match their document may be served.
+    if MAX_TOKENS and ANTHROPIC and isinstance(body.get("max_tokens"), int):
+        body["max_tokens"] = min(body["max_tokens"], MAX_TOKENS)
     if not case.meta.generation.mode.is_positive:
         body.update(plainly_wrong(body))
         return
@@ -60,13 +67,14 @@ def plainly_wrong(value):
     return value
 
 
-ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
+ENDS = ("response.completed", "response.incomplete", "response.failed", "message_stop", "error")
 
 
 @schemathesis.deserializer("text/event-stream")
 def events(context, response):
     """Returns the objects of the events, which the document describes. A stream ends with
-    [DONE] or an error; the stream of a response ends with its own last event."""
+    [DONE] or an error; the streams of a response and of a message end with their own last
+    events."""
     lines = re.split("\r\n|\r|\n", response.content.decode())
     *chunks, last = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")] or [""]
     if last == "[DONE]":
