@@ -11,7 +11,7 @@ import (
 // answer parses one HTTP/1.1 response after another from pieces of any size,
 // and counts its content. It allocates nothing per token, so that the driver
 // uses little CPU and its counts are exact. It supports the responses of OpenAI
-// API servers: a head, then a body of known length or in chunks. The body is
+// API servers, and the events of Anthropic's API: a head, then a body of known length or in chunks. The body is
 // one JSON object or server-sent events.
 type answer struct {
 	sampling bool // reports whether the text of the events is kept
@@ -27,7 +27,7 @@ type answer struct {
 	tokens   int // number of events with content; each is one token
 	writes   int // number of chunks, which are the server's writes
 	finished bool
-	done     bool   // [DONE] was received
+	done     bool   // [DONE] or the last event of a message was received
 	body     []byte // body of a response without events
 	text     []byte // text of the events, if sampling
 }
@@ -178,7 +178,7 @@ func (a *answer) take(data []byte) error {
 // payload parses an event as far as its kind requires.
 func (a *answer) payload(data []byte) error {
 	switch {
-	case hasText(data, `"content":`):
+	case hasText(data, `"content":`), hasText(data, `"text":`): // a chunk of a chat, or a text of a message
 		a.tokens++
 		if a.sampling {
 			if err := a.keep(data); err != nil {
@@ -186,9 +186,9 @@ func (a *answer) payload(data []byte) error {
 			}
 		}
 		a.finished = a.finished || hasText(data, `"finish_reason":`)
-	case string(data) == "[DONE]":
+	case string(data) == "[DONE]", string(data) == `{"type":"message_stop"}`:
 		a.done = true
-	case hasText(data, `"finish_reason":`):
+	case hasText(data, `"finish_reason":`), hasText(data, `"stop_reason":`):
 		a.finished = true
 	case bytes.HasPrefix(data, []byte(`{"error"`)):
 		return fmt.Errorf("the stream has the error event %.300s", data)
@@ -216,10 +216,14 @@ func (a *answer) keep(data []byte) error {
 				Content string `json:"content"`
 			} `json:"delta"`
 		} `json:"choices"`
+		Delta struct {
+			Text string `json:"text"`
+		} `json:"delta"`
 	}
 	if err := json.Unmarshal(data, &chunk); err != nil {
 		return fmt.Errorf("decode the stream event %.300s: %w", data, err)
 	}
+	a.text = append(a.text, chunk.Delta.Text...)
 	for _, c := range chunk.Choices {
 		a.text = append(a.text, c.Delta.Content...)
 	}
@@ -237,9 +241,9 @@ func (a *answer) check(tokens int) error {
 	case a.tokens != tokens:
 		return fmt.Errorf("the response has %d tokens, not %d", a.tokens, tokens)
 	case !a.finished:
-		return errors.New("the stream ended without finish_reason")
+		return errors.New("the stream ended without finish_reason or stop_reason")
 	case !a.done:
-		return errors.New("the stream ended without [DONE]")
+		return errors.New("the stream ended without [DONE] or message_stop")
 	}
 	return nil
 }

@@ -24,6 +24,20 @@ func three() string {
 		chunk(second[20:]+": keep-alive\n\n"+event(`"content":"c"`, "null")+event("", `"stop"`)+"data: [DONE]\n\n") + "0\r\n\r\n"
 }
 
+// message is the response of Anthropic's API with the tokens of three.
+func message(stop string) string {
+	sse := func(name, rest string) string {
+		return "event: " + name + "\ndata: {\"type\":\"" + name + "\"" + rest + "}\n\n"
+	}
+	delta := func(text string) string {
+		return sse("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":`+text+"}")
+	}
+	return streamHead +
+		chunk(sse("message_start", `,"message":{"content":[],"stop_reason":null,"usage":{}}`)+sse("content_block_start", `,"index":0,"content_block":{"type":"text","text":"","citations":null}`)+delta(`"a"`)) +
+		chunk(sse("ping", "")+delta(`"\n\"b"`)+delta(`"c"`)+sse("content_block_stop", `,"index":0`)+sse("message_delta", `,"delta":{"stop_reason":`+stop+`,"stop_sequence":null}`)+sse("message_stop", "")) +
+		"0\r\n\r\n"
+}
+
 func TestAnswer(t *testing.T) {
 	const object = `{"choices":[{"message":{"role":"assistant","content":"abc"},"finish_reason":"length"}],"usage":{"completion_tokens":3}}`
 	whole := func(status, body string) string {
@@ -37,6 +51,10 @@ func TestAnswer(t *testing.T) {
 	}{
 		{"events", three(), 3, 2, "a\n\"bc", ""},
 		{"finish with the last content", head + chunk(event(`"content":"a"`, `"stop"`)+"data: [DONE]\n\n") + "0\r\n\r\n", 1, 1, "a", "1 tokens, not 3"},
+		{"a message", message(`"end_turn"`), 3, 2, "a\n\"bc", ""},
+		{"a message without its end", strings.Replace(message(`"end_turn"`), `"message_stop"}`, `"message_step"}`, 1), 3, 2, "a\n\"bc", "without [DONE] or message_stop"},
+		{"a message without a reason", message("null"), 3, 2, "a\n\"bc", "without finish_reason or stop_reason"},
+		{"an error event of a message", head + chunk("event: error\ndata: "+`{"error":{"message":"gone"},"request_id":"r","type":"error"}`+"\n\n") + "0\r\n\r\n", 0, 1, "", "gone"},
 		{"no DONE", strings.Replace(three(), "[DONE]", "[NEVER", 1), 3, 2, "a\n\"bc", "without [DONE]"},
 		{"no finish", strings.Replace(three(), `"stop"`, `""    `, 1), 3, 2, "a\n\"bc", "without finish_reason"},
 		{"an error event", head + chunk(`data: {"error":{"message":"gone"}}`+"\n\n") + "0\r\n\r\n", 0, 1, "", "gone"},

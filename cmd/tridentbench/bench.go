@@ -197,16 +197,19 @@ func (b *bench) failed(ctx context.Context, c *column, where string, err error) 
 	return nil
 }
 
-// includes reports whether a column takes part. Peers take part in all scenarios with
+// includes reports whether a column takes part. Peers take part in all scenarios of chats with
 // rounds.
 func (s *scenario) includes(c *column, o *options) bool {
-	return slices.Contains(s.columns, c.name) || o.Peer[c.name] != nil && !s.once
+	return slices.Contains(s.columns, c.name) || o.Peer[c.name] != nil && !s.once && !s.job.Messages
 }
 
 // jobFor completes the scenario's job for a column.
 func (s *scenario) jobFor(c *column, latest map[string]float64) *job {
 	j := s.job
 	j.Address, j.Path = c.address, c.path
+	if j.Messages {
+		j.Path = messagesPath
+	}
 	if !c.paces {
 		j.Pace = 0
 	}

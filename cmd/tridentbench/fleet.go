@@ -37,6 +37,7 @@ const (
 	colCannedRPC = "grpc-go, ready answers"
 	cannedMany   = 64
 	chatPath     = "/v1/chat/completions"
+	messagesPath = "/v1/messages"
 	roleTrident  = "Trident" // Trident, or the process in its role
 	roleTriton   = "tritonserver"
 	roleStubs    = "Python models"

@@ -19,6 +19,8 @@ type job struct {
 	// Bytes is the size of a tensor that a unary call echoes, or 0 for jobs of
 	// tokens. Such a response counts as one token.
 	Bytes int `json:"bytes,omitempty"`
+	// Messages requests messages of Anthropic's API instead of chats.
+	Messages bool `json:"messages,omitempty"`
 	// Whole requests non-streaming responses.
 	Whole bool `json:"whole,omitempty"`
 	// Pause is the wait before each request, so that all processes are idle.

@@ -160,7 +160,7 @@ func TestNewBench(t *testing.T) {
 	quick := good
 	quick.Quick = true
 	b, err := newBench(&quick)
-	if err != nil || quick.Rounds != 1 || len(b.scenarios) != 4 {
+	if err != nil || quick.Rounds != 1 || len(b.scenarios) != 5 {
 		t.Errorf("a quick run: %d rounds of %d scenarios, %v", quick.Rounds, len(b.scenarios), err)
 	}
 }

@@ -20,6 +20,8 @@ const (
 	idleStreams  = "idle-1024"
 	firstToken   = "first-token"
 	flat64       = "flat-64"
+	messages1    = "messages-first-token"
+	messages64   = "messages-64"
 	paced1       = "paced-1"
 	paced64      = "paced-64"
 	slow1024     = "slow-1024"
@@ -53,10 +55,11 @@ func scenarios() []scenario {
 			job: job{Model: "burst", Streams: 1, Requests: 300, Tokens: 8, Pause: 3 * time.Millisecond},
 		},
 	}
+	list = append(list, messages(messages1, trident, list[len(list)-1]))
 	for _, n := range []int{1, 8, 64} {
 		list = append(list, flat(n))
 	}
-	list = append(list, infer(1, 1<<10), infer(64, 1<<10), infer(1, 1<<20), infer(64, 1<<20), scenario{
+	list = append(list, messages(messages64, trident, list[len(list)-1]), infer(1, 1<<10), infer(64, 1<<10), infer(1, 1<<20), infer(64, 1<<20), scenario{
 		name: decoupled64, title: "64 streams flat out by KServe v2", columns: kserveColumns(),
 		job: flat(64).job,
 	})
@@ -100,6 +103,13 @@ func flat(streams int) scenario {
 	case 1024:
 		s.job.Requests, s.job.Tokens = streams, all/streams
 	}
+	return s
+}
+
+// messages returns a scenario with the work of another one by Anthropic's API.
+func messages(name string, columns []string, chats scenario) scenario {
+	s := scenario{name: name, title: chats.title + ", messages of Anthropic's API", columns: columns, job: chats.job, quick: name == messages64}
+	s.job.Messages = true
 	return s
 }
 
