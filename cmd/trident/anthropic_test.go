@@ -69,4 +69,17 @@ func TestAnthropic(t *testing.T) {
 	if strings.Count(page, `"type":"model"`) != 1 || !strings.Contains(page, `"has_more":true`) {
 		t.Errorf("page %s", page)
 	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	r.Host = "localhost:9000"
+	w := httptest.NewRecorder()
+	target.listeners["metrics"].ServeHTTP(w, r)
+	for _, line := range []string{
+		`trident_requests_total{code="ok",model="own",operation="chat",surface="anthropic"} 2`, `trident_generated_tokens_total{model="own",operation="chat",surface="anthropic"} 2`,
+		`trident_http_requests_total{code="200",surface="anthropic"} 5`, `trident_http_requests_total{code="401",surface="anthropic"} 3`,
+		`trident_http_requests_total{code="200",surface="openai"} 2`,
+	} {
+		if !strings.Contains(w.Body.String(), line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
 }
