@@ -67,6 +67,19 @@ func TestContract(t *testing.T) {
 			}
 		})
 	}
+	answers := 0
+	for _, line := range s.log.since(0) {
+		if line.text("path") != "/v1/messages" || line["status"] != float64(http.StatusOK) {
+			continue
+		}
+		answers++
+		if line.text("model") != "vllm" || line["prompt_tokens"] != float64(26) || line["completion_tokens"] != float64(8) || (answers == 3) != (line["first_token"] != nil) {
+			t.Errorf("logged %v", line)
+		}
+	}
+	if answers != 3 { // the last is the stream
+		t.Errorf("%d messages are logged", answers)
+	}
 	listed := string(s.get(t, "/v1/models").body)
 	if !strings.Contains(listed, `"id":"vllm","max_model_len":4096,"object":"model","owned_by":"lab"`) || strings.Contains(listed, `"id":"vllm_lora_sheep"`) != inProcess() {
 		t.Errorf("listed: %s", listed)
