@@ -266,6 +266,17 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestTooLong checks the error of a prompt that the context has no room for.
+func TestTooLong(t *testing.T) {
+	params := abilities()
+	params["trident.context_length"] = "25"
+	f := serve(t, Config{}, ends("x", "stop"), params)
+	answer := f.post(t, "/v1/messages", request(`[{"role":"user","content":"`+strings.Repeat("a", 30)+`"}]`, ""))
+	if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), `"message":"prompt is too long: This model's maximum context length is 25 tokens, but messages has 50 tokens`) {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
 // TestPing checks that an idle model causes ping events after the start of the message.
 func TestPing(t *testing.T) {
 	f := serve(t, Config{}, func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
@@ -435,7 +446,7 @@ func TestCountTokens(t *testing.T) {
 		}
 	}
 	refused := f.post(t, "/v1/messages/count_tokens", `{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]}]}`)
-	if refused.Code != http.StatusBadRequest {
+	if refused.Code != http.StatusBadRequest || !strings.Contains(refused.Body.String(), `"messages[0].content[0].source: the tokens of images can't be counted: only the model itself knows their number"`) {
 		t.Errorf("%d %s", refused.Code, refused.Body)
 	}
 }

@@ -105,6 +105,10 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(errorBody(object, rec.RequestID)) //nolint:gosec // JSON, whose strings are escaped; the client may have disconnected
 }
 
+// tooLongPrefix is the prefix of errors by which clients of Anthropic's API recognize that they have to shorten
+// the conversation.
+const tooLongPrefix = "prompt is too long: "
+
 // clientsNames renames the fields in the core's errors to those of Anthropic's API. The turn may be nil.
 func (t *turn) clientsNames(err error) error {
 	e, ok := errors.AsType[*inference.Error](err)
@@ -113,6 +117,12 @@ func (t *turn) clientsNames(err error) error {
 	}
 	renamed := *e
 	renamed.Param, renamed.Message = t.clientsName(e.Param, e.Message)
+	switch bad := e.Code == inference.CodeInvalid || e.Code == inference.CodeUnsupported; {
+	case e.Reason == inference.ReasonContextLength:
+		renamed.Message = tooLongPrefix + renamed.Message
+	case bad && !strings.Contains(renamed.Message, renamed.Param): // Anthropic's errors have no other place for it
+		renamed.Message = renamed.Param + ": " + renamed.Message
+	}
 	return &renamed
 }
 
