@@ -165,6 +165,7 @@ func TestStopReasons(t *testing.T) {
 		{"end", "x", "stop", "", `"stop_reason":"end_turn","stop_sequence":null`, "4096"},
 		{"limit", "x", "length", "", `"stop_reason":"max_tokens","stop_sequence":null`, "4096"},
 		{"stop sequence", "x END y", "stop", `,"stop_sequences":["ENDS","END"]`, `"stop_reason":"stop_sequence","stop_sequence":"END"`, "4096"},
+		{"filter", "x", "content_filter", "", `"stop_reason":"refusal","stop_sequence":null`, "4096"},
 		{"call", thinksAndCalls, "stop", callFields, `"stop_reason":"tool_use","stop_sequence":null`, "4096"},
 		{"context", "x", "length", "", `"stop_reason":"model_context_window_exceeded","stop_sequence":null`, "25"},
 	} {

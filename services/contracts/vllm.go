@@ -280,14 +280,16 @@ func (d *vllmDecoder) output(out *inference.Output, step *inference.Step) error 
 	return err
 }
 
-// vllmFinishReason maps vLLM's finish reasons. The reason is "None" in every response except the
-// last.
+// vllmFinishReason maps vLLM's finish reasons, and content_filter, which models with a filter of their own
+// send. The reason is "None" in every response except the last.
 func vllmFinishReason(word string) inference.FinishReason {
 	switch word {
 	case "", "None":
 		return inference.FinishNone
 	case "length":
 		return inference.FinishLength
+	case string(inference.FinishContentFilter):
+		return inference.FinishContentFilter
 	}
 	return inference.FinishStop
 }
