@@ -39,6 +39,8 @@ func TestAnthropic(t *testing.T) {
 		{"bearer", "POST", "/v1/messages", message("own", "a"), []string{"Authorization", "Bearer sk-some"}, 200, `"text":"x"`},
 		{"a model of others", "POST", "/v1/messages", message("other", "a"), []string{"X-Api-Key", "sk-some"}, 404, `"type":"not_found_error"`},
 		{"too large", "POST", "/v1/messages", message("own", strings.Repeat("a", 100_000)), []string{"X-Api-Key", "sk-all"}, 413, `"type":"request_too_large"`},
+		{"another origin", "POST", "/v1/messages", message("own", "a"), []string{"X-Api-Key", "sk-all", "Origin", "https://example.com", "X-Request-Id", `a "b"`}, 403, `","type":"permission_error"},"request_id":"a \"b\"","type":"error"}`},
+		{"timeout", "POST", "/v1/messages", message("own", "a"), []string{"X-Api-Key", "sk-all", "X-Request-Timeout", "soon"}, 400, `such as 500ms","type":"invalid_request_error"},"request_id":"req_`},
 		{"no route", "POST", "/v1/messages/batches", "{}", []string{"X-Api-Key", "sk-all"}, 404, `"type":"not_found_error"`},
 		{"models", "GET", "/v1/models", "", []string{"X-Api-Key", "sk-some", version, date}, 200, `"display_name":"own","id":"own","max_input_tokens":null,"max_tokens":null,"type":"model"}],"first_id":"own","has_more":false,"last_id":"own"}`},
 		{"models of OpenAI's API", "GET", "/v1/models", "", []string{"X-Api-Key", "sk-some"}, 200, `"object":"list"`},

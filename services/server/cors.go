@@ -21,7 +21,7 @@ func crossOrigin(cfg Config, next http.Handler) http.Handler {
 	opts := cors.Options{
 		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Retry-After", "X-Trident-Ignored-Fields",
+		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Request-Id", "Retry-After", "X-Should-Retry", "X-Trident-Ignored-Fields",
 			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"),
 		MaxAge: 2 * 60 * 60, // seconds; the maximum of Chromium
 	}
@@ -32,8 +32,9 @@ func crossOrigin(cfg Config, next http.Handler) http.Handler {
 	}
 	return cors.New(opts).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && r.Method == http.MethodPost && !allowed(origin) && !sameOrigin(origin, r) {
-			RecordOf(r.Context()).Error = errOrigin
-			refuse(w, http.StatusForbidden, "this origin may not call this server: allow it with "+cfg.Names.Of("server.CORSOrigins"), "invalid_request_error", `"origin_not_allowed"`)
+			rec := RecordOf(r.Context())
+			rec.Error = errOrigin
+			refuse(w, rec, &failure{http.StatusForbidden, "this origin may not call this server: allow it with " + cfg.Names.Of("server.CORSOrigins"), "invalid_request_error", `"origin_not_allowed"`})
 			return
 		}
 		next.ServeHTTP(w, r)

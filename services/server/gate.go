@@ -39,7 +39,7 @@ func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error)
 	case route.API == auth.REST:
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	default:
-		refuse(w, status, e.Message, kind, `"`+e.Reason+`"`)
+		refuse(w, RecordOf(r.Context()), &failure{status, e.Message, kind, `"` + e.Reason + `"`})
 	}
 }
 

@@ -56,7 +56,7 @@ func refuseEarly(w http.ResponseWriter, r *http.Request, err error, status int, 
 	kind := r.Header.Get("Content-Type")
 	switch route := rec.match.record; {
 	case route == nil || route.API != auth.Procedure && route.API != auth.REST:
-		refuse(w, status, e.Message, "invalid_request_error", `"`+e.Reason+`"`)
+		refuse(w, rec, &failure{status, e.Message, "invalid_request_error", `"` + e.Reason + `"`})
 	case route.API == auth.REST:
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	case strings.HasPrefix(kind, "application/grpc"), strings.HasPrefix(kind, "application/connect+"):

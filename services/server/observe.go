@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,14 +117,34 @@ func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 		return true
 	}
 	w.Header().Set("Connection", "close")
-	refuse(w, http.StatusInternalServerError, "internal error; the server's log has the details", "server_error", "null")
+	refuse(w, rec, &failure{http.StatusInternalServerError, "internal error; the server's log has the details", "server_error", "null"})
 	return false
 }
 
-// refuse writes an error in OpenAI's form, which is also used for clients whose surface
-// isn't known. The strings must be valid inside JSON; code includes its quotes.
-func refuse(w http.ResponseWriter, status int, message, kind, code string) {
-	answerJSON(w, status, `{"error":{"message":"`+message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
+// failure is an error with which the server itself responds. Its strings must be valid inside JSON.
+type failure struct {
+	status  int
+	message string
+	// kind and code are those of OpenAI's API. code includes its quotes.
+	kind, code string
+}
+
+// refuse writes an error in Anthropic's form for its routes, and in OpenAI's form otherwise, also for clients
+// whose surface isn't known.
+func refuse(w http.ResponseWriter, rec *Record, f *failure) {
+	if route := rec.match.record; route == nil || route.API != auth.Anthropic {
+		answerJSON(w, f.status, `{"error":{"message":"`+f.message+`","type":"`+f.kind+`","param":null,"code":`+f.code+`}}`)
+		return
+	}
+	kind := "invalid_request_error"
+	switch {
+	case f.status == http.StatusForbidden:
+		kind = "permission_error"
+	case f.status >= http.StatusInternalServerError:
+		kind = "api_error"
+	}
+	w.Header().Set("Request-Id", rec.RequestID)
+	answerJSON(w, f.status, `{"error":{"message":"`+f.message+`","type":"`+kind+`"},"request_id":`+strconv.Quote(rec.RequestID)+`,"type":"error"}`)
 }
 
 func answerJSON(w http.ResponseWriter, status int, body string) {

@@ -23,7 +23,8 @@ func limitTime(next http.Handler) http.Handler {
 		}
 		limit, ok := readTimeout(header)
 		if !ok {
-			refuse(w, http.StatusBadRequest, "the header x-request-timeout must be a positive number of seconds, or a positive duration with a unit, such as 500ms", "invalid_request_error", `"invalid_value"`)
+			const message = "the header x-request-timeout must be a positive number of seconds, or a positive duration with a unit, such as 500ms"
+			refuse(w, RecordOf(r.Context()), &failure{http.StatusBadRequest, message, "invalid_request_error", `"invalid_value"`})
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
