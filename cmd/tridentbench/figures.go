@@ -72,10 +72,10 @@ func figures() []figure {
 		{Name: "time to first chunk, one idle client: in process ÷ bare gRPC client", AtMost: 1, of: ratio(firstToken, colLocal, colBare, first50)},
 		{Name: "time to first chunk, one idle client: remote ÷ bare gRPC client", AtMost: 1.5, of: ratio(firstToken, colRemote, colBare, first50)},
 		{Name: "time to first chunk, one idle client: (bare gRPC client + canned SSE) ÷ bare gRPC client, the minimum of two hops", of: twoHops},
-		messagesFigure("in process", colLocal, "CPU a token, 64 streams flat out", messages64, flat64, cpuTrident),
-		messagesFigure("remote", colRemote, "CPU a token, 64 streams flat out", messages64, flat64, cpuTrident),
-		messagesFigure("in process", colLocal, "time to first chunk, one idle client", messages1, firstToken, first50),
-		messagesFigure("remote", colRemote, "time to first chunk, one idle client", messages1, firstToken, first50),
+		{Name: "messages of Anthropic's API ÷ chats, in process: CPU a token, 64 streams flat out", AtMost: 1.1, of: between(messages64, flat64, colLocal, cpuTrident)},
+		{Name: "messages of Anthropic's API ÷ chats, remote: CPU a token, 64 streams flat out", AtMost: 1.1, of: between(messages64, flat64, colRemote, cpuTrident)},
+		{Name: "messages of Anthropic's API ÷ chats, in process: time to first chunk, one idle client", AtMost: 1.1, of: between(messages1, firstToken, colLocal, first50)},
+		{Name: "messages of Anthropic's API ÷ chats, remote: time to first chunk, one idle client", AtMost: 1.1, of: between(messages1, firstToken, colRemote, first50)},
 		{Name: "steady streaming in process: allocations a token", AtMost: 4, of: of(flat64, colLocal, allocations)},
 		{Name: "steady streaming in process: bytes a token", AtMost: 512, of: of(flat64, colLocal, allocBytes)},
 		{Name: "1,024 streams paced at 50 ms: inter-token p99, in process", Unit: millis, AtMost: 100, of: of(slow1024, colLocal, gap99)},
@@ -90,14 +90,6 @@ func figures() []figure {
 		{Name: "decoupled streams, 64: tokens/s, remote ÷ tritonserver's own gRPC", AtLeast: 0.45, of: ratio(decoupled64, colRemoteRPC, colTriton, tokenRate)},
 		{Name: "memory a stream, 1,024 idle streams, in process", Unit: "KiB", AtMost: 64, of: of(idleStreams, colLocal, growth)},
 		{Name: "memory a stream, 1,024 idle streams, remote", Unit: "KiB", AtMost: 64, of: of(idleStreams, colRemote, growth)},
-	}
-}
-
-// messagesFigure compares messages of Anthropic's API with chats.
-func messagesFigure(where, column, what, messages, chats, metric string) figure {
-	return figure{
-		Name: fmt.Sprintf("messages of Anthropic's API ÷ chats, %s: %s", where, what), AtMost: 1.1,
-		of: func(r round) float64 { return r(messages, column, metric) / r(chats, column, metric) },
 	}
 }
 
@@ -124,6 +116,11 @@ func inferFloor(size, clients int) figure {
 
 func of(scenario, column, metric string) func(round) float64 {
 	return func(r round) float64 { return r(scenario, column, metric) }
+}
+
+// between compares two scenarios in one column.
+func between(scenario, to, column, metric string) func(round) float64 {
+	return func(r round) float64 { return r(scenario, column, metric) / r(to, column, metric) }
 }
 
 func ratio(scenario, column, to, metric string) func(round) float64 {
