@@ -47,3 +47,42 @@ func TestAnthropicDocument(t *testing.T) {
 		}
 	}
 }
+
+// TestJSON checks that a document in JSON is a valid one with the same paths, whose nullable
+// enumerations have null. A text that is no document is an error.
+func TestJSON(t *testing.T) {
+	for name, document := range map[string][]byte{"OpenAI": openapi.OpenAI(), "Anthropic": openapi.Anthropic()} {
+		text, err := openapi.JSON(document)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want, err := openapi3.NewLoader().LoadFromData(document)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := openapi3.NewLoader().LoadFromData(text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !slices.Equal(slices.Sorted(maps.Keys(got.Paths.Map())), slices.Sorted(maps.Keys(want.Paths.Map()))) {
+			t.Errorf("%s: the document in JSON has other paths", name)
+		}
+		nullable := 0
+		for schema, ref := range got.Components.Schemas {
+			for property, field := range ref.Value.Properties {
+				if value := field.Value; value.Nullable && len(value.Enum) > 0 {
+					nullable++
+					if !slices.Contains(value.Enum, nil) {
+						t.Errorf("%s: %s.%s doesn't list null", name, schema, property)
+					}
+				}
+			}
+		}
+		if name == "OpenAI" && nullable == 0 {
+			t.Errorf("%s has no nullable enumeration", name)
+		}
+	}
+	if _, err := openapi.JSON([]byte("openapi: [")); err == nil {
+		t.Error("a text that is no document has no error")
+	}
+}
