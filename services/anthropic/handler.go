@@ -53,6 +53,16 @@ func New(cfg Config, service *serving.Service, seals *seal.Keys) (*Handler, erro
 // versionHeader is the header that all clients of Anthropic's API send.
 const versionHeader = "Anthropic-Version"
 
+// joinLines joins the lines of the headers that clients may repeat, because the generated code refuses
+// several lines.
+func joinLines(header http.Header) {
+	for _, name := range []string{versionHeader, "Anthropic-Beta"} {
+		if lines := header[name]; len(lines) > 1 {
+			header[name] = []string{strings.Join(lines, ", ")}
+		}
+	}
+}
+
 // NewRoutes returns the routes of the frontend. The list of models is that of OpenAI's API unless the
 // request has the header of Anthropic's clients.
 func NewRoutes(h *Handler) []server.Route {
@@ -68,6 +78,7 @@ func NewRoutes(h *Handler) []server.Route {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	w.Header().Set(requestIDHeader, server.RecordOf(ctx).RequestID)
+	joinLines(r.Header)
 	h.mux.ServeHTTP(w, respelled(r.WithContext(server.WithIgnored(ctx, w.Header(), h.cfg.Strict))))
 }
 
