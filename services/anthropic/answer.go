@@ -188,7 +188,7 @@ func errorData(err error, requestID string) []byte {
 func (e *eventWriter) write(out *eventstream.Writer, rec *server.Record, delta *inference.Delta) bool {
 	switch {
 	case delta.Idle:
-		out.Buf = appendEvent(e.begin(out.Buf, delta), "ping", []byte(`{"type":"ping"}`))
+		out.Buf = appendEvent(e.begin(out.Buf, delta), pingEvent, []byte(pingData))
 		return out.Send(false)
 	case delta.Usage != nil:
 		e.record(rec, delta.Usage)
@@ -201,10 +201,31 @@ func (e *eventWriter) write(out *eventstream.Writer, rec *server.Record, delta *
 		return true
 	}
 	out.Buf = e.appendDelta(out.Buf, delta)
+	if len(out.Buf) == 0 {
+		return e.keepAlive(out)
+	}
 	first := rec.FirstToken.IsZero()
 	if first {
 		rec.FirstToken = time.Now()
 	}
 	// The first token is sent at once, even if more Deltas are ready.
 	return out.Send(delta.More && !first)
+}
+
+// pingInterval is the time between pings while the model writes reasoning that the client doesn't want.
+const pingInterval = 15 * time.Second
+
+// keepAlive sends a ping if the client has got nothing for pingInterval although the model isn't idle. It
+// reports false if the client has disconnected.
+func (e *eventWriter) keepAlive(out *eventstream.Writer) bool {
+	now := time.Now()
+	if e.pinged.IsZero() {
+		e.pinged = now
+	}
+	if now.Sub(e.pinged) < pingInterval {
+		return true
+	}
+	e.pinged = now
+	out.Buf = appendEvent(out.Buf, pingEvent, []byte(pingData))
+	return out.Send(false)
 }

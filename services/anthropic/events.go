@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"strconv"
+	"time"
 
 	api "github.com/trident-inference/trident/gen/go/anthropic"
 	"github.com/trident-inference/trident/services/inference"
@@ -20,8 +21,15 @@ type eventWriter struct {
 	head   []byte // encoded prefix of the open block's delta events, up to the text
 	thinks []byte // the reasoning of the open block
 	finish inference.FinishReason
-	stopAt string // the stop sequence at which the message ended
+	stopAt string    // the stop sequence at which the message ended
+	pinged time.Time // the last ping while reasoning is omitted, or the start of that
 }
+
+// The event that keeps the connection open.
+const (
+	pingEvent = "ping"
+	pingData  = `{"type":"ping"}`
+)
 
 // appendEvent appends an event with its name and its data.
 func appendEvent(dst []byte, name string, data []byte) []byte {
