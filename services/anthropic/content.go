@@ -249,6 +249,9 @@ func (d *decoder) image(o object) (inference.Part, error) {
 // searchResult returns a result of a search as text.
 func (d *decoder) searchResult(o object) (string, error) {
 	d.unknown(o, "type", "title", "source", "content", "cache_control", "citations")
+	if err := d.citations(o); err != nil {
+		return "", err
+	}
 	title, err := o.text("title", true)
 	if err != nil {
 		return "", err
@@ -277,13 +280,24 @@ func (d *decoder) searchResult(o object) (string, error) {
 	return fmt.Sprintf("<search_result>\n<title>%s</title>\n<source>%s</source>\n%s\n</search_result>", title, source, strings.Join(texts, "\n")), nil
 }
 
+// citations reads the setting of citations of a document or of a search result.
+func (d *decoder) citations(o object) error {
+	citations, _, err := o.child("citations")
+	if err != nil {
+		return err
+	}
+	on, err := citations.flag("enabled")
+	if on {
+		d.add(o.at("citations"), "has no effect: models write no citations")
+	}
+	return err
+}
+
 // document appends the parts of a document, which is shown as text.
 func (d *decoder) document(parts []inference.Part, o object) ([]inference.Part, error) {
 	d.unknown(o, "type", "source", "title", "context", "cache_control", "citations")
-	if citations, _, err := o.child("citations"); err != nil {
+	if err := d.citations(o); err != nil {
 		return nil, err
-	} else if on, _ := citations.flag("enabled"); on {
-		d.add(o.at("citations"), "has no effect: models write no citations")
 	}
 	head := []string{"<document>"}
 	for _, key := range []string{"title", "context"} {
