@@ -22,6 +22,11 @@ const (
 	blockReference  = "tool_reference"
 )
 
+// blockTypes are all types of content that have an effect.
+var blockTypes = []string{ //nolint:gochecknoglobals // a constant list
+	blockText, blockImage, blockDocument, blockSearch, blockToolUse, blockToolResult, blockThinking, blockRedacted, blockReference,
+}
+
 // The authors of messages.
 const (
 	roleUser      = "user"
@@ -354,7 +359,8 @@ func (d *decoder) documentSource(source object) ([]inference.Part, error) {
 	return nil, inference.Unsupported(at, "%s must be text or content, got %s: the server reads no PDF and stores no files; send the text of the document", at, strictjson.Quote(kind))
 }
 
-// content returns the parts of a member that is a string or a list of blocks of some types.
+// content returns the parts of a member that is a string or a list of blocks of some types. Blocks of unknown
+// types are left out.
 func (d *decoder) content(o object, key string, kinds ...string) ([]inference.Part, error) {
 	switch value := o.members[key].(type) {
 	case string:
@@ -363,7 +369,7 @@ func (d *decoder) content(o object, key string, kinds ...string) ([]inference.Pa
 		parts := []inference.Part{}
 		for i, value := range value {
 			b, kind, err := block(o.at(key), i, value)
-			if err == nil && slices.Contains([]string{blockToolUse, blockToolResult, blockThinking, blockRedacted}, kind) {
+			if err == nil && !slices.Contains(kinds, kind) && slices.Contains(blockTypes, kind) {
 				err = inference.Invalid(b.at("type"), "%s must be %s, got %s", b.at("type"), strictjson.ListWords(kinds), strictjson.Quote(kind))
 			}
 			if err == nil {

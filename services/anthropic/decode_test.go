@@ -123,6 +123,8 @@ func TestRefused(t *testing.T) {
 		{block(`{"type":"image","source":{"type":"base64","media_type":"image/tiff","data":""}}`), `messages[0].content[0].source.media_type must be image/jpeg, image/png, image/gif or image/webp`},
 		{block(`{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}`), "messages[0].content[0].source"},
 		{block(`{"type":"search_result","title":"","source":"","content":[],"citations":{"enabled":1}}`), "messages[0].content[0].citations.enabled must be true or false, got 1"},
+		{block(`{"type":"document","source":{"type":"content","content":[{"type":"document","source":{"type":"content","content":"d"}}]}}`), `messages[0].content[0].source.content[0].type must be text or image, got "document"`},
+		{block(`{"type":"tool_result","tool_use_id":"i","content":[{"type":"tool_use"}]}`), `messages[0].content[0].content[0].type must be text, image, document, search_result or tool_reference, got "tool_use"`},
 		{block(`{"type":"tool_result","content":"a"}`), "messages[0].content[0].tool_use_id is required"},
 		{request(`[{"role":"assistant","content":[{"type":"tool_use","id":"i","name":"f","input":"{}"}]}]`, ""), "messages[0].content[0].input must be an object, got a string of 2 bytes"},
 		{request(hi, `,"temperature":1.5`), "temperature must be from 0 to 1, got 1.5"},
