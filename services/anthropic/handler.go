@@ -22,6 +22,7 @@ import (
 	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // Config configures the frontend. The zero value lists fields without an effect as ignored.
@@ -226,6 +227,9 @@ func pageOf(models []catalog.Named, params *api.ListModelsParams) (*api.ModelLis
 // RetrieveModel returns a model that writes text.
 func (h *Handler) RetrieveModel(w http.ResponseWriter, r *http.Request, modelID string, _ api.RetrieveModelParams) {
 	named, err := h.service.Catalog().Model(r.Context(), modelID)
+	if err == nil && named.Card.Tasks&inference.TaskGenerate == 0 {
+		err = &statusError{http.StatusNotFound, kindNotFound, "the model " + strictjson.Quote(named.Name) + " writes no text"}
+	}
 	if err != nil {
 		writeError(w, r, err)
 		return

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/seal"
+	"github.com/trident-inference/trident/services/serving"
 )
 
 // TestRepeatedHeaders checks that headers with several lines are the same as one line with all values.
@@ -19,5 +21,32 @@ func TestRepeatedHeaders(t *testing.T) {
 	f.ServeHTTP(answer, r)
 	if got := answer.Header().Get("X-Trident-Ignored-Fields"); answer.Code != http.StatusOK || got != "anthropic-beta" {
 		t.Errorf("%d %s, ignored %q", answer.Code, answer.Body, got)
+	}
+}
+
+// TestModelWithoutText checks that a model of embeddings is neither in the list of models nor described.
+func TestModelWithoutText(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("m", inferencetest.StreamText("x"), abilities())
+	engine.AddModel("e", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
+	service := inferencetest.Service(t, serving.Config{}, engine)
+	h, err := New(Config{}, service, seal.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"m", "e"} { // waits until the catalog has the models
+		if _, err := service.Catalog().Model(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &frontend{h, engine}
+	answer := f.send(t, http.MethodGet, "/v1/models/e", "")
+	if answer.Code != http.StatusNotFound || decoded(t, answer.Body.String()) != `the model "e" writes no text` {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+	wantDocument(t, "ErrorResponse", answer.Body.String())
+	list := f.send(t, http.MethodGet, "/v1/models", "").Body.String()
+	if strings.Contains(list, `"id":"e"`) || !strings.Contains(list, `"id":"m"`) {
+		t.Error(list)
 	}
 }
