@@ -330,6 +330,9 @@ func (t *turn) setEffort(ctx context.Context, d *decoder, thinking, effort strin
 	switch {
 	case thinking == thinkingDisabled && switches:
 		t.req.ReasoningEffort = inference.EffortNone
+		if effort != "" && effort != inference.EffortDefault {
+			d.add("output_config.effort", "has no effect: thinking is disabled")
+		}
 		return
 	case thinking == thinkingDisabled && card.ReasoningParser != "":
 		d.add("thinking.type", "has no effect: the chat template of the model has no switch for reasoning")
