@@ -131,7 +131,9 @@ func (d *decoder) message(o object) error {
 	const key = "content"
 	if text, ok := o.members[key].(string); ok {
 		if role == roleSystem {
-			text = d.withoutBilling(text, o.at(key))
+			if text = d.withoutBilling(text, o.at(key)); text == "" {
+				return nil
+			}
 		}
 		d.push(inference.Message{Role: role, Text: text}, o.path)
 		return nil

@@ -39,6 +39,7 @@ func TestContent(t *testing.T) {
 		{"system in the middle", request(`[{"role":"user","content":"a"},{"role":"system","content":"s"}]`, ""), "<user>a</><system>s</>" + end, ""},
 		{"billing block", request(`[{"role":"user","content":"a"}]`, `,"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=1; cch=0;"},{"type":"text","text":"s"}]`), "<system>s</><user>a</>" + end, "system[0]"},
 		{"billing line", request(`[{"role":"user","content":"a"}]`, `,"system":"x-anthropic-billing-header: a\ns"`), "<system>s</><user>a</>" + end, "system"},
+		{"billing message", request(`[{"role":"user","content":"a"},{"role":"system","content":"x-anthropic-billing-header: a"}]`, ""), "<user>a</>" + end, "messages[1].content"},
 		{"document", user(`{"type":"document","title":"T","context":"C","source":{"type":"text","media_type":"text/plain","data":"d"}}`), "<user><document>\n<title>T</title>\n<context>C</context>\nd\n</document></>" + end, ""},
 		{"document of blocks", user(`{"type":"document","source":{"type":"content","content":[{"type":"text","text":"d"}]},"citations":{"enabled":true}}`), "<user><document>\nd\n</document></>" + end, "messages[0].content[0].citations"},
 		{"search result with citations", user(`{"type":"search_result","title":"T","source":"S","content":[],"citations":{"enabled":true}},` + text), "<user><search_result>\n<title>T</title>\n<source>S</source>\n\n</search_result>\na</>" + end, "messages[0].content[0].citations"},
