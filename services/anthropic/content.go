@@ -48,6 +48,7 @@ type decoder struct {
 	sealed   int // bytes of the seals so far
 	messages []inference.Message
 	origins  []string // the path of each message in the request, for errors
+	images   []string // the path of each image in the request, for errors
 }
 
 func (d *decoder) push(m inference.Message, origin string) {
@@ -225,6 +226,7 @@ func (d *decoder) text(o object) (string, error) {
 // image returns the part of an image.
 func (d *decoder) image(o object) (inference.Part, error) {
 	part := inference.Part{Kind: inference.PartImage}
+	d.images = append(d.images, o.path)
 	d.unknown(o, "type", "source", "cache_control")
 	source, ok, err := o.child("source")
 	if err != nil || !ok {

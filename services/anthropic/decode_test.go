@@ -193,3 +193,23 @@ func TestFitContext(t *testing.T) {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 }
+
+// TestImagePaths checks that an error of the core about an image has the path of its block.
+func TestImagePaths(t *testing.T) {
+	f := serve(t, Config{}, inferencetest.StreamText("x"), abilities())
+	const good = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}`
+	const bad, result = `{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}`, `{"type":"tool_result","tool_use_id":"i","is_error":true,"content":`
+	for content, want := range map[string]string{
+		bad:                                    "messages[1].content[0]",
+		good + "," + bad:                       "messages[1].content[1]",
+		`{"type":"container_upload"},` + bad:   "messages[1].content[1]",
+		result + `"o"},` + good + "," + bad:    "messages[1].content[2]",
+		result + `[` + good + `,` + bad + `]}`: "messages[1].content[0].content[1]",
+		`{"type":"document","source":{"type":"content","content":[` + bad + `]}}`: "messages[1].content[0].source.content[0]",
+	} {
+		answer := f.post(t, "/v1/messages", request(`[{"role":"user","content":[`+good+`]},{"role":"user","content":[`+content+`]}]`, ""))
+		if got := decoded(t, answer.Body.String()); answer.Code != http.StatusBadRequest || !strings.HasPrefix(got, want+".source is a URL, but ") {
+			t.Errorf("%s\n%d %s\nwant %s", content, answer.Code, got, want)
+		}
+	}
+}

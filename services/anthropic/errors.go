@@ -134,7 +134,11 @@ func (t *turn) clientsName(param, message string) (newParam, newMessage string) 
 	}
 	switch {
 	case strings.HasPrefix(core, "messages["):
-		if from, origin := originOf(core, "messages", t.origins); from != "" {
+		from, origin := t.imageOrigin(core)
+		if from == "" {
+			from, origin = originOf(core, "messages", t.origins)
+		}
+		if from != "" {
 			rename(from, origin)
 			rename(".image_url.url", ".source")
 		}
@@ -156,6 +160,25 @@ func originOf(path, list string, origins []string) (element, origin string) {
 	for i, origin := range origins {
 		if element := list + strictjson.Index(i); strings.HasPrefix(path, element) {
 			return element, origin
+		}
+	}
+	return "", ""
+}
+
+// imageOrigin returns the part of a message of the core that is the prefix of a path, and the path of the part
+// in the request, if the part is an image. Both are "" otherwise. The parts of the core have other positions
+// than the blocks of the request, because results of tools are messages and some blocks are left out.
+func (t *turn) imageOrigin(path string) (element, origin string) {
+	images := t.images
+	for i := range t.req.Messages {
+		for j := range t.req.Messages[i].Parts {
+			if t.req.Messages[i].Parts[j].Kind != inference.PartImage || len(images) == 0 {
+				continue
+			}
+			if element := "messages" + strictjson.Index(i) + ".content" + strictjson.Index(j); strings.HasPrefix(path, element) {
+				return element, images[0]
+			}
+			images = images[1:]
 		}
 	}
 	return "", ""

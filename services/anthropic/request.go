@@ -27,6 +27,8 @@ type turn struct {
 	warms bool
 	// origins and toolOrigins are the paths of the core's messages and tools in the request, for errors.
 	origins, toolOrigins []string
+	// images are the paths of the images in the request, in the order of the core's parts.
+	images []string
 }
 
 // promptFields returns the fields of the body that the prompt depends on.
@@ -135,7 +137,7 @@ func (t *turn) decodeMessages(d *decoder, body object) error {
 		return inference.Invalid(key, "messages has more than %d messages and results of tools: start a new conversation", budget.Messages)
 	}
 	last := &d.messages[n-1]
-	t.req.Messages, t.origins = d.messages, d.origins
+	t.req.Messages, t.origins, t.images = d.messages, d.origins, d.images
 	t.req.Continue = last.Role == roleAssistant && last.Text != "" && len(last.ToolCalls) == 0
 	t.req.Closed = t.req.Continue
 	return nil
