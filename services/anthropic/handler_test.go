@@ -1,10 +1,13 @@
 package anthropic
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/seal"
@@ -48,5 +51,28 @@ func TestModelWithoutText(t *testing.T) {
 	list := f.send(t, http.MethodGet, "/v1/models", "").Body.String()
 	if strings.Contains(list, `"id":"e"`) || !strings.Contains(list, `"id":"m"`) {
 		t.Error(list)
+	}
+}
+
+// TestUnreadBodies checks the errors about a compressed body and about a body that ends too early.
+func TestUnreadBodies(t *testing.T) {
+	f := serve(t, Config{}, inferencetest.StreamText("x"), abilities())
+	for _, test := range []struct {
+		name, encoding string
+		body           io.Reader
+		status         int
+		message        string
+	}{
+		{"compressed", "gzip", strings.NewReader("{}"), http.StatusUnsupportedMediaType, "compressed request bodies are not supported"},
+		{"cut", "", iotest.ErrReader(io.ErrUnexpectedEOF), http.StatusBadRequest, "the request body is incomplete"},
+		{"timeout", "", iotest.ErrReader(os.ErrDeadlineExceeded), http.StatusRequestTimeout, "the request body timed out"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/messages", test.body)
+		r.Header.Set("Content-Encoding", test.encoding)
+		answer := httptest.NewRecorder()
+		f.ServeHTTP(answer, r)
+		if body := answer.Body.String(); answer.Code != test.status || !strings.HasPrefix(decoded(t, body), test.message) || !strings.Contains(body, `"type":"invalid_request_error"`) {
+			t.Errorf("%s: %d %s", test.name, answer.Code, body)
+		}
 	}
 }
