@@ -91,7 +91,7 @@ test("a response is shown token by token, stored, and repeated", async (t) => {
   await page.getByRole("heading", { name: "Ask chat" }).waitFor();
   await accessible(page);
   await page.getByLabel("Temperature").fill("0");
-  await page.getByLabel("Maximum tokens").fill("24");
+  await page.getByLabel("Maximum tokens").fill("64");
   await page.evaluate(() => {
     window.seen = [];
     new MutationObserver(() => {
@@ -99,20 +99,21 @@ test("a response is shown token by token, stored, and repeated", async (t) => {
       if (text && text !== window.seen.at(-1)) window.seen.push(text);
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
-  await ask(page, "Write one sentence about the sea.");
+  await ask(page, "Write a story about the sea.");
   await answered(page, 1);
   // Markup characters may become Markdown when more text follows.
   const seen = (await page.evaluate(() => window.seen)).map((text) => text.replace(/[^a-z]/gi, ""));
-  // A busy machine draws few frames. A page that waits for the whole response draws one.
+  // A busy machine draws few frames, so that the response is long. A page that waits for the whole
+  // response draws one.
   assert.ok(new Set(seen).size >= 2, `the page showed only ${seen.length} states of the response`);
   seen.slice(1).forEach((text, i) => assert.ok(text.startsWith(seen[i]), `${text} doesn't start with the earlier text ${seen[i]}`));
   const text = await answers(page).locator(".prose").textContent();
   assert.match(text, /\bsea\b/i);
-  assert.match(await answers(page).locator("dl").textContent(), /first token\d.*speed[\d.]+ tokens\/s.*tokens\d+ prompt, 24 generated.*stopped at the token limit/s);
+  assert.match(await answers(page).locator("dl").textContent(), /first token\d.*speed[\d.]+ tokens\/s.*tokens\d+ prompt, 64 generated.*stopped at the token limit/s);
 
   await page.reload();
   assert.equal(await answers(page).locator(".prose").textContent(), text);
-  assert.match(await page.title(), /^Write one sentence about the sea/);
+  assert.match(await page.title(), /^Write a story about the sea/);
 
   await page.getByRole("button", { name: "Code", exact: true }).click();
   for (const [tab, file] of [["curl", "curl.sh"], ["Python", "python.py"], ["Node", "node.mjs"], ["Go", "go.go"], ["Anthropic", "anthropic.sh"], ["Response", "response.json"]]) {
@@ -120,7 +121,7 @@ test("a response is shown token by token, stored, and repeated", async (t) => {
     await writeFile(`${out}/${file}`, await page.getByRole("tabpanel").locator("code").textContent());
   }
   const response = JSON.parse(await readFile(`${out}/response.json`, "utf8"));
-  assert.equal(response.usage.completionTokens, 24);
+  assert.equal(response.usage.completionTokens, 64);
   await writeFile(`${out}/answer.txt`, response.choices[0].message.content);
 
   await page.getByRole("button", { name: "Retry" }).click();
