@@ -185,7 +185,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai", layer: frontend,
 		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/anthropic", layer: frontend,
@@ -200,12 +200,12 @@ var layers = []packageRow{
 	{
 		path: "services/openai/responses", layer: frontend,
 		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
-		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/toolform", layer: frontend,
 		purpose: "tools that models don't know, as functions: custom tools and tools of namespaces, and the texts that models read about them",
-		imports: []string{"services/inference", "services/openai/internal/wire"},
+		imports: []string{"services/inference", "services/jsonstring"},
 	},
 	{
 		path: "services/openai/internal/decode", layer: frontend,
@@ -215,7 +215,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai/internal/wire", layer: frontend,
 		purpose: "what the answers of several operations of OpenAI's API share: the error object, server-sent events, JSON strings, usage",
-		imports: []string{"gen/go/openai", "services/budget", "services/eventstream", "services/inference", "services/jsonstring", "services/server", "services/wirecode"},
+		imports: []string{"gen/go/openai", "services/budget", "services/eventstream", "services/inference", "services/server", "services/wirecode"},
 	},
 	{
 		path: "services/seal", layer: frontend,

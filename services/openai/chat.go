@@ -24,7 +24,9 @@ func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateCh
 		return nil, err
 	}
 	req.ID = "chatcmpl-" + rand.Text()
-	req.Unenforced = func(field, reason string) error { return wire.Ignore(ctx, wire.Field{Name: field, Reason: reason}) }
+	req.Unenforced = func(field, reason string) error {
+		return server.Ignore(ctx, server.IgnoredField{Name: field, Reason: reason})
+	}
 	model := h.service.Resolve(req.Model)
 	_, custom := readTools(request.Body.Tools)
 	if err := custom.constrain(ctx, req, &model); err != nil {

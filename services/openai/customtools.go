@@ -9,9 +9,10 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/toolform"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -78,7 +79,7 @@ func (c customTools) constrain(ctx context.Context, req *inference.Request, mode
 		*choice = inference.ToolChoice{Mode: inference.ToolNamed, Name: tool.Name, Input: format}
 		enforced = tool.Name
 	}
-	return wire.Ignore(ctx, c.unenforced(enforced)...)
+	return server.Ignore(ctx, c.unenforced(enforced)...)
 }
 
 // forcedTool returns the name of the custom tool that must be called, or "".
@@ -101,7 +102,7 @@ func forcedTool(req *inference.Request) string {
 }
 
 // unenforced returns the first format that isn't enforced.
-func (c customTools) unenforced(enforced string) []wire.Field {
+func (c customTools) unenforced(enforced string) []server.IgnoredField {
 	first := ""
 	for name, tool := range c {
 		if at := tool.param + ".format"; tool.Format.Syntax != "" && name != enforced && (first == "" || len(at) < len(first) || len(at) == len(first) && at < first) {
@@ -111,15 +112,15 @@ func (c customTools) unenforced(enforced string) []wire.Field {
 	if first == "" {
 		return nil
 	}
-	return []wire.Field{{Name: first, Reason: first + " is not enforced: the prompt has the grammar, but the model may write other text"}}
+	return []server.IgnoredField{{Name: first, Reason: first + " is not enforced: the prompt has the grammar, but the model may write other text"}}
 }
 
 // call returns a call of a non-streaming response.
 func (c customTools) call(call *inference.ToolCall) api.ChatCompletionMessageToolCallOption {
 	if _, custom := c[call.Name]; custom {
-		return fmt.Appendf(nil, `{"custom":{"input":%s,"name":%s},"id":%s,"type":"custom"}`, wire.Quoted(toolform.InputOf(call.Arguments)), wire.Quoted(call.Name), wire.Quoted(call.ID))
+		return fmt.Appendf(nil, `{"custom":{"input":%s,"name":%s},"id":%s,"type":"custom"}`, jsonstring.Quoted(toolform.InputOf(call.Arguments)), jsonstring.Quoted(call.Name), jsonstring.Quoted(call.ID))
 	}
-	return fmt.Appendf(nil, `{"function":{"arguments":%s,"name":%s},"id":%s,"type":"function"}`, wire.Quoted(string(call.Arguments)), wire.Quoted(call.Name), wire.Quoted(call.ID))
+	return fmt.Appendf(nil, `{"function":{"arguments":%s,"name":%s},"id":%s,"type":"function"}`, jsonstring.Quoted(string(call.Arguments)), jsonstring.Quoted(call.Name), jsonstring.Quoted(call.ID))
 }
 
 // customInput is the input of an open call of a custom tool in a stream.
@@ -177,11 +178,11 @@ func (c *chunkWriter) appendInput(dst []byte, choice int, piece *inference.ToolC
 	dst = c.open(dst, choice)
 	dst = fmt.Appendf(dst, `"tool_calls":[{"index":%d`, piece.Index)
 	if piece.ID != "" {
-		dst = fmt.Appendf(dst, `,"id":%s,"type":"custom","custom":{"name":%s,"input":"`, wire.Quoted(piece.ID), wire.Quoted(piece.Name))
+		dst = fmt.Appendf(dst, `,"id":%s,"type":"custom","custom":{"name":%s,"input":"`, jsonstring.Quoted(piece.ID), jsonstring.Quoted(piece.Name))
 	} else {
 		dst = append(dst, `,"custom":{"input":"`...)
 	}
-	dst = wire.AppendEscaped(dst, text)
+	dst = jsonstring.AppendEscaped(dst, text)
 	dst = append(dst, `"}}]`...)
 	return c.close(dst, nil, inference.FinishNone)
 }

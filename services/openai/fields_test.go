@@ -17,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/openaitest"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -277,16 +278,16 @@ func (f *fieldTest) send(t *testing.T, strict bool, fields ...string) fieldAnswe
 		t.Fatal(err)
 	}
 	before := len(f.engine.Requests())
-	server := f.server
+	target := f.server
 	if strict {
-		server = f.strict
+		target = f.strict
 	}
-	resp, answer := openaitest.Do(t, http.MethodPost, server.URL+f.path, string(text))
+	resp, answer := openaitest.Do(t, http.MethodPost, target.URL+f.path, string(text))
 	var sent strings.Builder
 	for _, req := range f.engine.Requests()[before:] {
 		sent.WriteString(inputsOf(req))
 	}
-	return fieldAnswer{status: resp.StatusCode, body: answer, sent: sent.String(), ignored: resp.Header.Get(wire.IgnoredHeader)}
+	return fieldAnswer{status: resp.StatusCode, body: answer, sent: sent.String(), ignored: resp.Header.Get(server.IgnoredHeader)}
 }
 
 var baseFields = map[string]string{

@@ -263,7 +263,7 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		r = r.WithContext(wire.WithIgnored(r.Context(), w.Header(), h.cfg.Strict))
+		r = r.WithContext(server.WithIgnored(r.Context(), w.Header(), h.cfg.Strict))
 		body, err := h.readBody(r)
 		if err != nil {
 			wire.WriteError(w, r, err)
@@ -297,11 +297,11 @@ func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 	if len(body.Unknown) == 0 {
 		return body, nil
 	}
-	fields := make([]wire.Field, len(body.Unknown))
+	fields := make([]server.IgnoredField, len(body.Unknown))
 	for i, name := range body.Unknown {
-		fields[i] = wire.Field{Name: name, Reason: "unknown field " + name}
+		fields[i] = server.IgnoredField{Name: name, Reason: "unknown field " + name}
 	}
-	return body, wire.Ignore(r.Context(), fields...)
+	return body, server.Ignore(r.Context(), fields...)
 }
 
 // errNamed ends the search for the model of a request.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
 
@@ -73,7 +73,7 @@ func promptOf(t *testing.T, server *httptest.Server, engine *inferencetest.Engin
 
 // historyCall is an assistant's message with one call of a tool.
 func historyCall(id, arguments string) string {
-	return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + string(wire.Quoted(arguments)) + `}}]}`
+	return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":` + string(jsonstring.Quoted(arguments)) + `}}]}`
 }
 
 // TestHistories checks that chats with what models wrote before get a prompt, with the demo's own

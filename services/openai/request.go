@@ -10,8 +10,8 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // chatRequest translates a validated body into a request of the core. Each field
@@ -20,7 +20,7 @@ func chatRequest(ctx context.Context, body *api.CreateChatCompletionRequest) (*i
 	if err := refuseUnsupported(body); err != nil {
 		return nil, err
 	}
-	if err := wire.Ignore(ctx, withoutEffect(body)...); err != nil {
+	if err := server.Ignore(ctx, withoutEffect(body)...); err != nil {
 		return nil, err
 	}
 	messages, err := DecodeMessages(body.Messages)
@@ -133,13 +133,13 @@ func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
 
 // withoutEffect returns the fields of the request that are accepted and have no effect on the
 // response that a client could rely on.
-func withoutEffect(body *api.CreateChatCompletionRequest) []wire.Field {
-	var fields []wire.Field
+func withoutEffect(body *api.CreateChatCompletionRequest) []server.IgnoredField {
+	var fields []server.IgnoredField
 	if !requests.Neutral(body.Prediction) {
-		fields = append(fields, wire.Field{Name: "prediction", Reason: "prediction has no effect: predicted outputs are not available"})
+		fields = append(fields, server.IgnoredField{Name: "prediction", Reason: "prediction has no effect: predicted outputs are not available"})
 	}
 	if body.Verbosity != nil && *body.Verbosity != "medium" {
-		fields = append(fields, wire.Field{Name: "verbosity", Reason: "verbosity has no effect: only medium, the default, is available"})
+		fields = append(fields, server.IgnoredField{Name: "verbosity", Reason: "verbosity has no effect: only medium, the default, is available"})
 	}
 	return fields
 }

@@ -10,6 +10,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/server"
@@ -50,13 +51,13 @@ func usageOf(options *api.ChatCompletionStreamOptions) StreamUsage {
 }
 
 func newChunkHead(id, object string, created int64, model *catalog.Resolution, usage StreamUsage) chunkHead {
-	text := append([]byte(`data: {"id":`), wire.Quoted(id)...)
+	text := append([]byte(`data: {"id":`), jsonstring.Quoted(id)...)
 	text = append(text, `,"object":`...)
-	text = append(text, wire.Quoted(object)...)
+	text = append(text, jsonstring.Quoted(object)...)
 	text = append(text, `,"created":`...)
 	text = strconv.AppendInt(text, created, 10)
 	text = append(text, `,"model":`...)
-	text = append(text, wire.Quoted(model.Name)...)
+	text = append(text, jsonstring.Quoted(model.Name)...)
 	return chunkHead{text: text, model: model, usage: usage}
 }
 
@@ -65,7 +66,7 @@ func (h *chunkHead) begin(dst []byte) []byte {
 	if h.model != nil {
 		if fingerprint := h.model.Fingerprint(); fingerprint != "" {
 			h.text = append(h.text, `,"system_fingerprint":`...)
-			h.text = append(h.text, wire.Quoted(fingerprint)...)
+			h.text = append(h.text, jsonstring.Quoted(fingerprint)...)
 		}
 		h.text, h.model = append(h.text, `,"choices":[`...), nil
 	}
@@ -155,16 +156,16 @@ func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	if len(d.Reasoning) > 0 {
 		dst = c.open(dst, d.Index)
 		dst = append(dst, `"reasoning":"`...)
-		dst = wire.AppendEscaped(dst, d.Reasoning)
+		dst = jsonstring.AppendEscaped(dst, d.Reasoning)
 		dst = append(dst, `","reasoning_content":"`...)
-		dst = wire.AppendEscaped(dst, d.Reasoning)
+		dst = jsonstring.AppendEscaped(dst, d.Reasoning)
 		dst = append(dst, '"')
 		dst = c.close(dst, nil, inference.FinishNone)
 	}
 	if len(d.Text) > 0 || len(d.Logprobs) > 0 {
 		dst = c.open(dst, d.Index)
 		dst = append(dst, `"content":"`...)
-		dst = wire.AppendEscaped(dst, d.Text)
+		dst = jsonstring.AppendEscaped(dst, d.Text)
 		dst = append(dst, '"')
 		dst = c.close(dst, d.Logprobs, inference.FinishNone)
 	}
@@ -196,15 +197,15 @@ func appendCalls(dst []byte, pieces []inference.ToolCallPiece) []byte {
 		dst = strconv.AppendInt(dst, int64(piece.Index), 10)
 		if piece.ID != "" {
 			dst = append(dst, `,"id":`...)
-			dst = append(dst, wire.Quoted(piece.ID)...)
+			dst = append(dst, jsonstring.Quoted(piece.ID)...)
 			dst = append(dst, `,"type":"function","function":{"name":`...)
-			dst = append(dst, wire.Quoted(piece.Name)...)
+			dst = append(dst, jsonstring.Quoted(piece.Name)...)
 			dst = append(dst, ',')
 		} else {
 			dst = append(dst, `,"function":{`...)
 		}
 		dst = append(dst, `"arguments":"`...)
-		dst = wire.AppendEscaped(dst, piece.Arguments)
+		dst = jsonstring.AppendEscaped(dst, piece.Arguments)
 		dst = append(dst, `"}}`...)
 	}
 	return append(dst, ']')
@@ -261,7 +262,7 @@ func (c *completionChunks) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(d.Index), 10)
 	dst = append(dst, `,"text":"`...)
-	dst = wire.AppendEscaped(dst, d.Text)
+	dst = jsonstring.AppendEscaped(dst, d.Text)
 	dst = append(dst, `","logprobs":`...)
 	dst = c.appendLogprobs(dst, d)
 	return c.end(appendFinish(dst, d.Finish))

@@ -9,8 +9,8 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
@@ -56,7 +56,7 @@ func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
 	if a.texts {
 		a.list(b, func(to []byte, id int) []byte {
 			text, _ := a.tokens.Text(id)
-			return append(to, wire.Quoted(text)...)
+			return append(to, jsonstring.Quoted(text)...)
 		})
 	} else {
 		_, _ = b.WriteString("null")

@@ -4,7 +4,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/trident-inference/trident/services/budget"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -60,7 +60,7 @@ func (s *shape) add(schema *openapi3.Schema) {
 
 // maxUnknown is the maximum number of unknown keys that are collected. The client
 // determines the keys, and a body has room for a million.
-const maxUnknown = wire.MaxIgnored
+const maxUnknown = server.MaxIgnored
 
 // unknownKeys collects the keys of a body that the document doesn't have, up to
 // maxUnknown+1 of them.

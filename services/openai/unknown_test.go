@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/trident-inference/trident/services/inference/inferencetest"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/openaitest"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // TestUnknownKeysBelow tests that unknown keys are reported at any depth. Keys in
@@ -61,13 +61,13 @@ func TestUnknownKeysAreBounded(t *testing.T) {
 		t.Errorf("%d names, %v", len(got.Unknown), err)
 	}
 	header := http.Header{}
-	ctx := wire.WithIgnored(t.Context(), header, false)
+	ctx := server.WithIgnored(t.Context(), header, false)
 	for _, name := range got.Unknown {
-		if err := wire.Ignore(ctx, wire.Field{Name: name}); err != nil {
+		if err := server.Ignore(ctx, server.IgnoredField{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if list := header.Get(wire.IgnoredHeader); !strings.HasPrefix(list, "messages[0].k0, messages[0].k1, ") || !strings.HasSuffix(list, ", ...") || len(list) > 1024+10 {
+	if list := header.Get(server.IgnoredHeader); !strings.HasPrefix(list, "messages[0].k0, messages[0].k1, ") || !strings.HasSuffix(list, ", ...") || len(list) > 1024+10 {
 		t.Errorf("header %s", list)
 	}
 }

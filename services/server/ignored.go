@@ -41,8 +41,8 @@ type IgnoredField struct {
 }
 
 // Ignore lists fields in the header of the response and in the log, at most one more than the header
-// has room for. A strict server refuses the first field instead: the error is an [*inference.Error]. Call it before the first byte of the
-// response.
+// has room for. A strict server refuses the first field instead: the error is an
+// [*inference.Error]. Call it before the first byte of the response.
 func Ignore(ctx context.Context, fields ...IgnoredField) error {
 	list, ok := ctx.Value(ignoredKey{}).(*ignored)
 	if !ok || len(fields) == 0 {

@@ -6,7 +6,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/jsonstring"
 )
 
 // newItemID returns a new id for an item of this kind.
@@ -111,7 +111,7 @@ func (it *item) wireAnswer() []api.OutputMessageContent {
 
 // outputText returns the part with the text of a message.
 func outputText(text string, logprobs json.RawMessage) json.RawMessage {
-	part := append([]byte(`{"type":"output_text","text":`), wire.Quoted(text)...)
+	part := append([]byte(`{"type":"output_text","text":`), jsonstring.Quoted(text)...)
 	part = append(part, `,"annotations":[],"logprobs":`...)
 	part = append(part, logprobs...)
 	return append(part, '}')

@@ -8,6 +8,7 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 )
@@ -238,7 +239,7 @@ func (w *eventWriter) start(dst []byte, it *item) []byte {
 func (w *eventWriter) appendPiece(dst, piece []byte) []byte {
 	w.text = append(w.text, piece...)
 	dst = append(dst, w.head...)
-	dst = wire.AppendEscaped(dst, piece)
+	dst = jsonstring.AppendEscaped(dst, piece)
 	dst = append(dst, '"', ',')
 	if w.item.kind == itemMessage {
 		dst = append(dst, `"logprobs":`...)
@@ -273,7 +274,7 @@ func (w *eventWriter) close(dst []byte, status string) []byte {
 	case itemCustomCall:
 		dst = w.appendDone(dst, "response.custom_tool_call_input.done", "input", "")
 	case itemCall:
-		dst = w.appendDone(dst, "response.function_call_arguments.done", "arguments", `,"name":`+string(wire.Quoted(it.name)))
+		dst = w.appendDone(dst, "response.function_call_arguments.done", "arguments", `,"name":`+string(jsonstring.Quoted(it.name)))
 	}
 	whole := it.encode()
 	dst = w.appendItem(dst, "response.output_item.done", whole)
@@ -290,7 +291,7 @@ func (w *eventWriter) appendDone(dst []byte, kind, key, rest string) []byte {
 	dst = append(dst, ',', '"')
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
-	dst = append(dst, wire.Quoted(w.item.text)...)
+	dst = append(dst, jsonstring.Quoted(w.item.text)...)
 	dst = append(dst, rest...)
 	return w.closeEvent(append(dst, ','))
 }
@@ -315,7 +316,7 @@ func (w *eventWriter) appendItem(dst []byte, kind string, it json.RawMessage) []
 // parts.
 func (w *eventWriter) appendPlace(dst []byte) []byte {
 	dst = append(dst, `"item_id":`...)
-	dst = append(dst, wire.Quoted(w.item.id)...)
+	dst = append(dst, jsonstring.Quoted(w.item.id)...)
 	dst = append(dst, `,"output_index":`...)
 	dst = strconv.AppendInt(dst, int64(len(w.items)), 10)
 	switch {

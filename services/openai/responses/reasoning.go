@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/server"
 )
 
 // encryptedField is the member of reasoning items with the sealed reasoning.
@@ -45,7 +46,7 @@ func (a *API) reasoningForm(ctx context.Context, body *api.CreateResponse, owner
 		}
 	}
 	if decode.Value(kind) == "concise" {
-		return form, wire.Ignore(ctx, wire.Field{Name: field, Reason: field + " must not be concise: the server doesn't shorten the reasoning"})
+		return form, server.Ignore(ctx, server.IgnoredField{Name: field, Reason: field + " must not be concise: the server doesn't shorten the reasoning"})
 	}
 	return form, nil
 }
@@ -123,7 +124,7 @@ func decodeItemReasoning(object map[string]any, it *item) error {
 // request of each item.
 func (a *API) openSeals(ctx context.Context, owner string, items []*item, place func(i int) string) error {
 	size := 0
-	var ignored []wire.Field
+	var ignored []server.IgnoredField
 	for i, it := range items {
 		if it.sealed == "" || it.text != "" {
 			continue
@@ -134,10 +135,10 @@ func (a *API) openSeals(ctx context.Context, owner string, items []*item, place 
 		text, err := a.seals.Open(it.sealed, owner)
 		if err != nil {
 			name := place(i) + "." + encryptedField
-			ignored = append(ignored, wire.Field{Name: name, Reason: name + " " + err.Error() + ": send the reasoning as content, or leave the field out"})
+			ignored = append(ignored, server.IgnoredField{Name: name, Reason: name + " " + err.Error() + ": send the reasoning as content, or leave the field out"})
 			it.sealed = ""
 		}
 		it.opened = text
 	}
-	return wire.Ignore(ctx, ignored...)
+	return server.Ignore(ctx, ignored...)
 }

@@ -8,8 +8,8 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -35,7 +35,7 @@ func ignoreContext(ctx context.Context, reasoning *api.ResponseReasoning) error 
 	if reasoning == nil || reasoning.Context == nil || *reasoning.Context == "auto" {
 		return nil
 	}
-	return wire.Ignore(ctx, wire.Field{Name: "reasoning.context", Reason: "reasoning.context is not supported: the chat template decides which earlier reasoning is in the prompt"})
+	return server.Ignore(ctx, server.IgnoredField{Name: "reasoning.context", Reason: "reasoning.context is not supported: the chat template decides which earlier reasoning is in the prompt"})
 }
 
 // coreRequest translates a validated body except its items and its tools. Each field
@@ -121,7 +121,7 @@ func readText(raw json.RawMessage) (textSettings, error) {
 func textFormat(ctx context.Context, raw json.RawMessage) (*inference.Structured, error) {
 	settings, err := readText(raw)
 	if err == nil && settings.Verbosity != nil && *settings.Verbosity != "medium" {
-		err = wire.Ignore(ctx, wire.Field{Name: "text.verbosity", Reason: "text.verbosity has no effect: only medium, the default, is available"})
+		err = server.Ignore(ctx, server.IgnoredField{Name: "text.verbosity", Reason: "text.verbosity has no effect: only medium, the default, is available"})
 	}
 	switch {
 	case err != nil:

@@ -53,7 +53,7 @@ func (a *API) CreateResponse(ctx context.Context, request api.CreateResponseRequ
 		return nil, err
 	}
 	turn.req.Unenforced = func(field, reason string) error {
-		return wire.Ignore(ctx, wire.Field{Name: turn.clientsTool(field), Reason: strings.ReplaceAll(reason, field, turn.clientsTool(field))})
+		return server.Ignore(ctx, server.IgnoredField{Name: turn.clientsTool(field), Reason: strings.ReplaceAll(reason, field, turn.clientsTool(field))})
 	}
 	writer, err := a.newEventWriter(ctx, request.Body, turn)
 	if err != nil {
@@ -89,7 +89,7 @@ type turn struct {
 	// places has the field of the request of each.
 	input  []*item
 	places []string
-	left   []wire.Field // items that the model doesn't see
+	left   []server.IgnoredField // items that the model doesn't see
 }
 
 // newTurn translates the body and looks up the items that it refers to.
@@ -104,7 +104,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	if err := a.readInput(ctx, t, body); err != nil {
 		return nil, err
 	}
-	if err := wire.Ignore(ctx, t.left...); err != nil {
+	if err := server.Ignore(ctx, t.left...); err != nil {
 		return nil, err
 	}
 	switch {
@@ -166,7 +166,7 @@ func (t *turn) setTools(ctx context.Context, tools []json.RawMessage) error {
 	if err := requests.Allow(t.req, "tool_choice.tools[%d].name"); err != nil {
 		return err
 	}
-	return wire.Ignore(ctx, t.tools.ignored...)
+	return server.Ignore(ctx, t.tools.ignored...)
 }
 
 // setMessages converts the items to messages.
@@ -227,8 +227,8 @@ func (a *API) addInput(t *turn, it *item, origin string) error {
 // leave records an item that is left out. Items of one kind are recorded for the first.
 func (t *turn) leave(kind, origin string) {
 	reason := fmt.Sprintf("%s is an item of the type %s, which has no text for the model: send the conversation without it", origin, kind)
-	if !slices.ContainsFunc(t.left, func(f wire.Field) bool { return strings.HasSuffix(f.Reason, reason[len(origin):]) }) {
-		t.left = append(t.left, wire.Field{Name: origin, Reason: reason})
+	if !slices.ContainsFunc(t.left, func(f server.IgnoredField) bool { return strings.HasSuffix(f.Reason, reason[len(origin):]) }) {
+		t.left = append(t.left, server.IgnoredField{Name: origin, Reason: reason})
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/toolform"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -49,7 +50,7 @@ type toolbox struct {
 	read int
 	// ignored are the tools and members of tools that have no effect, each place once. left has their
 	// places without positions, and the types of the tools that were left out.
-	ignored []wire.Field
+	ignored []server.IgnoredField
 	left    map[string]bool
 
 	checked *requests.Schemas
@@ -102,8 +103,8 @@ func (b *toolbox) ignore(kind, param, reason string) {
 	if b.left == nil {
 		b.left = map[string]bool{}
 	}
-	if !b.left[kind] && len(b.ignored) <= wire.MaxIgnored {
-		b.ignored = append(b.ignored, wire.Field{Name: param, Reason: reason})
+	if !b.left[kind] && len(b.ignored) <= server.MaxIgnored {
+		b.ignored = append(b.ignored, server.IgnoredField{Name: param, Reason: reason})
 	}
 	b.left[kind] = true
 }
@@ -208,7 +209,7 @@ func nestTool(raw json.RawMessage, name, about string) (json.RawMessage, error) 
 	nested := []byte(`{"type":"function","function":`)
 	open := byte('{')
 	member := func(key string, value []byte) {
-		nested = append(append(append(append(nested, open), wire.Quoted(key)...), ':'), value...)
+		nested = append(append(append(append(nested, open), jsonstring.Quoted(key)...), ':'), value...)
 		open = ','
 	}
 	err := strictjson.ReadPart(raw, func(r *strictjson.Reader) error {
@@ -219,13 +220,13 @@ func nestTool(raw json.RawMessage, name, about string) (json.RawMessage, error) 
 			}
 			switch {
 			case key == "name":
-				value = wire.Quoted(name)
+				value = jsonstring.Quoted(name)
 			case key == "description" && about != "":
 				var own string
 				if err := json.Unmarshal(value, &own); err != nil {
 					return err
 				}
-				value, about = wire.Quoted(strings.TrimSpace(own+"\n\n"+about)), ""
+				value, about = jsonstring.Quoted(strings.TrimSpace(own+"\n\n"+about)), ""
 			}
 			member(key, value)
 			return nil
@@ -235,7 +236,7 @@ func nestTool(raw json.RawMessage, name, about string) (json.RawMessage, error) 
 		return nil, strictjson.BodyError(err)
 	}
 	if about != "" {
-		member("description", wire.Quoted(about))
+		member("description", jsonstring.Quoted(about))
 	}
 	return append(nested, "}}"...), nil
 }

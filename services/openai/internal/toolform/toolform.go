@@ -11,7 +11,7 @@ import (
 	"fmt"
 
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/jsonstring"
 )
 
 // Argument is the name of the function's only argument, which is the input of the custom tool.
@@ -39,7 +39,7 @@ type Format struct {
 // Function returns the definition of the tool's function in the form of chats.
 func (t *Tool) Function() json.RawMessage {
 	return fmt.Appendf(nil, `{"type":"function","function":{"name":%s,"description":%s,"parameters":{"type":"object","properties":{"%s":{"type":"string","description":%s}},"required":["%s"],"additionalProperties":false}}}`,
-		wire.Quoted(t.Name), wire.Quoted(description(t)), Argument, wire.Quoted(argumentDescription), Argument)
+		jsonstring.Quoted(t.Name), jsonstring.Quoted(description(t)), Argument, jsonstring.Quoted(argumentDescription), Argument)
 }
 
 // Structured returns the format as a constraint on the input, or nil for any text. The param is the
@@ -47,14 +47,14 @@ func (t *Tool) Function() json.RawMessage {
 func (f Format) Structured(param string) *inference.Structured {
 	switch f.Syntax {
 	case Lark:
-		return &inference.Structured{Kind: "grammar", Value: wire.Quoted(f.Definition), Param: param}
+		return &inference.Structured{Kind: "grammar", Value: jsonstring.Quoted(f.Definition), Param: param}
 	case Regex:
-		return &inference.Structured{Kind: "regex", Value: wire.Quoted(f.Definition), Param: param}
+		return &inference.Structured{Kind: "regex", Value: jsonstring.Quoted(f.Definition), Param: param}
 	}
 	return nil
 }
 
 // Arguments returns the arguments of a call with this input.
 func Arguments(input string) json.RawMessage {
-	return fmt.Appendf(nil, `{"%s":%s}`, Argument, wire.Quoted(input))
+	return fmt.Appendf(nil, `{"%s":%s}`, Argument, jsonstring.Quoted(input))
 }
