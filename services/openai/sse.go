@@ -156,9 +156,11 @@ func (c *chunkWriter) AppendDelta(dst []byte, d *inference.Delta) []byte {
 	if len(d.Reasoning) > 0 {
 		dst = c.open(dst, d.Index)
 		dst = append(dst, `"reasoning":"`...)
+		start := len(dst)
 		dst = jsonstring.AppendEscaped(dst, d.Reasoning)
+		end := len(dst)
 		dst = append(dst, `","reasoning_content":"`...)
-		dst = jsonstring.AppendEscaped(dst, d.Reasoning)
+		dst = append(dst, dst[start:end]...)
 		dst = append(dst, '"')
 		dst = c.close(dst, nil, inference.FinishNone)
 	}
