@@ -38,7 +38,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t *turn) error 
 
 // sealer returns the function that seals reasoning for the client of a request.
 func (h *Handler) sealer(ctx context.Context) func(text []byte) string {
-	owner := ownerOf(ctx)
+	owner := inference.ClientName(ctx)
 	return func(text []byte) string {
 		sealed, err := h.seals.Seal(string(text), owner)
 		if err != nil { // the process's cryptography is broken

@@ -5,13 +5,9 @@
 package anthropic
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -116,34 +112,6 @@ func refuse(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	writeError(w, r, &statusError{http.StatusNotFound, kindNotFound, "this path is not served: Anthropic's API has /v1/messages, /v1/messages/count_tokens and /v1/models here"})
-}
-
-// maxPrealloc is the maximum buffer, in bytes, that is allocated for a Content-Length.
-const maxPrealloc = 1 << 20
-
-// readAll reads the body. The server limits its size and its time.
-func readAll(r *http.Request) ([]byte, error) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &statusError{http.StatusUnsupportedMediaType, kindInvalid, "compressed request bodies are not supported: send the body without Content-Encoding"}
-	}
-	var body bytes.Buffer
-	if n := r.ContentLength; n > 0 && n <= maxPrealloc {
-		body.Grow(int(n) + bytes.MinRead)
-	}
-	_, err := body.ReadFrom(r.Body)
-	if _, refused := errors.AsType[*inference.Error](err); refused {
-		return nil, err
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, err
-	}
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &statusError{http.StatusRequestTimeout, kindInvalid, "the request body timed out: the client stopped sending it"}
-	case err != nil:
-		return nil, &statusError{http.StatusBadRequest, kindInvalid, "the request body is incomplete: the connection ended before its end"}
-	}
-	return body.Bytes(), nil
 }
 
 // CreateMessage returns the next message of a conversation, or the stream of its events.
@@ -254,12 +222,4 @@ func writeJSON(w http.ResponseWriter, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body)
-}
-
-// ownerOf returns the client whose requests may open the reasoning that is sealed for this one.
-func ownerOf(ctx context.Context) string {
-	if client := inference.ClientOf(ctx); client != nil {
-		return client.Name
-	}
-	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -43,7 +44,10 @@ func answerFields() []string {
 
 // turn reads a request. With count, only the prompt is wanted.
 func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error) {
-	raw, err := readAll(r)
+	raw, err := server.ReadBody(r)
+	if unread, ok := errors.AsType[*server.BodyError](err); ok {
+		return nil, &statusError{unread.Status, kindInvalid, unread.Message}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +72,7 @@ func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error)
 		name, reason := t.clientsName(field, reason)
 		return server.Ignore(ctx, server.IgnoredField{Name: name, Reason: reason})
 	}
-	d := &decoder{open: func(sealed string) (string, error) { return h.seals.Open(sealed, ownerOf(ctx)) }}
+	d := &decoder{open: func(sealed string) (string, error) { return h.seals.Open(sealed, inference.ClientName(ctx)) }}
 	if err := t.decode(ctx, d, body, count); err != nil {
 		return t, err
 	}

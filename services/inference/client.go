@@ -93,3 +93,11 @@ func ClientOf(ctx context.Context) *Client {
 	client, _ := ctx.Value(clientKey{}).(*Client)
 	return client
 }
+
+// ClientName returns the name of a request's client, or "" if the context has none.
+func ClientName(ctx context.Context) string {
+	if client := ClientOf(ctx); client != nil {
+		return client.Name
+	}
+	return ""
+}

@@ -5,7 +5,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -276,7 +274,10 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 
 // readBody reads and validates the body. It reports unknown fields in a header and in the log.
 func (h *Handler) readBody(r *http.Request) (*Validated, error) {
-	raw, err := readAll(r)
+	raw, err := server.ReadBody(r)
+	if unread, ok := errors.AsType[*server.BodyError](err); ok {
+		return nil, &wire.StatusError{Status: unread.Status, Code: unread.Code, Message: unread.Message}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -327,37 +328,6 @@ func mayUse(ctx context.Context, raw []byte) error {
 			return errNamed
 		})
 	})
-	return refused
-}
-
-// maxPrealloc is the maximum buffer, in bytes, that is allocated for a Content-Length.
-const maxPrealloc = 1 << 20
-
-// readAll reads the body. The server limits its size and its time.
-func readAll(r *http.Request) ([]byte, error) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &wire.StatusError{Status: http.StatusUnsupportedMediaType, Code: "unsupported_content_encoding", Message: "compressed request bodies are not supported: send the body without Content-Encoding"}
-	}
-	var body bytes.Buffer
-	if n := r.ContentLength; n > 0 && n <= maxPrealloc {
-		body.Grow(int(n) + bytes.MinRead)
-	}
-	_, err := body.ReadFrom(r.Body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case err == nil || errors.As(err, &tooLarge):
-		return body.Bytes(), err
-	case isRefused(err):
-		return nil, err
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &wire.StatusError{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "the request body timed out: the client stopped sending it"}
-	}
-	return nil, &wire.StatusError{Status: http.StatusBadRequest, Code: "incomplete_body", Message: "the request body is incomplete: the connection ended before its end"}
-}
-
-// isRefused reports whether the service has no room for the body.
-func isRefused(err error) bool {
-	_, refused := errors.AsType[*inference.Error](err)
 	return refused
 }
 

@@ -99,7 +99,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{req: req, model: a.service.Resolve(req.Model), owner: ownerOf(ctx)}
+	t := &turn{req: req, model: a.service.Resolve(req.Model), owner: inference.ClientName(ctx)}
 	req.ID = "resp_" + rand.Text()
 	if err := a.readInput(ctx, t, body); err != nil {
 		return nil, err
@@ -387,7 +387,7 @@ func (a *API) RetrieveResponse(ctx context.Context, request api.RetrieveResponse
 }
 
 func (a *API) kept(ctx context.Context, id string) (*storedResponse, error) {
-	kept := a.store.get(keptKey(ownerOf(ctx), id))
+	kept := a.store.get(keptKey(inference.ClientName(ctx), id))
 	if kept == nil {
 		return nil, a.errNotStored("response_id", "response_not_found", "response", id)
 	}
@@ -396,7 +396,7 @@ func (a *API) kept(ctx context.Context, id string) (*storedResponse, error) {
 
 // DeleteResponse deletes a stored response.
 func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
-	if !a.store.remove(keptKey(ownerOf(ctx), request.ResponseID)) {
+	if !a.store.remove(keptKey(inference.ClientName(ctx), request.ResponseID)) {
 		return nil, a.errNotStored("response_id", "response_not_found", "response", request.ResponseID)
 	}
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil

@@ -2,11 +2,8 @@ package responses
 
 import (
 	"container/list"
-	"context"
 	"sync"
 	"time"
-
-	"github.com/trident-inference/trident/services/inference"
 )
 
 // StoreLimits limits the stored responses. The zero value stores none.
@@ -95,14 +92,6 @@ func keptKey(owner, id string) string {
 		return id
 	}
 	return owner + "\x00" + id
-}
-
-// ownerOf returns the name of the request's client.
-func ownerOf(ctx context.Context) string {
-	if client := inference.ClientOf(ctx); client != nil {
-		return client.Name
-	}
-	return ""
 }
 
 // get returns nil if there is no such response.
