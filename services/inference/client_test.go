@@ -15,6 +15,9 @@ func TestClient(t *testing.T) {
 	if got != client || !got.May("a") || got.May("b") || !(&inference.Client{}).May("b") || (&inference.Client{Models: []string{}}).May("b") {
 		t.Errorf("got %+v", got)
 	}
+	if name, none := inference.ClientName(inference.WithClient(t.Context(), client)), inference.ClientName(t.Context()); name != "team" || none != "" {
+		t.Errorf("the names are %q and %q", name, none)
+	}
 }
 
 // TestMayAll checks that MayAll allows access to server-wide state only to clients that may use all
