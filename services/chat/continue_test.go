@@ -2,7 +2,6 @@ package chat_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -78,18 +77,8 @@ func compareEndings(t *testing.T, families []family, oracle golden.Oracle) {
 	for _, f := range families {
 		all = append(all, endings(t, f, now)...)
 	}
-	var asked []golden.Question
-	for _, q := range all {
-		asked = append(asked, golden.Question{Name: q.name, Body: q.body})
-	}
-	oracle.Script, oracle.Form = "test/jinja/oracle.py", form
 	continued := 0
-	for i, want := range oracle.Answers(t, asked) {
-		got, err := all[i].template.Render(t.Context(), all[i].req)
-		is := outcome(got, err)
-		if differs := want.Differs(is); differs != "" {
-			t.Errorf("%s: %s (%v)", all[i].name, differs, errors.Join(err, inference.AsError(err).Err))
-		}
+	for i, is := range compareOutcomes(t, all, oracle) {
 		if all[i].req.Continue && strings.HasPrefix(is, rendered) {
 			continued++
 		}

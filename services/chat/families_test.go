@@ -231,23 +231,32 @@ func compareFamilies(t *testing.T, families []family, oracle golden.Oracle) {
 	for _, f := range families {
 		all = append(all, questions(t, f, now)...)
 	}
-	var asked []golden.Question
-	for _, q := range all {
-		asked = append(asked, golden.Question{Name: q.name, Body: q.body})
-	}
-	oracle.Script, oracle.Form = "test/jinja/oracle.py", form
 	prompts := 0
-	for i, want := range oracle.Answers(t, asked) {
-		got, err := all[i].template.Render(t.Context(), all[i].req)
-		is := outcome(got, err)
-		if differs := want.Differs(is); differs != "" {
-			t.Errorf("%s: %s (%v)", all[i].name, differs, errors.Join(err, inference.AsError(err).Err))
-		}
+	for _, is := range compareOutcomes(t, all, oracle) {
 		if strings.HasPrefix(is, rendered) {
 			prompts++
 		}
 	}
 	t.Logf("%d templates, %d chats, of which %d are rendered and %d refused", len(families), len(all), prompts, len(all)-prompts)
+}
+
+// compareOutcomes renders the chats, compares the outcomes with the oracle's, and returns them.
+func compareOutcomes(t *testing.T, all []question, oracle golden.Oracle) []string {
+	t.Helper()
+	var asked []golden.Question
+	for _, q := range all {
+		asked = append(asked, golden.Question{Name: q.name, Body: q.body})
+	}
+	oracle.Script, oracle.Form = "test/jinja/oracle.py", form
+	outcomes := make([]string, len(all))
+	for i, want := range oracle.Answers(t, asked) {
+		got, err := all[i].template.Render(t.Context(), all[i].req)
+		outcomes[i] = outcome(got, err)
+		if differs := want.Differs(outcomes[i]); differs != "" {
+			t.Errorf("%s: %s (%v)", all[i].name, differs, errors.Join(err, inference.AsError(err).Err))
+		}
+	}
+	return outcomes
 }
 
 // TestRealFamiliesShowImages checks that real templates with code for images are

@@ -2,6 +2,7 @@ package tridentrpc_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -68,6 +69,26 @@ func serveAll(t *testing.T, core *serving.Service, access auth.Config) (*http.Cl
 		server.Close()
 	})
 	return &http.Client{Transport: transport}, server.URL
+}
+
+// postJSON sends a call in JSON without a client of Connect, and returns the status and the body.
+func postJSON(t *testing.T, client *http.Client, url, body string) (status int, text []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err = io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, text
 }
 
 func request() *tridentv1.ChatRequest {

@@ -1,9 +1,7 @@
 package tridentrpc_test
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
@@ -25,19 +23,9 @@ func TestHistories(t *testing.T) {
 	} {
 		body := `{"model":"chat","messages":[{"role":"ROLE_SYSTEM","content":"S"},{"role":"ROLE_DEVELOPER","content":"D"},{"role":"ROLE_USER","content":"u"},` +
 			`{"role":"ROLE_ASSISTANT","toolCalls":[{"id":"c","name":"f","arguments":"` + arguments + `"}]},{"role":"ROLE_TOOL","toolCallId":"c","content":"r"}]}`
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+tridentv1connect.ChatServiceChatProcedure, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := httpClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %s, %v", arguments, resp.StatusCode, text, err)
+		status, text := postJSON(t, httpClient, address+tridentv1connect.ChatServiceChatProcedure, body)
+		if status != http.StatusOK {
+			t.Errorf("%s: %d %s", arguments, status, text)
 			continue
 		}
 		requests := engine.Requests()

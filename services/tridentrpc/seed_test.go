@@ -2,9 +2,7 @@ package tridentrpc_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/gen/go/trident/v1/tridentv1connect"
@@ -30,23 +28,10 @@ func TestSeedRange(t *testing.T) {
 			"1e300": http.StatusBadRequest, "1.5": http.StatusBadRequest,
 		} {
 			before := len(engine.Requests())
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+procedure, strings.NewReader(body+seed+"}"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/json")
-			resp, err := httpClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(resp.Body)
-			_ = resp.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got, text := postJSON(t, httpClient, address+procedure, body+seed+"}")
 			var failed struct{ Code string }
-			if err := json.Unmarshal(text, &failed); err != nil || resp.StatusCode != status || (failed.Code == "invalid_argument") != (status == http.StatusBadRequest) {
-				t.Errorf("%s %s: %d %s", procedure, seed, resp.StatusCode, text)
+			if err := json.Unmarshal(text, &failed); err != nil || got != status || (failed.Code == "invalid_argument") != (status == http.StatusBadRequest) {
+				t.Errorf("%s %s: %d %s", procedure, seed, got, text)
 			}
 			if sent := len(engine.Requests()) - before; (sent == 1) != (status == http.StatusOK) {
 				t.Errorf("%s %s: the engine got %d requests", procedure, seed, sent)
