@@ -138,6 +138,11 @@ var layers = []packageRow{
 		imports: []string{"services/inference"},
 	},
 	{
+		path: "services/balance", layer: pure,
+		purpose: "the choice of one of many endpoints: policies, loads, slow starts, who has which prefix; time and random numbers come from its callers",
+		imports: []string{},
+	},
+	{
 		path: "services/triton", layer: engine,
 		purpose: "the engine over gRPC to a running tritonserver",
 		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton/extension"},

@@ -1,0 +1,278 @@
+// Package balance chooses one of many endpoints for a request: a pure computation, to which
+// callers pass events and the time. Policies, the loads of endpoints and what is known of
+// their caches belong here. Connections, health checks, retries and the split of an alias
+// belong to the engine that calls it.
+//
+// A caller adds endpoints by [Balancer.Add], and gets an [Endpoint] for each. For each
+// request it calls [Balancer.Choose], and reports the first token and the end of the
+// request by [Balancer.FirstToken] and [Balancer.Ended]. Health checks call
+// [Balancer.SetEjected] and [Balancer.StartSlowly].
+//
+// The package starts no goroutine, reads no clock and has no random numbers of its own, so
+// that simulations run the same code with their own time and seed. All methods of a
+// Balancer may be called concurrently.
+package balance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Policy is a rule that chooses endpoints.
+type Policy string
+
+const (
+	// Tokens takes the endpoint with the fewest tokens, prompts and expected answers, of
+	// requests that haven't ended, in relation to its weight.
+	Tokens Policy = "tokens"
+	// RoundRobin takes endpoints alternately, in proportion to their weights.
+	RoundRobin Policy = "round-robin"
+)
+
+// Policies returns all policies, the default first.
+func Policies() []Policy { return []Policy{Tokens, RoundRobin} }
+
+// Limits and defaults of the configuration.
+const (
+	// DefaultSlowStart is the time in which an endpoint that starts slowly gets its full
+	// share of requests.
+	DefaultSlowStart = 10 * time.Second
+	// MaxEndpoints is the maximum number of endpoints at one time.
+	MaxEndpoints = 1 << 16
+	// MinWeight is the lowest weight of an endpoint.
+	MinWeight = 0.001
+	// MaxWeight is the highest weight of an endpoint.
+	MaxWeight = 1000.0
+)
+
+// leastRamp is the share of its weight that an endpoint has at the beginning of its slow
+// start.
+const leastRamp = 0.1
+
+// Config is the configuration of a Balancer.
+type Config struct {
+	// Policy is the rule; the empty string is the first of [Policies].
+	Policy Policy
+	// SlowStart is the duration of a slow start; 0 is [DefaultSlowStart], and a negative
+	// duration turns slow starts off.
+	SlowStart time.Duration
+	// Random is the source of random numbers; it isn't shared with other users. It is
+	// required, and it decides nothing on which replicas have to agree.
+	Random rand.Source
+}
+
+// A Spec describes an endpoint.
+type Spec struct {
+	// Name identifies the endpoint, such as its address. All replicas use the same name for
+	// the same endpoint.
+	Name string
+	// Weight is the capacity of the endpoint in relation to others; 0 is 1. An endpoint
+	// with the weight 2 gets twice the load of one with the weight 1.
+	Weight float64
+}
+
+// An Endpoint identifies an endpoint that was added to a Balancer. The zero value is no
+// endpoint. An Endpoint isn't used again after its removal: later calls with it have no
+// effect.
+type Endpoint struct {
+	slot       uint32 // index in Balancer.endpoints
+	generation uint32 // distinguishes the endpoints that had the slot; 0 is no endpoint
+}
+
+// endpoint is the state of an endpoint. Its fields are guarded by Balancer.mu.
+type endpoint struct {
+	name       string
+	generation uint32        // of the current or the last owner of the slot
+	used       bool          // the slot has an endpoint
+	ejected    bool          // never a candidate
+	weight     float64       // as configured
+	slowSince  time.Duration // beginning of the slow start
+	slow       bool          // a slow start was begun, and isn't known to be over
+	load       Load
+}
+
+// Load is the work of an endpoint that this Balancer knows of. Other replicas' requests
+// aren't part of it.
+type Load struct {
+	// Requests is the number of requests that haven't ended.
+	Requests int
+	// Waiting is the number of prompt tokens, of requests without a first token.
+	Waiting int
+	// Tokens is the number of tokens, prompts and expected answers, of requests that haven't
+	// ended.
+	Tokens int
+}
+
+// A Balancer chooses endpoints. Its methods may be called concurrently.
+type Balancer struct {
+	config Config
+
+	mu        sync.Mutex
+	random    *rand.Rand
+	endpoints []endpoint
+	all       *Set     // all endpoints
+	eligible  []uint32 // slots of the candidates of the current call of Choose
+}
+
+// New returns a Balancer without endpoints. It fails if the policy is unknown or if the
+// source of random numbers is missing.
+func New(config Config) (*Balancer, error) {
+	if config.Policy == "" {
+		config.Policy = Policies()[0]
+	}
+	if !slices.Contains(Policies(), config.Policy) {
+		return nil, fmt.Errorf("unknown policy %q: use one of %s", config.Policy, policyNames())
+	}
+	if config.Random == nil {
+		return nil, fmt.Errorf("a balancer needs a source of random numbers")
+	}
+	if config.SlowStart == 0 {
+		config.SlowStart = DefaultSlowStart
+	}
+	random := rand.New(config.Random) //nolint:gosec // G404: no secret depends on it
+	return &Balancer{config: config, random: random, all: &Set{}}, nil
+}
+
+// policyNames returns the names of all policies, comma-separated.
+func policyNames() string {
+	var names []string
+	for _, p := range Policies() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Add adds an endpoint, which is a candidate at once and with its full weight. Add fails if
+// an endpoint has the same name, if the weight is out of range, or if there are
+// [MaxEndpoints] endpoints.
+func (b *Balancer) Add(spec Spec) (Endpoint, error) {
+	if spec.Weight == 0 {
+		spec.Weight = 1
+	}
+	if err := checkWeight(spec.Weight); err != nil {
+		return Endpoint{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slot := -1
+	for i := range b.endpoints {
+		if e := &b.endpoints[i]; !e.used {
+			if slot < 0 {
+				slot = i
+			}
+		} else if e.name == spec.Name {
+			return Endpoint{}, fmt.Errorf("endpoint %q was added twice", spec.Name)
+		}
+	}
+	if slot < 0 {
+		if len(b.endpoints) == MaxEndpoints {
+			return Endpoint{}, fmt.Errorf("endpoint %q is more than the maximum of %d endpoints", spec.Name, MaxEndpoints)
+		}
+		slot = len(b.endpoints)
+		b.endpoints = append(b.endpoints, endpoint{})
+		b.eligible = slices.Grow(b.eligible[:0], len(b.endpoints))
+	}
+	e := &b.endpoints[slot]
+	*e = endpoint{name: spec.Name, generation: e.generation + 1, used: true, weight: spec.Weight}
+	handle := Endpoint{slot: uint32(slot), generation: e.generation}
+	b.all.include(handle)
+	return handle, nil
+}
+
+func checkWeight(weight float64) error {
+	if !(weight >= MinWeight && weight <= MaxWeight) {
+		return fmt.Errorf("the weight %g of an endpoint must be from %g to %g", weight, MinWeight, MaxWeight)
+	}
+	return nil
+}
+
+// Remove removes an endpoint. Requests that it still serves have no effect any longer when
+// they end.
+func (b *Balancer) Remove(e Endpoint) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	state := b.state(e)
+	if state == nil {
+		return
+	}
+	*state = endpoint{generation: state.generation}
+	b.all.exclude(e)
+}
+
+// SetWeight changes the weight of an endpoint. It fails if the weight is out of range.
+func (b *Balancer) SetWeight(e Endpoint, weight float64) error {
+	if err := checkWeight(weight); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state := b.state(e); state != nil {
+		state.weight = weight
+	}
+	return nil
+}
+
+// SetEjected sets whether an endpoint is ejected. Choose never takes an ejected endpoint.
+func (b *Balancer) SetEjected(e Endpoint, ejected bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state := b.state(e); state != nil {
+		state.ejected = ejected
+	}
+}
+
+// StartSlowly begins the slow start of an endpoint at the given time: its share of requests
+// rises from a tenth to its full share.
+func (b *Balancer) StartSlowly(e Endpoint, now time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if state := b.state(e); state != nil && b.config.SlowStart > 0 {
+		state.slow, state.slowSince = true, now
+	}
+}
+
+// Load returns the load of an endpoint, and the share of its weight that it has at the given
+// time: less than 1 in a slow start, and 0 for an endpoint that is ejected or removed.
+func (b *Balancer) Load(e Endpoint, now time.Duration) (Load, float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	state := b.state(e)
+	if state == nil {
+		return Load{}, 0
+	}
+	if state.ejected {
+		return state.load, 0
+	}
+	return state.load, state.capacity(now, b.config.SlowStart) / state.weight
+}
+
+// state returns the state of an endpoint, or nil if it was removed.
+func (b *Balancer) state(e Endpoint) *endpoint {
+	if int(e.slot) >= len(b.endpoints) {
+		return nil
+	}
+	state := &b.endpoints[e.slot]
+	if !state.used || state.generation != e.generation {
+		return nil
+	}
+	return state
+}
+
+// capacity returns the weight of an endpoint at the given time, which is lower in a slow
+// start.
+func (e *endpoint) capacity(now, slowStart time.Duration) float64 {
+	if !e.slow {
+		return e.weight
+	}
+	passed := now - e.slowSince
+	if passed >= slowStart {
+		e.slow = false
+		return e.weight
+	}
+	share := float64(max(passed, 0)) / float64(slowStart)
+	return e.weight * (leastRamp + (1-leastRamp)*share)
+}
