@@ -43,8 +43,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 			checkResponses(t, name, op)
 		}
 	}
-	if len(ids) != 19 {
-		t.Errorf("%d operations, want 19: %v", len(ids), ids)
+	if len(ids) != 22 {
+		t.Errorf("%d operations, want 22: %v", len(ids), ids)
 	}
 }
 

@@ -69,6 +69,7 @@ func otherSurfaces(t *testing.T) []surface {
 	t.Helper()
 	const (
 		responses = `{"model":"chat","input":"hi"`
+		chat      = `{"model":"chat","messages":[{"role":"user","content":"hi"}]`
 		tensors   = `"inputs":[{"name":"IN","datatype":"INT32","shape":[1],"data":[1]}]}`
 	)
 	message, err := proto.Marshal(&kserve.ModelInferRequest{ModelName: "tensors"})
@@ -79,6 +80,9 @@ func otherSurfaces(t *testing.T) []surface {
 		{"response", "/v1/responses", asJSON, responses + `}`, "word"},
 		{"response, streamed", "/v1/responses", asJSON, responses + `,"stream":true}`, "word"},
 		{"tokens of a response's prompt", "/v1/responses/input_tokens", asJSON, responses + `}`, "can't be counted without the tokenizer"},
+		{"tokens of a chat", "/v1/chat/completions/input_tokens", asJSON, chat + `}`, "can't be counted without the tokenizer"},
+		{"prompt of a chat", "/v1/chat/completions/render", asJSON, chat + `}`, "can't be rendered without the tokenizer"},
+		{"prompts of a completion", "/v1/completions/render", asJSON, `{"model":"chat","prompt":"hi"}`, "can't be rendered without the tokenizer"},
 		{"tokens", "/v1/tokenize", asJSON, `{"model":"chat","prompt":"hi"}`, "tokenizer of the model"},
 		{"text of tokens", "/v1/detokenize", asJSON, `{"model":"chat","tokens":[1]}`, "tokenizer of the model"},
 		{"embedding", "/v1/embeddings", asJSON, `{"model":"vectors","input":"hi"}`, `"embedding":[`},

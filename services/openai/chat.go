@@ -17,28 +17,34 @@ import (
 // CreateChatCompletion answers a chat, with a non-streaming response or with a
 // stream of events.
 func (h *Handler) CreateChatCompletion(ctx context.Context, request api.CreateChatCompletionRequestObject) (api.CreateChatCompletionResponseObject, error) {
-	rec := server.RecordOf(ctx)
-	rec.Model = request.Body.Model
-	req, err := chatRequest(ctx, request.Body)
+	req, model, err := h.newChat(ctx, request.Body)
 	if err != nil {
 		return nil, err
+	}
+	if !req.Stream {
+		return h.chat(ctx, request.Body, req, model)
+	}
+	_, custom := readTools(request.Body.Tools)
+	return &chatStream{ctx: ctx, handler: h, body: request.Body, model: *model, req: req, events: ChatEvents{
+		ID: req.ID, Choices: max(req.N, 1), Record: server.RecordOf(ctx),
+		Usage: usageOf(request.Body.StreamOptions), custom: custom,
+	}}, nil
+}
+
+// newChat returns the request of the core for a chat, and its model.
+func (h *Handler) newChat(ctx context.Context, body *api.CreateChatCompletionRequest) (*inference.Request, *catalog.Resolution, error) {
+	server.RecordOf(ctx).Model = body.Model
+	req, err := chatRequest(ctx, body)
+	if err != nil {
+		return nil, nil, err
 	}
 	req.ID = "chatcmpl-" + rand.Text()
 	req.Unenforced = func(field, reason string) error {
 		return server.Ignore(ctx, server.IgnoredField{Name: field, Reason: reason})
 	}
 	model := h.service.Resolve(req.Model)
-	_, custom := readTools(request.Body.Tools)
-	if err := custom.constrain(ctx, req, &model); err != nil {
-		return nil, err
-	}
-	if !req.Stream {
-		return h.chat(ctx, request.Body, req, &model)
-	}
-	return &chatStream{ctx: ctx, handler: h, body: request.Body, model: model, req: req, events: ChatEvents{
-		ID: req.ID, Choices: max(req.N, 1), Record: rec,
-		Usage: usageOf(request.Body.StreamOptions), custom: custom,
-	}}, nil
+	_, custom := readTools(body.Tools)
+	return req, &model, custom.constrain(ctx, req, &model)
 }
 
 // generate runs the request. Its errors name the fields that the client used.

@@ -19,8 +19,7 @@ import (
 // CreateCompletion completes prompts, with a non-streaming response or with a
 // stream of events.
 func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateCompletionRequestObject) (api.CreateCompletionResponseObject, error) {
-	rec := server.RecordOf(ctx)
-	rec.Model = request.Body.Model
+	server.RecordOf(ctx).Model = request.Body.Model
 	req, err := completionRequest(ctx, request.Body)
 	if err != nil {
 		return nil, err

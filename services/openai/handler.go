@@ -182,8 +182,8 @@ var probes = map[string]string{ //nolint:gochecknoglobals // a constant table
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
-	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/embeddings", "/responses", "/tokenize", "/detokenize"}, path) ||
-		strings.HasPrefix(path, "/models/") || strings.HasPrefix(path, "/responses/") {
+	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/completions/render", "/embeddings", "/responses", "/tokenize", "/detokenize"}, path) ||
+		strings.HasPrefix(path, "/models/") || strings.HasPrefix(path, "/responses/") || strings.HasPrefix(path, "/chat/completions/") {
 		path = "/v1" + path
 	}
 	if probe, ok := probes[path]; ok {

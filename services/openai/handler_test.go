@@ -443,7 +443,7 @@ func TestAliases(t *testing.T) {
 			t.Errorf("%s %s: %d %s", tt.method, tt.path, resp.StatusCode, body)
 		}
 	}
-	for path, want := range map[string]string{"/models": "GET, HEAD", "/v1/embeddings": "POST", "/responses": "POST", "/v1/responses/a/cancel": "POST", "/v1/responses/input_tokens": "POST", "/openai/v1/chat/completions": "POST"} {
+	for path, want := range map[string]string{"/models": "GET, HEAD", "/v1/embeddings": "POST", "/responses": "POST", "/v1/responses/a/cancel": "POST", "/v1/responses/input_tokens": "POST", countPath: "POST", "/chat/completions/render": "POST", "/openai/v1/chat/completions": "POST"} {
 		if resp, _ := openaitest.Do(t, http.MethodDelete, server.URL+path, ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
 			t.Errorf("DELETE %s: %d, Allow %q", path, resp.StatusCode, resp.Header.Get("Allow"))
 		}

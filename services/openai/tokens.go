@@ -54,7 +54,7 @@ func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
 	b := bufio.NewWriterSize(w, 32<<10)
 	_, _ = fmt.Fprintf(b, `{"count":%d,"max_model_len":%s,"token_strs":`, len(a.tokens.IDs), length)
 	if a.texts {
-		a.list(b, func(to []byte, id int) []byte {
+		writeList(b, a.tokens.IDs, func(to []byte, id int) []byte {
 			text, _ := a.tokens.Text(id)
 			return append(to, jsonstring.Quoted(text)...)
 		})
@@ -62,15 +62,15 @@ func (a *tokenizeAnswer) VisitTokenizeResponse(w http.ResponseWriter) error {
 		_, _ = b.WriteString("null")
 	}
 	_, _ = b.WriteString(`,"tokens":`)
-	a.list(b, func(to []byte, id int) []byte { return strconv.AppendInt(to, int64(id), 10) })
+	writeList(b, a.tokens.IDs, func(to []byte, id int) []byte { return strconv.AppendInt(to, int64(id), 10) })
 	_, _ = b.WriteString("}\n")
 	return b.Flush()
 }
 
-// list writes a JSON list of the results of item for each token.
-func (a *tokenizeAnswer) list(b *bufio.Writer, item func(to []byte, id int) []byte) {
+// writeList writes a JSON list of the results of item for each token.
+func writeList(b *bufio.Writer, ids []int, item func(to []byte, id int) []byte) {
 	_ = b.WriteByte('[')
-	for i, id := range a.tokens.IDs {
+	for i, id := range ids {
 		if i > 0 {
 			_ = b.WriteByte(',')
 		}

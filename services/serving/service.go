@@ -190,22 +190,9 @@ func call[T any](ctx context.Context, s *Service, model *catalog.Resolution, run
 }
 
 func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, req *inference.Request) (int, error) {
-	run, err := s.newTextRun(ctx, model, req, nil)
+	run, prompts, err := s.readPrompts(ctx, model, req, "the tokens can't be counted without the tokenizer of the model `%s`: set it")
 	if err != nil {
 		return 0, err
-	}
-	if err := s.needTokenizer(run.card, req.Model, "the tokens can't be counted without the tokenizer of the model `%s`: set it"); err != nil {
-		return 0, err
-	}
-	if err := run.planReading(&s.cfg); err != nil {
-		return 0, err
-	}
-	prompts, err := s.prompts(ctx, run.card, run.req)
-	if err != nil {
-		return 0, err
-	}
-	if len(req.ImageRefs()) > 0 {
-		return 0, inference.Unsupported(req.ImagesParam(), "the tokens of images can't be counted: only the model itself knows their number")
 	}
 	return longestOf(ctx, run.card, req.TextParam(), prompts)
 }

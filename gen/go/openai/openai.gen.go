@@ -326,6 +326,12 @@ type ChatCompletionTopLogprob struct {
 	Token string `json:"token"`
 }
 
+// ChatInputTokens Number of prompt tokens of a chat.
+type ChatInputTokens struct {
+	// InputTokens Number of tokens in the rendered prompt.
+	InputTokens int `json:"input_tokens"`
+}
+
 // CodexModel An entry of Codex's catalog of models. Codex ignores the whole catalog if an entry lacks a field that its version needs, so that all fields are always present unless their description says otherwise.
 type CodexModel struct {
 	// ApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
@@ -1527,6 +1533,102 @@ type RefusalPart struct {
 	Type string `json:"type"`
 }
 
+// RenderedPrompt A prompt as the model gets it. The fields are those of vLLM's requests of token ids, and the text in `prompt`.
+type RenderedPrompt struct {
+	// Model Name of the model, as in the request.
+	Model string `json:"model"`
+
+	// Priority Scheduling priority of the request. It is 0 if the request has none.
+	Priority int `json:"priority"`
+
+	// Prompt The text that the model gets. The tokens that the engine adds before every text are in `token_ids` only.
+	Prompt string `json:"prompt"`
+
+	// RequestID Id of the prompt, different for each request.
+	RequestID string `json:"request_id"`
+
+	// SamplingParams The sampling parameters of the request, by the names of vLLM's SamplingParams. A parameter that the request doesn't set is absent, except `n` and `max_tokens`.
+	SamplingParams RenderedSampling `json:"sampling_params"`
+
+	// Stream True if the request asks for a stream.
+	Stream bool `json:"stream"`
+
+	// TokenIds Token ids of the prompt, with the tokens that the engine adds before every text.
+	TokenIds []int `json:"token_ids"`
+}
+
+// RenderedPrompts The prompts of a request.
+type RenderedPrompts = []RenderedPrompt
+
+// RenderedSampling The sampling parameters of the request, by the names of vLLM's SamplingParams. A parameter that the request doesn't set is absent, except `n` and `max_tokens`.
+type RenderedSampling struct {
+	// AllowedTokenIds The only token ids that may be sampled.
+	AllowedTokenIds []int `json:"allowed_token_ids,omitempty"`
+
+	// BadWords Texts that the answer must not contain.
+	BadWords []string `json:"bad_words,omitempty"`
+
+	// FrequencyPenalty Penalty of tokens by their number in the answer.
+	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
+
+	// IgnoreEos Continue after the end token.
+	IgnoreEos *bool `json:"ignore_eos,omitempty"`
+
+	// IncludeStopStrInOutput Keep the stop sequence in the answer.
+	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
+
+	// LogitBias Biases of tokens, by their ids.
+	LogitBias map[string]float64 `json:"logit_bias,omitempty"`
+
+	// Logprobs Number of log probabilities of each sampled token.
+	Logprobs *int `json:"logprobs,omitempty"`
+
+	// MaxTokens Maximum number of tokens of an answer. It is the room left in the context if the request sets none.
+	MaxTokens int `json:"max_tokens"`
+
+	// MinP Minimum probability of a token, relative to the likeliest one.
+	MinP *float64 `json:"min_p,omitempty"`
+
+	// MinTokens Minimum number of tokens of an answer.
+	MinTokens *int `json:"min_tokens,omitempty"`
+
+	// N Number of answers to each prompt.
+	N int `json:"n"`
+
+	// PresencePenalty Penalty of tokens that occur in the answer.
+	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
+
+	// RepetitionPenalty Factor that penalizes tokens of the prompt and the answer.
+	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
+
+	// Seed Seed of the first answer.
+	Seed *int64 `json:"seed,omitempty"`
+
+	// SkipSpecialTokens Leave special tokens out of the answer.
+	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
+
+	// SpacesBetweenSpecialTokens Put spaces between special tokens.
+	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
+
+	// Stop Stop sequences.
+	Stop []string `json:"stop,omitempty"`
+
+	// StopTokenIds Token ids that end an answer.
+	StopTokenIds []int `json:"stop_token_ids,omitempty"`
+
+	// StructuredOutputs Constraint of the answer. Its only member has the kind as its name, such as `json` or `regex`.
+	StructuredOutputs map[string]json.RawMessage `json:"structured_outputs,omitempty"`
+
+	// Temperature Sampling temperature.
+	Temperature *float64 `json:"temperature,omitempty"`
+
+	// TopK Number of the likeliest tokens that are sampled from.
+	TopK *int `json:"top_k,omitempty"`
+
+	// TopP Total probability of the likeliest tokens that are sampled from.
+	TopP *float64 `json:"top_p,omitempty"`
+}
+
 // Response A response, with the settings of its request.
 type Response struct {
 	// Background Always false.
@@ -1932,8 +2034,17 @@ type ListResponseInputItemsParamsOrder string
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = CreateChatCompletionRequest
 
+// CountChatInputTokensJSONRequestBody defines body for CountChatInputTokens for application/json ContentType.
+type CountChatInputTokensJSONRequestBody = CreateChatCompletionRequest
+
+// RenderChatCompletionJSONRequestBody defines body for RenderChatCompletion for application/json ContentType.
+type RenderChatCompletionJSONRequestBody = CreateChatCompletionRequest
+
 // CreateCompletionJSONRequestBody defines body for CreateCompletion for application/json ContentType.
 type CreateCompletionJSONRequestBody = CreateCompletionRequest
+
+// RenderCompletionJSONRequestBody defines body for RenderCompletion for application/json ContentType.
+type RenderCompletionJSONRequestBody = CreateCompletionRequest
 
 // DetokenizeJSONRequestBody defines body for Detokenize for application/json ContentType.
 type DetokenizeJSONRequestBody = DetokenizeRequest
@@ -2463,9 +2574,18 @@ type ServerInterface interface {
 	// CreateChatCompletion Generate the next message of a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(w http.ResponseWriter, r *http.Request)
+	// CountChatInputTokens Count the prompt tokens of a chat
+	// (POST /v1/chat/completions/input_tokens)
+	CountChatInputTokens(w http.ResponseWriter, r *http.Request)
+	// RenderChatCompletion Render the prompt of a chat
+	// (POST /v1/chat/completions/render)
+	RenderChatCompletion(w http.ResponseWriter, r *http.Request)
 	// CreateCompletion Continue a text
 	// (POST /v1/completions)
 	CreateCompletion(w http.ResponseWriter, r *http.Request)
+	// RenderCompletion Render the prompts of a completion
+	// (POST /v1/completions/render)
+	RenderCompletion(w http.ResponseWriter, r *http.Request)
 	// Detokenize Convert token ids to a text
 	// (POST /v1/detokenize)
 	Detokenize(w http.ResponseWriter, r *http.Request)
@@ -2575,11 +2695,53 @@ func (siw *ServerInterfaceWrapper) CreateChatCompletion(w http.ResponseWriter, r
 	handler.ServeHTTP(w, r)
 }
 
+// CountChatInputTokens operation middleware
+func (siw *ServerInterfaceWrapper) CountChatInputTokens(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CountChatInputTokens(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RenderChatCompletion operation middleware
+func (siw *ServerInterfaceWrapper) RenderChatCompletion(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RenderChatCompletion(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CreateCompletion operation middleware
 func (siw *ServerInterfaceWrapper) CreateCompletion(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateCompletion(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RenderCompletion operation middleware
+func (siw *ServerInterfaceWrapper) RenderCompletion(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RenderCompletion(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3070,7 +3232,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/ready", wrapper.CheckReady)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/health/startup", wrapper.CheckStartup)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions/input_tokens", wrapper.CountChatInputTokens)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions/render", wrapper.RenderChatCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions", wrapper.CreateCompletion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions/render", wrapper.RenderCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/detokenize", wrapper.Detokenize)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/embeddings", wrapper.CreateEmbedding)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models", wrapper.ListModels)
@@ -3199,6 +3364,50 @@ func (response CreateChatCompletion200TextEventStreamResponse) VisitCreateChatCo
 	}
 }
 
+type CountChatInputTokensRequestObject struct {
+	Body *CountChatInputTokensJSONRequestBody
+}
+
+type CountChatInputTokensResponseObject interface {
+	VisitCountChatInputTokensResponse(w http.ResponseWriter) error
+}
+
+type CountChatInputTokens200JSONResponse ChatInputTokens
+
+func (response CountChatInputTokens200JSONResponse) VisitCountChatInputTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderChatCompletionRequestObject struct {
+	Body *RenderChatCompletionJSONRequestBody
+}
+
+type RenderChatCompletionResponseObject interface {
+	VisitRenderChatCompletionResponse(w http.ResponseWriter) error
+}
+
+type RenderChatCompletion200JSONResponse RenderedPrompt
+
+func (response RenderChatCompletion200JSONResponse) VisitRenderChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateCompletionRequestObject struct {
 	Body *CreateCompletionJSONRequestBody
 }
@@ -3262,6 +3471,28 @@ func (response CreateCompletion200TextEventStreamResponse) VisitCreateCompletion
 			return err
 		}
 	}
+}
+
+type RenderCompletionRequestObject struct {
+	Body *RenderCompletionJSONRequestBody
+}
+
+type RenderCompletionResponseObject interface {
+	VisitRenderCompletionResponse(w http.ResponseWriter) error
+}
+
+type RenderCompletion200JSONResponse RenderedPrompts
+
+func (response RenderCompletion200JSONResponse) VisitRenderCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type DetokenizeRequestObject struct {
@@ -3587,9 +3818,18 @@ type StrictServerInterface interface {
 	// CreateChatCompletion Generate the next message of a conversation
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
+	// CountChatInputTokens Count the prompt tokens of a chat
+	// (POST /v1/chat/completions/input_tokens)
+	CountChatInputTokens(ctx context.Context, request CountChatInputTokensRequestObject) (CountChatInputTokensResponseObject, error)
+	// RenderChatCompletion Render the prompt of a chat
+	// (POST /v1/chat/completions/render)
+	RenderChatCompletion(ctx context.Context, request RenderChatCompletionRequestObject) (RenderChatCompletionResponseObject, error)
 	// CreateCompletion Continue a text
 	// (POST /v1/completions)
 	CreateCompletion(ctx context.Context, request CreateCompletionRequestObject) (CreateCompletionResponseObject, error)
+	// RenderCompletion Render the prompts of a completion
+	// (POST /v1/completions/render)
+	RenderCompletion(ctx context.Context, request RenderCompletionRequestObject) (RenderCompletionResponseObject, error)
 	// Detokenize Convert token ids to a text
 	// (POST /v1/detokenize)
 	Detokenize(ctx context.Context, request DetokenizeRequestObject) (DetokenizeResponseObject, error)
@@ -3776,6 +4016,68 @@ func (sh *strictHandler) CreateChatCompletion(w http.ResponseWriter, r *http.Req
 	}
 }
 
+// CountChatInputTokens operation middleware
+func (sh *strictHandler) CountChatInputTokens(w http.ResponseWriter, r *http.Request) {
+	var request CountChatInputTokensRequestObject
+
+	var body CountChatInputTokensJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CountChatInputTokens(ctx, request.(CountChatInputTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountChatInputTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CountChatInputTokensResponseObject); ok {
+		if err := validResponse.VisitCountChatInputTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RenderChatCompletion operation middleware
+func (sh *strictHandler) RenderChatCompletion(w http.ResponseWriter, r *http.Request) {
+	var request RenderChatCompletionRequestObject
+
+	var body RenderChatCompletionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RenderChatCompletion(ctx, request.(RenderChatCompletionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenderChatCompletion")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RenderChatCompletionResponseObject); ok {
+		if err := validResponse.VisitRenderChatCompletionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CreateCompletion operation middleware
 func (sh *strictHandler) CreateCompletion(w http.ResponseWriter, r *http.Request) {
 	var request CreateCompletionRequestObject
@@ -3800,6 +4102,37 @@ func (sh *strictHandler) CreateCompletion(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateCompletionResponseObject); ok {
 		if err := validResponse.VisitCreateCompletionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RenderCompletion operation middleware
+func (sh *strictHandler) RenderCompletion(w http.ResponseWriter, r *http.Request) {
+	var request RenderCompletionRequestObject
+
+	var body RenderCompletionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RenderCompletion(ctx, request.(RenderCompletionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenderCompletion")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RenderCompletionResponseObject); ok {
+		if err := validResponse.VisitRenderCompletionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
