@@ -46,15 +46,10 @@ func TestClients(t *testing.T) {
 		}
 		t.Run(r.Name, func(t *testing.T) {
 			t.Run("package", func(t *testing.T) { r.checkPackage(t, f.root) })
-			t.Run("task", func(t *testing.T) {
-				done := r.run(t, f, mutation{}, taskLimit)
-				for _, flaw := range append(r.effectFlaws(done), r.wireFlaws(done)...) {
-					t.Error(flaw)
-				}
-				if t.Failed() {
-					t.Log(done.describe())
-				}
-			})
+			t.Run("task", func(t *testing.T) { r.succeeds(t, f) })
+			for _, more := range r.more() {
+				t.Run(more.Name, func(t *testing.T) { more.succeeds(t, f) })
+			}
 			t.Run("mutation", func(t *testing.T) {
 				done := r.run(t, f, r.Mutation, mutatedLimit)
 				if done.wire.removed() == 0 {
@@ -71,6 +66,18 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// succeeds fails the test unless a run against Trident has the effect, the requests and the prompts of the row.
+func (r *row) succeeds(t *testing.T, f *fleet) {
+	t.Helper()
+	done := r.run(t, f, mutation{}, taskLimit)
+	for _, flaw := range slices.Concat(r.effectFlaws(done), r.wireFlaws(done), r.promptFlaws(done.prompts)) {
+		t.Error(flaw)
+	}
+	if t.Failed() {
+		t.Log(done.describe())
+	}
+}
+
 // outcome is the result of a run.
 type outcome struct {
 	dir    string // working directory
@@ -79,6 +86,8 @@ type outcome struct {
 	err    error // error of the program's end, nil for exit code 0
 	wire   *recorder
 	hosts  []string // other hosts that the program tried to reach
+	// prompts has what the scripted model got.
+	prompts []string
 }
 
 func (o *outcome) describe() string {
@@ -89,18 +98,20 @@ func (o *outcome) describe() string {
 // reaches only this machine.
 func (r *row) run(t *testing.T, f *fleet, change mutation, limit time.Duration) *outcome {
 	t.Helper()
-	p, err := readPage(r.Name)
+	p, err := r.code()
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := &outcome{dir: t.TempDir(), wire: record(t, f.server(t, r.setup(p)), change)}
+	server := f.server(t, r.setup(p))
+	before := len(promptsOf(t, server.prompts, 0))
+	done := &outcome{dir: t.TempDir(), wire: record(t, server.address, change)}
 	outside := block(t)
 	if err := r.prepare(t, f.root, p, done); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "run.sh")
+	cmd := exec.CommandContext(ctx, "/bin/sh", runFile)
 	cmd.Dir, cmd.Env = done.dir, r.environment(t, f.root, outside.address)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -115,6 +126,7 @@ func (r *row) run(t *testing.T, f *fleet, change mutation, limit time.Duration) 
 		done.err = nil // such a server held the output open
 	}
 	done.stdout, done.stderr, done.hosts = stdout.String(), stderr.String(), outside.tried()
+	done.prompts = promptsOf(t, server.prompts, before)
 	return done
 }
 

@@ -20,6 +20,9 @@ const served = "127.0.0.1:9000"
 // configFile is the name of the file of --config on pages of clients that need settings of Trident.
 const configFile = "trident.yaml"
 
+// runFile is the name of the file with the commands of a run.
+const runFile = "run.sh"
+
 // Headings of a page's sections. The first section has the code that points the program at Trident. The second one has the
 // rest of the task.
 const (
@@ -52,6 +55,38 @@ func readPage(name string) (page, error) {
 		return page{}, err
 	}
 	return parsePage(string(raw))
+}
+
+// code returns what a run of the row has.
+func (r *row) code() (page, error) {
+	if r.page == "" {
+		return readPage(r.Name)
+	}
+	whole, err := readPage(r.page)
+	if err != nil {
+		return page{}, err
+	}
+	_, rest, _ := strings.Cut(whole.text, connectHeading)
+	connect, _, _ := strings.Cut(rest, tryHeading)
+	p := page{files: map[string]string{}}
+	p.add(connect)
+	folder := filepath.Join("testdata", r.Name)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return page{}, err
+	}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		if err != nil {
+			return page{}, err
+		}
+		if entry.Name() == runFile {
+			p.script += string(text)
+			continue
+		}
+		p.files[entry.Name()] += string(text)
+	}
+	return p, nil
 }
 
 // parsePage returns the parts of a page's text. It returns an error if the text doesn't have the form of the pages.
@@ -111,9 +146,9 @@ func lines(code string) (n int) {
 	return n
 }
 
-// write writes the page's files into a folder, and its commands as run.sh. replace changes addresses.
+// write writes the page's files into a folder, and its commands as runFile. replace changes addresses.
 func (p *page) write(dir string, replace *strings.Replacer) error {
-	files := map[string]string{"run.sh": "set -e\n" + p.script}
+	files := map[string]string{runFile: "set -e\n" + p.script}
 	maps.Copy(files, p.files)
 	for name, text := range files {
 		path := filepath.Join(dir, name)

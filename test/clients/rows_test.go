@@ -1,6 +1,9 @@
 package clients
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // models selects the models of a row's trident.
 type models int
@@ -62,8 +65,24 @@ type row struct {
 	// may end before their responses.
 	Startup []string
 	// Ignored lists the fields that Trident must have reported as ignored.
-	Ignored  []string
-	Mutation mutation // without this part of the responses the task must fail
+	Ignored []string
+	// Conversations has all prompts that the scripted model must have got. They aren't compared if there are none.
+	Conversations []conversation
+	Mutation      mutation // without this part of the responses the task must fail
+
+	// More has further runs of the program. Such a run has a name and the fields from Models on, except Mutation. Its code is
+	// that of the page's section Connect with the files of testdata/NAME, of which run.sh has the commands.
+	More []row
+	page string // name of the page whose section Connect a further run has
+}
+
+// more returns the further runs with what the row knows about the program.
+func (r *row) more() (more []row) {
+	for _, m := range r.More {
+		m.page, m.List, m.Commands = r.Name, r.List, r.Commands
+		more = append(more, m)
+	}
+	return more
 }
 
 // call returns the step in which the model calls a tool.
@@ -73,6 +92,25 @@ func call(name string, arguments object) object {
 
 // text returns the step in which the model writes a text.
 func text(s string) object { return object{"text": s} }
+
+// greetings returns the steps in which the model reads greet.py, replaces each name by the next one, and runs the program.
+func greetings(names ...string) (steps []object) {
+	for i, name := range names[1:] {
+		steps = append(steps,
+			call("Read", object{"file_path": "greet.py"}),
+			call("Edit", object{"file_path": "greet.py", "old_string": names[i], "new_string": name}),
+			call("Bash", object{"command": "python3 greet.py | tee -a greeting.txt", "description": "Runs the program"}),
+		)
+	}
+	return steps
+}
+
+// words returns the step in which the model prints many words, with a reasoning.
+func words(thought string) object {
+	step := call("Bash", object{"command": "seq -f 'word %g' 430", "description": "Prints words"})
+	step["think"] = thought
+	return step
+}
 
 // notesServer is an MCP server on standard input and output, with one tool.
 const notesServer = `import json
@@ -378,26 +416,61 @@ func rows() []row {
 				"@anthropic-ai/claude-code-linux-x64": "36752100d3c6cdfdb340ce1c1e5de60934f80a869d797d14206a61018ad275e8",
 			},
 			Commands: map[string]string{"claude": "@anthropic-ai/claude-code-linux-x64/claude"},
-			Task:     "claude -p reads, edits and runs a program, resumes the conversation with its reasoning, and compacts it",
+			Task:     "claude -p reads, edits and runs a program in 21 turns, resumes the conversation with its reasoning, and compacts it",
 			Scripts: []script{
-				{"Let the program greet Zoe.", []object{
-					call("Read", object{"file_path": "greet.py"}),
-					call("Edit", object{"file_path": "greet.py", "old_string": "Ann", "new_string": "Zoe"}),
-					call("Bash", object{"command": "python3 greet.py | tee greeting.txt", "description": "Runs the program"}),
-					{"think": "Zoe was greeted.", "text": "The program printed: {result}"},
-				}},
+				{"Let the program greet Zoe.", append(greetings("Ann", "Bea", "Cid", "Dan", "Eli", "Fay", "Gus", "Zoe"),
+					object{"think": "Zoe was greeted.", "text": "The program printed: {result}"})},
 				{"Recall your thought.", []object{text("Recalled: {think}")}},
-				{"Your task is to create a detailed summary", []object{text("<analysis>The greeting is done.</analysis>\n<summary>Summary: Zoe has her greeting.</summary>")}},
-				{"Summary: Zoe has her greeting.", []object{text("The conversation was compacted.")}},
+				{"Your task is to create a detailed summary", []object{text("<analysis>{think}</analysis>\n<summary>Summary: {think}</summary>")}},
+				{"Summary: Zoe was greeted.", append(greetings("Zoe", "Amy"), text("The conversation was compacted."))},
 				{"Count the legs of a spider.", []object{text("Eight legs.")}},
 			},
-			Given:    map[string]string{"greet.py": "print(\"Hello, Ann\")\n"},
-			Prints:   []string{"The program printed: Hello, Zoe\n", "Recalled: Zoe was greeted.\n", "The conversation was compacted.\n", "Eight legs.\n\"id\":\"claude-chat\"\n"},
-			Files:    map[string]string{"greet.py": "print(\"Hello, Zoe\")\n", "greeting.txt": "Hello, Zoe\n"},
-			Wire:     map[string]int{"POST /v1/messages 200": 8},
-			Startup:  []string{"GET /v1/models 200"},
-			Ignored:  []string{"anthropic-beta", "context_management", "system[0]", "tools[10].defer_loading", "tools[2].defer_loading"},
+			Given:  map[string]string{"greet.py": "print(\"Hello, Ann\")\n"},
+			Prints: []string{"The program printed: Hello, Zoe\n", "Recalled: Zoe was greeted.\n", "The conversation was compacted.\n", "Eight legs.\n\"id\":\"claude-chat\"\n"},
+			Files: map[string]string{
+				"greet.py":     "print(\"Hello, Amy\")\n",
+				"greeting.txt": "Hello, Bea\nHello, Cid\nHello, Dan\nHello, Eli\nHello, Fay\nHello, Gus\nHello, Zoe\nHello, Amy\n",
+			},
+			Wire:    map[string]int{"POST /v1/messages 200": 29},
+			Startup: []string{"GET /v1/models 200"},
+			Ignored: []string{"anthropic-beta", "context_management", "system[0]", "tools[2].defer_loading"},
+			Conversations: []conversation{
+				// 21 turns with a tool and the last one, the continued conversation, and the request for the summary.
+				{Task: "Let the program greet Zoe.", Prompts: 24, Last: []string{
+					"\tprint(\"Hello, Gus\")", "Hello, Zoe", "Recall your thought.", "Your task is to create a detailed summary",
+				}},
+				{Task: "Summary: Zoe was greeted.", Prompts: 4, Last: []string{"\tprint(\"Hello, Zoe\")", "Hello, Amy"}},
+				{Task: "Count the legs of a spider.", Prompts: 1},
+			},
 			Mutation: mutation{Event: "content_block_stop"},
+			More: []row{{
+				Name: "claude-code-compaction", // Claude Code compacts the conversation by itself, because its context is full
+				Scripts: []script{
+					{"Print the words until the end.", slices.Repeat([]object{words("The words were printed.")}, 40)},
+					{"Summary: The words were printed.", append(slices.Repeat([]object{words("It goes on.")}, 4), text("The end."))},
+				},
+				Prints:  []string{"The end.\n"},
+				Wire:    map[string]int{"POST /v1/messages 200": 27},
+				Startup: []string{"GET /v1/models 200"},
+				Ignored: []string{"anthropic-beta", "context_management", "system[0]", "tools[2].defer_loading"},
+				Conversations: []conversation{
+					// 22 turns with a tool, and the request for the summary. Claude Code keeps the last call and its result after the
+					// summary, so that this request doesn't have them.
+					{Task: "Print the words until the end.", Prompts: 23, Last: []string{"Your task is to create a detailed summary"}, Unanswered: true},
+					{Task: "Summary: The words were printed.", Prompts: 4, Last: []string{"It goes on."}},
+				},
+			}, {
+				Name: "claude-code-tools", // all tools, without Claude Code's search for tools
+				Scripts: []script{
+					{"Count the letters.", []object{call("Bash", object{"command": "printf trident | wc -c", "description": "Counts letters"}), text("Letters: {result}")}},
+					{"Count the letters again.", []object{call("Bash", object{"command": "printf server | wc -c", "description": "Counts letters"}), text("Letters: {result}")}},
+				},
+				Prints:        []string{"Letters: 7\nLetters: 6\n"},
+				Wire:          map[string]int{"POST /v1/messages 200": 4},
+				Startup:       []string{"GET /v1/models 200"},
+				Ignored:       []string{"anthropic-beta", "context_management", "system[0]"},
+				Conversations: []conversation{{Task: "Count the letters.", Prompts: 4, Last: []string{"\"name\": \"WebFetch\"", "Count the letters again."}}},
+			}},
 		},
 		{
 			Name: "open-webui", Program: "Open WebUI", Package: "open-webui", Version: "0.12.4", List: "openwebui",

@@ -30,6 +30,7 @@ const (
 // server is a trident in front of a tritonserver of its own.
 type server struct {
 	address string // host:port of the OpenAI API
+	prompts string // path of the file with the scripted model's prompts
 	log     *output
 	cmd     *exec.Cmd
 	exited  chan struct{}
@@ -158,15 +159,16 @@ func (r *row) setup(p page) setup {
 	return s
 }
 
-// server returns the address of the trident with this setup.
-func (f *fleet) server(t *testing.T, which setup) string {
+// server returns the trident with this setup.
+func (f *fleet) server(t *testing.T, which setup) *server {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s, ok := f.running[which]; ok {
-		return s.address
+		return s
 	}
-	repository, env := filepath.Join(f.root, "test", "clients", "models"), []string{"CLIENTS_SCRIPTS=" + f.scripts}
+	prompts := filepath.Join(filepath.Dir(f.binary), fmt.Sprintf("prompts-%d", len(f.running)))
+	repository, env := filepath.Join(f.root, "test", "clients", "models"), []string{"CLIENTS_SCRIPTS=" + f.scripts, "CLIENTS_PROMPTS=" + prompts}
 	if which.models == demo {
 		repository, env = filepath.Join(f.root, "models"), nil
 	}
@@ -178,8 +180,9 @@ func (f *fleet) server(t *testing.T, which setup) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.prompts = prompts
 	f.running[which] = s
-	return s.address
+	return s
 }
 
 // file writes a file that exists as long as the servers. It returns its path.
@@ -198,6 +201,9 @@ func writeScripts(t *testing.T) string {
 	var all []script
 	for _, r := range rows() {
 		all = append(all, r.Scripts...)
+		for _, more := range r.More {
+			all = append(all, more.Scripts...)
+		}
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {

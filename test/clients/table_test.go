@@ -15,11 +15,16 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names, tasks []string
+	var names, tasks, further []string
 	for _, r := range rows() {
 		t.Run(r.Name, func(t *testing.T) {
 			for _, flaw := range r.flaws() {
 				t.Error(flaw)
+			}
+			for _, more := range r.more() {
+				if _, err := more.code(); err != nil {
+					t.Errorf("the further run %q: %v", more.Name, err)
+				}
 			}
 			p, err := readPage(r.Name)
 			if err != nil {
@@ -33,8 +38,13 @@ func TestTable(t *testing.T) {
 			}
 		})
 		names = append(names, r.Name)
-		for _, s := range r.Scripts {
-			tasks = append(tasks, s.Task)
+		for _, run := range append(r.more(), r) {
+			for _, s := range run.Scripts {
+				tasks = append(tasks, s.Task)
+			}
+		}
+		for _, more := range r.more() {
+			further = append(further, more.Name)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(pages, "*.md"))
@@ -44,6 +54,15 @@ func TestTable(t *testing.T) {
 	for _, file := range files {
 		if name := strings.TrimSuffix(filepath.Base(file), ".md"); name != "README" && !slices.Contains(names, name) {
 			t.Errorf("%s has no row: nothing tests the page", file)
+		}
+	}
+	folders, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if !slices.Contains(further, folder.Name()) {
+			t.Errorf("testdata/%s has no further run: nothing runs it", folder.Name())
 		}
 	}
 	for i, task := range tasks {
@@ -65,6 +84,11 @@ func (r *row) flaws() (flaws []string) {
 	} {
 		if missing {
 			flaws = append(flaws, "the row lacks "+name)
+		}
+	}
+	for _, m := range r.More {
+		if m.Name == "" || len(m.Prints)+len(m.Files) == 0 || len(m.Wire) == 0 || len(m.Scripts) == 0 {
+			flaws = append(flaws, fmt.Sprintf("the further run %q lacks a name, an effect, a request or a script", m.Name))
 		}
 	}
 	return flaws

@@ -9,10 +9,13 @@ model. A step is one of
     {"json": {...}}                                   the object as JSON
     {"calls": [{"name": "...", "arguments": {...}}]}  calls of tools
 
-and may have "think", a reasoning before it. A step with json and calls is a call if the request has tools. In a text, {result} is the content of the last tool result, and
+and may have "think", a reasoning before it, "wait", a number of seconds before its end, and "fail", the message of an error
+at its end. The wait ends early if the request is cancelled. A step with json and calls is a call if the request has tools. In a text, {result} is the content of the last tool result, and
 {think} is the last reasoning in the prompt. Calls have Hermes's form
 without a constraint; under the constraint of a forced call they have the form that its JSON schema describes. A prompt of
 no script, or with more results than steps, is an error.
+
+If CLIENTS_PROMPTS names a file, each prompt is appended to it as a line of JSON.
 
 A token is <|im_start|>, <|im_end|> or a byte. A prompt that is longer than the context is vLLM's error. If the request streams, the text arrives in pieces of PIECE characters.
 """
@@ -20,6 +23,7 @@ A token is <|im_start|>, <|im_end|> or a byte. A prompt that is longer than the 
 import json
 import os
 import re
+import time
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -27,6 +31,7 @@ import triton_python_backend_utils as pb_utils
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 PIECE = 7
+POLL = 0.01  # seconds between looks at a request's cancellation
 MARK = re.compile(r"<\|im_(?:start|end)\|>")
 THINK = re.compile(r"<think>\n(.*?)\n</think>", re.DOTALL)
 RESULT = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
@@ -44,20 +49,22 @@ class TritonPythonModel:
         for request in requests:
             sender = request.get_response_sender()
             try:
-                for response, last in self._responses(request):
+                for response, last in self._responses(request, sender.is_cancelled):
                     sender.send(response, flags=FINAL if last else 0)
             except Exception as error:
                 sender.send(pb_utils.InferenceResponse([tensor("text_output", b"N/A")], error=pb_utils.TritonError(f"Error generating stream: {error}")), flags=FINAL)
 
-    def _responses(self, request):
-        """Yields pairs of a response and whether it is the last."""
+    def _responses(self, request, cancelled):
+        """Yields pairs of a response and whether it is the last. cancelled reports whether the request is cancelled."""
         prompt = scalar(request, "text_input").decode()
+        self._record(prompt)
         size = tokens(prompt)
         if size > self._context:
             raise ValueError(f"The decoder prompt (length {size}) is longer than the maximum model length of {self._context}. "
                              "Make sure that `max_model_len` is no smaller than the number of text tokens.")
         sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
-        text = written(self._step(prompt), prompt, constraint(sampling))
+        step = self._step(prompt)
+        text = written(step, prompt, constraint(sampling))
         limit = sampling.get("max_tokens", 16)
         cut = text.encode()[:limit].decode(errors="ignore")
         reason = "stop" if cut == text else "length"
@@ -66,6 +73,12 @@ class TritonPythonModel:
         wanted = {name for name in RETURN if scalar(request, "return_" + name, False)}
         for i, piece in enumerate(pieces):
             last = i == len(pieces) - 1
+            if last:
+                end = time.monotonic() + step.get("wait", 0)
+                while time.monotonic() < end and not cancelled():
+                    time.sleep(POLL)
+                if "fail" in step:
+                    raise ValueError(step["fail"])
             values = {
                 "finish_reason": str(reason if last else None).encode(),
                 "cumulative_logprob": np.float32(0),
@@ -75,6 +88,11 @@ class TritonPythonModel:
             }
             tensors = [tensor("text_output", piece.encode())] + [tensor(name, values[name]) for name in RETURN if name in wanted]
             yield pb_utils.InferenceResponse(tensors), last
+
+    def _record(self, prompt):
+        if "CLIENTS_PROMPTS" in os.environ:
+            with open(os.environ["CLIENTS_PROMPTS"], "a") as file:
+                file.write(json.dumps(prompt) + "\n")
 
     def _step(self, prompt):
         script = max(self._scripts, key=lambda script: prompt.rfind(script["task"]))
