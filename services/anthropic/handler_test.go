@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/serving"
@@ -73,6 +74,25 @@ func TestUnreadBodies(t *testing.T) {
 		f.ServeHTTP(answer, r)
 		if body := answer.Body.String(); answer.Code != test.status || !strings.HasPrefix(decoded(t, body), test.message) || !strings.Contains(body, `"type":"invalid_request_error"`) {
 			t.Errorf("%s: %d %s", test.name, answer.Code, body)
+		}
+	}
+}
+
+// TestModelsOfKeys checks that the models of a client's key are compared with the model of the request before the
+// rest of the body is read: the body is invalid after the model.
+func TestModelsOfKeys(t *testing.T) {
+	f := serve(t, Config{}, inferencetest.StreamText("x"), abilities())
+	ctx := inference.WithClient(t.Context(), &inference.Client{Name: "k", Models: []string{"m"}})
+	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+		for body, want := range map[string]int{
+			`{"model":"other","messages":[}`: http.StatusNotFound, `{"model":"m","messages":[}`: http.StatusBadRequest,
+			strings.Replace(request(probed, ""), `"m"`, `"other"`, 1): http.StatusNotFound, `{"model":"m","messages":` + probed + `,"max_tokens":1}`: http.StatusOK,
+		} {
+			answer := httptest.NewRecorder()
+			f.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body)))
+			if answer.Code != want {
+				t.Errorf("%s %s: %d %s, want %d", path, body, answer.Code, answer.Body, want)
+			}
 		}
 	}
 }

@@ -51,6 +51,10 @@ func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error)
 	if err != nil {
 		return nil, err
 	}
+	ctx := r.Context()
+	if err := requests.MayUse(ctx, raw); err != nil {
+		return nil, err
+	}
 	body, err := readBody(raw)
 	if err != nil {
 		return nil, err
@@ -62,11 +66,7 @@ func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error)
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
 	server.RecordOf(ctx).Model = model
-	if err := inference.MayUse(ctx, model); err != nil {
-		return nil, err
-	}
 	t := &turn{model: h.service.Resolve(model), req: &inference.Request{ID: "msg_" + rand.Text(), Model: model, Task: inference.TaskGenerate}}
 	t.req.Unenforced = func(field, reason string) error {
 		name, reason := t.clientsName(field, reason)

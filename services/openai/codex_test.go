@@ -143,9 +143,9 @@ func (c *countingTemplate) Render(_ context.Context, req *inference.Request) (st
 // further renderings of its chat template.
 func TestCodexCatalogOfManyNames(t *testing.T) {
 	template := &countingTemplate{}
-	card := &catalog.Card{Tasks: inference.TaskGenerate, Template: template}
-	one := codexCatalog(t.Context(), []catalog.Named{{Name: "a", Card: card}})
-	once := template.renderings
+	newCard := func() *catalog.Card { return &catalog.Card{Tasks: inference.TaskGenerate, Template: template} } // cards keep their efforts
+	one := codexCatalog(t.Context(), []catalog.Named{{Name: "a", Card: newCard()}})
+	card, once := newCard(), template.renderings
 	many := codexCatalog(t.Context(), slices.Repeat([]catalog.Named{{Name: "a", Card: card}, {Name: "b", Card: card}}, 100))
 	if n := template.renderings - once; n != once || once == 0 {
 		t.Errorf("%d renderings for 200 names, %d for one", n, once)

@@ -24,13 +24,12 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/configfield"
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/responses"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
-	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // Config configures the frontend. The zero value stores no responses.
@@ -281,7 +280,7 @@ func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayUse(r.Context(), raw); err != nil {
+	if err := requests.MayUse(r.Context(), raw); err != nil {
 		return nil, err
 	}
 	body, err := h.validator.Validate(r.Pattern, raw)
@@ -303,32 +302,6 @@ func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 		fields[i] = server.IgnoredField{Name: name, Reason: "unknown field " + name}
 	}
 	return body, server.Ignore(r.Context(), fields...)
-}
-
-// errNamed ends the search for the model of a request.
-var errNamed = errors.New("the model was found")
-
-// mayUse returns an error if the client's key doesn't allow the model of a request. It reads
-// no further than the model and checks nothing else. The validator refuses bodies without a
-// model and invalid JSON.
-func mayUse(ctx context.Context, raw []byte) error {
-	if client := inference.ClientOf(ctx); client == nil || client.Models == nil {
-		return nil
-	}
-	var refused error
-	_ = strictjson.Read(raw, func(r *strictjson.Reader) error { // the validator reports other errors
-		return r.Object(func(key string) error {
-			value, err := r.Value(key == "model")
-			if key != "model" || err != nil {
-				return err
-			}
-			if model, ok := value.(string); ok && model != "" {
-				refused = inference.MayUse(ctx, model)
-			}
-			return errNamed
-		})
-	})
-	return refused
 }
 
 // CheckLive reports that the process is running.
