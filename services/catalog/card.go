@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -19,7 +20,7 @@ import (
 // noParser is the value that disables a dialect.
 const noParser = "none"
 
-// Card describes one model. It is immutable: a model that is reloaded gets a new Card.
+// Card describes one model. Its fields are immutable: a model that is reloaded gets a new Card.
 type Card struct {
 	inference.Target
 
@@ -67,7 +68,15 @@ type Card struct {
 	// model gets a new Card afterwards.
 	Fetching bool
 	// Loaded is the time when Trident first saw this configuration.
-	Loaded time.Time
+	Loaded  time.Time
+	efforts knownEfforts
+}
+
+// knownEfforts are the reasoning efforts of a chat template, once they are known.
+type knownEfforts struct {
+	mu    sync.Mutex
+	known bool
+	list  []string
 }
 
 // newCard reads the model's configuration. The error names each setting that can't be read. The
@@ -142,11 +151,27 @@ func (c *Card) SeesImages(ctx context.Context) bool {
 }
 
 // Efforts returns the reasoning efforts that chats may set, from the least to the most. It returns
-// nil if the model's chat template doesn't distinguish them.
+// nil if the model's chat template doesn't distinguish them. The first call renders the template, and
+// others return the same list, which must not be changed.
 func (c *Card) Efforts(ctx context.Context) []string {
 	if c.Template == nil {
 		return nil
 	}
+	e := &c.efforts
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known {
+		return e.list
+	}
+	list := c.renderEfforts(ctx)
+	if ctx.Err() == nil { // the rendering wasn't interrupted
+		e.known, e.list = true, list
+	}
+	return list
+}
+
+// renderEfforts returns the efforts with which the template renders a chat.
+func (c *Card) renderEfforts(ctx context.Context) []string {
 	var efforts []string
 	for _, effort := range []string{inference.EffortNone, "low", inference.EffortDefault, "high"} {
 		_, err := c.Template.Render(ctx, &inference.Request{
