@@ -3,9 +3,11 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server/servertest"
 )
 
@@ -83,5 +85,58 @@ func TestAnthropic(t *testing.T) {
 		if !strings.Contains(w.Body.String(), line+"\n") {
 			t.Errorf("the metrics lack %s", line)
 		}
+	}
+}
+
+// TestAnthropicMetrics checks that messages are measured as chats of the surface anthropic, and that counts of
+// tokens, which use no engine, are counted as requests of HTTP alone.
+func TestAnthropicMetrics(t *testing.T) {
+	engine := inferencetest.New()
+	engine.AddModel("counted", inferencetest.StreamText("x", "y"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": "../../test/models-contract/vllm/tokenizer"})
+	target := startMatrixOn(t, engine)
+	ask := func(method, listener, path, body string) string {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Host = "localhost:9000"
+		w := httptest.NewRecorder()
+		target.listeners[listener].ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	const message = `{"model":"counted","messages":[{"role":"user","content":"a"}]`
+	for _, test := range []struct{ path, body, want string }{
+		{"/v1/messages", message + `,"max_tokens":9}`, `"text":"xy"`},
+		{"/v1/messages", message + `,"max_tokens":9,"stream":true}`, "message_stop"},
+		{"/v1/messages", message + `,"max_tokens":9,"tools":[{"name":"f","input_schema":{}}]}`, `"type":"invalid_request_error"`},
+		{"/v1/messages/count_tokens", message + `}`, `{"input_tokens":`},
+		{"/v1/messages/count_tokens", `{}`, `"type":"invalid_request_error"`},
+	} {
+		if got := ask(http.MethodPost, "shared", test.path, test.body); !strings.Contains(got, test.want) {
+			t.Errorf("%s %s: %s", test.path, test.body, got)
+		}
+	}
+	page := ask(http.MethodGet, "metrics", "/metrics", "")
+	var got []string
+	for line := range strings.Lines(page) {
+		if strings.Contains(line, `surface="anthropic"`) && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_sum{") && !strings.HasSuffix(line, " 0\n") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	const genAI = `gen_ai_operation_name="chat",gen_ai_provider_name="triton",gen_ai_request_model="counted"`
+	want := []string{
+		`gen_ai_client_token_usage_count{` + genAI + `,gen_ai_token_type="input",surface="anthropic"} 2`,
+		`gen_ai_client_token_usage_count{` + genAI + `,gen_ai_token_type="output",surface="anthropic"} 2`,
+		`gen_ai_server_request_duration_seconds_count{error_type="",` + genAI + `,surface="anthropic"} 2`,
+		`gen_ai_server_request_duration_seconds_count{error_type="_OTHER",` + genAI + `,surface="anthropic"} 1`,
+		`gen_ai_server_time_per_output_token_seconds_count{` + genAI + `,surface="anthropic"} 1`,
+		`gen_ai_server_time_to_first_token_seconds_count{` + genAI + `,surface="anthropic"} 1`,
+		`trident_generated_tokens_total{model="counted",operation="chat",surface="anthropic"} 4`,
+		`trident_http_requests_total{code="200",surface="anthropic"} 3`,
+		`trident_http_requests_total{code="400",surface="anthropic"} 2`,
+		`trident_prompt_tokens_total{model="counted",operation="chat",surface="anthropic"} 14`,
+		`trident_requests_total{code="invalid",model="counted",operation="chat",surface="anthropic"} 1`,
+		`trident_requests_total{code="ok",model="counted",operation="chat",surface="anthropic"} 2`,
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +19,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
 	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -24,10 +27,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/anthropic"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	frontend "github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/tracing"
@@ -125,9 +130,13 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	}
 	telemetry := server.NewTelemetry(provider.Tracers())
 	engine := inferencetest.New()
-	engine.AddModel("m", inferencetest.StreamText("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
+	engine.AddModel("m", inferencetest.StreamText("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": "../../test/models-contract/vllm/tokenizer"})
 	service := inferencetest.Service(t, serving.Config{}, engine)
 	handler := http.NotFoundHandler()
+	messages, err := anthropic.New(anthropic.Config{}, service, seal.New())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" { // building the handler takes a second, as it reads the OpenAPI document
 		if handler, err = openai.New(openai.Config{}, service); err != nil {
 			t.Fatal(err)
@@ -139,8 +148,8 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	if err := listener.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	common := server.Common{Config: shared, Core: service.Admission(), Telemetry: telemetry, Abort: func(err error) { t.Error(err) }, Log: log}
-	web, err := server.New(common, listener, []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}})
+	shares := server.Common{Config: shared, Core: service.Admission(), Telemetry: telemetry, Abort: func(err error) { t.Error(err) }, Log: log}
+	web, err := server.New(shares, listener, append(anthropic.NewRoutes(messages), server.Route{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +164,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native, err := frontend.NewServer(kserved, ports, common)
+	native, err := frontend.NewServer(kserved, ports, shares)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +185,16 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	return f
 }
 
+// chat requests a stream of a chat.
 func (f *fixture) chat(t *testing.T, traceparent string) {
 	t.Helper()
-	body := strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"` + secret + `"}]}`)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+"/v1/chat/completions", body)
+	f.post(t, "/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"`+secret+`"}]}`, traceparent, "[DONE]")
+}
+
+// post sends a request, whose response must have the text wanted.
+func (f *fixture) post(t *testing.T, path, body, traceparent, wanted string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +208,7 @@ func (f *fixture) chat(t *testing.T, traceparent string) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), "[DONE]") {
+	if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), wanted) {
 		t.Fatalf("%s, %v", text, err)
 	}
 }
@@ -258,6 +273,76 @@ func TestTrace(t *testing.T) {
 			}
 			if !strings.Contains(f.log.String(), `"trace_id":"`+given+`"`) || !strings.Contains(f.log.String(), `"request_id":"mine"`) {
 				t.Errorf("log: %s", f.log)
+			}
+		})
+	}
+}
+
+// attributes returns the values of a span's attributes by their names.
+func attributes(s *v1.Span) map[string]any {
+	all := map[string]any{}
+	for _, a := range s.GetAttributes() {
+		switch value := a.GetValue().GetValue().(type) {
+		case *common.AnyValue_StringValue:
+			all[a.GetKey()] = value.StringValue
+		case *common.AnyValue_IntValue:
+			all[a.GetKey()] = value.IntValue
+		}
+	}
+	return all
+}
+
+// TestTraceOfMessages checks that messages, streamed or not, have the spans and the attributes of chats. A count of
+// tokens doesn't reach the engine. It has only the span of its template.
+func TestTraceOfMessages(t *testing.T) {
+	const message = `"model":"m","messages":[{"role":"user","content":"` + secret + `"}]`
+	for _, test := range []struct {
+		name, path, body, wanted string
+		status                   int64
+		spans                    []string
+		first                    bool // has the event of the first token
+	}{
+		{"stream", "/v1/messages", `{"max_tokens":9,"stream":true,` + message + `}`, "message_stop", 200, []string{"admit", "template", "engine", "stream"}, true},
+		{"whole", "/v1/messages", `{"max_tokens":9,` + message + `}`, `"text":"Hello"`, 200, []string{"admit", "template", "engine"}, true},
+		{"refused", "/v1/messages", `{"max_tokens":9,"temperature":7,` + message + `}`, "invalid_request_error", 400, nil, false},
+		{"count", "/v1/messages/count_tokens", `{` + message + `}`, `{"input_tokens":`, 200, []string{"template"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			collected, url := collect(t, tracing.ProtocolHTTP)
+			f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolHTTP})
+			f.post(t, test.path, test.body, "00-"+given+"-"+parent+"-01", test.wanted)
+			f.stop()
+			spans := collected.byName()
+			root := spans["POST "+test.path]
+			if root == nil || hex.EncodeToString(root.GetTraceId()) != given || hex.EncodeToString(root.GetParentSpanId()) != parent {
+				t.Fatalf("spans %v", spans)
+			}
+			delete(spans, "POST "+test.path)
+			for _, name := range test.spans {
+				if s := spans[name]; s == nil || !bytes.Equal(s.GetParentSpanId(), root.GetSpanId()) {
+					t.Errorf("%s: %v", name, s)
+				}
+			}
+			if len(spans) != len(test.spans) {
+				t.Errorf("spans %v, want %v", slices.Sorted(maps.Keys(spans)), test.spans)
+			}
+			got, want := attributes(root), map[string]any{"http.response.status_code": test.status}
+			if test.first {
+				maps.Copy(want, map[string]any{
+					"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "trident.surface": "anthropic",
+					"gen_ai.usage.input_tokens": int64(7), "gen_ai.usage.output_tokens": int64(2),
+				})
+			}
+			for name, value := range want {
+				if got[name] != value {
+					t.Errorf("%s is %v, want %v", name, got[name], value)
+				}
+			}
+			if first := strings.Contains(fmt.Sprint(root.GetEvents()), `"first_token"`); first != test.first {
+				t.Errorf("events %v", root.GetEvents())
+			}
+			if text := root.String() + fmt.Sprint(spans); strings.Contains(text, "secret") || strings.Contains(text, "Hel") {
+				t.Errorf("the prompt or the answer is in %s", text)
 			}
 		})
 	}
