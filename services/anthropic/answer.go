@@ -27,6 +27,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t *turn) error 
 	if err != nil {
 		return err
 	}
+	if len(all.Choices) > 1 {
+		return e.severalTexts()
+	}
 	message, err := e.message(all)
 	if err != nil {
 		return err
@@ -53,11 +56,18 @@ type ending struct {
 	*turn
 
 	seal func(text []byte) string
+	// malformed is the number of calls with arguments that aren't a JSON object.
+	malformed int
 }
 
-// record records the numbers of tokens.
-func (*ending) record(rec *server.Record, u *inference.Usage) {
-	rec.PromptTokens, rec.CompletionTokens = u.PromptTokens, u.CompletionTokens
+// record records the numbers of tokens and of malformed calls.
+func (e *ending) record(rec *server.Record, u *inference.Usage) {
+	rec.PromptTokens, rec.CompletionTokens, rec.MalformedCalls = u.PromptTokens, u.CompletionTokens, e.malformed
+}
+
+// severalTexts returns the error of a model that writes several texts for one request. A message has one.
+func (e *ending) severalTexts() error {
+	return inference.Unsupported("model", "the model `%s` writes several texts for a request, and a message has one: use POST /v1/chat/completions", e.req.Model)
 }
 
 // usage returns the numbers of tokens.
@@ -118,7 +128,7 @@ func (e *ending) message(all *inference.Answer) (*api.Message, error) {
 	}
 	for i := range c.ToolCalls {
 		var block api.ContentBlock
-		if err := block.UnmarshalJSON(toolUseBlock(c.ToolCalls[i].ID, c.ToolCalls[i].Name, input(c.ToolCalls[i].Arguments))); err != nil {
+		if err := block.UnmarshalJSON(toolUseBlock(c.ToolCalls[i].ID, c.ToolCalls[i].Name, e.input(c.ToolCalls[i].Arguments))); err != nil {
 			return nil, err
 		}
 		m.Content = append(m.Content, block)
@@ -146,11 +156,12 @@ func toolUseBlock(id, name string, input []byte) []byte {
 }
 
 // input returns the arguments of a call as an object. Arguments that aren't one are a text in an object.
-func input(arguments []byte) json.RawMessage {
+func (e *ending) input(arguments []byte) json.RawMessage {
 	raw, malformed, err := new(strictjson.Reader).Arguments(string(arguments))
 	if err == nil && !malformed {
 		return raw
 	}
+	e.malformed++
 	wrapped := append([]byte(`{"`+invalidKey+`":"`), jsonstring.AppendEscaped(nil, arguments)...)
 	return append(wrapped, `"}`...)
 }
@@ -162,6 +173,9 @@ func writeEvents(w http.ResponseWriter, rec *server.Record, e *eventWriter, delt
 	defer out.Close()
 	var delta inference.Delta // the loop's own variable would be allocated for each Delta
 	for d, err := range deltas {
+		if err == nil && d.Index > 0 {
+			err = e.severalTexts()
+		}
 		if err != nil && !out.Started() {
 			return err
 		}
@@ -191,14 +205,12 @@ func (e *eventWriter) write(out *eventstream.Writer, rec *server.Record, delta *
 		out.Buf = appendEvent(e.begin(out.Buf, delta), pingEvent, []byte(pingData))
 		return out.Send(false)
 	case delta.Usage != nil:
-		e.record(rec, delta.Usage)
 		out.Buf = e.appendEnd(out.Buf, delta.Usage)
+		e.record(rec, delta.Usage)
 		return out.Send(false)
 	case delta.Empty():
 		// An empty Delta only reports that nothing follows at once, so that the buffer must be sent.
 		return len(out.Buf) == 0 || out.Send(delta.More)
-	case delta.Index > 0: // a model that returns several texts: Anthropic's API has one
-		return true
 	}
 	out.Buf = e.appendDelta(out.Buf, delta)
 	if len(out.Buf) == 0 {
@@ -212,11 +224,13 @@ func (e *eventWriter) write(out *eventstream.Writer, rec *server.Record, delta *
 	return out.Send(delta.More && !first)
 }
 
-// pingInterval is the time between pings while the model writes reasoning that the client doesn't want.
+// pingInterval is the time between events while the model writes what the client gets later or not at all: the
+// arguments of a call, or reasoning that the client doesn't want.
 const pingInterval = 15 * time.Second
 
-// keepAlive sends a ping if the client has got nothing for pingInterval although the model isn't idle. It
-// reports false if the client has disconnected.
+// keepAlive sends an event if the client has got nothing for pingInterval although the model isn't idle. It
+// reports false if the client has disconnected. A call is continued by an empty piece of its arguments, because
+// Anthropic's SDKs hide pings from programs, which may take a long call for a stalled one.
 func (e *eventWriter) keepAlive(out *eventstream.Writer) bool {
 	now := time.Now()
 	if e.pinged.IsZero() {
@@ -226,6 +240,10 @@ func (e *eventWriter) keepAlive(out *eventstream.Writer) bool {
 		return true
 	}
 	e.pinged = now
-	out.Buf = appendEvent(out.Buf, pingEvent, []byte(pingData))
+	if e.kind == blockToolUse {
+		out.Buf = e.piece(out.Buf, nil)
+	} else {
+		out.Buf = appendEvent(out.Buf, pingEvent, []byte(pingData))
+	}
 	return out.Send(false)
 }

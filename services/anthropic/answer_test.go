@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,13 +146,13 @@ func TestOmittedThinking(t *testing.T) {
 
 // TestMalformedCall checks that a call whose arguments aren't JSON comes back as the model wrote them.
 func TestMalformedCall(t *testing.T) {
-	if got := string(input([]byte(`{"a":`))); got != `{"INVALID_JSON":"{\"a\":"}` {
+	if got := string(new(ending).input([]byte(`{"a":`))); got != `{"INVALID_JSON":"{\"a\":"}` {
 		t.Errorf("got %s", got)
 	}
-	if text, malformed := malformedArguments(input([]byte(`{"a":`))); !malformed || text != `{"a":` {
+	if text, malformed := malformedArguments(new(ending).input([]byte(`{"a":`))); !malformed || text != `{"a":` {
 		t.Errorf("got %q %t", text, malformed)
 	}
-	if got := string(input(nil)); got != "{}" {
+	if got := string(new(ending).input(nil)); got != "{}" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -255,9 +256,9 @@ func TestErrors(t *testing.T) {
 		if answer.Code != test.status || !strings.Contains(answer.Body.String(), `"type":"`+test.kind+`"`) || strings.Contains(answer.Body.String(), "broken") {
 			t.Errorf("%s %s %s: %d %s", test.method, test.path, test.body, answer.Code, answer.Body)
 		}
-		after, retry := answer.Header().Get("Retry-After"), answer.Header().Get("X-Should-Retry")
-		if want := map[int][2]string{529: {"2", "true"}, 504: {"", "false"}}[test.status]; [2]string{after, retry} != want {
-			t.Errorf("%d: Retry-After %q, X-Should-Retry %q", test.status, after, retry)
+		got := [3]string{answer.Header().Get("Retry-After"), answer.Header().Get("Retry-After-Ms"), answer.Header().Get("X-Should-Retry")}
+		if want := map[int][3]string{529: {"2", "1500", "true"}, 504: {"", "", "false"}}[test.status]; got != want {
+			t.Errorf("%d: the headers for retries are %q, want %q", test.status, got, want)
 		}
 	}
 	answer := f.post(t, "/v1/messages", ask("late", `,"stream":true`))
@@ -338,8 +339,18 @@ func wellFormed(t *rapid.T, all []event) (texts []string) {
 	return texts
 }
 
+// compact returns JSON without white space and with sorted keys.
+func compact(t *testing.T, text string) string {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return string(encoded(value))
+}
+
 // TestRandomCuts checks that the events of a stream are well-formed and have the content of the
-// non-streaming response, wherever the model's output is cut.
+// non-streaming response, wherever the model's output is cut, with calls whose arguments are valid, cut or no JSON.
 func TestRandomCuts(t *testing.T) {
 	var text string
 	var cuts []int
@@ -353,7 +364,7 @@ func TestRandomCuts(t *testing.T) {
 		send(inferencetest.Token(rest, "stop"))
 		return nil
 	}, abilities())
-	pieces := []string{"<think>", "</think>", "hm é", "Hi. ", "<tool_call>", `{"name": "f", "arguments": {"a": "é😀"}}`, "</tool_call>", "\n", thinksAndCalls, `{"name":`, "END"}
+	pieces := []string{"<think>", "</think>", "hm é", "Hi. ", "<tool_call>", `{"name": "f", "arguments": {"a": "é😀"}}`, "</tool_call>", "\n", thinksAndCalls, `{"name":`, "END", `<tool_call>{"name": "f", "arguments": {"a": "b"c"}}</tool_call>`, `<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}`, `<tool_call>{"name": "f", "arguments": {"a": [tru`}
 	rapid.Check(t, func(rt *rapid.T) {
 		text = strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 6).Draw(rt, "pieces"), "")
 		cuts = rapid.SliceOfN(rapid.IntRange(0, 9), 0, 20).Draw(rt, "cuts")
@@ -374,8 +385,19 @@ func TestRandomCuts(t *testing.T) {
 			rt.Fatal(err)
 		}
 		contents := map[string]string{}
+		var calls []string
 		for _, block := range message.Content {
 			contents[block.Type] += block.Text + block.Thinking
+			if block.Type == blockToolUse {
+				calls = append(calls, compact(t, string(block.Input)))
+			}
+		}
+		called := inputs(t, events(t, streamed.Body.String()))
+		for i := range called {
+			called[i] = compact(t, called[i])
+		}
+		if !slices.Equal(called, calls) {
+			rt.Fatalf("streamed %q\nwhole    %q", called, calls)
 		}
 		joined := map[string]string{}
 		for _, block := range got {

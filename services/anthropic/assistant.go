@@ -46,30 +46,38 @@ func (d *decoder) assistant(o object, list []any) error {
 	return nil
 }
 
-// reasoning returns the reasoning of a block: its text, or that of its seal. A seal that can't be opened is
-// ignored: another server sealed it, or this one with a key that is gone.
-func (d *decoder) reasoning(o object, kind string) (string, error) {
+// reasoning returns the reasoning of a block. The reasoning that this server sealed is used also if the block
+// has another text, as Anthropic's API allows no changes. A seal that can't be opened is ignored: another server
+// sealed it, or this one with a key that is gone. The text of the block is used then.
+func (d *decoder) reasoning(o object, kind string) (text string, err error) {
 	key := "data"
 	if kind == blockThinking {
 		key = "signature"
 		d.unknown(o, "type", "thinking", key)
-		if text, err := o.text("thinking", true); err != nil || text != "" {
-			return text, err
+		if text, err = o.text("thinking", true); err != nil {
+			return "", err
 		}
 	} else {
 		d.unknown(o, "type", key)
 	}
 	sealed, err := o.text(key, kind == blockRedacted)
 	if err != nil || sealed == "" {
-		return "", err
+		return text, err
 	}
 	if d.sealed += len(sealed); d.sealed > budget.SealedBytes {
 		return "", inference.Invalid(o.at(key), "the messages have more than %d MiB of sealed reasoning: send fewer messages", budget.SealedBytes>>20)
 	}
-	text, err := d.open(sealed)
-	if err != nil {
+	opened, err := d.open(sealed)
+	switch {
+	case err != nil && text == "":
 		d.add(o.at(key), err.Error()+": send the reasoning as thinking, or leave the block out")
-		return "", nil //nolint:nilerr // the seal is recorded as ignored
+	case err != nil:
+		d.add(o.at(key), err.Error()+": the text of the block is used")
+	case text != "" && text != opened:
+		d.add(o.at("thinking"), "isn't the reasoning that this server sealed in "+o.at(key)+", which is used")
+		return opened, nil
+	default:
+		return opened, nil
 	}
 	return text, nil
 }

@@ -46,6 +46,12 @@ func serve(tb testing.TB, cfg Config, script inferencetest.Script, params map[st
 	tb.Helper()
 	engine := inferencetest.New()
 	engine.AddModel("m", script, params)
+	return serveOn(tb, cfg, engine)
+}
+
+// serveOn returns the handler over an engine that has a model m.
+func serveOn(tb testing.TB, cfg Config, engine *inferencetest.Engine) *frontend {
+	tb.Helper()
 	service := inferencetest.Service(tb, serving.Config{}, engine)
 	h, err := New(cfg, service, seal.New())
 	if err != nil {

@@ -21,6 +21,10 @@ func TestContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	others, err := f.seals.Seal("not for this client", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
 	user := func(blocks string) string { return request(`[{"role":"user","content":[`+blocks+`]}]`, "") }
 	turns := func(assistant string) string {
 		return request(`[{"role":"user","content":"q"},{"role":"assistant","content":[`+assistant+`]},{"role":"user","content":"r"}]`, "")
@@ -51,7 +55,11 @@ func TestContent(t *testing.T) {
 		{"empty result", user(`{"type":"tool_result","tool_use_id":"i"}`), "<tool></>" + end, ""},
 		{"failed result", user(`{"type":"tool_result","tool_use_id":"i","is_error":true,"content":"no file"}`), "<tool>Error: no file</>" + end, ""},
 		{"tool reference", user(`{"type":"tool_result","tool_use_id":"i","content":[{"type":"tool_reference","tool_name":"f"}]}`), "<tool>The tool f is available.</>" + end, ""},
-		{"thinking", turns(`{"type":"thinking","thinking":"h","signature":"x"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>h</think>t</><user>r</>" + end, ""},
+		{"thinking", turns(`{"type":"thinking","thinking":"h","signature":""},{"type":"text","text":"t"}`), "<user>q</><assistant><think>h</think>t</><user>r</>" + end, ""},
+		{"thinking with its seal", turns(`{"type":"thinking","thinking":"I thought","signature":"` + sealed + `"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>I thought</think>t</><user>r</>" + end, ""},
+		{"another thinking than the sealed", turns(`{"type":"thinking","thinking":"h","signature":"` + sealed + `"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>I thought</think>t</><user>r</>" + end, "messages[1].content[0].thinking"},
+		{"thinking with a foreign seal", turns(`{"type":"thinking","thinking":"h","signature":"EqQB"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>h</think>t</><user>r</>" + end, "messages[1].content[0].signature"},
+		{"thinking with the seal of another client", turns(`{"type":"thinking","thinking":"h","signature":"` + others + `"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>h</think>t</><user>r</>" + end, "messages[1].content[0].signature"},
 		{"sealed thinking", turns(`{"type":"thinking","thinking":"","signature":"` + sealed + `"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>I thought</think>t</><user>r</>" + end, ""},
 		{"foreign seal", turns(`{"type":"thinking","thinking":"","signature":"EqQB"},{"type":"text","text":"t"}`), "<user>q</><assistant>t</><user>r</>" + end, "messages[1].content[0].signature"},
 		{"redacted", turns(`{"type":"redacted_thinking","data":"` + sealed + `"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>I thought</think>t</><user>r</>" + end, ""},
@@ -132,6 +140,7 @@ func TestRefused(t *testing.T) {
 		{request(hi, `,"stop_sequences":["a"`+strings.Repeat(`,"a"`, 64)+`]`), "stop_sequences may have at most 64 stop sequences, got 65"},
 		{request(hi, `,"tools":[{"name":"f"}]`), "tools[0].input_schema is required"},
 		{request(hi, `,"tools":[{"type":"web_search_20250305"},{"name":"f","input_schema":{"type":7}}],"tool_choice":{"type":"any"}`), "tools[1].input_schema"},
+		{request(hi, `,"tools":[{"name":"f","input_schema":{}},{"type":"bash_20250124","name":"f"},{"name":"g","input_schema":{}},{"name":"f","input_schema":{}}]`), `tools[3].name is the name of tools[0], too: the names of tools must be unique, got "f" twice`},
 		{request(hi, `,"tool_choice":{"type":"any"}`), "tool_choice forces a call, but there are no tools"},
 		{request(hi, `,"tool_choice":{"type":"tool"}`), "tool_choice.name is required"},
 		{request(hi, `,"thinking":{"type":"on"}`), `thinking.type must be enabled, disabled or adaptive, got "on"`},

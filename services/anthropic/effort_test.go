@@ -19,3 +19,33 @@ func TestEffortWithoutThinking(t *testing.T) {
 		}
 	}
 }
+
+// TestThinkingWithoutSwitch checks that thinking is reported as ignored for a model that isn't known to reason and
+// whose chat template has no switch, and that a strict server refuses it. A model that reasons in any case
+// satisfies it.
+func TestThinkingWithoutSwitch(t *testing.T) {
+	for _, test := range []struct{ name, parser, thinking, ignored string }{
+		{"enabled", "none", `{"type":"enabled"}`, "thinking.type"},
+		{"adaptive", "none", `{"type":"adaptive"}`, "thinking.type"},
+		{"disabled", "none", `{"type":"disabled"}`, ""},
+		{"enabled for a model that reasons", "deepseek_r1", `{"type":"enabled"}`, ""},
+		{"disabled for a model that reasons", "deepseek_r1", `{"type":"disabled"}`, "thinking.type"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			params := abilities()
+			params["trident.reasoning_parser"] = test.parser
+			body := request(probed, `,"thinking":`+test.thinking)
+			answer := serve(t, Config{}, inferencetest.StreamText("x"), params).post(t, "/v1/messages", body)
+			if got := answer.Header().Get("X-Trident-Ignored-Fields"); answer.Code != http.StatusOK || got != test.ignored {
+				t.Errorf("%d %s, ignored %q, want %q", answer.Code, answer.Body, got, test.ignored)
+			}
+			want := http.StatusOK
+			if test.ignored != "" {
+				want = http.StatusBadRequest
+			}
+			if answer := serve(t, Config{Strict: true}, inferencetest.StreamText("x"), params).post(t, "/v1/messages", body); answer.Code != want {
+				t.Errorf("strict: %d %s, want %d", answer.Code, answer.Body, want)
+			}
+		})
+	}
+}

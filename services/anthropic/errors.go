@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,10 @@ const requestIDHeader = "Request-Id"
 // shouldRetryHeader is the header by which Anthropic's SDKs decide whether to send the request again. Without it the
 // status decides: they repeat requests that got 408, 409, 429 or a status of 500 or more.
 const shouldRetryHeader = "X-Should-Retry"
+
+// retryMillisHeader is the header with the milliseconds until another attempt, which Anthropic's SDKs prefer to the
+// seconds of Retry-After.
+const retryMillisHeader = "Retry-After-Ms"
 
 // The types of errors that have no code of the core.
 const (
@@ -92,6 +97,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	header.Set(requestIDHeader, rec.RequestID)
 	if retryAfter > 0 {
 		header.Set("Retry-After", wirecode.RetryAfter(retryAfter))
+		header.Set(retryMillisHeader, strconv.FormatInt(max(1, retryAfter.Milliseconds()), 10))
 		header.Set(shouldRetryHeader, "true")
 	}
 	if status == http.StatusGatewayTimeout { // the same request would take as long again

@@ -20,9 +20,10 @@ type eventWriter struct {
 	kind   string // type of the open block, or "" if none is open
 	head   []byte // encoded prefix of the open block's delta events, up to the text
 	thinks []byte // the reasoning of the open block
+	args   []byte // the arguments of the open block's call
 	finish inference.FinishReason
 	stopAt string    // the stop sequence at which the message ended
-	pinged time.Time // the last ping while reasoning is omitted, or the start of that
+	pinged time.Time // the last event of keepAlive, or the start of the wait for it
 }
 
 // The event that keeps the connection open.
@@ -75,16 +76,16 @@ func (e *eventWriter) appendDelta(dst []byte, d *inference.Delta) []byte {
 	return dst
 }
 
-// call appends a piece of a call. The first piece of each call has its id.
+// call starts the block of a call, whose first piece has its id, or keeps a piece of its arguments. The pieces of
+// a call are not interleaved with others. The arguments are sent when they are complete: Anthropic's SDKs parse
+// each prefix of them and fail on invalid JSON.
 func (e *eventWriter) call(dst []byte, piece *inference.ToolCallPiece) []byte {
 	if piece.ID != "" {
 		dst = e.close(dst)
 		dst = e.open(dst, blockToolUse, toolUseBlock(piece.ID, piece.Name, []byte("{}")))
 	}
-	if len(piece.Arguments) == 0 || e.kind != blockToolUse {
-		return dst
-	}
-	return e.piece(dst, piece.Arguments)
+	e.args = append(e.args, piece.Arguments...)
+	return dst
 }
 
 // open opens a block of the type, unless it is open.
@@ -115,12 +116,16 @@ func (e *eventWriter) piece(dst, text []byte) []byte {
 	return append(dst, "\"}}\n\n"...)
 }
 
-// close closes the open block, if there is one. Reasoning ends with its signature.
+// close closes the open block, if there is one. Reasoning ends with its signature, and a call with its arguments.
 func (e *eventWriter) close(dst []byte) []byte {
 	if e.kind == "" {
 		return dst
 	}
-	if e.kind == blockThinking {
+	switch e.kind {
+	case blockToolUse:
+		dst = e.piece(dst, e.input(e.args))
+		e.args = e.args[:0]
+	case blockThinking:
 		signature := append(e.prefix(`{"type":"content_block_delta","index":`), `,"delta":{"type":"signature_delta","signature":`...)
 		signature = append(append(signature, jsonstring.Quoted(e.seal(e.thinks))...), "}}"...)
 		dst, e.thinks = appendEvent(dst, "content_block_delta", signature), nil

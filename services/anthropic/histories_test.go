@@ -23,7 +23,7 @@ func toolTurns(n int) string {
 	fmt.Fprintf(&b, `"system":[{"type":"text","text":"x-anthropic-billing-header: cch=%d;"},{"type":"text","text":"You are an agent.","cache_control":{"type":"ephemeral"}}],`, n)
 	fmt.Fprintf(&b, `"messages":[{"role":"user","content":[{"type":"text","text":"<system-reminder>r</system-reminder>"},{"type":"text","text":"Begin."%s}]}`, hint(n == 0))
 	for i := range n {
-		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"thinking","thinking":"step %d","signature":"s"},{"type":"text","text":"Now."},{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{"z":1,"command":"ls %d"}}]}`, i, i, i)
+		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"thinking","thinking":"step %d","signature":""},{"type":"text","text":"Now."},{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{"z":1,"command":"ls %d"}}]}`, i, i, i)
 		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":[{"type":"text","text":"out %d"}],"is_error":%t%s},{"type":"text","text":"reminder %d"}]}`, i, i, i%3 == 0, hint(i == n-1), i)
 	}
 	return b.String() + "]}"

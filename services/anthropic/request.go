@@ -156,6 +156,7 @@ func (t *turn) decodeTools(d *decoder, body object) error {
 	if len(list) > budget.Tools {
 		return inference.Invalid("tools", "tools exceeds the maximum of %d tools in a request", budget.Tools)
 	}
+	names := toolNames{}
 	for i, value := range list {
 		o, err := item("tools", i, value)
 		if err != nil {
@@ -166,6 +167,9 @@ func (t *turn) decodeTools(d *decoder, body object) error {
 			return err
 		}
 		if definition != nil {
+			if err := names.add(o); err != nil {
+				return err
+			}
 			t.req.Tools, t.toolOrigins = append(t.req.Tools, definition), append(t.toolOrigins, o.path)
 		}
 	}
@@ -174,6 +178,19 @@ func (t *turn) decodeTools(d *decoder, body object) error {
 		return err
 	}
 	return t.decodeChoice(d, choice)
+}
+
+// toolNames has the path of each tool by its name.
+type toolNames map[string]string
+
+// add returns an error for a tool with the name of a previous one: a call of it would be ambiguous.
+func (n toolNames) add(o object) error {
+	name, _ := o.members["name"].(string)
+	if before, taken := n[name]; taken {
+		return inference.Invalid(o.at("name"), "%s is the name of %s, too: the names of tools must be unique, got %s twice", o.at("name"), before, strictjson.Quote(name))
+	}
+	n[name] = o.path
+	return nil
 }
 
 // tool returns the definition of a tool in the form of chats, or nil for a tool that isn't the client's.
@@ -344,6 +361,8 @@ func (t *turn) setEffort(ctx context.Context, d *decoder, thinking, effort strin
 		d.add("thinking.type", "has no effect: the chat template of the model has no switch for reasoning")
 	case thinking != "" && thinking != thinkingDisabled && switches:
 		t.req.TemplateArgs = json.RawMessage(`{"enable_thinking":true}`)
+	case thinking != "" && thinking != thinkingDisabled && card.ReasoningParser == "":
+		d.add("thinking.type", "has no effect: the model isn't known to reason, and its chat template has no switch for reasoning")
 	}
 	most := effort
 	if effort == "xhigh" || effort == "max" {

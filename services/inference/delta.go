@@ -54,7 +54,8 @@ func (d *Delta) Empty() bool {
 	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
 }
 
-// ToolCallPiece is one step of a tool call.
+// ToolCallPiece is one step of a tool call. The pieces of a call follow each other: no other content of the
+// choice is between them.
 type ToolCallPiece struct {
 	// Index is the index of the call within its choice, from 0.
 	Index int

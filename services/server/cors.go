@@ -21,7 +21,7 @@ func crossOrigin(cfg Config, next http.Handler) http.Handler {
 	opts := cors.Options{
 		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Request-Id", "Retry-After", "X-Should-Retry", "X-Trident-Ignored-Fields",
+		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry", "X-Trident-Ignored-Fields",
 			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"),
 		MaxAge: 2 * 60 * 60, // seconds; the maximum of Chromium
 	}

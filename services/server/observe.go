@@ -31,6 +31,9 @@ type Record struct {
 	Model string
 	// PromptTokens and CompletionTokens are the numbers of tokens used.
 	PromptTokens, CompletionTokens int
+	// MalformedCalls is the number of tool calls in the answer whose arguments aren't a JSON object. Only
+	// frontends that change such arguments set it.
+	MalformedCalls int
 	// FirstToken is the time at which the first content was written. It is zero if no content was written.
 	FirstToken time.Time
 	// Error is the error that ended the request, for the log. It never contains prompt
@@ -215,6 +218,9 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	}
 	if !rec.FirstToken.IsZero() {
 		attrs = append(attrs, slog.Duration("first_token", rec.FirstToken.Sub(rec.Started).Round(time.Microsecond)))
+	}
+	if rec.MalformedCalls > 0 {
+		attrs = append(attrs, slog.Int("malformed_calls", rec.MalformedCalls))
 	}
 	if n := len(rec.Ignored); n > 0 {
 		ignored := make([]string, 0, maxLogIgnored)

@@ -119,7 +119,7 @@ func open(t *testing.T, url string) *http.Response {
 func TestRequestIDAndLogLine(t *testing.T) {
 	url, log, stop := start(t, Default(), noWork{}, func(_ http.ResponseWriter, r *http.Request) {
 		rec := RecordOf(r.Context())
-		rec.Model, rec.PromptTokens, rec.CompletionTokens, rec.FirstToken = "m", 3, 4, time.Now()
+		rec.Model, rec.PromptTokens, rec.CompletionTokens, rec.FirstToken, rec.MalformedCalls = "m", 3, 4, time.Now(), 2
 	})
 	tests := []struct {
 		name, id string
@@ -141,7 +141,7 @@ func TestRequestIDAndLogLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := `level=INFO msg=request method=POST path=/x status=200 request_id=abc-1 duration=`
-	if !strings.Contains(log.String(), line) || !strings.Contains(log.String(), "model=m prompt_tokens=3 completion_tokens=4 first_token=") {
+	if !strings.Contains(log.String(), line) || !strings.Contains(log.String(), "model=m prompt_tokens=3 completion_tokens=4 first_token=") || !strings.Contains(log.String(), " malformed_calls=2\n") {
 		t.Errorf("log:\n%s", log)
 	}
 	if n := strings.Count(log.String(), "msg=request"); n != len(tests) {

@@ -61,16 +61,18 @@ func parse(t *testing.T, opts *inference.ParserOptions, parts ...string) answere
 	return got.answered(state)
 }
 
-// collector joins pieces.
+// collector joins pieces. It fails the test if a call is continued after anything else of the answer.
 type collector struct {
 	text, reasoning []byte
 	names           []string
 	arguments       [][]byte
+	apart           bool // something else was read after the last call
 }
 
 func (c *collector) add(t *testing.T, pieces []inference.Piece) {
 	t.Helper()
 	for _, p := range pieces {
+		c.apart = c.apart || p.Kind != inference.PieceCall && len(p.Text) > 0
 		switch p.Kind {
 		case inference.PieceText:
 			c.text = append(c.text, p.Text...)
@@ -88,7 +90,10 @@ func (c *collector) addCall(t *testing.T, p inference.ToolCallPiece) {
 		if p.Index != len(c.names) || p.Name == "" || p.ID == "" {
 			t.Fatalf("call %d begins with %+v", len(c.names), p)
 		}
-		c.names, c.arguments = append(c.names, p.Name), append(c.arguments, nil)
+		c.names, c.arguments, c.apart = append(c.names, p.Name), append(c.arguments, nil), false
+	}
+	if c.apart {
+		t.Fatalf("a piece of call %d comes after a piece of another kind: %+v", p.Index, p)
 	}
 	if p.Index != len(c.names)-1 {
 		t.Fatalf("after %d calls comes a piece of call %d", len(c.names), p.Index)

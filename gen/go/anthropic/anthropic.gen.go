@@ -571,9 +571,9 @@ type InputContentBlock struct {
 	union json.RawMessage
 }
 
-// InputJSONDelta More of the arguments of a call.
+// InputJSONDelta The arguments of a call, when they are complete. Empty pieces keep the stream alive before.
 type InputJSONDelta struct {
-	// PartialJSON A part of the JSON of the arguments.
+	// PartialJSON The JSON of the arguments, or nothing.
 	PartialJSON string `json:"partial_json"`
 
 	// Type The type.
@@ -907,10 +907,10 @@ type ThinkingBlockType string
 
 // ThinkingBlockParam Reasoning of the assistant.
 type ThinkingBlockParam struct {
-	// Signature The reasoning, sealed by this server.
+	// Signature The reasoning, sealed by this server. Signatures of other servers are ignored.
 	Signature string `json:"signature"`
 
-	// Thinking The reasoning. If it is empty, the signature has it.
+	// Thinking The reasoning. It is used unless the signature has the reasoning.
 	Thinking string `json:"thinking"`
 
 	// Type The type.
