@@ -56,7 +56,7 @@ func (c *aiperfCommand) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	trident, err := f.trident(ready, nil, c.Trident, "--model-repository="+repository)
+	trident, err := f.trident(ready, nil, c.Trident, colLocal, "--model-repository="+repository)
 	if err != nil {
 		return err
 	}

@@ -55,8 +55,10 @@ func encodeRequest(j *job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Parameters = map[string]*kserve.InferParameter{
-		"triton_enable_empty_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}},
+	if !j.TextAlone { // the end of its gRPC stream also ends a request
+		req.Parameters = map[string]*kserve.InferParameter{
+			"triton_enable_empty_final_response": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}},
+		}
 	}
 	return proto.Marshal(req)
 }

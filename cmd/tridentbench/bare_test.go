@@ -54,21 +54,32 @@ func TestLeanCodec(t *testing.T) {
 // TestRequest checks that the bare client sends the same request as Trident,
 // plus the request for the final flag.
 func TestRequest(t *testing.T) {
-	wire, err := encodeRequest(&job{Model: "m", Tokens: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var req kserve.ModelInferRequest
-	if err := proto.Unmarshal(wire, &req); err != nil {
-		t.Fatal(err)
-	}
-	names := ""
-	for _, in := range req.GetInputs() {
-		names += in.GetName() + " "
-	}
+	req, names := decodedRequest(t, &job{Model: "m", Tokens: 7})
 	if req.GetModelName() != "m" || names != "text_input sampling_parameters stream exclude_input_in_output return_finish_reason return_num_input_tokens return_num_output_tokens " ||
 		len(req.GetRawInputContents()) != len(req.GetInputs()) || string(req.GetRawInputContents()[1][4:]) != `{"max_tokens":7}` ||
 		!req.GetParameters()["triton_enable_empty_final_response"].GetBoolParam() {
-		t.Errorf("got %v", &req)
+		t.Errorf("got %v", req)
 	}
+	// The client that requests the text alone sends only what the model needs for it.
+	req, names = decodedRequest(t, &job{Model: "m", Tokens: 7, TextAlone: true})
+	if names != "text_input sampling_parameters stream " || len(req.GetRawInputContents()) != 3 || len(req.GetParameters()) > 0 {
+		t.Errorf("got %v", req)
+	}
+}
+
+// decodedRequest returns the bare client's request and the names of its inputs.
+func decodedRequest(t *testing.T, j *job) (req *kserve.ModelInferRequest, names string) {
+	t.Helper()
+	wire, err := encodeRequest(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req = &kserve.ModelInferRequest{}
+	if err := proto.Unmarshal(wire, req); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range req.GetInputs() {
+		names += in.GetName() + " "
+	}
+	return req, names
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,20 +48,6 @@ func newBench(o *options) (*bench, error) {
 	return b, o.validatePeers()
 }
 
-func (o *options) validatePeers() error {
-	for name, u := range o.Peer {
-		if u.Scheme != "http" || u.Port() == "" {
-			return fmt.Errorf("--peer: %s=%s must be http://host:port/v1", name, u)
-		}
-	}
-	for name := range o.PeerPid {
-		if o.Peer[name] == nil {
-			return fmt.Errorf("--peer-pid: no --peer has the name %s", name)
-		}
-	}
-	return nil
-}
-
 // run measures and writes the requested outputs. All processes that it started have
 // ended when it returns.
 func (b *bench) run(ctx context.Context) (err error) {
@@ -71,6 +58,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	b.report.describe(b, version)
+	for _, line := range b.report.Notes {
+		fmt.Fprintln(os.Stderr, line)
+	}
 	if err := b.rounds(ctx); err != nil {
 		return err
 	}
@@ -138,16 +128,24 @@ func (b *bench) rounds(ctx context.Context) error {
 // slow because the kernel still has to provide memory, and aren't representative.
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
-		j := job{Address: c.address, Path: c.path, Model: "burst", Streams: 8, Requests: 512, Tokens: 32}
-		if c.name == colCannedRPC || c.name == colEngineRPC { // these columns only support unary calls
-			j.Model, j.Bytes = echoModel, 1<<10
-		}
-		_, err := c.measure(ctx, &j)
+		_, err := c.measure(ctx, warmUpJob(c))
 		if err := b.failed(ctx, c, "warm-up", err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// warmUpJob returns a job of a fraction of a second for a model that the column has.
+func warmUpJob(c *column) *job {
+	j := &job{Address: c.address, Path: c.path, Model: c.model(flatModel), TextAlone: c.textAlone, Streams: 8, Requests: 512, Tokens: 32}
+	if c.name == colCannedRPC || c.name == colEngineRPC { // these columns only support unary calls
+		j.Model, j.Bytes = echoModel, 1<<10
+	}
+	if j.Model == "" { // a peer that has only models with a pace
+		j.Model, j.Requests, j.Tokens = slices.Min(slices.Collect(maps.Values(c.peer.models))), 16, 8
+	}
+	return j
 }
 
 func (b *bench) round(ctx context.Context, number int, once bool) error {
@@ -165,7 +163,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 		}
 		began := time.Now()
 		for _, c := range b.fleet.columns {
-			if !s.includes(c, b.options) {
+			if !s.includes(c) {
 				continue
 			}
 			got, err := c.measure(ctx, s.jobFor(c, latest))
@@ -190,23 +188,28 @@ func (b *bench) failed(ctx context.Context, c *column, where string, err error) 
 		return nil
 	}
 	err = fmt.Errorf("%s, %s: %w", c.name, where, err)
-	if b.options.Peer[c.name] == nil || ctx.Err() != nil {
+	if c.peer == nil || ctx.Err() != nil {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return nil
 }
 
-// includes reports whether a column takes part. Peers take part in all scenarios of chats with
-// rounds.
-func (s *scenario) includes(c *column, o *options) bool {
-	return slices.Contains(s.columns, c.name) || o.Peer[c.name] != nil && !s.once && !s.job.Messages
+// includes reports whether a column takes part. A peer takes part in all scenarios of chats
+// for whose model it has a name.
+func (s *scenario) includes(c *column) bool {
+	return slices.Contains(s.columns, c.name) || c.peer != nil && s.chats() && c.model(s.job.Model) != ""
+}
+
+// chats reports whether the scenario consists of chats that are measured in rounds.
+func (s *scenario) chats() bool {
+	return slices.Contains(s.columns, colLocal) && !s.once && !s.job.Messages
 }
 
 // jobFor completes the scenario's job for a column.
 func (s *scenario) jobFor(c *column, latest map[string]float64) *job {
 	j := s.job
-	j.Address, j.Path = c.address, c.path
+	j.Address, j.Path, j.Model, j.TextAlone = c.address, c.path, c.model(j.Model), c.textAlone
 	if j.Messages {
 		j.Path = messagesPath
 	}
@@ -246,7 +249,7 @@ func (b *bench) profiles(ctx context.Context) error {
 	for i := range b.scenarios {
 		s := &b.scenarios[i]
 		for _, c := range b.fleet.columns {
-			if c.profiles == "" || s.once || !s.includes(c, b.options) {
+			if c.profiles == "" || s.once || !s.includes(c) {
 				continue
 			}
 			path := filepath.Join(b.options.Profile, s.name+"-"+strings.ReplaceAll(c.name, " ", "-")+".pprof")

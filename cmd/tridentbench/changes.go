@@ -20,8 +20,8 @@ func trials() []trial {
 	tokens := comparedFigures("token", tokenRate, tokenGrain)
 	calls := comparedFigures("call", requestRate, callGrain)
 	chats, unary := [2]string{colLocal, colRemote}, [2]string{colLocalRPC, colRemoteRPC}
-	slow := paced(64)
-	slow.job.Tokens = 50
+	slow := paced(64, fastPace)
+	slow.job.Tokens, slow.job.Spread, slow.job.Jitter = 50, 0, 0
 	var list []trial
 	for _, row := range []struct {
 		scenario scenario

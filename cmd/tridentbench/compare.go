@@ -261,15 +261,14 @@ func (f *fleet) startPair(ctx context.Context, c callers, binary, repository, tr
 	if err := os.MkdirAll(f.folder, 0o750); err != nil {
 		return err
 	}
-	inProcess, err := f.trident(ctx, c.driver, binary, "--model-repository="+repository)
+	inProcess, err := f.trident(ctx, c.driver, binary, colLocal, "--model-repository="+repository)
 	if err != nil {
 		return err
 	}
-	remote, err := f.trident(ctx, c.driver, binary, "--triton-endpoint="+triton)
+	remote, err := f.trident(ctx, c.driver, binary, colRemote, "--triton-endpoint="+triton)
 	if err != nil {
 		return err
 	}
-	inProcess.name, remote.name = colLocal, colRemote
 	f.columns = []*column{inProcess, remote, inProcess.calledBy(c.bare, colLocalRPC), remote.calledBy(c.bare, colRemoteRPC)}
 	return nil
 }

@@ -72,6 +72,13 @@ func figures() []figure {
 		{Name: "time to first chunk, one idle client: in process ÷ bare gRPC client", AtMost: 1, of: ratio(firstToken, colLocal, colBare, first50)},
 		{Name: "time to first chunk, one idle client: remote ÷ bare gRPC client", AtMost: 1.5, of: ratio(firstToken, colRemote, colBare, first50)},
 		{Name: "time to first chunk, one idle client: (bare gRPC client + canned SSE) ÷ bare gRPC client, the minimum of two hops", of: twoHops},
+		{Name: "time to first chunk, one client without pauses: in process ÷ bare gRPC client, text alone", AtMost: 1.2, of: ratio(nextRequest, colLocal, colText, first50)},
+		{Name: "time to first chunk, one client without pauses: remote ÷ bare gRPC client, text alone", AtMost: 1.8, of: ratio(nextRequest, colRemote, colText, first50)},
+		{Name: "remote, 64 streams flat out: tritonserver's CPU a token ÷ with the bare client that asks for the text alone", AtMost: 1.35, of: tritonFor(flat64)},
+		{Name: "remote, 64 paced streams: tritonserver's CPU a token ÷ with the bare client that asks for the text alone", AtMost: 1.35, of: tritonFor(paced64)},
+		{Name: "over Trident, 64 streams flat out: CPU a token of both beyond in process ÷ in process", AtMost: 1, of: beyondInProcess(flat64)},
+		{Name: "over Trident, 64 paced streams: CPU a token of both beyond in process ÷ in process", of: beyondInProcess(paced64)},
+		{Name: "over Trident, 64 streams flat out: tokens/s ÷ what its CPU a token, with the driver's, allows on all cores", AtLeast: 0.9, of: of(flat64, colOver, busyShare)},
 		{Name: "messages of Anthropic's API ÷ chats, in process: CPU a token, 64 streams flat out", AtMost: 1.1, of: between(messages64, flat64, colLocal, cpuTrident)},
 		{Name: "messages of Anthropic's API ÷ chats, remote: CPU a token, 64 streams flat out", AtMost: 1.1, of: between(messages64, flat64, colRemote, cpuTrident)},
 		{Name: "messages of Anthropic's API ÷ chats, in process: time to first chunk, one idle client", AtMost: 1.1, of: between(messages1, firstToken, colLocal, first50)},
@@ -90,6 +97,38 @@ func figures() []figure {
 		{Name: "decoupled streams, 64: tokens/s, remote ÷ tritonserver's own gRPC", AtLeast: 0.45, of: ratio(decoupled64, colRemoteRPC, colTriton, tokenRate)},
 		{Name: "memory a stream, 1,024 idle streams, in process", Unit: "KiB", AtMost: 64, of: of(idleStreams, colLocal, growth)},
 		{Name: "memory a stream, 1,024 idle streams, remote", Unit: "KiB", AtMost: 64, of: of(idleStreams, colRemote, growth)},
+	}
+}
+
+// peerFigures compares Trident before a tritonserver with other servers.
+func peerFigures(peers []string) []figure {
+	var list []figure
+	for _, peer := range peers {
+		for _, s := range []struct{ scenario, title string }{{flat64, "64 streams flat out"}, {flat256, "256 streams flat out"}} {
+			list = append(list,
+				figure{Name: fmt.Sprintf("remote ÷ %s, %s: tokens/s", peer, s.title), AtLeast: 1.15, of: ratio(s.scenario, colRemote, peer, tokenRate)},
+				figure{Name: fmt.Sprintf("remote ÷ %s, %s: own CPU a token", peer, s.title), AtMost: 0.85, of: ratio(s.scenario, colRemote, peer, cpuTrident)},
+			)
+		}
+		list = append(list, figure{Name: fmt.Sprintf("remote ÷ %s, 64 paced streams: own CPU a token", peer), AtMost: 1, of: ratio(paced64, colRemote, peer, cpuTrident)})
+	}
+	return list
+}
+
+// tritonFor compares the CPU time of tritonserver for Trident with that for the client that
+// requests the text alone.
+func tritonFor(scenario string) func(round) float64 {
+	return func(r round) float64 {
+		return tritonCPU(r, scenario, colRemote) / tritonCPU(r, scenario, colText)
+	}
+}
+
+// beyondInProcess returns the CPU time of both processes of Trident over Trident beyond that
+// of Trident in process, divided by the latter.
+func beyondInProcess(scenario string) func(round) float64 {
+	return func(r round) float64 {
+		one := serverCPU(r, scenario, colLocal)
+		return (serverCPU(r, scenario, colOver) - one) / one
 	}
 }
 
@@ -147,10 +186,10 @@ func streaming(column string) func(round) float64 {
 	}
 }
 
-// evaluate returns the performance figures for which the rounds of measurements have data.
-func evaluate(rounds []round) []figure {
+// evaluate returns the figures for which the rounds of measurements have data.
+func evaluate(all []figure, rounds []round) []figure {
 	var known []figure
-	for _, f := range figures() {
+	for _, f := range all {
 		var values []float64
 		for _, r := range rounds {
 			if v := f.of(r); !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -25,7 +24,9 @@ const (
 	colEngine    = "engine loop"
 	colLocal     = "Trident in process"
 	colRemote    = "Trident remote"
+	colOver      = "Trident over Trident"
 	colBare      = "bare gRPC client"
+	colText      = "bare gRPC client, text alone"
 	colRelay     = "bare gRPC client + driver"
 	colCanned    = "canned SSE"
 	colCannedAs  = "canned SSE, as in process"
@@ -40,6 +41,7 @@ const (
 	messagesPath = "/v1/messages"
 	roleTrident  = "Trident" // Trident, or the process in its role
 	roleTriton   = "tritonserver"
+	roleHost     = "Trident with Triton" // the server of a Trident that has no Triton itself
 	roleStubs    = "Python models"
 	roleDriver   = "driver"
 	readyTimeout = time.Minute
@@ -60,6 +62,9 @@ type column struct {
 	tokensPerWrite float64
 	// paces is set if the server generates the pace itself, because it has no model.
 	paces bool
+	// textAlone is set for the client that requests no output except the text.
+	textAlone bool
+	peer      *peer // settings of another server, or nil
 	// profiles is the URL of Go's profiles, or "".
 	profiles string
 }
@@ -74,8 +79,12 @@ type role struct {
 func (c *column) processes() []role {
 	all := slices.Clone(c.roles)
 	for _, r := range c.roles {
+		name := roleStubs
+		if c.peer != nil {
+			name = r.name // a peer may have several processes
+		}
 		for _, pid := range descendants(r.pid) {
-			all = append(all, role{roleStubs, pid})
+			all = append(all, role{name, pid})
 		}
 	}
 	if c.address != "" {
@@ -141,6 +150,7 @@ type fleet struct {
 }
 
 const (
+	flatModel = "burst"      // is as fast as Triton takes its tokens
 	idleModel = "burst_idle" // generates a token every five seconds
 	echoModel = "echo"       // returns its input tensor
 )
@@ -171,7 +181,9 @@ func (f *fleet) start(ctx context.Context, o *options) error {
 	if err := f.startServers(ctx, o.Trident, repository); err != nil {
 		return err
 	}
-	f.addPeers(o)
+	for i := range o.Peer {
+		f.columns = append(f.columns, o.Peer[i].column(f.column(colLocal).worker))
+	}
 	return nil
 }
 
@@ -216,9 +228,11 @@ func (f *fleet) startWorkers(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
+	client := column{name: colBare, worker: &worker{bare}, roles: []role{{roleTrident, bare.cmd.Process.Pid}, {roleTriton, f.triton.Pid()}}}
+	text := client
+	text.name, text.textAlone = colText, true
 	f.columns = append(f.columns,
-		&column{name: colEngine, worker: &worker{engine}, roles: []role{{roleTrident, engine.cmd.Process.Pid}}},
-		&column{name: colBare, worker: &worker{bare}, roles: []role{{roleTrident, bare.cmd.Process.Pid}, {roleTriton, f.triton.Pid()}}},
+		&column{name: colEngine, worker: &worker{engine}, roles: []role{{roleTrident, engine.cmd.Process.Pid}}}, &client, &text,
 	)
 	return ctx.Err()
 }
@@ -259,12 +273,7 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	if err != nil {
 		return err
 	}
-	inProcess, err := f.trident(ctx, drive, trident, "--model-repository="+repository)
-	if err != nil {
-		return err
-	}
-	remote, err := f.trident(ctx, drive, trident, "--triton-endpoint="+f.triton.GRPC())
-	if err != nil {
+	if err := f.startTridents(ctx, drive, trident, repository); err != nil {
 		return err
 	}
 	behind, err := f.ownServer(ctx, f.column(colBare).worker, "behind", repository)
@@ -272,17 +281,41 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 		return err
 	}
 	behind.name, behind.path = colEngineRPC, ""
-	inProcess.name, remote.name = colLocal, colRemote
 	relay.name, relay.writesLike = colRelay, colRemote
 	canned.name, canned.paces = colCanned, true
 	as, many := *canned, *canned
 	as.name, as.writesLike = colCannedAs, colLocal
 	many.name, many.tokensPerWrite = colCanned64, cannedMany
-	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
 	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
 	// Within a round, each column follows the column whose tokens per write it copies.
-	f.columns = append(f.columns, inProcess, remote, relay, canned, &as, &many, behind)
+	f.columns = append(f.columns, relay, canned, &as, &many, behind)
 	f.columns = append(f.columns, f.native()...)
+	return nil
+}
+
+// startTridents starts the columns of trident: with Triton in process, before tritonserver,
+// and before another trident with Triton in process.
+func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repository string) error {
+	inProcess, err := f.trident(ctx, drive, trident, colLocal, "--model-repository="+repository)
+	if err != nil {
+		return err
+	}
+	remote, err := f.trident(ctx, drive, trident, colRemote, "--triton-endpoint="+f.triton.GRPC())
+	if err != nil {
+		return err
+	}
+	// The host is a process of its own, so that its clients don't change the column in process.
+	host, err := f.trident(ctx, drive, trident, roleHost, "--model-repository="+repository)
+	if err != nil {
+		return err
+	}
+	over, err := f.trident(ctx, drive, trident, colOver, "--triton-endpoint="+host.native)
+	if err != nil {
+		return err
+	}
+	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
+	over.roles = append(over.roles, role{roleHost, host.roles[0].pid})
+	f.columns = append(f.columns, inProcess, remote, over)
 	return nil
 }
 
@@ -355,15 +388,14 @@ func freeAddresses(ctx context.Context) (*addresses, error) {
 // port returns the port of host:port.
 func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// trident starts the trident under test with an engine flag and waits until it is
+// trident starts a trident, the column name, with an engine flag and waits until it is
 // ready.
-func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine string) (*column, error) {
-	name, _, _ := strings.Cut(strings.TrimPrefix(engine, "--"), "=")
+func (f *fleet) trident(ctx context.Context, drive *worker, binary, name, engine string) (*column, error) {
 	a, err := freeAddresses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.child("trident-"+name, slices.Concat([]string{binary, engine}, serverFlags(a))...)
+	c, err := f.child(strings.ReplaceAll(name, " ", "-"), slices.Concat([]string{binary, engine}, serverFlags(a))...)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +403,7 @@ func (f *fleet) trident(ctx context.Context, drive *worker, binary, engine strin
 		return nil, err
 	}
 	return &column{
-		worker: drive, address: a.openAI, path: chatPath, native: a.native, roles: []role{{roleTrident, c.cmd.Process.Pid}},
+		name: name, worker: drive, address: a.openAI, path: chatPath, native: a.native, roles: []role{{roleTrident, c.cmd.Process.Pid}},
 		profiles: "http://" + a.profiles + "/debug/pprof/",
 	}, nil
 }
@@ -411,21 +443,6 @@ func get(ctx context.Context, url string) ([]byte, error) {
 		err = fmt.Errorf("%s: %s: %.300s", url, answer.Status, body)
 	}
 	return body, err
-}
-
-// addPeers adds the columns of other servers.
-func (f *fleet) addPeers(o *options) {
-	for _, name := range slices.Sorted(maps.Keys(o.Peer)) {
-		u := o.Peer[name]
-		c := &column{name: name, worker: f.column(colLocal).worker, address: u.Host, path: strings.TrimSuffix(u.Path, "/")}
-		if !strings.HasSuffix(c.path, "/chat/completions") {
-			c.path += "/chat/completions"
-		}
-		if pid := o.PeerPid[name]; pid != 0 {
-			c.roles = []role{{roleTrident, pid}}
-		}
-		f.columns = append(f.columns, c)
-	}
 }
 
 func (f *fleet) column(name string) *column {

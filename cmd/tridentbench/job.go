@@ -23,8 +23,17 @@ type job struct {
 	Messages bool `json:"messages,omitempty"`
 	// Whole requests non-streaming responses.
 	Whole bool `json:"whole,omitempty"`
+	// TextAlone makes the bare client request no output except the text.
+	TextAlone bool `json:"text_alone,omitempty"`
 	// Pause is the wait before each request, so that all processes are idle.
 	Pause time.Duration `json:"pause,omitempty"`
+	// Jitter is the limit of an additional random wait before each request. Without
+	// it, clients of a paced model send their next requests when the model has just
+	// made a step.
+	Jitter time.Duration `json:"jitter,omitempty"`
+	// Spread is the time over which the streams begin, one after another, so that
+	// their requests don't arrive together.
+	Spread time.Duration `json:"spread,omitempty"`
 	// Hold keeps the streams open after each has received a token. When the bench
 	// orders the worker to continue, the worker cancels them.
 	Hold bool `json:"hold,omitempty"`

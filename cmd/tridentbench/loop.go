@@ -98,7 +98,7 @@ const textOutput = "text_output"
 func textOf(raw []byte) []byte { return raw[min(4, len(raw)):] }
 
 // inferRequest returns a request with the content of Trident's own request for a
-// chat.
+// chat, or a request for nothing but the text.
 func inferRequest(j *job) (*kserve.ModelInferRequest, error) {
 	sampling, err := json.Marshal(map[string]int{"max_tokens": j.Tokens})
 	if err != nil {
@@ -111,10 +111,14 @@ func inferRequest(j *job) (*kserve.ModelInferRequest, error) {
 	}
 	text("text_input", []byte(prompt))
 	text("sampling_parameters", sampling)
-	for _, name := range []string{
+	flags := []string{
 		"stream", "exclude_input_in_output", "return_finish_reason",
 		"return_num_input_tokens", "return_num_output_tokens",
-	} {
+	}
+	if j.TextAlone {
+		flags = flags[:1]
+	}
+	for _, name := range flags {
 		addInput(req, name, "BOOL", []byte{1})
 	}
 	return req, nil

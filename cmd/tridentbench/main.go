@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
@@ -55,16 +54,15 @@ type commandLine struct {
 
 // options are the command-line flags of the benchmark.
 type options struct {
-	Quick    bool                `help:"Run the main scenarios for a few seconds to check that the bench works; the figures aren't reliable."`
-	Rounds   int                 `default:"5" help:"Number of rounds; each round measures every column of every scenario once."`
-	Limit    time.Duration       `default:"15m" help:"Time limit of the bench: a round that would exceed it isn't started."`
-	Scenario []string            `placeholder:"NAME" help:"Measure only this scenario, such as flat-64; repeatable."`
-	Trident  string              `default:"bin/trident" help:"Path of the trident binary to measure."`
-	JSON     string              `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
-	Report   string              `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
-	Profile  string              `placeholder:"DIR" help:"Folder for CPU profiles of Trident's columns, which are recorded after the rounds."`
-	Peer     map[string]*url.URL `placeholder:"NAME=URL" help:"Another server of the OpenAI API to measure, such as other=http://127.0.0.1:9000/v1; repeatable. It must serve the models that tridentbench models writes."`
-	PeerPid  map[string]int      `placeholder:"NAME=PID" help:"Process id of a server of --peer, to measure its CPU time; repeatable."`
+	Quick    bool          `help:"Run the main scenarios for a few seconds to check that the bench works; the figures aren't reliable."`
+	Rounds   int           `default:"5" help:"Number of rounds; each round measures every column of every scenario once."`
+	Limit    time.Duration `default:"1h" help:"Time limit of the bench: a round that would exceed it isn't started."`
+	Scenario []string      `placeholder:"NAME" help:"Measure only this scenario, such as flat-64; repeatable."`
+	Trident  string        `default:"bin/trident" help:"Path of the trident binary to measure."`
+	JSON     string        `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
+	Report   string        `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
+	Profile  string        `placeholder:"DIR" help:"Folder for CPU profiles of Trident's columns, which are recorded after the rounds."`
+	Peer     []peer        `sep:"none" placeholder:"NAME=URL" help:"Another server of the OpenAI API to measure beside Trident, which is running with models that tridentbench models writes, such as other=http://127.0.0.1:3000/v1,pid=123; repeatable. pid=PID measures its CPU time. model=OURS:THEIRS names one of the models differently, model=THEIRS the model burst; both are repeatable, and scenarios of other models are then left out."`
 }
 
 type runCommand struct{ options }

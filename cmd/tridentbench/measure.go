@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ const (
 	// cpuOf and memoryOf are prefixes of a role.
 	cpuOf    = "CPU µs a token: "
 	memoryOf = "RSS MiB: "
+	// busyShare is the CPU time of all processes of the column and the driver, divided by
+	// the CPU time that all cores have.
+	busyShare = "CPU in use, of all cores"
 )
 
 // jobTimeout is the time limit of one measurement.
@@ -67,7 +71,12 @@ func (c *column) measure(ctx context.Context, j *job) (sample, error) {
 		return nil, fmt.Errorf("the response is %.100q, not %.100q", sum.Text, want)
 	}
 	s := sampleOf(sum)
+	if j.Spread > 0 { // while streams begin and end, the rate is lower than that of the pace
+		delete(s, tokenRate)
+		delete(s, requestRate)
+	}
 	s.use(before, after, float64(sum.Tokens))
+	s.share(before, after, sum.Seconds*float64(runtime.NumCPU()))
 	return s, s.allocate(ctx, c, allocated, float64(sum.Tokens))
 }
 
@@ -135,6 +144,19 @@ func (s sample) use(before, after map[string]used, tokens float64) {
 		s[cpuOf+role] = float64((now.cpu - before[role].cpu).Nanoseconds()) / 1e3 / tokens
 		s[memoryOf+role] = float64(now.memory) / mib
 	}
+}
+
+// share adds the used share of the seconds of CPU time that the machine had. It adds none if
+// a server's CPU time isn't known.
+func (s sample) share(before, after map[string]used, seconds float64) {
+	if _, ok := after[roleTrident]; !ok {
+		return
+	}
+	var sum time.Duration
+	for role, now := range after {
+		sum += now.cpu - before[role].cpu
+	}
+	s[busyShare] = sum.Seconds() / seconds
 }
 
 // allocations returns two consecutive readings. Their difference is what a

@@ -23,9 +23,13 @@ type report struct {
 	Quick   bool          `json:"quick,omitempty"`
 	Rounds  int           `json:"rounds"`
 	Took    time.Duration `json:"took"`
+	Notes   []string      `json:"notes,omitempty"` // what the settings of the run leave out
 
-	Scenarios []*measured `json:"scenarios"`
-	Figures   []figure    `json:"figures"`
+	Scenarios []*measured  `json:"scenarios"`
+	Head      []*headTable `json:"head"`
+	Figures   []figure     `json:"figures"`
+
+	peers []string // names of the peers' columns
 }
 
 // measured is a scenario's samples.
@@ -45,7 +49,10 @@ type samples struct {
 
 func (r *report) describe(b *bench, version string) {
 	r.Machine, r.Cores, r.Date = machine(), runtime.NumCPU(), b.began.UTC().Format("2006-01-02 15:04 MST")
-	r.Version, r.Quick = version+", "+runtime.Version(), b.options.Quick
+	r.Version, r.Quick, r.Notes = version+", "+runtime.Version(), b.options.Quick, b.notMeasured()
+	for _, p := range b.options.Peer {
+		r.peers = append(r.peers, p.name)
+	}
 }
 
 func (r *report) add(s *scenario, column string, round int, got sample) {
@@ -96,7 +103,8 @@ func (r *report) finish(took time.Duration) {
 			return math.NaN()
 		})
 	}
-	r.Figures = evaluate(rounds)
+	r.Head = headTables(rounds)
+	r.Figures = evaluate(append(figures(), peerFigures(r.peers)...), rounds)
 }
 
 // of returns the values of the rounds for a metric, or false if no round has it.
@@ -145,8 +153,8 @@ func (r *report) figureTable() table {
 func shown() []string {
 	return []string{
 		tokenRate, requestRate, first50, first99, gap50, gap99,
-		cpuTrident, cpuOf + roleTriton, cpuOf + roleStubs, cpuOf + roleDriver,
-		memoryOf + roleTrident, memoryOf + roleTriton, allocations, allocBytes, perWrite, growth,
+		cpuTrident, cpuOf + roleTriton, cpuOf + roleHost, cpuOf + roleStubs, cpuOf + roleDriver, busyShare,
+		memoryOf + roleTrident, memoryOf + roleTriton, memoryOf + roleHost, allocations, allocBytes, perWrite, growth,
 	}
 }
 
@@ -203,6 +211,8 @@ func (r *report) unit() *samples {
 // number formats v with three significant digits.
 func number(v float64) string {
 	switch size := math.Abs(v); {
+	case size < 0.005: // not -0.00
+		return "0.00"
 	case size >= 1000:
 		digits := math.Pow(10, math.Floor(math.Log10(size))-2)
 		return thousands(int64(math.Round(v/digits) * digits))
@@ -227,7 +237,8 @@ func (r *report) header() string {
 	if r.Quick {
 		quick = " This was a quick run: the figures aren't reliable."
 	}
-	return fmt.Sprintf("%s; %d cores of %s; Trident %s; rounds: %d, in %s.%s", r.Date, r.Cores, r.Machine, r.Version, r.Rounds, r.Took, quick)
+	head := fmt.Sprintf("%s; %d cores of %s; Trident %s; rounds: %d, in %s.%s", r.Date, r.Cores, r.Machine, r.Version, r.Rounds, r.Took, quick)
+	return strings.Join(append([]string{head}, r.Notes...), "\n")
 }
 
 func (r *report) text() string {
@@ -236,6 +247,10 @@ func (r *report) text() string {
 	for _, m := range r.Scenarios {
 		fmt.Fprintf(&b, "%s: %s\n", m.Name, m.Title)
 		m.table(r.unit()).transposed().text(&b)
+	}
+	for _, t := range r.Head {
+		fmt.Fprintf(&b, "%s\n", t.Title)
+		t.table().text(&b)
 	}
 	r.figureTable().text(&b)
 	return b.String()
@@ -296,7 +311,12 @@ func (r *report) writeMarkdown(path string) error {
 
 func (r *report) markdown() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n%s\n\n### Figures\n\n", r.header())
+	fmt.Fprintf(&b, "\n%s\n\n", r.header())
+	for _, t := range r.Head {
+		fmt.Fprintf(&b, "### %s\n\n", t.Title)
+		t.table().markdown(&b)
+	}
+	b.WriteString("### Ratios and other figures\n\n")
 	r.figureTable().markdown(&b)
 	for _, m := range r.Scenarios {
 		fmt.Fprintf(&b, "### %s%s\n\n", strings.ToUpper(m.Title[:1]), m.Title[1:])

@@ -113,7 +113,7 @@ func TestReports(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0.00", 0.456: "0.46", 9.87: "9.87", 12.34: "12.3", 123.4: "123", 1234: "1,230", 1_234_567: "1,230,000", -1234: "-1,230"} {
+	for v, want := range map[float64]string{0: "0.00", 0.456: "0.46", 9.87: "9.87", 12.34: "12.3", 123.4: "123", -0.004: "0.00", -0.06: "-0.06", 1234: "1,230", 1_234_567: "1,230,000", -1234: "-1,230"} {
 		if got := number(v); got != want {
 			t.Errorf("%v gives %s, not %s", v, got, want)
 		}
@@ -135,21 +135,16 @@ func TestNewBench(t *testing.T) {
 	if err := os.WriteFile(binary, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	peer := func(text string) map[string]*url.URL {
-		u, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return map[string]*url.URL{"a": u}
-	}
-	good := options{Rounds: 2, Trident: binary, Peer: peer("http://127.0.0.1:1/v1"), PeerPid: map[string]int{"a": 1}}
+	named := func(name string) peer { return peer{name: name, url: &url.URL{}} }
+	good := options{Rounds: 2, Trident: binary, Peer: []peer{named("a"), {name: "b", url: &url.URL{}, pid: os.Getpid()}}}
 	for want, change := range map[string]func(*options){
-		"":           func(*options) {},
-		"--scenario": func(o *options) { o.Scenario = []string{"nope"} },
-		"--rounds":   func(o *options) { o.Rounds = 0 },
-		"make build": func(o *options) { o.Trident += "-none" },
-		"--peer: a=": func(o *options) { o.Peer = peer("https://a:1/v1") },
-		"--peer-pid": func(o *options) { o.PeerPid = map[string]int{"b": 1} },
+		"":                                     func(*options) {},
+		"--scenario":                           func(o *options) { o.Scenario = []string{"nope"} },
+		"--rounds":                             func(o *options) { o.Rounds = 0 },
+		"make build":                           func(o *options) { o.Trident += "-none" },
+		"two columns of the name a":            func(o *options) { o.Peer = []peer{named("a"), named("a")} },
+		"two columns of the name " + colRemote: func(o *options) { o.Peer = []peer{named(colRemote)} },
+		"CPU clock of process":                 func(o *options) { o.Peer = []peer{{name: "a", url: &url.URL{}, pid: 1<<22 + 1}} },
 	} {
 		o := good
 		change(&o)
@@ -160,7 +155,7 @@ func TestNewBench(t *testing.T) {
 	quick := good
 	quick.Quick = true
 	b, err := newBench(&quick)
-	if err != nil || quick.Rounds != 1 || len(b.scenarios) != 5 {
+	if err != nil || quick.Rounds != 1 || len(b.scenarios) != 7 {
 		t.Errorf("a quick run: %d rounds of %d scenarios, %v", quick.Rounds, len(b.scenarios), err)
 	}
 }

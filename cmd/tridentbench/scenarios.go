@@ -19,11 +19,13 @@ type scenario struct {
 const (
 	idleStreams  = "idle-1024"
 	firstToken   = "first-token"
+	nextRequest  = "next-request"
 	flat64       = "flat-64"
 	messages1    = "messages-first-token"
 	messages64   = "messages-64"
 	paced1       = "paced-1"
 	paced64      = "paced-64"
+	flat256      = "flat-256"
 	slow1024     = "slow-1024"
 	clientsParts = "clients-100"
 	clientsWhole = "clients-100-whole"
@@ -34,6 +36,7 @@ const (
 // Paces of the models: the time between two tokens of a stream.
 const (
 	fastPace = 10 * time.Millisecond
+	stepPace = 20 * time.Millisecond
 	slowPace = 50 * time.Millisecond
 	idlePace = 5 * time.Second
 )
@@ -44,7 +47,7 @@ const (
 // Triton's memory and make later measurements slower.
 func scenarios() []scenario {
 	trident := []string{colLocal, colRemote}
-	latency := []string{colEngine, colLocal, colBare, colRemote, colCanned}
+	latency := []string{colEngine, colLocal, colBare, colText, colRemote, colOver, colCanned}
 	list := []scenario{
 		{
 			name: idleStreams, title: "1,024 idle streams that wait for their next token", columns: trident, once: true,
@@ -52,10 +55,13 @@ func scenarios() []scenario {
 		},
 		{
 			name: firstToken, title: "one client that pauses between its requests", columns: latency, quick: true,
-			job: job{Model: "burst", Streams: 1, Requests: 300, Tokens: 8, Pause: 3 * time.Millisecond},
+			job: job{Model: flatModel, Streams: 1, Requests: 300, Tokens: 8, Pause: 3 * time.Millisecond},
 		},
 	}
-	list = append(list, messages(messages1, trident, list[len(list)-1]))
+	list = append(list, messages(messages1, trident, list[len(list)-1]), scenario{
+		name: nextRequest, title: "one client that sends its next request after each response", columns: latency, quick: true,
+		job: job{Model: flatModel, Streams: 1, Requests: 1000, Tokens: 8},
+	})
 	for _, n := range []int{1, 8, 64} {
 		list = append(list, flat(n))
 	}
@@ -64,8 +70,9 @@ func scenarios() []scenario {
 		job: flat(64).job,
 	})
 	for _, n := range []int{1, 8, 64} {
-		list = append(list, paced(n))
+		list = append(list, paced(n, fastPace))
 	}
+	list = append(list, paced(1, stepPace), paced(64, stepPace))
 	clients := job{Model: "burst_10ms", Streams: 100, Requests: 200, Tokens: 100}
 	whole := clients
 	whole.Whole = true
@@ -76,12 +83,12 @@ func scenarios() []scenario {
 			name: python64, title: "64 streams of a model in Triton's python backend", columns: []string{colEngine, colLocal, colBare, colRemote},
 			job: job{Model: "python", Streams: 64, Requests: 64, Tokens: 200},
 		},
-		paced(256), flat(256),
+		paced(256, fastPace), paced(256, stepPace), flat(256),
 		scenario{
 			name: slow1024, title: "1,024 streams, a token each 50 ms", columns: trident,
 			job: job{Model: "burst_50ms", Streams: 1024, Requests: 1024, Tokens: 40, Pace: slowPace},
 		},
-		paced(1024), flat(1024),
+		paced(1024, fastPace), flat(1024),
 	)
 }
 
@@ -92,14 +99,17 @@ func flat(streams int) scenario {
 	s := scenario{
 		name: fmt.Sprintf("flat-%d", streams), title: fmt.Sprintf("%s flat out", count(streams)),
 		columns: []string{colEngine, colLocal, colCannedAs, colCanned, colBare, colRemote, colRelay},
-		job:     job{Model: "burst", Streams: streams, Requests: all / tokens, Tokens: tokens},
+		job:     job{Model: flatModel, Streams: streams, Requests: all / tokens, Tokens: tokens},
 	}
 	switch streams {
 	case 1:
 		s.job.Requests /= 4
+		s.columns = append(s.columns, colText, colOver)
 	case 64:
-		s.columns = append(s.columns, colCanned64)
+		s.columns = append(s.columns, colText, colOver, colCanned64)
 		s.quick = true
+	case 256:
+		s.columns = append(s.columns, colText, colOver)
 	case 1024:
 		s.job.Requests, s.job.Tokens = streams, all/streams
 	}
@@ -113,14 +123,38 @@ func messages(name string, columns []string, chats scenario) scenario {
 	return s
 }
 
-// paced returns a scenario in which each stream gets a token at the pace of a fast
-// engine, for 1.5 s.
-func paced(streams int) scenario {
-	return scenario{
-		name: fmt.Sprintf("paced-%d", streams), title: fmt.Sprintf("%s, a token each 10 ms", count(streams)), quick: streams == 64,
-		columns: []string{colEngine, colLocal, colCanned, colBare, colRemote},
-		job:     job{Model: "burst_10ms", Streams: streams, Requests: streams, Tokens: 150, Pace: fastPace},
+// paced returns a scenario in which each stream gets a token at each step of a model. A
+// response takes one second, and each stream receives several. Beyond one stream, the
+// requests arrive evenly, as those of independent clients do: the streams begin one after
+// another within a second, and each request waits up to a step. If all arrived together,
+// the time to their first token would be the time to send them all. If each followed the
+// last token of another, which comes at a step, the wait for the next step would hide any
+// delay.
+func paced(streams int, pace time.Duration) scenario {
+	s := scenario{
+		name: pacedName(streams, pace), title: fmt.Sprintf("%s, a token each %d ms", count(streams), pace.Milliseconds()),
+		columns: []string{colEngine, colLocal, colText, colRemote, colOver}, quick: streams == 64,
+		job: job{Model: fmt.Sprintf("%s_%dms", flatModel, pace.Milliseconds()), Streams: streams, Requests: 3 * streams, Tokens: int(time.Second / pace), Pace: pace},
 	}
+	if pace == fastPace {
+		s.columns = append(s.columns, colCanned, colBare)
+	}
+	if streams > 1 {
+		s.job.Spread, s.job.Jitter = time.Second, pace
+	}
+	if streams > 64 {
+		s.job.Requests = max(1024, streams)
+	}
+	return s
+}
+
+// pacedName returns paced-64 for 64 streams at the fast pace, and paced-20ms-64 for another
+// pace.
+func pacedName(streams int, pace time.Duration) string {
+	if pace == fastPace {
+		return fmt.Sprintf("paced-%d", streams)
+	}
+	return fmt.Sprintf("paced-%dms-%d", pace.Milliseconds(), streams)
 }
 
 func kserveColumns() []string { return []string{colTriton, colLocalRPC, colRemoteRPC} }
@@ -152,4 +186,5 @@ func count(streams int) string {
 func (s *scenario) short() {
 	s.job.Requests = max(s.job.Requests/8, s.job.Streams)
 	s.job.Tokens = max(s.job.Tokens/4, 8)
+	s.job.Spread /= 4
 }

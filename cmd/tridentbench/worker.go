@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -103,8 +104,12 @@ func share(ctx context.Context, j *job, sessions []session, streams []*recorder)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, s := range sessions {
 		group.Go(func() error {
+			random := rand.New(rand.NewPCG(0, uint64(i))) //nolint:gosec // the same waits in each measurement
+			if err := pause(ctx, j.Spread*time.Duration(i)/time.Duration(len(sessions))); err != nil {
+				return err
+			}
 			for taken.Add(1) <= int64(j.Requests) && ctx.Err() == nil {
-				if err := pause(ctx, j.Pause); err != nil {
+				if err := pause(ctx, j.Pause+time.Duration(random.Float64()*float64(j.Jitter))); err != nil {
 					return err
 				}
 				if err := s.run(ctx, streams[i]); err != nil {

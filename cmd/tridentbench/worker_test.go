@@ -12,8 +12,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -253,3 +255,59 @@ func TestHeldBack(t *testing.T) {
 		}
 	}
 }
+
+// TestArrivals checks that the streams of a job begin evenly over its spread, and that the waits
+// before the requests are below its jitter, differ, and are the same in each measurement.
+func TestArrivals(t *testing.T) {
+	begins := func() (list [][]time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			sessions, streams := make([]session, 4), make([]*recorder, 4)
+			list = make([][]time.Duration, 4)
+			for i := range sessions {
+				streams[i] = &recorder{}
+				sessions[i] = &clocked{took: time.Second, each: func() { list[i] = append(list[i], time.Since(began)) }}
+			}
+			j := &job{Requests: 8, Spread: time.Second, Jitter: 10 * time.Millisecond}
+			if err := share(t.Context(), j, sessions, streams); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return list
+	}
+	first := begins()
+	waits := map[time.Duration]bool{}
+	for i, stream := range first {
+		if len(stream) != 2 {
+			t.Fatalf("stream %d had %d requests", i, len(stream))
+		}
+		wait := stream[0] - time.Duration(i)*time.Second/4
+		again := stream[1] - stream[0] - time.Second
+		for _, w := range []time.Duration{wait, again} {
+			if w < 0 || w >= 10*time.Millisecond {
+				t.Errorf("stream %d waited %s", i, w)
+			}
+			waits[w] = true
+		}
+	}
+	if len(waits) != 8 {
+		t.Errorf("of 8 waits, %d differ", len(waits))
+	}
+	if second := begins(); !slices.EqualFunc(first, second, slices.Equal) {
+		t.Errorf("the waits are %v and %v", first, second)
+	}
+}
+
+// clocked is a session whose requests take a fixed time.
+type clocked struct {
+	took time.Duration
+	each func()
+}
+
+func (c *clocked) run(context.Context, *recorder) error {
+	c.each()
+	<-time.After(c.took)
+	return nil
+}
+
+func (*clocked) close() {}

@@ -57,11 +57,12 @@ const (
 	Mislabelled Memory = "MISLABELLED"
 )
 
-// Models returns the models of the bench: one without a wait, two with a pace, and the python one.
+// Models returns the models of the bench: one without a wait, three with a pace, and the python one.
 func Models() []Model {
 	return []Model{
 		{Name: "burst"},
 		{Name: "burst_10ms", Pace: 10 * time.Millisecond},
+		{Name: "burst_20ms", Pace: 20 * time.Millisecond},
 		{Name: "burst_50ms", Pace: 50 * time.Millisecond},
 		{Name: "python", Python: true},
 	}
