@@ -54,6 +54,12 @@ func endless() map[string]string {
 		"gigachat3": `<|function_call|>{"name": "f", "arguments": {"x": "`, "hunyuan_a13b": `<tool_calls>[{"name": "f", "arguments": {"x": "`, "ernie45": `<tool_call>{"name": "f", "arguments": {"x": "`,
 		"xlam": "```json\n[{\"name\": \"f\", \"arguments\": {\"x\": \"", "cohere_command3": `<|START_ACTION|>[{"tool_name": "f", "parameters": {"x": "`,
 		"cohere_command4": `<|START_ACTION|>[{"tool_name": "f", "parameters": {"x": "`,
+		"inkling":         `<|content_invoke_tool_json|>{"name": "f", "args": {"x": "`,
+		"muse":            `to=f<|message|><atem:invoke name="f"><atem:parameter name="x">`,
+		"muse_glimmer":    `to=f<|message|><atem:invoke name="f"><atem:parameter name="x">`,
+		"hy_v4":           "<tool_calls><tool_call>f<arg_key>x</arg_key><arg_value>",
+		"k2_horizon":      "<ifm|tool_calls><ifm|tool_call>f<ifm|arg_key>x</ifm|arg_key><ifm|arg_value>",
+		"plamo3":          `<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>f<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"x": "`,
 		"phi4_mini_json":  `functools[{"name": "f", "arguments": {"x": "`, "pythonic": "[f(x=\"", "json": `{"name": "f", "arguments": {"x": "`,
 	}
 }
@@ -101,7 +107,7 @@ func altersText(t *testing.T, o *inference.ParserOptions) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.drop != nil || r.drop != nil || r.lead != "" || r.tags != nil && r.tags("").assumed
+	return d.unified != nil || r.unified != nil || d.drop != nil || r.drop != nil || r.lead != "" || r.tags != nil && r.tags("").assumed
 }
 
 // TestBoundIsForCalls checks that MaxBytes doesn't limit text that looks like calls
@@ -336,7 +342,7 @@ func ownFragments(d toolDialect) []string {
 	if d.drop != nil {
 		f = d.drop().texts()
 	}
-	switch d := d.read(newReader(&sink{}, &inference.ParserOptions{}, nil)).(type) {
+	switch d := d.newReader(newReader(&sink{}, &inference.ParserOptions{}, nil)).(type) {
 	case *jsonCalls:
 		f = append(append(f, d.markers.texts...), d.format.end...)
 	case *mistral:
@@ -347,7 +353,7 @@ func ownFragments(d toolDialect) []string {
 		f = append(append(f, d.fragments()...), d.format.drop.texts()...)
 	case *hyV3:
 		f = append(f, d.fragments()...)
-	case *longCat:
+	case *taggedOrJSON:
 		f = append(append(f, d.markers.texts...), d.tags.fragments()...)
 	case *gemma:
 		f = append(append(append(f, d.opens.texts...), d.ends.texts...), d.opens.texts[0]+"call:now{", "x:", "city:"+d.quote)
@@ -357,6 +363,9 @@ func ownFragments(d toolDialect) []string {
 		f = append(append(f, d.markers.texts...), d.end)
 	case *harmony:
 		f = append(f, d.outside.texts...)
+	case *blocks:
+		f = append(f, d.markers.texts...)
+		f = append(f, "to=self<|message|>", "to=now<|message|>", `<atem:invoke name="now">`, `<atem:parameter name="x">`, "</atem:parameter>", "</atem:invoke>")
 	}
 	return f
 }
@@ -380,7 +389,7 @@ func TestFragments(t *testing.T) {
 	for n := range 6_000 {
 		o := all[n%len(all)]
 		own := []string{"<think>", "</think>"}
-		if d, err := toolsNamed(o.Tools); err == nil && d.read != nil {
+		if d, err := toolsNamed(o.Tools); err == nil && d.names != nil {
 			own = append(own, ownFragments(d)...)
 		}
 		var text []byte
@@ -400,7 +409,7 @@ func TestFragments(t *testing.T) {
 		if split := cut(text, random.Uint64()); !parse(t, o, split...).equal(whole) {
 			t.Fatalf("%s %s: in parts %q\ngot   %+v\nwhole %+v", o.Tools, o.Reasoning, split, parse(t, o, split...), whole)
 		}
-		if len(whole.Calls) == 0 && o.Reasoning == "" && o.Tools != "openai" && !altersText(t, o) && whole.Text != string(text) {
+		if len(whole.Calls) == 0 && o.Reasoning == "" && !altersText(t, o) && whole.Text != string(text) {
 			t.Fatalf("%s: of %q\ngot %+v", o.Tools, text, whole)
 		}
 		if utf8.Valid(text) {

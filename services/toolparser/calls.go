@@ -29,6 +29,7 @@ type format struct {
 	nameFirst bool
 	name      string   // JSON key of the function's name; "" means "name"
 	id        string   // JSON key of the call's id; "" if the model writes no id
+	arguments string   // another JSON key of the arguments; "" if there is none
 	drop      wrappers // wrappers of text that are removed from the answer
 }
 
@@ -43,7 +44,7 @@ func (f *format) keyOf(key string, named bool) valueKind {
 		return valueName
 	case f.id != "" && key == f.id:
 		return valueID
-	case key == "arguments", key == "parameters":
+	case key == "arguments", key == "parameters", f.arguments != "" && key == f.arguments:
 		return valueArguments
 	}
 	return valueOther

@@ -6,6 +6,7 @@
 package toolparser
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,6 +26,8 @@ type toolDialect struct {
 	// first.
 	names []string
 	read  func(r *reader) dialect
+	// unified is set if one reader finds both reasoning and calls. read is then nil.
+	unified unifiedDialect
 	// recognize returns the string by which a chat template is recognized to show its model
 	// this format, or "".
 	recognize func(template string) string
@@ -38,11 +41,22 @@ type toolDialect struct {
 	form func() *callForm
 }
 
+// newReader returns the reader of the dialect's calls.
+func (d *toolDialect) newReader(r *reader) dialect {
+	if d.unified != nil {
+		return d.unified(r, true, nil)
+	}
+	return d.read(r)
+}
+
 // toolDialects returns the dialects in the order in which templates are tried. The list is
 // built once, because each request searches it.
 var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
 	return []toolDialect{
-		{names: []string{"openai", "harmony"}, read: func(r *reader) dialect { return newHarmony(r, true, nil) }, recognize: recognizeHarmony},
+		{names: []string{"openai", "harmony"}, unified: newHarmony, recognize: recognizeHarmony},
+		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling},
+		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse},
+		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeNone},
 		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3, form: deepseekV3Form},
 		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31, form: deepseekV31Form},
 		{names: []string{"deepseek_v41"}, read: newDeepseekV41, recognize: recognizeDeepseekV41},
@@ -54,6 +68,9 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"minimax_m2"}, read: newMiniMaxM2, recognize: recognizeMiniMaxM2, form: invokeForm},
 		{names: []string{"dots"}, read: newDots, recognize: recognizeDots, form: invokeForm},
 		{names: []string{"hy_v3"}, read: newHYV3, recognize: recognizeHYV3},
+		{names: []string{"hy_v4"}, read: newHYV3, recognize: recognizeHYV4},
+		{names: []string{"k2_horizon"}, read: newK2Horizon, recognize: recognizeK2Horizon, drop: k2Wrappers},
+		{names: []string{"plamo3"}, read: newPlamo3, recognize: recognizePlamo3, text: true},
 		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, recognize: recognizeGLM45},
 		{names: []string{"gemma4"}, read: newGemma4, recognize: recognizeGemma4},
 		{names: []string{"functiongemma"}, read: newFunctionGemma, recognize: recognizeFunctionGemma},
@@ -90,6 +107,7 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 type reasoningDialect struct {
 	names     []string // names of the format, as in vLLM's --reasoning-parser
 	tags      func(prompt string) *tags
+	unified   unifiedDialect // set if one reader finds both reasoning and calls; tags is then nil
 	recognize func(template string) string
 	special   bool // the format has special tokens
 	// drop returns wrappers of the text after the reasoning.
@@ -103,7 +121,12 @@ func fixed(t func() *tags) func(string) *tags { return func(string) *tags { retu
 
 var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
 	return []reasoningDialect{
-		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, recognize: recognizeHarmony, special: true},
+		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, unified: newHarmony, recognize: recognizeHarmony, special: true},
+		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling, special: true},
+		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse, special: true},
+		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeNone, special: true},
+		{names: []string{"k2_horizon"}, tags: fixed(k2HorizonTags), recognize: recognizeK2Thoughts},
+		{names: []string{"plamo3"}, tags: fixed(plamo3Tags), recognize: func(t string) string { return matchAll(t, plamoThought) }},
 		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), recognize: recognizeKimiK3, special: true, drop: kimiK3Wrappers},
 		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), recognize: func(t string) string { return matchAll(t, "<|channel>", "<channel|>") }, special: true},
 		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
@@ -115,7 +138,7 @@ var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:goch
 		{names: []string{"minimax_m2"}, tags: fixed(miniMaxM2Tags), recognize: func(t string) string { return matchAll(t, "<minimax:tool_call>", "<think>") }},
 		{names: []string{"minimax_m2_append_think"}, lead: "<think>", recognize: recognizeNone},
 		{names: []string{"deepseek_v4", "deepseek_v41"}, tags: fixed(deepseekV4Tags), recognize: func(t string) string { return matchAll(t, "｜DSML｜", "</think>") }},
-		{names: []string{"hy_v3"}, tags: hyV3Tags, recognize: recognizeHYV3},
+		{names: []string{"hy_v3", "hy_v4"}, tags: hyV3Tags, recognize: func(t string) string { return cmp.Or(recognizeHYV3(t), recognizeHYV4(t)) }},
 		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, tags: fixed(glm45Tags), recognize: func(t string) string { return matchAll(t, argKey, "</think>") }},
 		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), recognize: func(t string) string { return matchAll(t, "<|tool_calls_section_begin|>", "</think>") }},
 		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), recognize: recognizeHunyuanThoughts, drop: hunyuanWrappers},
@@ -164,7 +187,7 @@ func (Dialects) Detect(template string) (tools, reasoning inference.Detected) {
 // SpecialTokens reports whether the engine must leave special tokens in the text.
 func (Dialects) SpecialTokens(tools, reasoning string) bool {
 	t, err := toolsNamed(tools)
-	special := err == nil && t.read != nil && !t.text
+	special := err == nil && (t.read != nil || t.unified != nil) && !t.text
 	r, err := reasoningNamed(reasoning)
 	return special || err == nil && r.special
 }
@@ -211,13 +234,13 @@ func (Dialects) Check(tools, reasoning string) error {
 }
 
 // ConstrainsInput reports whether [inference.ToolChoice] may have an Input for models of these
-// dialects. Answers of Harmony's models have markers around the text of a call. Where an answer's start
+// dialects. Answers of models whose dialect is unified have markers around the text of a call. Where an answer's start
 // is reasoning without an opening tag, an input is not distinguishable from reasoning.
 func (Dialects) ConstrainsInput(tools, reasoning string) bool {
 	t, err := toolsNamed(tools)
 	r, otherErr := reasoningNamed(reasoning)
 	assumed := r.tags != nil && r.tags("").assumed
-	return err == nil && otherErr == nil && !assumed && !slices.Contains(t.names, "harmony") && !slices.Contains(r.names, "harmony")
+	return err == nil && otherErr == nil && !assumed && t.unified == nil && r.unified == nil
 }
 
 // Parser returns a parser for one choice's answer. An unknown dialect is an error that lists
@@ -236,16 +259,19 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	}
 	p := &parser{choice: options.Choice}
 	r := newReader(&p.sink, options, tools.id)
-	speaksHarmony := slices.Contains(tools.names, "harmony") || slices.Contains(reasoning.names, "harmony")
+	unified := tools.unified
+	if unified == nil {
+		unified = reasoning.unified
+	}
 	drop := tools.drop
 	if drop == nil {
 		drop = reasoning.drop
 	}
-	p.dialect = answer(r, options, tools, speaksHarmony, drop)
+	p.dialect = answer(r, options, tools, unified, drop)
 	if options.Continued == nil {
 		p.lead = reasoning.lead
 	}
-	if reasoning.tags != nil && !speaksHarmony {
+	if reasoning.tags != nil && unified == nil {
 		p.thinking = newThinking(&p.sink, reasoning.tags(options.Prompt), options, p.dialect)
 	}
 	return p, nil
@@ -266,14 +292,14 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 }
 
 // answer returns the dialect that reads what follows the reasoning.
-func answer(r *reader, options *inference.ParserOptions, tools toolDialect, speaksHarmony bool, drop func() wrappers) dialect {
+func answer(r *reader, options *inference.ParserOptions, tools toolDialect, unified unifiedDialect, drop func() wrappers) dialect {
 	forced := forcedCalls(r, options.Choice)
 	if options.Either {
 		forced = newEither(r)
 	}
 	switch none := options.Choice.Mode == inference.ToolNone || tools.read == nil; {
-	case speaksHarmony:
-		return newHarmony(r, !none, forced)
+	case unified != nil:
+		return unified(r, options.Choice.Mode != inference.ToolNone && options.Tools != "", forced)
 	case forced != nil:
 		return forced
 	case none && drop != nil:

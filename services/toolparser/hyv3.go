@@ -2,7 +2,7 @@ package toolparser
 
 import "strings"
 
-// hyV3 reads Hunyuan V3's calls:
+// hyV3 reads the calls of Hunyuan V3, and of V4, which omits <tool_sep>:
 // <tool_calls><tool_call>name<tool_sep><arg_key>k</arg_key><arg_value>v</arg_value></tool_call></tool_calls>.
 // A checkpoint may have a suffix in all tags, such as <tool_calls:opensource>. The suffix is read
 // from the first tag of the answer.
@@ -30,6 +30,8 @@ func hyV3Format(suffix string) *xmlFormat {
 func recognizeHYV3(template string) string {
 	return matchAll(template, hyV3Calls, "<tool_sep", "<arg_key")
 }
+
+func recognizeHYV4(template string) string { return matchAll(template, hyV3Calls, "<arg_key") }
 
 func (h *hyV3) step() bool {
 	if h.known {

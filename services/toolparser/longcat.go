@@ -1,25 +1,19 @@
 package toolparser
 
-// longCat reads LongCat's calls. The first models write <longcat_tool_call>{"name": …, "arguments":
-// {…}}</longcat_tool_call>. Later models write
-// <longcat_tool_call>name<longcat_arg_key>k</longcat_arg_key><longcat_arg_value>v</longcat_arg_value></longcat_tool_call>.
-type longCat struct {
-	*jsonCalls
-	tags   *xmlCalls // reads the later form
-	inTags bool
-}
-
 const (
 	longCatCall    = "<longcat_tool_call>"
 	longCatCallEnd = "</longcat_tool_call>"
 )
 
+// newLongCat reads LongCat's calls. The first models write <longcat_tool_call>{"name": …, "arguments":
+// {…}}</longcat_tool_call>. Later models write
+// <longcat_tool_call>name<longcat_arg_key>k</longcat_arg_key><longcat_arg_value>v</longcat_arg_value></longcat_tool_call>.
 func newLongCat(r *reader) dialect {
 	tags := &xmlFormat{
 		call: longCatCall, nameEnd: []string{"<longcat_arg_key>"}, callEnd: longCatCallEnd,
 		param: "<longcat_arg_key>", keyEnd: "</longcat_arg_key>", value: "<longcat_arg_value>", paramEnd: "</longcat_arg_value>", tokens: true,
 	}
-	return &longCat{
+	return &taggedOrJSON{
 		jsonCalls: newJSONCalls(r, &format{open: []string{longCatCall}, end: []string{longCatCallEnd}, array: true}),
 		tags:      newXMLCalls(r, tags),
 	}
@@ -27,8 +21,15 @@ func newLongCat(r *reader) dialect {
 
 func recognizeLongCat(template string) string { return matchAll(template, "longcat_tool_call") }
 
+// taggedOrJSON reads calls that begin with one marker and are either JSON or elements for each argument.
+type taggedOrJSON struct {
+	*jsonCalls
+	tags   *xmlCalls // reads the elements
+	inTags bool
+}
+
 // step reads with one of the two readers. The readers hand the state of the text to each other.
-func (l *longCat) step() bool {
+func (l *taggedOrJSON) step() bool {
 	if !l.inTags {
 		if l.at != atStart {
 			return l.jsonCalls.step()

@@ -304,6 +304,24 @@ func (r *reader) before(literal string) (string, verdict) {
 	return "", no
 }
 
+// element reads a short element: a prefix, a string and a suffix. It returns the string. It reads
+// nothing unless all of them stand next.
+func (r *reader) element(prefix, suffix string) (string, verdict) {
+	if v := r.peek(prefix); v != yes {
+		return "", v
+	}
+	window := r.in[len(prefix):min(len(r.in), maxHeader)]
+	switch i := bytes.Index(window, []byte(suffix)); {
+	case i >= 0:
+		text := string(window[:i])
+		r.take(len(prefix) + i + len(suffix))
+		return text, yes
+	case len(r.in) < maxHeader && !r.final:
+		return "", more
+	}
+	return "", no
+}
+
 // seek emits text up to the first of the markers and reads the marker. Without a marker
 // it emits everything that can't be the start of one.
 func (r *reader) seek(markers *markers) (which int, found bool) {

@@ -23,6 +23,8 @@ type xmlFormat struct {
 	param    string // prefix of a parameter's key
 	keyEnd   string
 	value    string // prefix of the value; "" if the value follows the key directly
+	kind     string // prefix of an optional element before the value that has its type; "" if the format has none
+	kindEnd  string
 	paramEnd string
 	whole    string // prefix of an element with all arguments as JSON; "" if the format has none
 	wholeEnd string
@@ -319,13 +321,35 @@ func (x *xmlCalls) parameter() bool {
 	return true
 }
 
-// valueOpen reads the prefix of a value, which may be missing.
+// valueOpen reads the type and the prefix of a value, which may be missing.
 func (x *xmlCalls) valueOpen() bool {
+	if x.format.kind != "" {
+		switch kind, v := x.element(x.format.kind, x.format.kindEnd); v {
+		case more:
+			return false
+		case yes:
+			x.begin(string(x.key), statedType(kind))
+			x.at = xmlOpen
+			return true
+		case no:
+		}
+	}
 	if x.match(x.format.value) == more {
 		return false
 	}
 	x.at = xmlValue
 	return true
+}
+
+// statedType returns the type of a value by its name. The tool's schema decides on a value of any type.
+func statedType(name string) valueType {
+	switch name {
+	case "", "any":
+		return typeSchema
+	case "string":
+		return typeString
+	}
+	return typeJSON
 }
 
 // inValue reads up to the tag that ends the value.
