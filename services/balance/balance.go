@@ -20,12 +20,18 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // A Policy is a rule that chooses endpoints.
 type Policy string
 
 const (
+	// Cost takes the endpoint with the lowest cost: the prompt tokens that it still has to
+	// compute, what of this prompt isn't in its cache, and its streams, in relation to its
+	// weight.
+	Cost Policy = "cost"
 	// Tokens takes the endpoint with the fewest tokens, prompts and expected answers, of
 	// requests that haven't ended, in relation to its weight.
 	Tokens Policy = "tokens"
@@ -34,7 +40,7 @@ const (
 )
 
 // Policies returns all policies, the default first.
-func Policies() []Policy { return []Policy{Tokens, RoundRobin} }
+func Policies() []Policy { return []Policy{Cost, Tokens, RoundRobin} }
 
 // Limits and defaults of the configuration.
 const (
@@ -53,6 +59,9 @@ const (
 // start.
 const leastRamp = 0.1
 
+// freedBuckets is the number of buckets of the index in which entries are freed at a time.
+const freedBuckets = 1024
+
 // Config is the configuration of a Balancer.
 type Config struct {
 	// Policy is the rule; the empty string is the first of [Policies].
@@ -60,6 +69,11 @@ type Config struct {
 	// SlowStart is the duration of a slow start; 0 is [DefaultSlowStart], and a negative
 	// duration turns slow starts off.
 	SlowStart time.Duration
+	// IndexEntries is the number of entries of the index of prefixes, of 16 bytes each, that
+	// the policy Cost has; 0 is [DefaultIndexEntries]. An entry has 2 KiB of a prompt at one
+	// endpoint. The number is rounded up to a power of two, and is at most
+	// [MaxIndexEntries].
+	IndexEntries int
 	// Random is the source of random numbers; it isn't shared with other users. It is
 	// required, and it decides nothing on which replicas have to agree.
 	Random rand.Source
@@ -73,6 +87,10 @@ type Spec struct {
 	// Weight is the capacity of the endpoint in relation to others; 0 is 1. An endpoint
 	// with the weight 2 gets twice the load of one with the weight 1.
 	Weight float64
+	// CacheTokens is the number of tokens that fit into the endpoint's prefix cache, after
+	// which the policy Cost assumes that a prefix was replaced; 0 means that it isn't known,
+	// and that prefixes remain.
+	CacheTokens int
 }
 
 // An Endpoint identifies an endpoint that was added to a Balancer. The zero value is no
@@ -86,8 +104,10 @@ type Endpoint struct {
 // endpoint is the state of an endpoint. Its fields are guarded by Balancer.mu.
 type endpoint struct {
 	name       string
+	hash       uint64        // of the name
 	generation uint32        // of the current or the last owner of the slot
-	used       bool          // the slot has an endpoint
+	used       bool          // the slot can't be given to another endpoint
+	removed    bool          // the endpoint was removed, and its entries are being freed
 	ejected    bool          // never a candidate
 	weight     float64       // as configured
 	slowSince  time.Duration // beginning of the slow start
@@ -100,7 +120,8 @@ type endpoint struct {
 type Load struct {
 	// Requests is the number of requests that haven't ended.
 	Requests int
-	// Waiting is the number of prompt tokens, of requests without a first token.
+	// Waiting is the number of prompt tokens of requests without a first token; the policy
+	// Cost leaves out what it assumes to be in the endpoint's cache.
 	Waiting int
 	// Tokens is the number of tokens, prompts and expected answers, of requests that haven't
 	// ended.
@@ -116,6 +137,9 @@ type Balancer struct {
 	endpoints []endpoint
 	all       *Set     // all endpoints
 	eligible  []uint32 // slots of the candidates of the current call of Choose
+	index     *index   // of the policy Cost, else nil
+	matches   matches  // of the current call of Choose
+	shares    *shares  // of the policy Cost, else nil
 }
 
 // New returns a Balancer without endpoints. It fails if the policy is unknown or if the
@@ -133,8 +157,19 @@ func New(config Config) (*Balancer, error) {
 	if config.SlowStart == 0 {
 		config.SlowStart = DefaultSlowStart
 	}
+	if config.IndexEntries == 0 {
+		config.IndexEntries = DefaultIndexEntries
+	}
+	if config.IndexEntries < 0 || config.IndexEntries > MaxIndexEntries {
+		return nil, fmt.Errorf("the index of prefixes has %d entries, which must be from 1 to %d", config.IndexEntries, MaxIndexEntries)
+	}
 	random := rand.New(config.Random) //nolint:gosec // G404: no secret depends on it
-	return &Balancer{config: config, random: random, all: &Set{}}, nil
+	b := &Balancer{config: config, random: random, all: &Set{}}
+	if config.Policy == Cost {
+		b.index, b.shares = newIndex(config.IndexEntries), &shares{}
+		b.matches.seen = make([]uint32, 0, mostSeen)
+	}
+	return b, nil
 }
 
 // policyNames returns the names of all policies, comma-separated.
@@ -147,8 +182,8 @@ func policyNames() string {
 }
 
 // Add adds an endpoint, which is a candidate at once and with its full weight. Add fails if
-// an endpoint has the same name, if the weight is out of range, or if there are
-// [MaxEndpoints] endpoints.
+// an endpoint has the same name, if the weight or the cache's size is out of range, or if
+// there are [MaxEndpoints] endpoints.
 func (b *Balancer) Add(spec Spec) (Endpoint, error) {
 	if spec.Weight == 0 {
 		spec.Weight = 1
@@ -156,31 +191,54 @@ func (b *Balancer) Add(spec Spec) (Endpoint, error) {
 	if err := checkWeight(spec.Weight); err != nil {
 		return Endpoint{}, err
 	}
+	if spec.CacheTokens < 0 {
+		return Endpoint{}, fmt.Errorf("the cache of an endpoint has %d tokens, which must be 0 or more", spec.CacheTokens)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	slot, err := b.freeSlot(spec.Name)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	e := &b.endpoints[slot]
+	*e = endpoint{name: spec.Name, hash: xxhash.Sum64String(spec.Name), generation: e.generation + 1, used: true, weight: spec.Weight}
+	if b.index != nil {
+		size := uint32(unlimitedCache)
+		if spec.CacheTokens > 0 {
+			size = uint32(min(spec.CacheTokens, unlimitedCache))
+		}
+		b.index.caches[slot] = cache{size: size}
+	}
+	handle := Endpoint{slot: uint32(slot), generation: e.generation}
+	b.all.include(handle)
+	return handle, nil
+}
+
+// freeSlot returns a slot for an endpoint with a name, which no other endpoint may have.
+func (b *Balancer) freeSlot(name string) (int, error) {
 	slot := -1
 	for i := range b.endpoints {
 		if e := &b.endpoints[i]; !e.used {
 			if slot < 0 {
 				slot = i
 			}
-		} else if e.name == spec.Name {
-			return Endpoint{}, fmt.Errorf("endpoint %q was added twice", spec.Name)
+		} else if e.name == name && !e.removed {
+			return 0, fmt.Errorf("endpoint %q was added twice", name)
 		}
 	}
-	if slot < 0 {
-		if len(b.endpoints) == MaxEndpoints {
-			return Endpoint{}, fmt.Errorf("endpoint %q is more than the maximum of %d endpoints", spec.Name, MaxEndpoints)
-		}
-		slot = len(b.endpoints)
-		b.endpoints = append(b.endpoints, endpoint{})
-		b.eligible = slices.Grow(b.eligible[:0], len(b.endpoints))
+	if slot >= 0 {
+		return slot, nil
 	}
-	e := &b.endpoints[slot]
-	*e = endpoint{name: spec.Name, generation: e.generation + 1, used: true, weight: spec.Weight}
-	handle := Endpoint{slot: uint32(slot), generation: e.generation}
-	b.all.include(handle)
-	return handle, nil
+	if len(b.endpoints) == MaxEndpoints {
+		return 0, fmt.Errorf("endpoint %q is more than the maximum of %d endpoints", name, MaxEndpoints)
+	}
+	b.endpoints = append(b.endpoints, endpoint{})
+	b.eligible = slices.Grow(b.eligible[:0], len(b.endpoints))
+	if b.index != nil {
+		b.index.caches = append(b.index.caches, cache{})
+		b.matches.depths = append(b.matches.depths, 0)
+	}
+	return len(b.endpoints) - 1, nil
 }
 
 func checkWeight(weight float64) error {
@@ -190,17 +248,58 @@ func checkWeight(weight float64) error {
 	return nil
 }
 
-// Remove removes an endpoint. Requests that it still serves have no effect any longer when
-// they end.
+// Remove removes an endpoint, and frees its entries in the index. Requests that it still
+// serves have no effect any longer when they end. Remove takes some milliseconds, in which
+// other calls proceed.
 func (b *Balancer) Remove(e Endpoint) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	state := b.state(e)
 	if state == nil {
+		b.mu.Unlock()
 		return
 	}
-	*state = endpoint{generation: state.generation}
+	*state = endpoint{generation: state.generation, used: true, removed: true}
 	b.all.exclude(e)
+	b.mu.Unlock()
+	b.freeEntries(e.slot)
+	b.mu.Lock()
+	b.endpoints[e.slot].used = false
+	b.mu.Unlock()
+}
+
+// Forget frees an endpoint's entries in the index, as its cache was lost in a restart. Like
+// Remove, it takes some milliseconds.
+func (b *Balancer) Forget(e Endpoint) {
+	b.mu.Lock()
+	known := b.state(e) != nil
+	b.mu.Unlock()
+	if known {
+		b.freeEntries(e.slot)
+	}
+}
+
+// freeEntries frees the entries of the endpoint in a slot. It releases the lock after some
+// tens of microseconds.
+func (b *Balancer) freeEntries(slot uint32) {
+	for first := 0; b.index != nil; {
+		b.mu.Lock()
+		first = b.index.freeAll(slot, first, freedBuckets)
+		b.mu.Unlock()
+		if first == 0 {
+			return
+		}
+	}
+}
+
+// Entries returns the number of entries that the index of prefixes has, and the maximum.
+// Both are 0 for policies without an index.
+func (b *Balancer) Entries() (used, capacity int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.index == nil {
+		return 0, 0
+	}
+	return b.index.used, b.index.capacity()
 }
 
 // SetWeight changes the weight of an endpoint. It fails if the weight is out of range.
@@ -256,7 +355,7 @@ func (b *Balancer) state(e Endpoint) *endpoint {
 		return nil
 	}
 	state := &b.endpoints[e.slot]
-	if !state.used || state.generation != e.generation {
+	if state.removed || !state.used || state.generation != e.generation {
 		return nil
 	}
 	return state

@@ -44,7 +44,7 @@ func choose(tb testing.TB, b *Balancer, r *Request, among *Set) Assignment {
 }
 
 func TestNew(t *testing.T) {
-	if _, err := New(Config{Policy: "fastest", Random: rand.NewPCG(0, 0)}); err == nil || !strings.Contains(err.Error(), "tokens, round-robin") {
+	if _, err := New(Config{Policy: "fastest", Random: rand.NewPCG(0, 0)}); err == nil || !strings.Contains(err.Error(), "cost, tokens, round-robin") {
 		t.Errorf("an unknown policy: error %v, which must list the policies", err)
 	}
 	if _, err := New(Config{}); err == nil {
@@ -58,6 +58,7 @@ func TestAdd(t *testing.T) {
 		"twice":     {Name: "e1"},
 		"negative":  {Name: "e2", Weight: -1},
 		"too heavy": {Name: "e2", Weight: 2 * MaxWeight},
+		"no cache":  {Name: "e2", CacheTokens: -1},
 	} {
 		if _, err := b.Add(spec); err == nil {
 			t.Errorf("%s: no error", name)
@@ -70,7 +71,7 @@ func TestAdd(t *testing.T) {
 func TestRoundRobin(t *testing.T) {
 	b, _ := newBalancer(t, Config{Policy: RoundRobin}, 0)
 	names := map[Endpoint]string{}
-	for _, spec := range []Spec{{"a", 5}, {"b", 1}, {"c", 1}} {
+	for _, spec := range []Spec{{Name: "a", Weight: 5}, {Name: "b", Weight: 1}, {Name: "c", Weight: 1}} {
 		names[add(t, b, spec)] = spec.Name
 	}
 	turns := ""

@@ -37,6 +37,15 @@ func (r *Request) promptTokens() int {
 	return (len(r.Prompt) + bytesPerToken - 1) / bytesPerToken
 }
 
+// tokensOf returns the number of tokens of the prompt's first steps.
+func (r *Request) tokensOf(steps int) int {
+	if steps == 0 || r.Prompt == "" {
+		return 0
+	}
+	tokens := float64(r.promptTokens())
+	return int(min(tokens*float64(steps)*stepBytes/float64(len(r.Prompt)), tokens))
+}
+
 // tokens returns the number of tokens of the prompt and the answer.
 func (r *Request) tokens() int { return r.promptTokens() + max(r.AnswerTokens, 0) }
 
@@ -48,28 +57,46 @@ type Assignment struct {
 	// Reason is why the endpoint was chosen.
 	Reason Reason
 
+	// Cached is the number of prompt tokens that the endpoint is assumed to have in its
+	// cache. It is 0 for policies other than Cost.
+	Cached int
+
 	waiting int  // what the request has added to Load.Waiting, and is still in it
 	tokens  int  // what the request has added to Load.Tokens
 	open    bool // the request hasn't ended
 }
 
 // A Reason is why an endpoint was chosen, for metrics.
-type Reason string
+type Reason uint8
 
 const (
 	// ByCaller means that the caller has chosen the endpoint.
-	ByCaller Reason = "caller"
+	ByCaller Reason = iota
 	// ByTurn means that round robin chose the endpoint.
-	ByTurn Reason = "turn"
+	ByTurn
+	// ByPrefix means that the endpoint is known to have a prefix of the prompt.
+	ByPrefix
+	// ByHome means that replicas send prompts with the same first steps to the endpoint.
+	ByHome
 	// ByLoad means that the endpoint had the lowest load.
-	ByLoad Reason = "load"
+	ByLoad
 )
+
+// String returns the reason as a word, for a label of metrics.
+func (r Reason) String() string {
+	return [...]string{ByCaller: "caller", ByTurn: "turn", ByPrefix: "prefix", ByHome: "home", ByLoad: "load"}[r]
+}
 
 // Choose takes an endpoint for a request, and adds the request to the endpoint's load. The
 // candidates are the endpoints of the set, or all endpoints if it is nil, without those that
 // are ejected and without those that the request was tried at. Choose reports false if there
 // is no candidate. now is the time since an arbitrary moment, the same for all calls.
 func (b *Balancer) Choose(now time.Duration, r *Request, among *Set) (Assignment, bool) {
+	var space [mostSteps]prefixHash
+	var prefixes []prefixHash
+	if b.config.Policy == Cost {
+		prefixes = hashSteps(space[:0], r)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if among == nil {
@@ -79,20 +106,34 @@ func (b *Balancer) Choose(now time.Duration, r *Request, among *Set) (Assignment
 	if len(b.eligible) == 0 {
 		return Assignment{}, false
 	}
-	if b.config.Policy == RoundRobin {
-		return b.assign(b.next(now, among), r, ByTurn), true
+	switch b.config.Policy {
+	case RoundRobin:
+		return b.assign(choice{slot: b.next(now, among), reason: ByTurn}, r, nil), true
+	case Tokens:
+		return b.assign(choice{slot: b.fewestTokens(now, r), reason: ByLoad}, r, nil), true
+	default:
+		return b.assign(b.lowestCost(&plan{now: now, request: r, prefixes: prefixes}, among), r, prefixes), true
 	}
-	return b.assign(b.fewestTokens(now, r), r, ByLoad), true
 }
 
 // Assign adds a request to the load of an endpoint that the caller has chosen.
 func (b *Balancer) Assign(e Endpoint, r *Request) Assignment {
+	var space [mostSteps]prefixHash
+	var prefixes []prefixHash
+	if b.config.Policy == Cost {
+		prefixes = hashSteps(space[:0], r)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state(e) == nil {
 		return Assignment{Endpoint: e, Reason: ByCaller}
 	}
-	return b.assign(e.slot, r, ByCaller)
+	c := choice{slot: e.slot, reason: ByCaller}
+	if b.index != nil {
+		b.index.find(prefixes, &b.matches)
+		c.cached = r.tokensOf(b.index.depth(prefixes, &b.matches, e.slot))
+	}
+	return b.assign(c, r, prefixes)
 }
 
 // FirstToken reports that the first token of a request has arrived. Further calls have no
@@ -126,15 +167,26 @@ func (b *Balancer) firstToken(a *Assignment) {
 	a.waiting = 0
 }
 
-// assign adds a request to the load of the endpoint in a slot.
-func (b *Balancer) assign(slot uint32, r *Request, reason Reason) Assignment {
-	state := &b.endpoints[slot]
+// choice is the result of a policy.
+type choice struct {
+	slot   uint32
+	cached int // prompt tokens that should be in the endpoint's cache
+	reason Reason
+}
+
+// assign adds a request to the load of the chosen endpoint, and its prefixes to the index.
+func (b *Balancer) assign(c choice, r *Request, prefixes []prefixHash) Assignment {
+	state := &b.endpoints[c.slot]
 	a := Assignment{
-		Endpoint: Endpoint{slot: slot, generation: state.generation},
-		Reason:   reason,
-		waiting:  r.promptTokens(),
+		Endpoint: Endpoint{slot: c.slot, generation: state.generation},
+		Reason:   c.reason,
+		Cached:   c.cached,
+		waiting:  r.promptTokens() - c.cached,
 		tokens:   r.tokens(),
 		open:     true,
+	}
+	if b.index != nil {
+		b.index.record(prefixes, c.slot, a.tokens-a.Cached, r.tokensOf(1))
 	}
 	state.load.Requests++
 	state.load.Waiting += a.waiting
@@ -145,20 +197,21 @@ func (b *Balancer) assign(slot uint32, r *Request, reason Reason) Assignment {
 // findEligible sets b.eligible to the slots of the candidates for a request.
 func (b *Balancer) findEligible(r *Request, among *Set) {
 	b.eligible = b.eligible[:0]
-	for slot, generation := range among.generations {
-		e := &b.endpoints[slot]
-		if generation == e.generation && e.used && !e.ejected {
+	for slot := range among.generations {
+		if b.isEligible(uint32(slot), r, among) {
 			b.eligible = append(b.eligible, uint32(slot))
 		}
 	}
-	if len(r.Tried) == 0 {
-		return
+}
+
+// isEligible reports whether the endpoint in a slot is a candidate for a request.
+func (b *Balancer) isEligible(slot uint32, r *Request, among *Set) bool {
+	if int(slot) >= len(among.generations) {
+		return false
 	}
-	kept := b.eligible[:0]
-	for _, slot := range b.eligible {
-		if !slices.Contains(r.Tried, Endpoint{slot: slot, generation: b.endpoints[slot].generation}) {
-			kept = append(kept, slot)
-		}
+	e := &b.endpoints[slot]
+	if among.generations[slot] != e.generation || e.ejected || e.removed || !e.used {
+		return false
 	}
-	b.eligible = kept
+	return len(r.Tried) == 0 || !slices.Contains(r.Tried, Endpoint{slot: slot, generation: e.generation})
 }

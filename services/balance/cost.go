@@ -1,0 +1,67 @@
+package balance
+
+import "time"
+
+// Terms of the cost.
+const (
+	// streamTokens is the cost of a request that an endpoint serves, in prompt tokens: a
+	// stream slows down the steps in which an endpoint computes prompts.
+	streamTokens = 64
+	// homeShare is the share of a prompt that its home is assumed to have, if no endpoint is
+	// known to have it: another replica may have sent its earlier turns there.
+	homeShare = 0.5
+)
+
+// plan is the lowest cost of the candidates that were considered.
+type plan struct {
+	choice
+
+	now      time.Duration
+	request  *Request
+	prefixes []prefixHash
+	cost     float64
+	found    bool // a candidate was considered
+}
+
+// lowestCost chooses one of the candidates: the endpoints that are known to have a prefix of
+// the prompt, the home of the prompt, and two at
+// random. b.eligible isn't empty.
+func (b *Balancer) lowestCost(p *plan, among *Set) choice {
+	b.index.find(p.prefixes, &b.matches)
+	longest := 0
+	for _, slot := range b.matches.seen {
+		if b.isEligible(slot, p.request, among) {
+			longest = max(longest, b.consider(p, slot, ByPrefix, 0))
+		}
+	}
+	if steps := b.shares.distinct(p.prefixes, len(b.eligible)); steps > 0 {
+		assumed := 0.0
+		if longest < steps {
+			assumed = homeShare
+		}
+		b.consider(p, b.home(p.prefixes[steps-1]), ByHome, assumed)
+	}
+	first := b.random.IntN(len(b.eligible))
+	b.consider(p, b.eligible[first], ByLoad, 0)
+	if others := len(b.eligible) - 1; others > 0 {
+		second := (first + 1 + b.random.IntN(others)) % len(b.eligible)
+		b.consider(p, b.eligible[second], ByLoad, 0)
+	}
+	return p.choice
+}
+
+// consider takes a candidate if its cost is lower than that of the other candidates. assumed
+// is the share of the missing part of the prompt that it may have all the same. consider
+// returns the number of steps that the candidate is known to have.
+func (b *Balancer) consider(p *plan, slot uint32, reason Reason, assumed float64) int {
+	e := &b.endpoints[slot]
+	depth := b.index.depth(p.prefixes, &b.matches, slot)
+	cached := p.request.tokensOf(depth)
+	missing := float64(p.request.promptTokens()-cached) * (1 - assumed)
+	load := float64(e.load.Waiting + streamTokens*e.load.Requests)
+	cost := (load + missing + 1) / e.capacity(p.now, b.config.SlowStart)
+	if !p.found || cost < p.cost {
+		p.choice, p.cost, p.found = choice{slot: slot, cached: cached, reason: reason}, cost, true
+	}
+	return depth
+}
