@@ -207,6 +207,10 @@ func (r *row) wireFlaws(done *outcome) (flaws []string) {
 	if !maps.Equal(got, r.Wire) {
 		flaws = append(flaws, fmt.Sprintf("requests %v, want %v", got, r.Wire))
 	}
+	retried, early := done.wire.retried()
+	if flaws = append(flaws, early...); !maps.Equal(retried, r.Retries) {
+		flaws = append(flaws, fmt.Sprintf("repeated requests %v, want %v", retried, r.Retries))
+	}
 	if got := done.wire.ignored(); !slices.Equal(got, r.Ignored) {
 		flaws = append(flaws, fmt.Sprintf("ignored fields %q, want %q", got, r.Ignored))
 	}

@@ -13,9 +13,11 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // exchange is a request of a program with the start of its response.
@@ -23,6 +25,11 @@ type exchange struct {
 	Line    string // method, path and status, such as "POST /v1/responses 200"
 	Sent    string // the request's body
 	Ignored string // value of the header X-Trident-Ignored-Fields
+
+	Retry      int           // number of the repetition, by the header of OpenAI's and Anthropic's SDKs; 0 for the first request
+	RetryAfter time.Duration // value of the header Retry-After, 0 if it is missing
+	// The times at which the request has arrived and at which its response has begun.
+	Arrived, Responded time.Time
 }
 
 // recorder is a proxy between a program and Trident. It keeps each exchange, and may change responses
@@ -50,13 +57,14 @@ func record(t *testing.T, trident string, change mutation) *recorder {
 		w.WriteHeader(http.StatusBadGateway)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		arrived := time.Now()
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
 			return // the program has disconnected
 		}
 		request.Body = io.NopCloser(bytes.NewReader(body))
 		request.Header.Del("Accept-Encoding") // so that the mutation reads plain text
-		proxy.ServeHTTP(w, request.WithContext(withBody(request.Context(), body)))
+		proxy.ServeHTTP(w, request.WithContext(withReceived(request.Context(), received{body, arrived})))
 	}))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	r.address = server.Listener.Addr().String()
@@ -67,10 +75,17 @@ func (r *recorder) answer(response *http.Response) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	request := response.Request
-	r.seen = append(r.seen, exchange{
+	got := receivedOf(request.Context())
+	e := exchange{
 		Line: fmt.Sprintf("%s %s %d", request.Method, request.URL.Path, response.StatusCode),
-		Sent: string(bodyOf(request.Context())), Ignored: response.Header.Get("X-Trident-Ignored-Fields"),
-	})
+		Sent: string(got.body), Ignored: response.Header.Get("X-Trident-Ignored-Fields"),
+		Arrived: got.at, Responded: time.Now(),
+	}
+	e.Retry, _ = strconv.Atoi(request.Header.Get("X-Stainless-Retry-Count")) // other programs don't send it
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	r.seen = append(r.seen, e)
 	if r.change == (mutation{}) || response.StatusCode != http.StatusOK {
 		return nil
 	}
@@ -86,16 +101,22 @@ func (r *recorder) answer(response *http.Response) error {
 	return nil
 }
 
-// bodyKey is the key of a request's body in its context.
-type bodyKey struct{}
-
-func withBody(ctx context.Context, body []byte) context.Context {
-	return context.WithValue(ctx, bodyKey{}, body)
+// received is a request's body with the time of its arrival.
+type received struct {
+	body []byte
+	at   time.Time
 }
 
-func bodyOf(ctx context.Context) []byte {
-	body, _ := ctx.Value(bodyKey{}).([]byte)
-	return body
+// receivedKey is the key of received in a request's context.
+type receivedKey struct{}
+
+func withReceived(ctx context.Context, r received) context.Context {
+	return context.WithValue(ctx, receivedKey{}, r)
+}
+
+func receivedOf(ctx context.Context) received {
+	r, _ := ctx.Value(receivedKey{}).(received)
+	return r
 }
 
 // wire returns the number of exchanges by their line.
@@ -108,6 +129,37 @@ func (r *recorder) wire() map[string]int {
 	}
 	return count
 }
+
+// retried returns the number of exchanges that a program has repeated, by their line, and how the repetitions differ from
+// what Retry-After demands.
+func (r *recorder) retried() (count map[string]int, flaws []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	count = map[string]int{}
+	for i, e := range r.seen {
+		if e.Retry == 0 {
+			continue
+		}
+		repeats := func(before exchange) bool { return before.Retry == e.Retry-1 && before.Sent == e.Sent }
+		before := r.seen[:i]
+		for len(before) > 0 && !repeats(before[len(before)-1]) {
+			before = before[:len(before)-1]
+		}
+		if len(before) == 0 {
+			flaws = append(flaws, fmt.Sprintf("%s is repetition %d of a request that wasn't sent", e.Line, e.Retry))
+			continue
+		}
+		first := before[len(before)-1]
+		count[first.Line]++
+		if waited := e.Arrived.Sub(first.Responded); waited < first.RetryAfter-timerError {
+			flaws = append(flaws, fmt.Sprintf("%s is repeated after %s, but its Retry-After is %s", first.Line, waited, first.RetryAfter))
+		}
+	}
+	return count, flaws
+}
+
+// timerError is the maximum time by which a program's timer may end early.
+const timerError = 20 * time.Millisecond
 
 // ignored returns the ignored fields that Trident reported, sorted, each once.
 func (r *recorder) ignored() []string {
@@ -245,4 +297,30 @@ func (b *barrier) tried() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Sorted(maps.Keys(b.hosts))
+}
+
+// TestRetried checks which repetitions the recorder counts, and that it reports those that come before the time of Retry-After.
+func TestRetried(t *testing.T) {
+	start := time.Now()
+	at := func(line, sent string, retry int, after time.Duration, retryAfter time.Duration) exchange {
+		return exchange{Line: line, Sent: sent, Retry: retry, Arrived: start.Add(after), Responded: start.Add(after), RetryAfter: retryAfter}
+	}
+	for _, c := range []struct {
+		name string
+		seen []exchange
+		want map[string]int
+		flaw string
+	}{
+		{"none", []exchange{at("A 429", "a", 0, 0, time.Second), at("A 200", "a", 0, 0, 0)}, map[string]int{}, ""},
+		{"in time", []exchange{at("A 429", "a", 0, 0, time.Second), at("B 200", "b", 0, 0, 0), at("A 200", "a", 1, time.Second, 0)}, map[string]int{"A 429": 1}, ""},
+		{"early", []exchange{at("A 429", "a", 0, 0, time.Second), at("A 200", "a", 1, time.Second/2, 0)}, map[string]int{"A 429": 1}, "repeated after 500ms"},
+		{"twice", []exchange{at("A 500", "a", 0, 0, 0), at("A 529", "a", 1, 0, time.Second), at("A 200", "a", 2, time.Second, 0)}, map[string]int{"A 500": 1, "A 529": 1}, ""},
+		{"of another request", []exchange{at("A 429", "a", 0, 0, 0), at("A 200", "b", 1, 0, 0)}, map[string]int{}, "wasn't sent"},
+	} {
+		got, flaws := (&recorder{seen: c.seen}).retried()
+		all := strings.Join(flaws, "\n")
+		if !maps.Equal(got, c.want) || (c.flaw == "") != (all == "") || !strings.Contains(all, c.flaw) {
+			t.Errorf("%s: %v and %q, want %v and %q", c.name, got, all, c.want, c.flaw)
+		}
+	}
 }

@@ -64,6 +64,8 @@ type row struct {
 	// Startup lists further requests, of which there must be at least one each. The program sends them at its start and
 	// may end before their responses.
 	Startup []string
+	// Retries has the number of requests that the program's SDK repeats, by method, path and status.
+	Retries map[string]int
 	// Ignored lists the fields that Trident must have reported as ignored.
 	Ignored []string
 	// Conversations has all prompts that the scripted model must have got. They aren't compared if there are none.
@@ -110,6 +112,36 @@ func words(thought string) object {
 	step := call("Bash", object{"command": "seq -f 'word %g' 430", "description": "Prints words"})
 	step["think"] = thought
 	return step
+}
+
+// sdkErrors returns the run in which an SDK of Anthropic gets the errors of a busy server and of a failing model, whose classes
+// the page's task doesn't have. inStream has the class and the status of errors inside a stream.
+func sdkErrors(name, inStream string) row {
+	const busy = "too many requests of this model: 1 are in flight and 0 are queued, which is the limit: try again later\n"
+	return row{
+		Name: name,
+		Scripts: []script{
+			{name + ": How are the elks?", []object{text("Fine.")}},
+			{name + ": Hold the line.", []object{{"text": "The line is held.", "wait": 60}}},
+			{name + ": Cross the bridge.", []object{{"text": "The bridge is long.", "fail": "the bridge is broken"}}},
+			{name + ": Sink the ship.", []object{{"text": "", "fail": "the ship is afloat"}}},
+		},
+		Prints: []string{
+			"forbidden: PermissionDeniedError 403 permission_error req_ this origin may not call this server: allow it with --cors-origin\n" +
+				"first: Fine.\nlimited: Fine.\n" +
+				"failed: InternalServerError 500 api_error req_ Error generating stream: the ship is afloat\n" +
+				"failed in a stream: The bridge is " + inStream + " api_error req_ Error generating stream: the bridge is broken\n" +
+				"overloaded: OverloadedError 529 overloaded_error req_ " + busy +
+				"after the overload: Fine.\n" +
+				"late in a stream: The line is he" + inStream + " timeout_error req_ the request exceeded its time limit\n" +
+				"late: GatewayTimeoutError 504 timeout_error req_ the request exceeded its time limit\n",
+		},
+		Wire: map[string]int{
+			"POST /v1/messages 200": 6, "POST /v1/messages 403": 1, "POST /v1/messages 429": 1, "POST /v1/messages 500": 3, "POST /v1/messages 504": 1, "POST /v1/messages 529": 2,
+		},
+		// A 504 says that a repetition is of no use, and the SDKs don't repeat streams that have begun.
+		Retries: map[string]int{"POST /v1/messages 429": 1, "POST /v1/messages 500": 2, "POST /v1/messages 529": 1},
+	}
 }
 
 // notesServer is an MCP server on standard input and output, with one tool.
@@ -243,7 +275,9 @@ func rows() []row {
 				"POST /v1/messages 200": 6, "POST /v1/messages 400": 2, "POST /v1/messages 401": 1, "POST /v1/messages 404": 1, "POST /v1/messages 413": 1,
 				"POST /v1/messages 429": 2, "POST /v1/messages/count_tokens 200": 1, "GET /v1/models 200": 1,
 			},
+			Retries:  map[string]int{"POST /v1/messages 429": 1},
 			Mutation: mutation{Field: "input"},
+			More:     []row{sdkErrors("anthropic-errors", "APIStatusError 200")},
 		},
 		{
 			Name: "anthropic-node", Program: "Anthropic's TypeScript SDK", Package: "@anthropic-ai/sdk", Version: "1.14.0", List: node,
@@ -266,7 +300,9 @@ func rows() []row {
 				"POST /v1/messages 200": 6, "POST /v1/messages 400": 2, "POST /v1/messages 401": 1, "POST /v1/messages 404": 1, "POST /v1/messages 413": 1,
 				"POST /v1/messages 429": 2, "POST /v1/messages/count_tokens 200": 1, "GET /v1/models 200": 1,
 			},
+			Retries:  map[string]int{"POST /v1/messages 429": 1},
 			Mutation: mutation{Field: "input"},
+			More:     []row{sdkErrors("anthropic-node-errors", "APIError undefined")},
 		},
 		{
 			Name: "langchain-anthropic", Program: "LangChain's ChatAnthropic", Package: "langchain-anthropic", Version: "1.7.10", List: "anthropic",
