@@ -323,6 +323,7 @@ func TestDemoSpecialTokens(t *testing.T) {
 		{"the end of texts", object{"logit_bias": object{fmt.Sprint(endOfText): 100}, "skip_special_tokens": false}, ""},
 		{"a text without them", object{"structured_outputs": `{"choice": ["a < b"]}`, "skip_special_tokens": false, "max_tokens": 8}, "a < b"},
 		{"at a stop sequence", object{"logit_bias": object{fmt.Sprint(comment): 100}, "skip_special_tokens": false, "stop": []string{"t><"}}, "<issue_commen"},
+		{"to the end of a stop sequence", object{"logit_bias": object{fmt.Sprint(comment): 100}, "skip_special_tokens": false, "stop": []string{"z", "t><"}, "include_stop_str_in_output": true}, "<issue_comment><"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			all := object{"max_tokens": 3, "temperature": 0}

@@ -125,6 +125,9 @@ class Generation:
         self._return = {name for name in RETURN if scalar(request, "return_" + name, False)}
         # Output that isn't sent yet. For a non-streaming request this is all output.
         self._text, self._logprobs, self._sent_tokens = [self._prompt] if self._echo else [], [], 0
+        # llama.cpp removes the stop string. If it stays in the text, the model searches for it.
+        self._fields = dict(self._sampling.fields)
+        self._stop, self._tail = self._fields.pop("stop", []) if self._sampling.include_stop else [], ""
         self._cumulative_logprob = 0.0
         self._prompt_tokens = self._tokens = 0
 
@@ -144,7 +147,7 @@ class Generation:
                 return True
 
         engine.handle_completions({
-            **self._sampling.fields,
+            **self._fields,
             "prompt": self._prompt,
             "max_tokens": self._sampling.max_tokens,
             "n_probs": max(logprobs or 0, 1) if wants_tokens else 0,
@@ -172,6 +175,8 @@ class Generation:
             self._add_logprobs(token)
             if token["id"] in self._sampling.stop_token_ids:
                 choice["text"], finish_reason = "", "stop"
+        choice["text"], stopped = self._until_stop(choice["text"])
+        finish_reason = "stop" if stopped else finish_reason
         self._text.append(choice["text"])
         # The last token, or an end token without text, arrives before llama.cpp's last chunk. Both are held back for
         # the final response.
@@ -179,6 +184,16 @@ class Generation:
         if finish_reason or (self._stream and choice["text"] and not last):
             self._send(finish_reason)
         return finish_reason is not None
+
+    def _until_stop(self, text):
+        """Returns the text up to the end of the first stop string that stays in the text, and whether there is one.
+        Its start may be in the text before."""
+        joined = self._tail + text
+        ends = [at + len(stop) for stop in self._stop if (at := joined.find(stop)) >= 0]
+        if ends:
+            return text[:min(ends) - len(self._tail)], True
+        self._tail = joined[1 - max(map(len, self._stop), default=1):] if any(len(stop) > 1 for stop in self._stop) else ""
+        return text, False
 
     def _failure(self, error):
         if error.get("type") == "exceed_context_size_error":

@@ -28,7 +28,6 @@ UNSUPPORTED = {
     "extra_args": ({},),
     "flat_logprobs": (False,),
     "guided_decoding": (),
-    "include_stop_str_in_output": (False,),
     "logits_processors": ([],),
     "lora_name": (),
     "min_tokens": (0,),
@@ -53,6 +52,7 @@ class Sampling:
     max_tokens: int = 16
     logprobs: int | None = None
     stop_token_ids: frozenset = frozenset()
+    include_stop: bool = False
 
 
 def translate(text: str) -> Sampling:
@@ -265,6 +265,7 @@ def _sort(schema, alone, shared):
 HONOURED = {
     "frequency_penalty": ("frequency_penalty", _number(-2, 2)),
     "ignore_eos": ("ignore_eos", _boolean),
+    "include_stop_str_in_output": ("include_stop", _boolean),
     "logit_bias": ("logit_bias", _logit_bias),
     "logprobs": ("logprobs", _integer(0, MAX_LOGPROBS)),
     "max_tokens": ("max_tokens", _integer(1, 2**31 - 1)),
