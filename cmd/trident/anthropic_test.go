@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -139,4 +140,41 @@ func TestAnthropicMetrics(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// TestAnthropicLimits checks the errors and the headers for retries of a client that exceeds the rate of its key, and of
+// a client that sends more wrong keys than its address may.
+func TestAnthropicLimits(t *testing.T) {
+	target := startMatrix(t, "--api-keys-file="+servertest.Write(t, t.TempDir(), "keys", []byte("- {name: slow, key: sk-slow, limits: {rate: 0.01, burst: 1}}\n")))
+	ask := func(path, key string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"model":"own","max_tokens":9,"messages":[{"role":"user","content":"a"}]}`))
+		r.Host = "localhost:9000"
+		r.Header.Set("X-Api-Key", key)
+		w := httptest.NewRecorder()
+		target.listeners["shared"].ServeHTTP(w, r)
+		return w
+	}
+	check := func(name string, answer *httptest.ResponseRecorder, most int) {
+		seconds, _ := strconv.Atoi(answer.Header().Get("Retry-After"))
+		milliseconds, _ := strconv.Atoi(answer.Header().Get("Retry-After-Ms"))
+		if seconds < 1 || seconds > most || milliseconds < 1 || milliseconds > 1000*seconds || milliseconds <= 1000*(seconds-1) {
+			t.Errorf("%s: %v", name, answer.Header())
+		}
+		if body := answer.Body.String(); answer.Code != http.StatusTooManyRequests || answer.Header().Get("X-Should-Retry") != "true" || answer.Header().Get("Request-Id") == "" || !strings.Contains(body, `"type":"rate_limit_error"`) {
+			t.Errorf("%s: %d %v %s", name, answer.Code, answer.Header(), body)
+		}
+	}
+	if first := ask("/v1/messages", "sk-slow"); first.Code != http.StatusOK {
+		t.Fatalf("%d %s", first.Code, first.Body)
+	}
+	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+		check(path, ask(path, "sk-slow"), 100)
+	}
+	for range 200 {
+		if answer := ask("/v1/messages", "sk-wrong"); answer.Code != http.StatusUnauthorized {
+			check("wrong keys", answer, 1)
+			return
+		}
+	}
+	t.Error("200 wrong keys got 401")
 }

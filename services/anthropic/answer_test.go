@@ -424,13 +424,15 @@ func TestCountTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	params := abilities()
+	params["trident.chat_template"] = `{{ enable_thinking | default("unset") }}{{ reasoning_effort | default("unset") }}` + callTemplate
 	f := serve(t, Config{}, func(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 		n, err := engine.Count(ctx, inferencetest.Input(req, "text_input"), true, nil)
 		send(&inference.Response{Final: true, Outputs: []inference.Output{
 			inferencetest.Bytes("text_output", "x"), inferencetest.Bytes("finish_reason", "stop"), inferencetest.Uint32("num_input_tokens", uint32(n)), inferencetest.Uint32("num_output_tokens", 1),
 		}})
 		return err
-	}, abilities())
+	}, params)
 	words := rapid.SampledFrom([]string{"a", "héllo 😀", "<|im_end|>", "x y\nz", "{}"})
 	blocks := rapid.Custom(func(t *rapid.T) map[string]any {
 		return rapid.SampledFrom([]map[string]any{
@@ -446,12 +448,24 @@ func TestCountTokens(t *testing.T) {
 				map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "thinking", "thinking": words.Draw(t, "thinking"), "signature": ""}, map[string]any{"type": "tool_use", "id": "i", "name": "f", "input": map[string]any{"a": words.Draw(t, "input")}}}},
 				map[string]any{"role": "user", "content": words.Draw(t, "last")},
 			}}
-			if rapid.Bool().Draw(t, "system") {
+			switch rapid.IntRange(0, 2).Draw(t, "system") {
+			case 1:
 				body["system"] = words.Draw(t, "instructions")
+			case 2:
+				body["system"] = []any{map[string]any{"type": "text", "text": "x-anthropic-billing-header: a"}, map[string]any{"type": "text", "text": words.Draw(t, "instructions"), "cache_control": map[string]any{"type": "ephemeral"}}}
+			}
+			if kind := rapid.SampledFrom([]string{"", "enabled", "disabled", "adaptive"}).Draw(t, "thinking"); kind != "" {
+				body["thinking"] = map[string]any{"type": kind}
+			}
+			if effort := rapid.SampledFrom([]string{"", "low", "medium", "max"}).Draw(t, "effort"); effort != "" {
+				body["output_config"] = map[string]any{"effort": effort}
+			}
+			if rapid.Bool().Draw(t, "continued") {
+				body["messages"] = append(body["messages"].([]any), map[string]any{"role": "assistant", "content": "The answer is"})
 			}
 			if rapid.Bool().Draw(t, "tools") {
 				body["tools"] = []any{map[string]any{"name": "f", "description": words.Draw(t, "description"), "input_schema": map[string]any{"type": "object"}}}
-				body["tool_choice"] = map[string]any{"type": rapid.SampledFrom([]string{"auto", "none", "any"}).Draw(t, "choice")}
+				body["tool_choice"] = map[string]any{"type": rapid.SampledFrom([]string{"auto", "none", "any", "tool"}).Draw(t, "choice"), "name": "f"}
 			}
 			return body
 		}).Example(i)

@@ -195,3 +195,49 @@ func TestSeveralTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestToolChoice checks which tools the model reads and what constrains the answer, for each choice, and that
+// disable_parallel_tool_use ends the answer after one call.
+func TestToolChoice(t *testing.T) {
+	const two = `<tool_call>{"name": "f", "arguments": {}}</tool_call><tool_call>{"name": "g", "arguments": {}}</tool_call>`
+	const array = `[{"name": "f", "parameters": {}}, {"name": "g", "parameters": {}}]`
+	for _, test := range []struct {
+		name, choice, text string
+		calls, constrained string // names of the calls, and a part of the constraint
+		shown              bool   // the model reads the tools
+	}{
+		{"auto", `{"type":"auto"}`, two, "f g", "", true},
+		{"auto, one call", `{"type":"auto","disable_parallel_tool_use":true}`, two, "f", "", true},
+		{"any", `{"type":"any"}`, array, "f g", `{\"json\":{\"type\":\"array\",`, true},
+		{"any, one call", `{"type":"any","disable_parallel_tool_use":true}`, array, "f", `{\"json\":{\"anyOf\":[`, true},
+		{"tool", `{"type":"tool","name":"g"}`, `{}`, "g", `{\"json\":{\"type\":\"object\",`, true},
+		{"none", `{"type":"none"}`, "text", "", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := serve(t, Config{}, ends("<think></think>"+test.text, "stop"), abilities())
+			for _, stream := range []string{"false", "true"} {
+				answer := f.post(t, "/v1/messages", request(probed, `,"tools":[{"name":"f","input_schema":{}},{"name":"g","input_schema":{}}],"tool_choice":`+test.choice+`,"stream":`+stream))
+				var names []string
+				for _, part := range strings.Split(answer.Body.String(), `"type":"tool_use","id":"`)[1:] {
+					_, part, _ = strings.Cut(part, `"name":"`)
+					name, _, _ := strings.Cut(part, `"`)
+					names = append(names, name)
+				}
+				if got := strings.Join(names, " "); answer.Code != http.StatusOK || got != test.calls || answer.Header().Get("X-Trident-Ignored-Fields") != "" {
+					t.Errorf("stream %s: calls %q, want %q: %d %s", stream, got, test.calls, answer.Code, answer.Body)
+				}
+				if reason := `"stop_reason":"tool_use"`; strings.Contains(answer.Body.String(), reason) != (test.calls != "") {
+					t.Errorf("stream %s: %s", stream, answer.Body)
+				}
+			}
+			all := f.engine.Requests()
+			sent := inferencetest.Input(all[0], "sampling_parameters")
+			if !strings.Contains(sent, test.constrained) || strings.Contains(sent, "structured_outputs") != (test.constrained != "") {
+				t.Errorf("sent %s, want %s", sent, test.constrained)
+			}
+			if shown := strings.Contains(f.prompt(t), `"name": "g"`); shown != test.shown {
+				t.Errorf("the prompt is %s", f.prompt(t))
+			}
+		})
+	}
+}

@@ -14,6 +14,9 @@ func request(messages, fields string) string {
 	return `{"model":"m","max_tokens":5,"messages":` + messages + fields + `}`
 }
 
+// pixel is an image in base64.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 // TestContent checks the prompt and the ignored fields of each kind of content.
 func TestContent(t *testing.T) {
 	f := serve(t, Config{}, inferencetest.StreamText("x"), abilities())
@@ -54,6 +57,8 @@ func TestContent(t *testing.T) {
 		{"result of blocks", user(`{"type":"tool_result","tool_use_id":"i","content":[{"type":"text","text":"out"}]}`), "<tool>out</>" + end, ""},
 		{"empty result", user(`{"type":"tool_result","tool_use_id":"i"}`), "<tool></>" + end, ""},
 		{"failed result", user(`{"type":"tool_result","tool_use_id":"i","is_error":true,"content":"no file"}`), "<tool>Error: no file</>" + end, ""},
+		{"result with an image", user(`{"type":"tool_result","tool_use_id":"i","content":[{"type":"text","text":"out"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}}]}`), "<tool><1>\nout</>" + end, ""},
+		{"failed result with an image", user(`{"type":"tool_result","tool_use_id":"i","is_error":true,"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}}]}`), "<tool><1>\nError: </>" + end, ""},
 		{"tool reference", user(`{"type":"tool_result","tool_use_id":"i","content":[{"type":"tool_reference","tool_name":"f"}]}`), "<tool>The tool f is available.</>" + end, ""},
 		{"thinking", turns(`{"type":"thinking","thinking":"h","signature":""},{"type":"text","text":"t"}`), "<user>q</><assistant><think>h</think>t</><user>r</>" + end, ""},
 		{"thinking with its seal", turns(`{"type":"thinking","thinking":"I thought","signature":"` + sealed + `"},{"type":"text","text":"t"}`), "<user>q</><assistant><think>I thought</think>t</><user>r</>" + end, ""},
@@ -98,12 +103,39 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestStrict checks that a strict server refuses what others ignore, and names it.
+// TestStrict checks that a strict server refuses what others ignore, names it, and doesn't call the model.
 func TestStrict(t *testing.T) {
 	f := serve(t, Config{Strict: true}, inferencetest.StreamText("x"), abilities())
-	answer := f.post(t, "/v1/messages", request(`[{"role":"user","content":"a"}]`, `,"speed":"fast"`))
-	if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), "speed is an unknown field") {
-		t.Errorf("%d %s", answer.Code, answer.Body)
+	tool := func(members string) string {
+		return request(probed, `,"tools":[{"name":"f","input_schema":{},`+members+`}]`)
+	}
+	block := func(b string) string {
+		return request(`[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"t"},`+b+`]},{"role":"user","content":"r"}]`, "")
+	}
+	for _, test := range []struct{ body, beta, message string }{
+		{request(probed, `,"speed":"fast"`), "", "speed is an unknown field"},
+		{request(probed, `,"context_management":{"edits":[]}`), "", "context_management is an unknown field"},
+		{request(probed, `,"system":"x-anthropic-billing-header: a\nb"`), "", "system has the line x-anthropic-billing-header:"},
+		{request(probed, ""), "fine-grained-tool-streaming-2025-05-14", "anthropic-beta has no effect"},
+		{request(probed, `,"thinking":{"type":"enabled","budget_tokens":2048}`), "", "thinking.budget_tokens has no effect"},
+		{request(probed, `,"output_config":{"effort":"high"}`), "", "output_config.effort has no effect"},
+		{request(probed, `,"tools":[{"type":"web_search_20250305","name":"web_search"}]`), "", `tools[0] is a tool of the type "web_search_20250305"`},
+		{tool(`"defer_loading":true`), "", "tools[0].defer_loading has no effect"},
+		{tool(`"eager_input_streaming":true`), "", "tools[0].eager_input_streaming has no effect"},
+		{tool(`"input_examples":[{}]`), "", "tools[0].input_examples has no effect"},
+		{tool(`"strict":true`), "", "tools[0].strict has no effect"},
+		{tool(`"allowed_callers":["code_execution_20250825"]`), "", "tools[0].allowed_callers has no effect"},
+		{block(`{"type":"server_tool_use","id":"i","name":"web_search","input":{}}`), "", `messages[1].content[1] is a block of the type "server_tool_use"`},
+		{block(`{"type":"thinking","thinking":"h","signature":"EqQB"}`), "", "messages[1].content[1].signature was not sealed by this server"},
+		{block(`{"type":"redacted_thinking","data":"EmwK"}`), "", "messages[1].content[1].data was not sealed by this server"},
+	} {
+		answer := f.post(t, "/v1/messages", test.body, "Anthropic-Beta", test.beta)
+		if got := decoded(t, answer.Body.String()); answer.Code != http.StatusBadRequest || !strings.HasPrefix(got, test.message) {
+			t.Errorf("%s\n%d %s\nwant %s", test.body, answer.Code, answer.Body, test.message)
+		}
+	}
+	if n := len(f.engine.Requests()); n > 0 {
+		t.Errorf("%d requests reached the model", n)
 	}
 }
 
@@ -206,7 +238,7 @@ func TestFitContext(t *testing.T) {
 // TestImagePaths checks that an error of the core about an image has the path of its block.
 func TestImagePaths(t *testing.T) {
 	f := serve(t, Config{}, inferencetest.StreamText("x"), abilities())
-	const good = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}`
+	const good = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}}`
 	const bad, result = `{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}`, `{"type":"tool_result","tool_use_id":"i","is_error":true,"content":`
 	for content, want := range map[string]string{
 		bad:                                    "messages[1].content[0]",

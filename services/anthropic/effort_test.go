@@ -49,3 +49,28 @@ func TestThinkingWithoutSwitch(t *testing.T) {
 		})
 	}
 }
+
+// TestEfforts checks which effort reaches a chat template that distinguishes efforts, and what is reported as ignored.
+func TestEfforts(t *testing.T) {
+	params := abilities()
+	params["trident.chat_template"] = `{{ reasoning_effort | default('unset') }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}`
+	f := serve(t, Config{}, inferencetest.StreamText("x"), params)
+	for _, test := range []struct{ fields, effort, ignored string }{
+		{`"output_config":{}`, "unset", ""},
+		{`"output_config":{"effort":"low"}`, "low", ""},
+		{`"output_config":{"effort":"medium"}`, "medium", ""},
+		{`"output_config":{"effort":"high"}`, "high", ""},
+		{`"output_config":{"effort":"xhigh"}`, "high", "output_config.effort"},
+		{`"output_config":{"effort":"max"}`, "high", "output_config.effort"},
+		{`"thinking":{"type":"disabled"}`, "none", ""},
+		{`"thinking":{"type":"adaptive"},"output_config":{"effort":"low"}`, "low", ""},
+	} {
+		answer := f.post(t, "/v1/messages", request(probed, ","+test.fields))
+		if got := answer.Header().Get("X-Trident-Ignored-Fields"); answer.Code != http.StatusOK || got != test.ignored {
+			t.Errorf("%s: %d %s, ignored %q, want %q", test.fields, answer.Code, answer.Body, got, test.ignored)
+		}
+		if prompt := f.prompt(t); prompt != test.effort+"<user>a" {
+			t.Errorf("%s: the prompt is %q", test.fields, prompt)
+		}
+	}
+}

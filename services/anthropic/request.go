@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -236,19 +237,28 @@ func (d *decoder) tool(o object) (json.RawMessage, error) {
 
 // toolExtras records the members of a tool that have no effect, unless their values mean none.
 func (d *decoder) toolExtras(o object) {
-	known := []string{"type", "name", "description", "input_schema", "strict", "cache_control"}
-	for _, key := range []string{"defer_loading", "eager_input_streaming"} {
-		if on, isFlag := o.members[key].(bool); isFlag && !on || !o.has(key) {
-			known = append(known, key)
+	extras := map[string]string{
+		"defer_loading": "all tools are in the prompt", "eager_input_streaming": "the input of a call is sent when it is complete",
+		"input_examples": "models don't read examples", "allowed_callers": "only the model calls tools",
+	}
+	known := append(slices.Collect(maps.Keys(extras)), "type", "name", "description", "input_schema", "strict", "cache_control")
+	d.unknown(o, known...)
+	for _, key := range slices.Sorted(maps.Keys(extras)) {
+		if o.has(key) && !meansNone(key, o.members[key]) {
+			d.add(o.at(key), "has no effect: "+extras[key])
 		}
 	}
-	if callers, ok := o.members["allowed_callers"].([]any); ok && (len(callers) == 0 || slices.Contains(callers, any("direct"))) {
-		known = append(known, "allowed_callers")
+}
+
+// meansNone reports whether the value of a member of a tool is the one without an effect.
+func meansNone(key string, value any) bool {
+	switch value := value.(type) {
+	case bool:
+		return !value
+	case []any:
+		return len(value) == 0 || key == "allowed_callers" && slices.Contains(value, any("direct"))
 	}
-	if examples, ok := o.members["input_examples"].([]any); ok && len(examples) == 0 {
-		known = append(known, "input_examples")
-	}
-	d.unknown(o, known...)
+	return false
 }
 
 // decodeChoice reads the tool choice.
