@@ -43,8 +43,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 			checkResponses(t, name, op)
 		}
 	}
-	if len(ids) != 22 {
-		t.Errorf("%d operations, want 22: %v", len(ids), ids)
+	if len(ids) != 23 {
+		t.Errorf("%d operations, want 23: %v", len(ids), ids)
 	}
 }
 

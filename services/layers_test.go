@@ -190,7 +190,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai", layer: frontend,
 		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/decisions", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/anthropic", layer: frontend,
@@ -206,6 +206,11 @@ var layers = []packageRow{
 		path: "services/openai/responses", layer: frontend,
 		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
 		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+	},
+	{
+		path: "services/openai/decisions", layer: frontend,
+		purpose: "OpenAI's Decisions API: inputs and questions to those of the core, probabilities to answers",
+		imports: []string{"gen/go/openai", "services/budget", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/toolform", layer: frontend,

@@ -58,6 +58,7 @@ var openaiRecords = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "createChatCompletion", Pattern: "POST /v1/chat/completions", Group: Inference, Effect: Runs, Cost: Model},
 	{Name: "createCompletion", Pattern: "POST /v1/completions", Group: Inference, Effect: Runs, Cost: Model},
 	{Name: "createEmbedding", Pattern: "POST /v1/embeddings", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "createDecision", Pattern: "POST /v1/decisions", Group: Inference, Effect: Runs, Cost: Model},
 	{Name: "tokenize", Pattern: "POST /v1/tokenize", Group: Inference, Effect: Runs, Cost: Tokenizer},
 	{Name: "countChatInputTokens", Pattern: "POST /v1/chat/completions/input_tokens", Group: Inference, Effect: Runs, Cost: Tokenizer},
 	{Name: "renderChatCompletion", Pattern: "POST /v1/chat/completions/render", Group: Inference, Effect: Runs, Cost: Tokenizer},

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -47,6 +48,11 @@ type Card struct {
 	ToolParser, ReasoningParser string
 	// ContextLength is the maximum number of tokens of prompt and answer together, 0 if unknown.
 	ContextLength int
+	// MaxLogprobs is the maximum number of log probabilities that the engine returns for one position.
+	MaxLogprobs int
+	// scoring is one more than the best way of scoring that the engine hasn't refused, and 0 as long as it
+	// has refused none.
+	scoring atomic.Uint32
 	// DefaultMaxTokens limits answers whose request sets no limit, in tokens. 0 means that the
 	// limit for all models applies.
 	DefaultMaxTokens int
@@ -85,7 +91,7 @@ func newCard(c *Catalog, engine inference.Engine, m inference.Model, others func
 	card := &Card{
 		Target: inference.Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
 		Engine: engine, Loaded: time.Now(),
-		overrides: c.overridesOf(m.Name),
+		overrides: c.overridesOf(m.Name), MaxLogprobs: inference.DefaultMaxLogprobs,
 	}
 	if m.Config == nil {
 		return card, nil
@@ -117,6 +123,28 @@ func fingerprint(m inference.Model) string {
 // same reports whether the engine's description of the model still equals this card.
 func (c *Card) same(m inference.Model) bool {
 	return c.Version == m.Version && c.State == m.State && c.Reason == m.Reason && c.Recovering == m.Recovering && slices.Equal(c.Versions, m.Versions) && proto.Equal(c.Config, m.Config)
+}
+
+// Scoring returns the best way in which the model may be asked for the log probabilities of given tokens.
+func (c *Card) Scoring() inference.Scoring {
+	best := inference.ScoringNone
+	if c.Backend != nil {
+		best = c.Backend.Extras(c.Config).Scoring
+	}
+	if known := c.scoring.Load(); known > 0 {
+		best = min(best, inference.Scoring(known-1))
+	}
+	return best
+}
+
+// LimitScoring records that the engine refuses all better ways of scoring, until the model is loaded again.
+func (c *Card) LimitScoring(best inference.Scoring) {
+	for {
+		known := c.scoring.Load()
+		if known > 0 && known <= uint32(best)+1 || c.scoring.CompareAndSwap(known, uint32(best)+1) {
+			return
+		}
+	}
 }
 
 // Kind returns the name of the model's backend, or "tensors only" if it has none.

@@ -20,6 +20,15 @@ func effortsOf(source string) efforts {
 	return efforts{word: strings.Contains(source, effortVariable), thinking: strings.Contains(source, thinkingVariable)}
 }
 
+// effort returns the effort of a request, which is [inference.EffortNone] for a request without reasoning
+// if the template has a variable for that.
+func (e efforts) effort(req *inference.Request) string {
+	if req.NoReasoning && (e.word || e.thinking) {
+		return inference.EffortNone
+	}
+	return req.ReasoningEffort
+}
+
 // set sets the template's variable for the request's effort. It rejects an
 // effort that the template can't express. OpenAI's default effort changes
 // nothing.

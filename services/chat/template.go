@@ -232,7 +232,7 @@ func (t *template) vars(req *inference.Request) (*jinja.Dict, error) {
 		}
 		vars.Set("tools", tools)
 	}
-	if err := t.efforts.set(vars, req.ReasoningEffort); err != nil {
+	if err := t.efforts.set(vars, t.efforts.effort(req)); err != nil {
 		return nil, err
 	}
 	return vars, merge(vars, req.TemplateArgs)

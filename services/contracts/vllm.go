@@ -73,6 +73,9 @@ func (VLLM) Tasks(config *kserve.ModelConfig) inference.Task {
 func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
 	gives := declared(config)[vllmReturnLogprobs] != nil
 	e := inference.Extras{Images: imagesOf(config), LoRA: inference.LoRAByName, Logprobs: gives, TopLogprobs: gives, Structured: true, StructuredOutputs: structured.SettingAuto}
+	if gives {
+		e.Scoring = inference.ScoringIDs
+	}
 	if config.GetBackend() == "vllm" {
 		e.Defaults = inference.Sampling{
 			Temperature: new(1.0), TopP: new(1.0), TopK: new(0), MinP: new(0.0),
@@ -153,6 +156,7 @@ type vllmSamplingParams struct {
 	SpaceSpecial      *bool    `json:"spaces_between_special_tokens,omitempty"`
 	TruncatePrompt    *int     `json:"truncate_prompt_tokens,omitempty"`
 	Logprobs          *int     `json:"logprobs,omitempty"`
+	LogprobTokenIDs   []int    `json:"logprob_token_ids,omitempty"` // vLLM 0.13 refuses it
 	StructuredOutputs string   `json:"structured_outputs,omitempty"`
 	GuidedDecoding    string   `json:"guided_decoding,omitempty"` // the older name of structured_outputs
 	LoRA              string   `json:"lora_name,omitempty"`       // a parameter of the Triton backend, not of vLLM
@@ -182,6 +186,9 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (
 		SkipSpecial: s.SkipSpecialTokens, SpaceSpecial: s.SpacesBetweenSpecialTokens, TruncatePrompt: s.TruncatePromptTokens,
 		Logprobs: s.Logprobs,
 	}
+	if job.Candidates != nil {
+		params.score(job.Candidates)
+	}
 	if job.LoRA != nil {
 		params.LoRA = job.LoRA.Name
 	}
@@ -209,6 +216,19 @@ func vllmSamplingJSON(req *inference.Request, job *inference.Job, guides bool) (
 		return "", fmt.Errorf("sampling parameters: %w", err)
 	}
 	return text, nil
+}
+
+// score asks for the log probabilities of given tokens. With logprob_token_ids vLLM takes no other
+// number of logprobs than theirs.
+func (p *vllmSamplingParams) score(c *inference.Candidates) {
+	if c.Scoring >= inference.ScoringAllowed {
+		p.AllowedTokenIDs = c.IDs
+	}
+	if c.Scoring >= inference.ScoringIDs {
+		p.LogprobTokenIDs, p.Logprobs = c.IDs, nil
+		return
+	}
+	p.Logprobs = &c.Most
 }
 
 // marshal is json.Marshal without HTML escaping, which would lengthen prompts.

@@ -62,6 +62,9 @@ type Extras struct {
 	// Logprobs reports whether the model returns log probabilities. TopLogprobs reports whether
 	// it also returns those of the likeliest tokens.
 	Logprobs, TopLogprobs bool
+	// Scoring is the best way in which the model may be asked for the log probabilities of given
+	// tokens. The engine may refuse it, and take a lower one.
+	Scoring Scoring
 	// Structured reports whether the model supports structured outputs. StructuredOutputs is the
 	// backend that enforces them if no setting names one. StructuredOutputs is empty if the
 	// backend makes no difference.
@@ -118,6 +121,8 @@ type Job struct {
 	MaxTokens int
 	// Images are the request's images. They are nil if there are none or the model takes none.
 	Images *Images
+	// Candidates are the tokens whose log probabilities the job asks for, or nil.
+	Candidates *Candidates
 	// LoRA is the adapter to use, or nil. A backend that doesn't support adapters refuses it with
 	// [Unsupported] on the field model.
 	LoRA *LoRA

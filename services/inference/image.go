@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync"
@@ -67,7 +68,7 @@ func (r *Request) ImageRefs() []ImageRef {
 	for i := range r.Messages {
 		for j := range r.Messages[i].Parts {
 			if p := &r.Messages[i].Parts[j]; p.Kind == PartImage {
-				refs = append(refs, ImageRef{URL: p.URL, Param: imageParam(i, j)})
+				refs = append(refs, ImageRef{URL: p.URL, Param: cmp.Or(p.Param, imageParam(i, j))})
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func SurfaceOf(ctx context.Context) Surface {
 }
 
 // Operation is the operation that a request selects, by OpenTelemetry's names for generative AI,
-// plus one for tensors.
+// plus one for decisions and one for tensors.
 type Operation string
 
 // The operations that a request can ask for.
@@ -52,6 +52,7 @@ const (
 	OperationChat       Operation = "chat"
 	OperationCompletion Operation = "text_completion"
 	OperationEmbeddings Operation = "embeddings"
+	OperationDecision   Operation = "decision"
 	OperationInfer      Operation = "infer"
 )
 

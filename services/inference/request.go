@@ -47,6 +47,9 @@ type Request struct {
 	// If it is empty, the model's default applies. Chat templates that support it pass it to the
 	// model. With other templates, any value except EffortDefault is refused.
 	ReasoningEffort string
+	// NoReasoning turns the model's reasoning off if its chat template has a switch for that. Other
+	// templates ignore it. ReasoningEffort must then be empty.
+	NoReasoning bool
 	// TemplateArgs are extra variables for the chat template: a JSON object whose key order is
 	// kept, or nil.
 	TemplateArgs json.RawMessage
@@ -173,6 +176,9 @@ type Part struct {
 	Text string
 	// URL of an image part: a data: URI or the URL of an image.
 	URL string
+	// Param is the path of the image in the client's request, for errors. If it is empty, the path is
+	// that of a chat's message.
+	Param string
 }
 
 // ToolCall is a call that an assistant message made.

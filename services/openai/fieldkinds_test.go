@@ -37,6 +37,9 @@ func addVLLM(engine *inferencetest.Engine) {
 		engine.AddModel(name, streamWithLogprobs, model)
 		engine.Configure(name, withPriorities)
 	}
+	for _, name := range []string{"decision", "decision2"} {
+		engine.AddModel(name, byteScorer().Script(), map[string]string{"trident.chat_template": fieldTemplate, "trident.tokenizer": byteTokenizer})
+	}
 	engine.AddModel("embedding", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 	engine.AddModel("embedding2", inferencetest.Embed(3, 4), map[string]string{"trident.task": "embed"})
 }

@@ -12,7 +12,7 @@ func fieldProbes() map[string]map[string][]probe {
 	maps.Copy(completion, completionProbes())
 	return map[string]map[string][]probe{
 		"Inside the fields of a chat": nestedProbes(),
-		"POST " + chatPath:            chat, "POST " + completionPath: completion, "POST /v1/embeddings": embeddingProbes(),
+		"POST " + chatPath:            chat, "POST " + completionPath: completion, "POST /v1/embeddings": embeddingProbes(), "POST " + decisionPath: decisionProbes(),
 	}
 }
 
@@ -172,5 +172,27 @@ func embeddingProbes() map[string][]probe {
 		"dimensions":             {{fields: `"dimensions":1`, got: `"embedding":[1]`}},
 		"user":                   {{fields: `"user":"me"`}},
 		"truncate_prompt_tokens": {{fields: `"truncate_prompt_tokens":4`}},
+	}
+}
+
+func decisionProbes() map[string][]probe {
+	return map[string][]probe{
+		"model": {{fields: `"model":"decision2"`, got: `"model":"decision2"`}},
+		"input": {
+			{fields: `"input":"Good morning."`, sent: "[user]Good morning.\n\nQuestion about"},
+			{fields: `"input":[{"role":"developer","content":"D"},{"role":"user","content":"U"},{"type":"message","role":"user","content":[{"type":"input_text","text":"V"}]}]`, sent: "[system]D[user]U\n\nV\n\nQuestion about"},
+			{fields: `"input":[{"role":"user","content":[{"type":"input_json","data":{"b": 1, "a": [true]}}]}]`, sent: `[user]{"b":1,"a":[true]}`},
+			{fields: `"input":[{"role":"assistant","content":[{"type":"output_text","text":"A"}]}]`, sent: "[assistant]A[user]Question about"},
+			{fields: `"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{\"x\":1}"},{"type":"function_call_output","call_id":"c","output":"T"}]`, sent: "f(1)[tool]T=c[user]Question"},
+			{fields: `"input":[{"type":"custom_tool_call","call_id":"c","name":"f","input":"I","namespace":"n"},{"type":"custom_tool_call_output","call_id":"c","output":[]}]`, sent: "n__f()[tool]=c[user]Question"},
+		},
+		"questions": {
+			{fields: `"questions":[{"type":"predicate","name":"p","instructions":"True?"}]`, sent: "True?\n\nDoes this hold for the input?\n", got: `"name":"p","probability":`},
+			{fields: `"questions":[{"type":"choice","instructions":[{"type":"input_text","text":"Which?"}],"choices":[{"value":"true"},{"value":true,"description":"it is"}]}]`, sent: "Options:\nA: \"true\"\nB: true - it is\n", got: `"type":"choice"`},
+			{fields: `"questions":[{"type":"score","instructions":"How?","levels":[{"label":"low"},{"label":"high","description":"very"}]}]`, sent: "A: low\nB: high - very\n", got: `"type":"score"`},
+		},
+		"safety_identifier":    {{fields: `"safety_identifier":"s"`}},
+		"prompt_cache_key":     {{fields: `"prompt_cache_key":"k"`}},
+		"prompt_cache_options": {{fields: `"prompt_cache_options":{"mode":"explicit","ttl":"30m"}`}},
 	}
 }

@@ -112,7 +112,7 @@ func requestFields(t *testing.T) map[string][]string {
 	t.Helper()
 	doc := openaitest.Document(t)
 	fields := map[string][]string{}
-	for _, path := range []string{chatPath, completionPath, "/v1/embeddings"} {
+	for _, path := range []string{chatPath, completionPath, decisionPath, "/v1/embeddings"} {
 		schema := doc.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		fields["POST "+path] = slices.Sorted(maps.Keys(schema.Properties))
 	}
@@ -249,7 +249,7 @@ func (f *fieldTest) checkRefused(t *testing.T, with fieldAnswer) {
 // checkNeutral sends null, which every optional field must accept.
 func (f *fieldTest) checkNeutral(t *testing.T) {
 	t.Helper()
-	if strings.Contains(f.field, ".") || slices.Contains([]string{"model", "messages", "prompt", "input"}, f.field) {
+	if strings.Contains(f.field, ".") || slices.Contains([]string{"model", "messages", "prompt", "input", "questions"}, f.field) {
 		return
 	}
 	if a := f.send(t, false, f.with, fmt.Sprintf("%q: null", f.field)); a.status != http.StatusOK {
@@ -293,6 +293,7 @@ func (f *fieldTest) send(t *testing.T, strict bool, fields ...string) fieldAnswe
 var baseFields = map[string]string{
 	chatPath:         `"model":"chat","messages":[{"role":"user","content":"hi"}]`,
 	completionPath:   `"model":"chat","prompt":"hi"`,
+	decisionPath:     `"model":"decision","input":"hi","questions":[{"type":"predicate","instructions":"Is it polite?"}]`,
 	"/v1/embeddings": `"model":"embedding","input":"hi"`,
 }
 

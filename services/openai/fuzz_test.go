@@ -73,18 +73,19 @@ func post(tb testing.TB, h *Handler, path, body string) *httptest.ResponseRecord
 // FuzzOperations checks that each OpenAI route serves or refuses any request body in the form that
 // the OpenAPI document describes.
 func FuzzOperations(f *testing.F) {
-	handler := fuzzed(f, echoPrompt)
+	handler := fuzzed(f, orScores(echoPrompt))
 	doc, err := loadDocument()
 	if err != nil {
 		f.Fatal(err)
 	}
-	paths := []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/tokenize", "/v1/detokenize"}
+	paths := []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/tokenize", "/v1/detokenize", decisionPath}
 	for path, body := range []string{
 		`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"é"}]}],"n":2,"stop":["x"],"logprobs":true,"seed":1}`,
 		`{"model":"org/m","prompt":["a",""],"n":2,"best_of":3,"echo":true,"max_tokens":9,"min_tokens":1}`,
 		`{"model":"m","input":[[1,2],[3]],"encoding_format":"base64","dimensions":1}`,
 		`{"model":"m","messages":[{"role":"user","content":"a"}],"add_generation_prompt":false,"continue_final_message":true}`,
 		`{"model":"m","tokens":[97,195,169,256]}`,
+		`{"model":"m","input":[{"role":"user","content":[{"type":"input_json","data":{"a":1}}]}],"questions":[{"type":"score","instructions":"?","levels":[{"label":"a"},{"label":"b"}]}]}`,
 	} {
 		f.Add(uint8(path), body)
 	}

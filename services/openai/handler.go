@@ -24,6 +24,7 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/configfield"
+	"github.com/trident-inference/trident/services/openai/decisions"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/responses"
 	"github.com/trident-inference/trident/services/requests"
@@ -78,6 +79,7 @@ func (c Config) Validate() error {
 // concurrently.
 type Handler struct {
 	*responses.API
+	*decisions.Answerer
 
 	cfg       Config
 	service   *serving.Service
@@ -116,7 +118,10 @@ func (h *Handler) ReportSealKeys(log *slog.Logger) {
 func newHandler(cfg Config, service *serving.Service, validator *Validator) *Handler {
 	seals := seal.New()
 	kept := responses.StoreLimits{Size: cfg.ResponsesStoreSize, Bytes: cfg.ResponsesStoreBytes, TTL: cfg.ResponsesStoreTTL, SizeName: cfg.Names.Of("openai.ResponsesStoreSize")}
-	h := &Handler{API: responses.New(kept, seals, service), cfg: cfg, seals: seals, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI)}
+	h := &Handler{
+		API: responses.New(kept, seals, service), Answerer: decisions.New(service),
+		cfg: cfg, seals: seals, service: service, validator: validator, mux: server.NewOperations(auth.OpenAI),
+	}
 	strict := api.NewStrictHandlerWithOptions(h, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  wire.WriteError,
 		ResponseErrorHandlerFunc: wire.WriteError,
@@ -181,7 +186,7 @@ var probes = map[string]string{ //nolint:gochecknoglobals // a constant table
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
-	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/completions/render", "/embeddings", "/responses", "/tokenize", "/detokenize"}, path) ||
+	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/completions/render", "/embeddings", "/decisions", "/responses", "/tokenize", "/detokenize"}, path) ||
 		strings.HasPrefix(path, "/models/") || strings.HasPrefix(path, "/responses/") || strings.HasPrefix(path, "/chat/completions/") {
 		path = "/v1" + path
 	}

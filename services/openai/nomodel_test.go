@@ -25,6 +25,7 @@ func withoutModel() []struct{ path, body, want string } {
 		{countPath, `{"messages":[{"role":"user","content":"hi"}]}`, `"input_tokens":19`},
 		{renderPath, `{"messages":[{"role":"user","content":"hi"}]}`, `"model":"only"`},
 		{renderCompletionPath, `{"prompt":"hi"}`, `"token_ids":[104,105]`},
+		{decisionPath, `{"input":"hi","questions":[{"type":"predicate","instructions":"?"}]}`, `"model":"only"`},
 		{"/v1/tokenize", `{"prompt":"hi"}`, `"tokens":[104,105]`},
 		{"/v1/detokenize", `{"tokens":[104,105]}`, `"prompt":"hi"`},
 		{"/completions", `{"prompt":"hi"}`, `"model":"only"`},
@@ -37,7 +38,7 @@ func TestWithoutModel(t *testing.T) {
 	say := inferencetest.StreamText("x")
 	parameters := map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": byteTokenizer, "trident.aliases": "gpt-4o"}
 	engine := inferencetest.New()
-	engine.AddModel("only", say, parameters)
+	engine.AddModel("only", orScores(say), parameters)
 	one := fieldServer(t, Config{}, engine)
 	several := inferencetest.New()
 	several.AddModel("only", say, parameters)

@@ -26,7 +26,7 @@ import (
 //
 // Some fields are checked only by their own decoders, which have to read them anyway and are
 // faster than walking their unions in the schema. [DecodeMessages] checks messages,
-// [DecodePrompt] prompt, [DecodeInput] input, and package responses the input of responses. A
+// [DecodePrompt] prompt, [DecodeInput] input, and packages responses and decisions their inputs. A
 // test compares the decoders with the document.
 type Validator struct {
 	bodies map[string]*bodySchema // schemas of the bodies by route pattern, such as POST /v1/embeddings
@@ -82,6 +82,7 @@ func NewValidator() (*Validator, error) {
 		{"/v1/chat/completions/input_tokens", reflect.TypeFor[api.CreateChatCompletionRequest](), "messages"},
 		{"/v1/chat/completions/render", reflect.TypeFor[api.CreateChatCompletionRequest](), "messages"},
 		{"/v1/completions/render", reflect.TypeFor[api.CreateCompletionRequest](), "prompt"},
+		{"/v1/decisions", reflect.TypeFor[api.CreateDecisionRequest](), "input"},
 		{"/v1/tokenize", reflect.TypeFor[api.TokenizeRequest](), "messages"},
 		{"/v1/detokenize", reflect.TypeFor[api.DetokenizeRequest](), ""},
 		{"/v1/responses", reflect.TypeFor[api.CreateResponse](), "input"},

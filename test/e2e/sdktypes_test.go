@@ -63,6 +63,7 @@ var sdkTypes = map[string][2]string{
 	"createChatCompletion": {"ChatCompletion", "ChatCompletionChunk"},
 	"createCompletion":     {"Completion", "Completion"},
 	"createEmbedding":      {"CreateEmbeddingResponse"},
+	"createDecision":       {"Decision"},
 	"retrieveModel":        {"Model"},
 
 	"createResponse":           {"Response", "ResponseStreamEvent"},

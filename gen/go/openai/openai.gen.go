@@ -983,6 +983,27 @@ type CreateCompletionStreamResponse struct {
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
+// CreateDecisionRequest An input, and questions about it.
+type CreateDecisionRequest struct {
+	// Input The input that all questions are about.
+	Input DecisionInput `json:"input"`
+
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	Model string `json:"model,omitempty"`
+
+	// PromptCacheKey A hint for prompt caches. It is accepted and has no effect.
+	PromptCacheKey *string `json:"prompt_cache_key,omitempty"`
+
+	// PromptCacheOptions Hints for prompt caches. They are accepted and have no effect.
+	PromptCacheOptions *PromptCacheOptionsParam `json:"prompt_cache_options,omitempty"`
+
+	// Questions The questions. The answers have the same order.
+	Questions []DecisionQuestion `json:"questions"`
+
+	// SafetyIdentifier A stable pseudonym of the end user. It is accepted and has no effect.
+	SafetyIdentifier *string `json:"safety_identifier,omitempty"`
+}
+
 // CreateEmbeddingRequest Inputs to embed and the format of the vectors.
 type CreateEmbeddingRequest struct {
 	// Dimensions Truncate vectors to this number of components and normalize them to unit length. A number that exceeds the model's dimension is refused with a 400.
@@ -1240,6 +1261,126 @@ type CustomToolCallOutput struct {
 	// Type Always `custom_tool_call_output`.
 	Type string `json:"type"`
 }
+
+// Decision The answers to the questions of a request.
+type Decision struct {
+	// Answers The answers in the order of the questions.
+	Answers []DecisionAnswer `json:"answers"`
+
+	// Model The name of the model that the request used.
+	Model string `json:"model"`
+
+	// Usage Number of tokens of the request. It is null if neither the engine nor the model's tokenizer counts them.
+	Usage *DecisionUsage `json:"usage"`
+}
+
+// DecisionAnswer The answer to one question.
+type DecisionAnswer = any
+
+// DecisionChoiceAnswer The answer to a choice.
+type DecisionChoiceAnswer struct {
+	// Choice A string or a boolean. A string and a boolean of the same text are different values.
+	Choice DecisionValue `json:"choice"`
+
+	// Confidence How much the probabilities agree on one answer: 1 minus their entropy, relative to that of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all have the same.
+	Confidence float64 `json:"confidence"`
+
+	// Name Name of the question, null if it has none.
+	Name *string `json:"name"`
+
+	// Probabilities The probability of each value, in the order of the question. They sum to 1.
+	Probabilities []DecisionChoiceProbability `json:"probabilities"`
+
+	// Type Always `choice`.
+	Type string `json:"type"`
+}
+
+// DecisionChoiceProbability The probability of one value of a choice.
+type DecisionChoiceProbability struct {
+	// Probability Probability that the model's answer is this one.
+	Probability float64 `json:"probability"`
+
+	// Value A string or a boolean. A string and a boolean of the same text are different values.
+	Value DecisionValue `json:"value"`
+}
+
+// DecisionInput The input that all questions are about.
+type DecisionInput = json.RawMessage
+
+// DecisionPredicateAnswer The answer to a predicate.
+type DecisionPredicateAnswer struct {
+	// Name Name of the question, null if it has none.
+	Name *string `json:"name"`
+
+	// Probability Probability that the model's answer is this one.
+	Probability float64 `json:"probability"`
+
+	// Type Always `predicate`.
+	Type string `json:"type"`
+}
+
+// DecisionQuestion One question about the input.
+type DecisionQuestion = json.RawMessage
+
+// DecisionRefusalAnswer The model declined to answer this question: its own filter of contents ended the inference. Other questions may have answers.
+type DecisionRefusalAnswer struct {
+	// Name Name of the question, null if it has none.
+	Name *string `json:"name"`
+
+	// Type Always `refusal`.
+	Type string `json:"type"`
+}
+
+// DecisionScoreAnswer The answer to a score.
+type DecisionScoreAnswer struct {
+	// Confidence How much the probabilities agree on one answer: 1 minus their entropy, relative to that of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all have the same.
+	Confidence float64 `json:"confidence"`
+
+	// Name Name of the question, null if it has none.
+	Name *string `json:"name"`
+
+	// Probabilities The probability of each level, from the lowest to the highest. They sum to 1.
+	Probabilities []DecisionScoreProbability `json:"probabilities"`
+
+	// Score The mean of the levels' values, weighted by their probabilities.
+	Score float64 `json:"score"`
+
+	// Type Always `score`.
+	Type string `json:"type"`
+}
+
+// DecisionScoreProbability The probability of one level of a score.
+type DecisionScoreProbability struct {
+	// Label Name of the level.
+	Label string `json:"label"`
+
+	// Probability Probability that the model's answer is this one.
+	Probability float64 `json:"probability"`
+
+	// Value Position of the level, from 0.
+	Value int `json:"value"`
+}
+
+// DecisionUsage Number of tokens of the request. It is null if neither the engine nor the model's tokenizer counts them.
+type DecisionUsage struct {
+	// InputTokens Sum of the prompts' tokens. Each question has a prompt with the input.
+	InputTokens int `json:"input_tokens"`
+
+	// InputTokensDetails Details of the prompt tokens.
+	InputTokensDetails ResponseInputTokensDetails `json:"input_tokens_details"`
+
+	// OutputTokens Number of generated tokens, one for each inference.
+	OutputTokens int `json:"output_tokens"`
+
+	// OutputTokensDetails Details of the generated tokens.
+	OutputTokensDetails ResponseOutputTokensDetails `json:"output_tokens_details"`
+
+	// TotalTokens Sum of `input_tokens` and `output_tokens`.
+	TotalTokens int `json:"total_tokens"`
+}
+
+// DecisionValue A string or a boolean. A string and a boolean of the same text are different values.
+type DecisionValue = json.RawMessage
 
 // DeletedResponse The result of deleting a response.
 type DeletedResponse struct {
@@ -2046,6 +2187,9 @@ type CreateCompletionJSONRequestBody = CreateCompletionRequest
 // RenderCompletionJSONRequestBody defines body for RenderCompletion for application/json ContentType.
 type RenderCompletionJSONRequestBody = CreateCompletionRequest
 
+// CreateDecisionJSONRequestBody defines body for CreateDecision for application/json ContentType.
+type CreateDecisionJSONRequestBody = CreateDecisionRequest
+
 // DetokenizeJSONRequestBody defines body for Detokenize for application/json ContentType.
 type DetokenizeJSONRequestBody = DetokenizeRequest
 
@@ -2586,6 +2730,9 @@ type ServerInterface interface {
 	// RenderCompletion Render the prompts of a completion
 	// (POST /v1/completions/render)
 	RenderCompletion(w http.ResponseWriter, r *http.Request)
+	// CreateDecision Answer questions about an input
+	// (POST /v1/decisions)
+	CreateDecision(w http.ResponseWriter, r *http.Request)
 	// Detokenize Convert token ids to a text
 	// (POST /v1/detokenize)
 	Detokenize(w http.ResponseWriter, r *http.Request)
@@ -2742,6 +2889,20 @@ func (siw *ServerInterfaceWrapper) RenderCompletion(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RenderCompletion(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateDecision operation middleware
+func (siw *ServerInterfaceWrapper) CreateDecision(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateDecision(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3236,6 +3397,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/chat/completions/render", wrapper.RenderChatCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions", wrapper.CreateCompletion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/completions/render", wrapper.RenderCompletion)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/decisions", wrapper.CreateDecision)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/detokenize", wrapper.Detokenize)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/embeddings", wrapper.CreateEmbedding)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/models", wrapper.ListModels)
@@ -3484,6 +3646,28 @@ type RenderCompletionResponseObject interface {
 type RenderCompletion200JSONResponse RenderedPrompts
 
 func (response RenderCompletion200JSONResponse) VisitRenderCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDecisionRequestObject struct {
+	Body *CreateDecisionJSONRequestBody
+}
+
+type CreateDecisionResponseObject interface {
+	VisitCreateDecisionResponse(w http.ResponseWriter) error
+}
+
+type CreateDecision200JSONResponse Decision
+
+func (response CreateDecision200JSONResponse) VisitCreateDecisionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3830,6 +4014,9 @@ type StrictServerInterface interface {
 	// RenderCompletion Render the prompts of a completion
 	// (POST /v1/completions/render)
 	RenderCompletion(ctx context.Context, request RenderCompletionRequestObject) (RenderCompletionResponseObject, error)
+	// CreateDecision Answer questions about an input
+	// (POST /v1/decisions)
+	CreateDecision(ctx context.Context, request CreateDecisionRequestObject) (CreateDecisionResponseObject, error)
 	// Detokenize Convert token ids to a text
 	// (POST /v1/detokenize)
 	Detokenize(ctx context.Context, request DetokenizeRequestObject) (DetokenizeResponseObject, error)
@@ -4133,6 +4320,37 @@ func (sh *strictHandler) RenderCompletion(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RenderCompletionResponseObject); ok {
 		if err := validResponse.VisitRenderCompletionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateDecision operation middleware
+func (sh *strictHandler) CreateDecision(w http.ResponseWriter, r *http.Request) {
+	var request CreateDecisionRequestObject
+
+	var body CreateDecisionJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateDecision(ctx, request.(CreateDecisionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateDecision")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateDecisionResponseObject); ok {
+		if err := validResponse.VisitCreateDecisionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
