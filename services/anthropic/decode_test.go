@@ -254,3 +254,16 @@ func TestImagePaths(t *testing.T) {
 		}
 	}
 }
+
+// TestBlindModel checks the error about an image for a model that reads none: it has the path of the block and no names
+// of other APIs.
+func TestBlindModel(t *testing.T) {
+	params := abilities()
+	delete(params, "trident.image_token")
+	f := serve(t, Config{}, inferencetest.StreamText("x"), params)
+	answer := f.post(t, "/v1/messages", request(`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+pixel+`"}}]}]`, ""))
+	got := decoded(t, answer.Body.String())
+	if answer.Code != http.StatusBadRequest || !strings.HasPrefix(got, "messages[0].content[1]") || !strings.Contains(got, "this model takes no image content") || strings.Contains(got, "image_url") {
+		t.Errorf("%d %s", answer.Code, got)
+	}
+}

@@ -147,6 +147,7 @@ func (t *turn) clientsName(param, message string) (newParam, newMessage string) 
 		if from != "" {
 			rename(from, origin)
 			rename(".image_url.url", ".source")
+			rename("takes no image_url content", "takes no image content")
 		}
 	case strings.HasPrefix(core, "tools["):
 		if from, origin := originOf(core, "tools", t.toolOrigins); from != "" {

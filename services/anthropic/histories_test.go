@@ -60,3 +60,22 @@ func TestToolTurns(t *testing.T) {
 		t.Errorf("after the compaction: %s", prompt)
 	}
 }
+
+// TestSystemInTheMiddle checks that a system message in the middle of the conversation reaches a chat template that
+// has only one system message, at its place: the prompt of the previous turn stays a prefix.
+func TestSystemInTheMiddle(t *testing.T) {
+	params := abilities()
+	params["trident.chat_template"] = `{% if messages[0].role == 'system' %}S:{{ messages[0].content }};{% set messages = messages[1:] %}{% endif %}` +
+		`{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('system must be first') }}{% endif %}{{ m.role }}:{{ m.content }};{% endfor %}`
+	f := serve(t, Config{}, inferencetest.StreamText("x"), params)
+	const before = `{"role":"user","content":"b"},{"role":"assistant","content":"c"}`
+	for messages, want := range map[string]string{
+		before + `,{"role":"user","content":"e"}`: "S:a;user:b;assistant:c;user:e;",
+		before + `,{"role":"system","content":"x-anthropic-billing-header: z\nd"},{"role":"user","content":"e"}`: "S:a;user:b;assistant:c;user:<system>\nd\n</system>\n\ne;",
+		before + `,{"role":"user","content":"e"},{"role":"system","content":[{"type":"text","text":"d"}]}`:       "S:a;user:b;assistant:c;user:e\n\n<system>\nd\n</system>;",
+	} {
+		if answer := f.post(t, "/v1/messages", request("["+messages+"]", `,"system":"a"`)); answer.Code != http.StatusOK || f.prompt(t) != want {
+			t.Errorf("%d %s: the prompt is %q, want %q", answer.Code, answer.Body, f.prompt(t), want)
+		}
+	}
+}

@@ -78,3 +78,35 @@ func TestKindsMessages(t *testing.T) {
 		})
 	}
 }
+
+// TestVisionMessages checks what models that read images get of the images in messages and in results of tools, and the
+// error about an address that isn't allowed.
+func TestVisionMessages(t *testing.T) {
+	t.Parallel()
+	lockForTest(t, &seeingRecord)
+	onePNG, oneGIF := testImages(t)
+	block := func(media, data string) object {
+		return object{"type": "image", "source": object{"type": "base64", "media_type": media, "data": data}}
+	}
+	for _, test := range []struct{ model, input, want string }{
+		{"vllm", "image", onePNG + "|" + oneGIF},
+		{"llmapi", "image_url", "data:image/png;base64," + onePNG + "|data:image/gif;base64," + oneGIF},
+	} {
+		c := visionTrident(t)
+		ask := func(result object) object {
+			return object{"model": test.model, "max_tokens": 50, "messages": []object{
+				{"role": "user", "content": []object{{"type": "text", "text": " one two"}, block("image/png", onePNG)}},
+				{"role": "assistant", "content": []object{{"type": "tool_use", "id": "i", "name": "f", "input": object{}}}},
+				{"role": "user", "content": []object{{"type": "tool_result", "tool_use_id": "i", "content": []object{result}}}},
+			}}
+		}
+		c.post(t, "/v1/messages", ask(block("image/gif", oneGIF))).want(t, http.StatusOK)
+		if got := c.seen(t, test.input); got != test.want {
+			t.Errorf("%s got %s, want %s", test.model, got, test.want)
+		}
+		refused := string(c.post(t, "/v1/messages", ask(object{"type": "image", "source": object{"type": "url", "url": "http://127.0.0.1:1/a.png"}})).want(t, http.StatusBadRequest).body)
+		if !strings.Contains(refused, `"message":"messages[2].content[0].content[0].source`) || !strings.Contains(refused, "non-public IP address") {
+			t.Error(refused)
+		}
+	}
+}
