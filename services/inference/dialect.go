@@ -57,8 +57,10 @@ type ParserOptions struct {
 	// Reasoning is the dialect of reasoning. If it is empty, reasoning stays in the text.
 	Reasoning string
 	// Choice is the tool choice of the request. A forced tool call was constrained, so that the
-	// answer is JSON in every dialect.
+	// answer is JSON in every dialect unless Native is set.
 	Choice ToolChoice
+	// Native reports that a forced tool call was constrained to the dialect of Tools.
+	Native bool
 	// Either reports that the answer was constrained to one call or to the client's own schema. The
 	// answer is JSON in every dialect.
 	Either bool

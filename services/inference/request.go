@@ -258,4 +258,6 @@ type Structured struct {
 	// tool or JSON of the client's own schema. The calls of the tools are then the first
 	// alternatives of the schema. Calls is 0 for other constraints.
 	Calls int
+	// Native reports that the constraint is on forced tool calls in the dialect of the model.
+	Native bool
 }

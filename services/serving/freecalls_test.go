@@ -44,6 +44,11 @@ func TestStrictTools(t *testing.T) {
 		{"no strict tools", "xgrammar", "hermes", []json.RawMessage{plain}, nil, "", "structured_outputs", "", ""},
 		{"no calls", "auto", "hermes", []json.RawMessage{closed}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolNone }, "", "structured_outputs", "", ""},
 		{"a forced call", "auto", "hermes", []json.RawMessage{closed}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, "json", "structural_tag", "", ""},
+		{"a forced call in the model's form", "xgrammar", "hermes", []json.RawMessage{closed}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, `"tags_with_separator"`, "anyOf", "", ""},
+		{"a forced call of a named tool in the model's form", "xgrammar", "kimi_k2", []json.RawMessage{closed, plain}, func(r *inference.Request) {
+			r.ToolChoice = inference.ToolChoice{Mode: inference.ToolNamed, Name: "now"}
+		}, `<|tool_call_begin|>functions.now:`, "get", "", ""},
+		{"a forced call of a form that isn't JSON", "xgrammar", "qwen3_coder", []json.RawMessage{closed}, func(r *inference.Request) { r.ToolChoice.Mode = inference.ToolRequired }, "anyOf", "structural_tag", "", ""},
 		{"a schema", "auto", "hermes", []json.RawMessage{closed}, func(r *inference.Request) {
 			r.Sampling.Structured = &inference.Structured{Kind: "json_object", Value: json.RawMessage("true"), Param: "response_format"}
 		}, "json", "structural_tag", "", ""},
@@ -104,5 +109,35 @@ func TestStrictToolsThatAreRefused(t *testing.T) {
 	req.Unenforced = func(string, string) error { return refusal }
 	if got := parse(t.Context(), s, req); !errors.Is(got.err, refusal) || len(engine.Requests()) != 0 {
 		t.Errorf("got %+v, %d requests", got, len(engine.Requests()))
+	}
+}
+
+// TestForcedCallsInTheModelsForm checks that forced calls that were constrained to the model's own form
+// are read in it, and that the engine leaves the special tokens of the form in the text.
+func TestForcedCallsInTheModelsForm(t *testing.T) {
+	const answer = `<tool_call>` + "\n" + `{"name": "now", "arguments": {"zone": "Rome"}}` + "\n</tool_call>"
+	for _, tt := range []struct {
+		name, backend, answer string
+		choice                inference.ToolChoice
+		calls, sent           string
+	}{
+		{"required", "xgrammar", answer + "\n" + answer, inference.ToolChoice{Mode: inference.ToolRequired}, `0:now{"zone": "Rome"}1:now{"zone": "Rome"}`, `"skip_special_tokens":false`},
+		{"named", "xgrammar", answer + "\n" + answer, inference.ToolChoice{Mode: inference.ToolNamed, Name: "now"}, `0:now{"zone": "Rome"}`, `"skip_special_tokens":false`},
+		{"JSON", "auto", `[{"name": "now", "arguments": {"zone": "Rome"}}]`, inference.ToolChoice{Mode: inference.ToolRequired}, `0:now{"zone": "Rome"}`, `anyOf`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText(tt.answer), map[string]string{
+				"trident.chat_template": inferencetest.ChatTemplate, "trident.tool_call_parser": "hermes", "trident.structured_outputs": tt.backend,
+			})
+			req := inferencetest.ChatRequest(1)
+			req.Tools, req.ToolChoice = []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"now"}}`)}, tt.choice
+			got := parse(t.Context(), s, req)
+			if got.err != nil || got.calls != tt.calls || got.text != "" || got.finish != inference.FinishToolCalls {
+				t.Errorf("got %+v", got)
+			}
+			if sent := inferencetest.Input(engine.Requests()[0], "sampling_parameters"); !strings.Contains(sent, tt.sent) {
+				t.Errorf("sent %s", sent)
+			}
+		})
 	}
 }

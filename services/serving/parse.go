@@ -29,7 +29,10 @@ func (r *textRun) planReading(cfg *Config) error {
 	}
 	options := inference.ParserOptions{
 		Reasoning: r.card.ReasoningParser, Choice: asked.ToolChoice, Definitions: asked.Tools, Single: asked.SingleCall, ID: rand.Text,
-		MaxBytes: cfg.MaxCallBytes, Either: asked.Sampling.Structured != nil && asked.Sampling.Structured.Calls > 0,
+		MaxBytes: cfg.MaxCallBytes,
+	}
+	if s := asked.Sampling.Structured; s != nil {
+		options.Either, options.Native = s.Calls > 0, s.Native
 	}
 	if asked.Continue {
 		options.Continued = asked.Messages[len(asked.Messages)-1].LastText()
@@ -46,11 +49,11 @@ func (r *textRun) planReading(cfg *Config) error {
 }
 
 // needsSpecialTokens returns the setting of the parser that needs special tokens in the answer, or
-// "". A forced tool call is JSON in every dialect and needs none.
+// "". A forced tool call that is JSON needs none.
 func needsSpecialTokens(options *inference.ParserOptions) string {
 	dialects := toolparser.Dialects{}
 	switch {
-	case options.Choice.Mode == inference.ToolAuto && !options.Either && dialects.SpecialTokens(options.Tools, ""):
+	case (options.Native || options.Choice.Mode == inference.ToolAuto && !options.Either) && dialects.SpecialTokens(options.Tools, ""):
 		return inference.SettingToolParser
 	case dialects.SpecialTokens("", options.Reasoning):
 		return inference.SettingReasoningParser
@@ -71,7 +74,7 @@ func (r *textRun) planTools(names *configfield.Names, asked *inference.Request) 
 	case forced && given != nil && !schema:
 		return inference.Invalid(given.Param, "%s and a tool_choice that forces a tool call can't be used together", given.Param)
 	case forced: // the answer is a call, and has no text that the client's schema is about
-		asked.Sampling.Structured, err = toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
+		asked.Sampling.Structured, err = r.constrainForced(asked)
 	case asked.ToolChoice.Mode == inference.ToolAuto && asked.ToolChoice.Allowed != nil && given != nil && !schema:
 		return inference.Invalid(given.Param, "%s and a tool_choice of allowed tools can't be used together", given.Param)
 	case schema && len(asked.Tools) > 0:
@@ -80,6 +83,24 @@ func (r *textRun) planTools(names *configfield.Names, asked *inference.Request) 
 		err = r.planFreeCalls(asked)
 	}
 	return err
+}
+
+// constrainForced returns the constraint of forced tool calls: a structural tag in the model's own form
+// of calls where the engine enforces it, otherwise a JSON schema.
+func (r *textRun) constrainForced(asked *inference.Request) (*inference.Structured, error) {
+	schema, err := toolparser.Dialects{}.Constrain(asked.ToolChoice, asked.Tools, asked.SingleCall)
+	tagger, ok := r.card.Backend.(inference.Tagger)
+	if err != nil || !ok || !tagger.Tags(&r.card.Target) || asked.Continue {
+		return schema, err
+	}
+	native, err := toolparser.Dialects{}.ConstrainForced(r.card.ToolParser, asked.ToolChoice, asked.Tools, asked.SingleCall)
+	if err != nil || native == nil {
+		return schema, err
+	}
+	if _, refused := tagger.Constrain(&r.card.Target, native); refused == nil {
+		return native, nil
+	}
+	return schema, nil // the error for the schema is that of planConstraint
 }
 
 // planConstraint converts the constraint to the form that the model's engine takes.

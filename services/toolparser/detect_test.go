@@ -52,6 +52,7 @@ func TestDetect(t *testing.T) {
 		{"Mistral", `{{- "[TOOL_CALLS]" + name + "[ARGS]" }}`, "mistral", ""},
 		{"Magistral", `{{- "[TOOL_CALLS]" }}[THINK]`, "mistral", "mistral"},
 		{"Granite 3", `respond only with <|tool_call|> followed by a JSON list of tools used`, "granite", ""},
+		{"Granite 3.0", `{%- elif message['role'] == 'assistant_tool_call' %}{{- '<|start_of_role|>assistant<|end_of_role|><|tool_call|>' }}`, "granite", ""},
 		{"Granite 3.2", `Write your thoughts after 'Here is my thought process:'`, "", "granite"},
 		{"DeepSeek R1", "{{'<｜Assistant｜><think>\\n'}}{{'<｜tool▁call▁begin｜>' + type + '<｜tool▁sep｜>' + name + '\\n```json\\n'}}{{ c.split('</think>') }}", "deepseek_v3", "deepseek_r1"},
 		{"DeepSeek V3.1", "{% if thinking %}{{'<｜Assistant｜></think>'}}{% endif %}<｜tool▁call▁begin｜>'+ name + '<｜tool▁sep｜>'", "deepseek_v31", "qwen3"},

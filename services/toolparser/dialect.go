@@ -39,6 +39,8 @@ type toolDialect struct {
 	drop func() wrappers
 	// form describes the calls if they always begin with the same string; nil otherwise.
 	form func() *callForm
+	// forced describes answers that are calls, if a structural tag can; nil otherwise.
+	forced func() *forcedForm
 }
 
 // newReader returns the reader of the dialect's calls.
@@ -57,47 +59,47 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling},
 		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse},
 		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeNone},
-		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3, form: deepseekV3Form},
-		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31, form: deepseekV31Form},
+		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3, form: deepseekV3Form, forced: forcedDeepseekV3},
+		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31, form: deepseekV31Form, forced: forcedDeepseekV31},
 		{names: []string{"deepseek_v41"}, read: newDeepseekV41, recognize: recognizeDeepseekV41},
 		{names: []string{"deepseek_v4"}, read: newDeepseekV4, recognize: recognizeDeepseekV4},
 		{names: []string{"deepseek_v32"}, read: newDeepseekV32, recognize: recognizeDeepseekV32},
 		{names: []string{"kimi_k3"}, read: newKimiK3, recognize: recognizeKimiK3, drop: kimiK3Wrappers},
-		{names: []string{"kimi_k2"}, read: newKimiK2, recognize: recognizeKimiK2, form: kimiK2Form},
+		{names: []string{"kimi_k2"}, read: newKimiK2, recognize: recognizeKimiK2, form: kimiK2Form, forced: forcedKimiK2},
 		{names: []string{"minimax_m3"}, read: newMiniMaxM3, recognize: recognizeMiniMaxM3},
 		{names: []string{"minimax_m2"}, read: newMiniMaxM2, recognize: recognizeMiniMaxM2, form: invokeForm},
 		{names: []string{"dots"}, read: newDots, recognize: recognizeDots, form: invokeForm},
 		{names: []string{"hy_v3"}, read: newHYV3, recognize: recognizeHYV3},
 		{names: []string{"hy_v4"}, read: newHYV3, recognize: recognizeHYV4},
 		{names: []string{"k2_horizon"}, read: newK2Horizon, recognize: recognizeK2Horizon, drop: k2Wrappers},
-		{names: []string{"plamo3"}, read: newPlamo3, recognize: recognizePlamo3, text: true},
+		{names: []string{"plamo3"}, read: newPlamo3, recognize: recognizePlamo3, text: true, forced: forcedPlamo3},
 		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, recognize: recognizeGLM45},
 		{names: []string{"gemma4"}, read: newGemma4, recognize: recognizeGemma4},
 		{names: []string{"functiongemma"}, read: newFunctionGemma, recognize: recognizeFunctionGemma},
-		{names: []string{"cohere_command4"}, read: newCohere4, recognize: recognizeCohere4, drop: cohere4Wrappers},
-		{names: []string{"cohere_command3"}, read: newCohere3, recognize: recognizeCohere3, drop: cohere3Wrappers},
+		{names: []string{"cohere_command4"}, read: newCohere4, recognize: recognizeCohere4, drop: cohere4Wrappers, forced: forcedCohere},
+		{names: []string{"cohere_command3"}, read: newCohere3, recognize: recognizeCohere3, drop: cohere3Wrappers, forced: forcedCohere},
 		{names: []string{"step3"}, read: newStep3, recognize: recognizeStep3},
 		{names: []string{"seed_oss"}, read: newSeedOSS, recognize: recognizeSeedOSS, form: qwenForm},
 		{names: []string{"longcat"}, read: newLongCat, recognize: recognizeLongCat},
-		{names: []string{"apertus"}, read: newApertus, recognize: recognizeApertus},
-		{names: []string{"internlm"}, read: newInternLM, recognize: recognizeInternLM},
+		{names: []string{"apertus"}, read: newApertus, recognize: recognizeApertus, forced: forcedApertus},
+		{names: []string{"internlm"}, read: newInternLM, recognize: recognizeInternLM, forced: forcedInternLM},
 		{names: []string{"gigachat3"}, read: newGigaChat3, recognize: recognizeGigaChat3, drop: gigaChatWrappers},
 		{names: []string{"lfm2"}, read: newLFM2, recognize: recognizeLFM2},
 		{names: []string{"olmo3"}, read: newOlmo3, recognize: recognizeOlmo3},
 		{names: []string{"minicpm5"}, read: newMiniCPM5, recognize: recognizeMiniCPM5},
 		{names: []string{"mistral"}, read: newMistral, recognize: recognizeMistral, id: mistralID},
 		{names: []string{"llama4_pythonic"}, read: newLlama4, recognize: recognizeLlama4},
-		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, recognize: recognizeLlama3},
+		{names: []string{"llama3_json", "llama3", "llama4_json"}, read: newLlama3, recognize: recognizeLlama3, forced: forcedLlama3},
 		{names: []string{"mimo"}, read: newMiMo, recognize: recognizeMiMo, form: qwenForm},
 		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, recognize: recognizeQwen3Coder, form: qwenForm},
-		{names: []string{"granite"}, read: newGranite, recognize: recognizeGranite},
-		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, recognize: recognizeGranite20bFC},
-		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, recognize: recognizeHunyuanA13B, drop: hunyuanWrappers},
-		{names: []string{"jamba"}, read: newJamba, recognize: recognizeJamba},
-		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers, form: hermesForm},
+		{names: []string{"granite"}, read: newGranite, recognize: recognizeGranite, forced: listForm("<|tool_call|>", "")},
+		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, recognize: recognizeGranite20bFC, forced: forcedGranite20b},
+		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, recognize: recognizeHunyuanA13B, drop: hunyuanWrappers, forced: listForm("<tool_calls>", "</tool_calls>")},
+		{names: []string{"jamba"}, read: newJamba, recognize: recognizeJamba, forced: listForm("<tool_calls>", "</tool_calls>")},
+		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers, form: hermesForm, forced: forcedHermes},
 		{names: []string{"xlam"}, read: newXLAM, recognize: recognizeXLAM},
-		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, recognize: recognizeHermes, form: hermesForm},
-		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, recognize: recognizeFunctools},
+		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, recognize: recognizeHermes, form: hermesForm, forced: forcedHermes},
+		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, recognize: recognizeFunctools, forced: listForm("functools", "")},
 		{names: []string{"pythonic"}, read: newPythonic, recognize: recognizeNone, text: true},
 		{names: []string{"json"}, read: newJSON, recognize: recognizeNone, text: true},
 	}
@@ -254,6 +256,9 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	if err != nil {
 		return nil, err
 	}
+	if options.Native && tools.forced == nil {
+		return nil, fmt.Errorf("calls in the format %q can't be forced in the model's own form", options.Tools)
+	}
 	if options.ID == nil {
 		return nil, errors.New("a parser needs ids for tool calls: set ParserOptions.ID")
 	}
@@ -273,6 +278,9 @@ func (Dialects) Parser(options *inference.ParserOptions) (inference.Parser, erro
 	}
 	if reasoning.tags != nil && unified == nil {
 		p.thinking = newThinking(&p.sink, reasoning.tags(options.Prompt), options, p.dialect)
+		if options.Native {
+			p.thinking.constrained = []string{tools.forced().begin()}
+		}
 	}
 	return p, nil
 }
@@ -282,7 +290,7 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 		id = func(random string) string { return "call_" + random }
 	}
 	r := &reader{
-		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, singleCall: options.Single, limit: options.MaxBytes,
+		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, singleCall: options.Single || options.Native && options.Choice.Mode == inference.ToolNamed, limit: options.MaxBytes,
 		ids: func() string { return id(options.ID()) },
 	}
 	if r.limit == 0 {
@@ -293,6 +301,9 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 
 // answer returns the dialect that reads what follows the reasoning.
 func answer(r *reader, options *inference.ParserOptions, tools toolDialect, unified unifiedDialect, drop func() wrappers) dialect {
+	if options.Native {
+		return tools.newReader(r)
+	}
 	forced := forcedCalls(r, options.Choice)
 	if options.Either {
 		forced = newEither(r)

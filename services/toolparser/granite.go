@@ -1,5 +1,7 @@
 package toolparser
 
+import "cmp"
+
 // newGranite reads <|tool_call|>[{"name": …, "arguments": {…}}], the format of
 // Granite 3. The tag is missing if the backend removes special tokens. In
 // Granite 3.1 the tag is <tool_call>.
@@ -8,7 +10,7 @@ func newGranite(r *reader) dialect {
 }
 
 func recognizeGranite(template string) string {
-	return matchAll(template, "<|tool_call|>", "JSON list")
+	return cmp.Or(matchAll(template, "<|tool_call|>", "JSON list"), matchAll(template, "<|tool_call|>", "assistant_tool_call"))
 }
 
 // newGranite20bFC reads <function_call> {"name": …, "arguments": {…}}, the

@@ -121,14 +121,18 @@ func (Dialects) Strict(choice inference.ToolChoice, definitions []json.RawMessag
 
 // tag is a part of a structural tag in xgrammar's form.
 type tag struct {
-	Type     string          `json:"type"`
-	Triggers []string        `json:"triggers,omitempty"`
-	Tags     []tag           `json:"tags,omitempty"`
-	Elements []tag           `json:"elements,omitempty"`
-	Begin    string          `json:"begin,omitempty"`
-	Content  *tag            `json:"content,omitempty"`
-	Schema   json.RawMessage `json:"json_schema,omitempty"`
-	End      string          `json:"end,omitempty"`
+	Type       string          `json:"type"`
+	Triggers   []string        `json:"triggers,omitempty"`
+	Tags       []tag           `json:"tags,omitempty"`
+	Separator  string          `json:"separator,omitempty"`
+	AtLeastOne bool            `json:"at_least_one,omitempty"`
+	Elements   []tag           `json:"elements,omitempty"`
+	Value      string          `json:"value,omitempty"`
+	Pattern    string          `json:"pattern,omitempty"`
+	Begin      string          `json:"begin,omitempty"`
+	Content    *tag            `json:"content,omitempty"`
+	Schema     json.RawMessage `json:"json_schema,omitempty"`
+	End        string          `json:"end,omitempty"`
 }
 
 // ConstrainStrict returns a structural tag for answers that are text or calls, in the dialect of the
@@ -173,7 +177,7 @@ func (d *reasoningDialect) encode(calls *tag) (json.RawMessage, error) {
 	opens, end := d.marks()
 	if opens == nil {
 		type structure struct {
-			Begin  string          `json:"begin"`
+			Begin  string          `json:"begin,omitempty"`
 			Schema json.RawMessage `json:"schema"`
 			End    string          `json:"end"`
 		}

@@ -107,11 +107,13 @@ type thinking struct {
 	tags   *tags
 	shut   *markers
 	state  thinkingState
-	inside bool   // the answer starts in the reasoning, without an opening tag
-	json   bool   // the text after the reasoning is JSON
-	blank  bool   // no reasoning was emitted yet
-	held   []byte // bytes of the answer that haven't been classified
-	next   dialect
+	inside bool // the answer starts in the reasoning, without an opening tag
+	// constrained are the beginnings of an answer that was constrained to calls, so that it possibly has
+	// no reasoning; nil otherwise
+	constrained []string
+	blank       bool   // no reasoning was emitted yet
+	held        []byte // bytes of the answer that haven't been classified
+	next        dialect
 }
 
 type thinkingState uint8
@@ -125,7 +127,9 @@ const (
 func newThinking(s *sink, t *tags, options *inference.ParserOptions, next dialect) *thinking {
 	th := &thinking{sink: s, tags: t, shut: newMarkers(append(slices.Clip(t.shut), t.keep...)...), inside: t.assumed, blank: true, next: next}
 	// An engine without reasoning support constrains the answer from its first byte.
-	th.json = options.Choice.Mode == inference.ToolRequired || options.Choice.Mode == inference.ToolNamed
+	if options.Choice.Mode == inference.ToolRequired || options.Choice.Mode == inference.ToolNamed {
+		th.constrained = []string{"{", "["}
+	}
 	if options.Continued != nil {
 		th.resume(*options.Continued)
 		return th
@@ -199,9 +203,15 @@ func (t *thinking) start(in []byte, final bool) []byte {
 		}
 		wait = wait || !final && len(rest) > 0 && strings.HasPrefix(open, string(rest))
 	}
+	called := no
+	for _, begin := range t.constrained {
+		if v := begins(rest, begin, final); v == yes || called == no {
+			called = v
+		}
+	}
 	switch {
-	case wait && !final:
-	case t.json && len(rest) > 0 && (rest[0] == '{' || rest[0] == '['):
+	case (wait || called == more) && !final:
+	case called == yes:
 		t.state = thinkingDone
 	case t.inside:
 		t.state = thinkingInside
@@ -209,6 +219,17 @@ func (t *thinking) start(in []byte, final bool) []byte {
 		t.state = thinkingDone
 	}
 	return in
+}
+
+// begins reports whether text begins with a string, or possibly does with more bytes.
+func begins(text []byte, with string, final bool) verdict {
+	switch {
+	case bytes.HasPrefix(text, []byte(with)):
+		return yes
+	case !final && len(text) > 0 && strings.HasPrefix(with, string(text)):
+		return more
+	}
+	return no
 }
 
 // reason emits reasoning up to the closing tag and returns the unread bytes.
