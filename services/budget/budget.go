@@ -101,6 +101,15 @@ const (
 	LongWordBytesPerToken = 8
 )
 
+// Budgets of the log probabilities of prompts. Engines return the logits of the whole vocabulary for each
+// token of a prompt. ContextLogits is the maximum number of bytes of all logits that are read at the same
+// time, and therefore of those of one prompt. PromptLogprobs is the maximum number of log probabilities of
+// a request's prompts.
+const (
+	ContextLogits  = 1 << 30
+	PromptLogprobs = 1 << 20
+)
+
 // Text returns the maximum number of bytes of a tokenized text for a context length in tokens. The
 // context length is 0 if it isn't known.
 func Text(context int) int {

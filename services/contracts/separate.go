@@ -32,6 +32,7 @@ const (
 	inReturnOutput  = "return_num_output_tokens"
 	inReturnFinish  = "return_finish_reason"
 	inReturnLogprob = "return_log_probs"
+	inReturnContext = "return_context_logits"
 	inBiasWords     = "embedding_bias_words"
 	inBiasWeights   = "embedding_bias_weights"
 	inGuideType     = "guided_decoding_guide_type"
@@ -54,7 +55,7 @@ var aliases = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	inTopP: {"sampling_param_top_p"}, inTopK: {"sampling_param_top_k"}, inMinP: {"sampling_param_min_p"},
 	inFrequency: {"sampling_param_frequency_penalty"}, inPresence: {"sampling_param_presence_penalty"},
 	inRepetition: {"sampling_param_repetition_penalty"}, inExclude: {"sampling_param_exclude_input_from_output"},
-	inReturnInput: nil, inReturnOutput: nil, inReturnFinish: nil, inReturnLogprob: nil,
+	inReturnInput: nil, inReturnOutput: nil, inReturnFinish: nil, inReturnLogprob: nil, inReturnContext: nil,
 	inBiasWords: nil, inBiasWeights: nil, inGuideType: nil, inGuide: nil,
 }
 
@@ -147,7 +148,7 @@ func (e *separate) required() {
 		switch input {
 		case inStop, inBadWords:
 			e.words(input, []string{""}) // the empty string isn't a word
-		case inIgnoreEnd, inReturnLogprob:
+		case inIgnoreEnd, inReturnLogprob, inReturnContext:
 			e.flag(input, false)
 		default:
 			sendNumber(e, input, neutral[input])

@@ -81,6 +81,9 @@ var trtTooLong = []*regexp.Regexp{ //nolint:gochecknoglobals // a constant list
 // trtNoGuide is the message of an engine without guided decoding.
 const trtNoGuide = "GuidedDecoder is not setup"
 
+// trtNoContext is a part of the message of an engine that returns no logits of prompts.
+const trtNoContext = "gather_context_logits"
+
 // Error messages of TensorRT-LLM about LoRA adapters. The first is about an adapter that the engine
 // lacks or has replaced. The second is about an adapter without room beside those in use. The third
 // is about a folder that doesn't exist on the engine's machine.
@@ -99,6 +102,9 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	}
 	if c := req.Sampling.Structured; c != nil && strings.Contains(err.Message, trtNoGuide) {
 		return because(err, inference.Unsupported(c.Param, "%s is not supported by the model `%s`: its engine runs without guided decoding (set guided_decoding_backend in the model's configuration)", c.Param, req.Model))
+	}
+	if _, scores := req.Scores(); scores && strings.Contains(err.Message, trtNoContext) {
+		return because(err, req.UnsupportedScore("its engine returns no logits of prompts: build it with gather_context_logits"))
 	}
 	if explained := trtExplainLoRA(req, err); explained != nil {
 		return because(err, explained)

@@ -18,7 +18,9 @@ type Choice struct {
 	ToolCalls []ToolCall
 	// Logprobs of all tokens. They are nil if the client didn't request them.
 	Logprobs []TokenLogprob
-	Finish   FinishReason
+	// Prompt is that of [Delta].
+	Prompt *PromptScore
+	Finish FinishReason
 	// StopSequence is that of [Delta].
 	StopSequence string
 }
@@ -59,6 +61,9 @@ func (c *Choice) add(d *Delta) {
 	for _, t := range d.Logprobs {
 		t.Top = slices.Clone(t.Top)
 		c.Logprobs = append(c.Logprobs, t)
+	}
+	if d.Prompt != nil {
+		c.Prompt = d.Prompt
 	}
 	if d.Finish != FinishNone {
 		c.Finish, c.StopSequence = d.Finish, d.StopSequence

@@ -25,6 +25,9 @@ type Delta struct {
 	Reasoning []byte
 	// ToolCalls extend the choice's tool calls, in order.
 	ToolCalls []ToolCallPiece
+	// Prompt are the log probabilities of the prompt's tokens, in the first Delta of each choice of a
+	// request that needs them.
+	Prompt *PromptScore
 	// Logprobs are the log probabilities of this step's tokens, if the client requested them.
 	Logprobs []TokenLogprob
 	// PromptTokens and OutputTokens are the tokens of the choice's prompt and of its answer so far.
@@ -51,7 +54,7 @@ type Delta struct {
 
 // Empty reports whether the Delta has no content. It may still ask the frontend to flush.
 func (d *Delta) Empty() bool {
-	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
+	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Prompt == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
 }
 
 // ToolCallPiece is one step of a tool call. The pieces of a call follow each other: no other content of the

@@ -69,7 +69,8 @@ type Request struct {
 	// Prompts of plain completions. Each prompt is continued N times. The choices of the first
 	// prompt come first.
 	Prompts []Input
-	// Echo puts the prompt before each continuation.
+	// Echo puts the prompt before each continuation. With Sampling.Logprobs, the prompt's tokens have log
+	// probabilities, too.
 	Echo bool
 	// BestOf is the number of continuations generated for each prompt. The N continuations with
 	// the highest average token likelihood are returned. 0 means N.
@@ -205,7 +206,8 @@ type Sampling struct {
 	FrequencyPenalty  *float64
 	PresencePenalty   *float64
 	RepetitionPenalty *float64
-	// MaxTokens limits the answer. Nil means the remaining context length.
+	// MaxTokens limits the answer. Nil means the remaining context length. 0 is allowed with
+	// [Request.Echo].
 	MaxTokens *int
 	MinTokens *int
 	// Stop are the stop sequences. The answer ends before the first one.
@@ -234,6 +236,9 @@ type Sampling struct {
 	// Logprobs requests the log probability of each sampled token and of this many alternatives.
 	// Nil requests none.
 	Logprobs *int
+	// PromptLogprobs requests the log probability of each token of the prompt and of this many
+	// alternatives. Nil requests none.
+	PromptLogprobs *int
 	// Structured constrains the answer. Nil means no constraint.
 	Structured *Structured
 }

@@ -42,15 +42,20 @@ func (r *Request) Validate() error {
 
 func (r *Request) validateCounts() error {
 	s := &r.Sampling
+	least := 1
+	if r.Echo {
+		least = 0
+	}
 	for _, f := range []struct {
 		name   string
 		value  *int
 		lo, hi int
 	}{
-		{"max_tokens", s.MaxTokens, 1, 1 << 30},
+		{"max_tokens", s.MaxTokens, least, 1 << 30},
 		{"min_tokens", s.MinTokens, 0, 1 << 30},
 		{"top_k", s.TopK, -1, 1 << 30},
 		{"top_logprobs", s.Logprobs, 0, maxTopLogprobs},
+		{"prompt_logprobs", s.PromptLogprobs, 0, maxTopLogprobs},
 		{"n", &r.N, 0, maxChoices},
 		{"best_of", &r.BestOf, 0, maxCandidates},
 	} {
@@ -99,8 +104,6 @@ func (r *Request) validateChoices() error {
 		return Invalid("best_of", "best_of must not be below n (%d), got %d", n, r.BestOf)
 	case r.BestOf > n && r.Stream:
 		return Invalid("best_of", "best_of above n (%d) can't be used with stream: the best choices are known only at the end", n)
-	case r.Echo && r.Sampling.Logprobs != nil:
-		return Unsupported("echo", "echo together with logprobs is not supported: the prompt's tokens have no log probabilities")
 	}
 	return nil
 }

@@ -69,6 +69,9 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 		return nil, err
 	}
 	answer.SystemFingerprint, answer.Usage = wire.Optional(model.Fingerprint()), wire.Usage(&all.Usage, rec)
+	if prompt := all.Choices[0].Prompt; prompt != nil {
+		answer.PromptLogprobs = new(promptLogprobs(prompt, *req.Sampling.PromptLogprobs))
+	}
 	_, custom := readTools(body.Tools)
 	for i := range all.Choices {
 		c := &all.Choices[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"strconv"
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
@@ -32,7 +33,7 @@ func (h *Handler) CreateCompletion(ctx context.Context, request api.CreateComple
 }
 
 func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (*inference.Request, error) {
-	err := decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs),
+	err := decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty),
 		decode.Unsupported{Name: "suffix", Used: decode.Value(body.Suffix) != "", Why: "a completion only continues the end of a prompt"}))
 	if err != nil {
 		return nil, err
@@ -58,13 +59,17 @@ func completionRequest(ctx context.Context, body *api.CreateCompletionRequest) (
 }
 
 func completionSampling(body *api.CreateCompletionRequest, s *inference.Sampling) error {
+	scored, err := decode.PromptLogprobs(body.PromptLogprobs, decode.Value(body.Stream))
+	if err != nil {
+		return err
+	}
 	*s = inference.Sampling{
 		Temperature: body.Temperature, TopP: body.TopP, TopK: body.TopK, MinP: body.MinP, Seed: body.Seed,
 		FrequencyPenalty: body.FrequencyPenalty, PresencePenalty: body.PresencePenalty, RepetitionPenalty: body.RepetitionPenalty,
 		MaxTokens: body.MaxTokens, MinTokens: body.MinTokens, StopTokenIDs: body.StopTokenIds, IgnoreEOS: body.IgnoreEos,
 		BadWords: decode.Texts(body.BadWords), AllowedTokenIDs: body.AllowedTokenIds, IncludeStop: body.IncludeStopStrInOutput,
 		SkipSpecialTokens: body.SkipSpecialTokens, SpacesBetweenSpecialTokens: body.SpacesBetweenSpecialTokens,
-		TruncatePromptTokens: body.TruncatePromptTokens, Logprobs: body.Logprobs,
+		TruncatePromptTokens: body.TruncatePromptTokens, Logprobs: body.Logprobs, PromptLogprobs: scored,
 	}
 	return decode.Constrain(s, body.Stop, body.LogitBias, decode.Constraints{
 		Format: body.ResponseFormat, Outputs: body.StructuredOutputs, GuidedJSON: body.GuidedJSON,
@@ -87,12 +92,29 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 	for i := range all.Choices {
 		c := &all.Choices[i]
 		choice := api.CompletionChoice{Index: i, Text: string(c.Text), FinishReason: api.CompletionFinishReason(c.Finish)}
-		if c.Logprobs != nil {
-			choice.Logprobs = addLogprobs(nil, c.Logprobs, *req.Sampling.Logprobs, new(int))
+		choice.Logprobs = completionLogprobs(req, c)
+		if c.Prompt != nil && req.Sampling.PromptLogprobs != nil {
+			choice.PromptLogprobs = new(promptLogprobs(c.Prompt, *req.Sampling.PromptLogprobs))
 		}
 		answer.Choices = append(answer.Choices, choice)
 	}
 	return answer, nil
+}
+
+// completionLogprobs returns the log probabilities of a choice's tokens, or nil if they aren't requested.
+func completionLogprobs(req *inference.Request, c *inference.Choice) *api.CompletionLogprobs {
+	if req.Sampling.Logprobs == nil {
+		return nil
+	}
+	var lists *api.CompletionLogprobs
+	offset, top := 0, *req.Sampling.Logprobs
+	if req.Echo && c.Prompt != nil {
+		lists = addPrompt(lists, c.Prompt, top, &offset)
+	}
+	if c.Logprobs != nil {
+		lists = addLogprobs(lists, c.Logprobs, top, &offset)
+	}
+	return lists
 }
 
 // textCompletion is the value of object in responses and chunks.
@@ -101,26 +123,73 @@ const textCompletion = "text_completion"
 // addLogprobs appends tokens to the lists. offset is the offset of their text, in
 // characters; addLogprobs advances it.
 func addLogprobs(lists *api.CompletionLogprobs, tokens []inference.TokenLogprob, top int, offset *int) *api.CompletionLogprobs {
-	if lists == nil {
-		lists = &api.CompletionLogprobs{Tokens: []string{}, TokenLogprobs: []float64{}, TextOffset: []int{}}
-	}
-	for _, t := range tokens {
-		lists.Tokens = append(lists.Tokens, t.Token)
-		lists.TokenLogprobs = append(lists.TokenLogprobs, t.Logprob)
-		lists.TextOffset = append(lists.TextOffset, *offset)
-		*offset += len([]rune(t.Token))
-		if top == 0 {
-			continue
-		}
-		likeliest := map[string]float64{t.Token: t.Logprob}
-		for _, alt := range t.Top {
-			if _, twice := likeliest[alt.Token]; !twice { // parts of a character have the same text
-				likeliest[alt.Token] = alt.Logprob
-			}
-		}
-		lists.TopLogprobs = append(lists.TopLogprobs, likeliest)
+	lists = logprobLists(lists)
+	for i := range tokens {
+		addToken(lists, &tokens[i], top, *offset)
+		*offset += len([]rune(tokens[i].Token))
 	}
 	return lists
+}
+
+// addPrompt appends the tokens of the client's prompt to the lists. It advances offset by the prompt.
+func addPrompt(lists *api.CompletionLogprobs, prompt *inference.PromptScore, top int, offset *int) *api.CompletionLogprobs {
+	lists = logprobLists(lists)
+	for i := range prompt.Tokens {
+		switch token := &prompt.Tokens[i]; {
+		case i < prompt.Added:
+		case token.Rank > 0:
+			addToken(lists, &token.TokenLogprob, top, *offset+token.Offset)
+		default:
+			lists.Tokens, lists.TokenLogprobs = append(lists.Tokens, token.Token), append(lists.TokenLogprobs, nil)
+			lists.TextOffset = append(lists.TextOffset, *offset+token.Offset)
+			if top > 0 {
+				lists.TopLogprobs = append(lists.TopLogprobs, nil)
+			}
+		}
+	}
+	*offset += prompt.Length
+	return lists
+}
+
+func logprobLists(lists *api.CompletionLogprobs) *api.CompletionLogprobs {
+	if lists == nil {
+		lists = &api.CompletionLogprobs{Tokens: []string{}, TokenLogprobs: []*float64{}, TextOffset: []int{}}
+	}
+	return lists
+}
+
+func addToken(lists *api.CompletionLogprobs, t *inference.TokenLogprob, top, offset int) {
+	lists.Tokens = append(lists.Tokens, t.Token)
+	lists.TokenLogprobs = append(lists.TokenLogprobs, &t.Logprob)
+	lists.TextOffset = append(lists.TextOffset, offset)
+	if top == 0 {
+		return
+	}
+	likeliest := map[string]float64{t.Token: t.Logprob}
+	for _, alt := range t.Top[:min(top, len(t.Top))] {
+		if _, twice := likeliest[alt.Token]; !twice { // parts of a character have the same text
+			likeliest[alt.Token] = alt.Logprob
+		}
+	}
+	lists.TopLogprobs = append(lists.TopLogprobs, likeliest)
+}
+
+// promptLogprobs returns the log probabilities of a prompt in vLLM's form.
+func promptLogprobs(prompt *inference.PromptScore, top int) api.PromptLogprobs {
+	list := make(api.PromptLogprobs, len(prompt.Tokens))
+	for i := range prompt.Tokens {
+		token := &prompt.Tokens[i]
+		if token.Rank == 0 {
+			continue
+		}
+		position := make(api.PromptPosition, top+1)
+		for rank, alt := range token.Top[:min(top, len(token.Top))] {
+			position[strconv.Itoa(alt.ID)] = api.PromptLogprob{Logprob: alt.Logprob, Rank: rank + 1, DecodedToken: alt.Token}
+		}
+		position[strconv.Itoa(token.ID)] = api.PromptLogprob{Logprob: token.Logprob, Rank: token.Rank, DecodedToken: token.Token}
+		list[i] = position
+	}
+	return list
 }
 
 // completionStream is a response that is written while the model generates it.
@@ -139,6 +208,7 @@ func (s *completionStream) VisitCreateCompletionResponse(w http.ResponseWriter) 
 	chunks := &completionChunks{
 		chunkHead: newChunkHead(s.req.ID, textCompletion, time.Now().Unix(), &s.model, s.usage),
 		top:       decode.Value(s.req.Sampling.Logprobs),
+		echo:      s.req.Echo,
 		offsets:   make([]int, len(s.req.Prompts)*max(s.req.N, 1)),
 	}
 	return wire.WriteEvents(w, server.RecordOf(s.ctx), chunks, s.service.Generate(s.ctx, &s.model, s.req))

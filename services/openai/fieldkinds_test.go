@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/prototext"
@@ -16,6 +17,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/tokenizer"
 )
 
 // fieldKinds are the kinds of models by their column in docs/openai.md.
@@ -98,9 +100,13 @@ func streamWithLogprobs(_ context.Context, req *kserve.ModelInferRequest, send f
 }
 
 // streamAsEnsemble generates Hello in the form of TensorRT-LLM's ensemble.
-func streamAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+func streamAsEnsemble(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
 	number := func(name string, value uint32) inference.Output {
 		return inference.Output{Name: name, Type: "INT32", Shape: []int64{1, 1}, Raw: binary.LittleEndian.AppendUint32(nil, value)}
+	}
+	if hasInput(req, "return_context_logits") {
+		send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "H"), contextLogits(ctx, inferencetest.Input(req, "text_input"))}})
+		return nil
 	}
 	for i, text := range []string{"Hel", "lo"} {
 		resp := &inference.Response{Final: i == 1, Outputs: []inference.Output{inferencetest.Bytes("text_output", text), number("num_input_tokens", 7), number("num_output_tokens", 1)}}
@@ -112,6 +118,39 @@ func streamAsEnsemble(_ context.Context, req *kserve.ModelInferRequest, send fun
 		send(resp)
 	}
 	return nil
+}
+
+// ensembleTokenizer is the tokenizer of test/models-contract/ensemble.
+var ensembleTokenizer = sync.OnceValue(func() *tokenizer.Tokenizer {
+	t, _, err := tokenizer.Load(os.DirFS("../../test/models-contract/ensemble/tokenizer"))
+	if err != nil {
+		panic(err)
+	}
+	return t
+})
+
+// ensembleLogit is the logit of a token after another one. The next token of the vocabulary is the likeliest.
+func ensembleLogit(before, id int) float64 {
+	if id == (before+1)%ensembleTokenizer().Size() {
+		return 4
+	}
+	return float64(id%7) / 4
+}
+
+// contextLogits returns the logits of a prompt, with two columns of padding.
+func contextLogits(ctx context.Context, prompt string) inference.Output {
+	ids, err := ensembleTokenizer().Encode(ctx, prompt, true, nil)
+	if err != nil {
+		panic(err)
+	}
+	columns := ensembleTokenizer().Size() + 2
+	out := inference.Output{Name: "context_logits", Type: "FP32", Shape: []int64{1, int64(len(ids)), int64(columns)}}
+	for _, before := range ids {
+		for id := range columns {
+			out.Raw = binary.LittleEndian.AppendUint32(out.Raw, math.Float32bits(float32(ensembleLogit(before, id))))
+		}
+	}
+	return out
 }
 
 // streamAsLLMAPI generates Hello in the form of TensorRT-LLM's LLM API, which repeats
@@ -196,11 +235,15 @@ func ensembleProbes(operation string) map[string][]probe {
 		"parallel_tool_calls":       {{fields: `"parallel_tool_calls":false`, with: tools + `,"tool_choice":"required"`, sent: `guided_decoding_guide={"anyOf":`}},
 		"logprobs":                  {{fields: `"logprobs":true`, sent: "return_log_probs=true ", got: `"logprobs":{"content":[{"bytes":[72,101,108]`}},
 		"top_logprobs":              {{fields: `"top_logprobs":2`, with: `"logprobs":true`}},
+		"prompt_logprobs":           {{fields: `"prompt_logprobs":1`, sent: "return_context_logits=true ", got: `"prompt_logprobs":[null,{"`}},
 
 		"messages[].content[].image_url": {{fields: oneImage, sent: "image_url_input=data:image/jpeg;base64,iVBORw0KGgo= "}},
 	})
 	if operation == "POST "+completionPath {
-		probes["logprobs"] = []probe{{fields: `"logprobs":0`, sent: "return_log_probs=true ", got: `"token_logprobs":[-0.5,-0.5]`}}
+		probes["logprobs"] = []probe{
+			{fields: `"logprobs":0`, sent: "return_log_probs=true ", got: `"token_logprobs":[-0.5,-0.5]`},
+			{fields: `"logprobs":0`, with: `"echo":true`, sent: "return_context_logits=true ", got: `"token_logprobs":[null,-`},
+		}
 		probes["best_of"] = []probe{{fields: `"best_of":2`, with: `"seed":1`, sent: "seed=2 "}}
 	}
 	return keepKnown(probes, operation)

@@ -151,7 +151,7 @@ func nestedProbes() map[string][]probe {
 func completionProbes() map[string][]probe {
 	return map[string][]probe{
 		"prompt":     {{fields: `"prompt":"other"`, sent: "text_input=other"}, {fields: `"prompt":["one","two"]`, sent: "text_input=two"}},
-		"max_tokens": {{fields: `"max_tokens":9`, sent: `"max_tokens":9`}},
+		"max_tokens": {{fields: `"max_tokens":9`, sent: `"max_tokens":9`}, {fields: `"max_tokens":0`, with: `"echo":true`, got: `"text":"hi"`}},
 		"best_of":    {{fields: `"best_of":2`, with: `"seed":1`, sent: `"seed":2`}},
 		"echo":       {{fields: `"echo":true`, got: `"hiHello"`}},
 		"suffix":     {{fields: `"suffix":"end"`}},

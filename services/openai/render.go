@@ -131,6 +131,9 @@ func renderedSampling(req *inference.Request, rendered *serving.Rendered) *api.R
 		IgnoreEos: s.IgnoreEOS, IncludeStopStrInOutput: s.IncludeStop,
 		SkipSpecialTokens: s.SkipSpecialTokens, SpacesBetweenSpecialTokens: s.SpacesBetweenSpecialTokens, Logprobs: s.Logprobs,
 	}
+	if top, needed := req.Scores(); needed {
+		params.PromptLogprobs = &top
+	}
 	if s.KeepSpecialTokens != "" {
 		params.SkipSpecialTokens = new(false)
 	}

@@ -101,7 +101,7 @@ func TestRenderedPromptIsSent(t *testing.T) {
 	const options = `"messages":[{"role":"user","content":"a"}],"max_tokens":7,"min_tokens":2,"temperature":0.5,"top_p":0.9,"top_k":4,"min_p":0.1,"seed":9,` +
 		`"presence_penalty":1,"frequency_penalty":0.5,"repetition_penalty":1.5,"stop":["x"],"stop_token_ids":[5],"bad_words":["b"],"allowed_token_ids":[1,2],` +
 		`"ignore_eos":true,"include_stop_str_in_output":true,"skip_special_tokens":true,"spaces_between_special_tokens":false,"n":2,` +
-		`"logprobs":true,"top_logprobs":3,"logit_bias":{"4":2},"structured_outputs":{"regex":"a+"}`
+		`"logprobs":true,"top_logprobs":3,"prompt_logprobs":1,"logit_bias":{"4":2},"structured_outputs":{"regex":"a+"}`
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+renderPath, `{"model":"m",`+options+`}`)
 	var got struct {
 		Prompt   string         `json:"prompt"`

@@ -98,6 +98,9 @@ func chatSampling(body *api.CreateChatCompletionRequest, s *inference.Sampling) 
 	if s.Logprobs, err = logprobs(body); err != nil {
 		return err
 	}
+	if s.PromptLogprobs, err = decode.PromptLogprobs(body.PromptLogprobs, decode.Value(body.Stream)); err != nil {
+		return err
+	}
 	return decode.Constrain(s, body.Stop, body.LogitBias, decode.Constraints{
 		Format: body.ResponseFormat, Outputs: body.StructuredOutputs, GuidedJSON: body.GuidedJSON,
 		GuidedRegex: body.GuidedRegex, GuidedGrammar: body.GuidedGrammar, GuidedChoice: body.GuidedChoice,
@@ -121,7 +124,7 @@ func logprobs(body *api.CreateChatCompletionRequest) (*int, error) {
 // Values without an effect are never refused: null, empty values, and the API's
 // default.
 func refuseUnsupported(body *api.CreateChatCompletionRequest) error {
-	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
+	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty), []decode.Unsupported{
 		{Name: "functions", Used: len(body.Functions) > 0, Why: "use tools, which replace them"},
 		{Name: "function_call", Used: !optionalChoice(body.FunctionCall), Why: "use tool_choice, which replaces it"},
 		{Name: "modalities", Used: slices.ContainsFunc(body.Modalities, func(m api.ResponseModality) bool { return m != "text" }), Why: "models return only text"},

@@ -254,6 +254,7 @@ type completionChunks struct {
 	chunkHead
 
 	top     int   // alternatives per token
+	echo    bool  // the text starts with the prompt
 	offsets []int // number of characters sent, by choice
 }
 
@@ -271,11 +272,19 @@ func (c *completionChunks) AppendDelta(dst []byte, d *inference.Delta) []byte {
 }
 
 func (c *completionChunks) appendLogprobs(dst []byte, d *inference.Delta) []byte {
-	if d.Logprobs == nil {
+	prompt := d.Prompt
+	if !c.echo {
+		prompt = nil
+	}
+	if d.Logprobs == nil && prompt == nil {
 		return append(dst, "null"...)
 	}
 	c.offsets = reaching(c.offsets, d.Index)
-	lists, err := json.Marshal(addLogprobs(nil, d.Logprobs, c.top, &c.offsets[d.Index]))
+	var all *api.CompletionLogprobs
+	if prompt != nil {
+		all = addPrompt(all, prompt, c.top, &c.offsets[d.Index])
+	}
+	lists, err := json.Marshal(addLogprobs(all, d.Logprobs, c.top, &c.offsets[d.Index]))
 	if err != nil { // the adapters replace infinities
 		return append(dst, "null"...)
 	}

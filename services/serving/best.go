@@ -28,6 +28,7 @@ func (r *textRun) rank() {
 type candidate struct {
 	text     []byte
 	logprobs []inference.TokenLogprob
+	prompt   *inference.PromptScore
 	finish   inference.FinishReason
 }
 
@@ -62,7 +63,7 @@ func (r *textRun) best(deltas iter.Seq2[inference.Delta, error]) iter.Seq2[infer
 			c := &all[d.Index]
 			c.text = append(c.text, d.Text...)
 			c.logprobs = append(c.logprobs, d.Logprobs...)
-			c.finish = cmp.Or(d.Finish, c.finish)
+			c.finish, c.prompt = cmp.Or(d.Finish, c.finish), cmp.Or(d.Prompt, c.prompt)
 		}
 		r.yieldBest(all, yield)
 	}
@@ -73,7 +74,7 @@ func (r *textRun) yieldBest(all []candidate, yield func(inference.Delta, error) 
 	for group := range slices.Chunk(all, candidates(r.req)) {
 		slices.SortStableFunc(group, func(a, b candidate) int { return cmp.Compare(b.mean(), a.mean()) })
 		for _, c := range group[:max(r.req.N, 1)] {
-			d := inference.Delta{Index: index, Text: c.text, Logprobs: c.logprobs, Finish: c.finish, More: true}
+			d := inference.Delta{Index: index, Text: c.text, Logprobs: c.logprobs, Prompt: c.prompt, Finish: c.finish, More: true}
 			if r.hidden {
 				d.Logprobs = nil
 			}

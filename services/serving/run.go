@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
@@ -30,6 +31,8 @@ type textRun struct {
 	promptTokens []int             // number of tokens of each prompt or input
 	onlyPrompt   int               // number of tokens of the only prompt by the model's tokenizer, or 0
 	uncounted    bool              // the tokens of an answer were not counted
+	scoring      *scoring          // nil if the request needs no log probabilities of prompts
+	nextTop      int               // number of alternatives to the only new token that come with the prompt's, or 0
 	hidden       bool              // best_of needs the log probabilities, but the client didn't request them
 	reading      *reading          // nil if answers need no parsing
 	measure      *metering.Measure
@@ -115,53 +118,73 @@ type jobStream struct {
 	total        jobTotal
 	tally        tally
 	held         bool // the last Delta had More set
-	echoed       bool
+	begun        bool // the first Delta was made
+	score        *inference.PromptScore
 	parse        *parse // nil if there is no parser
 	pace         metering.Pace
 }
 
-// job runs one job and passes its Deltas to emit until emit returns false. If the engine lacks the
-// adapter, job sends it once.
-func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (jobTotal, error) {
+// job runs one job and passes its Deltas to emit until emit returns false.
+func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inference.Delta) bool) (total jobTotal, err error) {
+	score, err := r.scoreOf(ctx, job)
+	if err != nil {
+		return jobTotal{}, err
+	}
+	if r.req.OnlyPrompt() {
+		return r.echo(job, score, emit), nil
+	}
 	if r.lora == "" {
-		return r.infer(ctx, job, nil, emit)
+		return r.infer(ctx, job, nil, score, emit)
+	}
+	return total, r.adapted(ctx, job, func(job *inference.Job, used *catalog.LoRAUse) error {
+		total, err = r.infer(ctx, job, used, score, emit)
+		return err
+	})
+}
+
+// adapted calls run with the job's adapter, if the request has one. If the engine lacks the adapter, adapted
+// sends it once.
+func (r *textRun) adapted(ctx context.Context, job *inference.Job, run func(*inference.Job, *catalog.LoRAUse) error) error {
+	if r.lora == "" {
+		return run(job, nil)
 	}
 	for again := false; ; again = true {
 		used, err := r.card.UseLoRA(ctx, r.lora, again)
 		if err != nil {
-			return jobTotal{}, err
+			return err
 		}
 		adapted := *job
 		adapted.LoRA = &used.LoRA
-		total, err := r.infer(ctx, &adapted, used, emit)
+		err = func() error { defer used.Settle(); return run(&adapted, used) }()
 		if again || !errors.Is(err, inference.ErrNoLoRA) || !used.Missed() {
-			return total, used.Explain(err)
+			return used.Explain(err)
 		}
 	}
 }
 
-// infer runs a job in the engine, with or without an adapter.
-func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.LoRAUse, emit func(inference.Delta) bool) (jobTotal, error) {
-	if used != nil {
-		defer used.Settle()
+// stream sends a request to the engine, with or without an adapter.
+func (r *textRun) stream(ctx context.Context, infer *kserve.ModelInferRequest, used *catalog.LoRAUse) iter.Seq2[*inference.Response, error] {
+	infer.Id = r.req.ID
+	limitText(ctx, r.card.Config, infer)
+	if used != nil && used.Sends() {
+		ctx = inference.WhenSent(ctx, func() { used.Sent(infer) })
 	}
+	return traced(ctx, func(ctx context.Context) iter.Seq2[*inference.Response, error] {
+		return r.card.Engine.Stream(ctx, infer)
+	})
+}
+
+// infer runs a job in the engine, with or without an adapter.
+func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.LoRAUse, score *inference.PromptScore, emit func(inference.Delta) bool) (jobTotal, error) {
 	infer, err := r.card.Backend.Encode(&r.card.Target, r.req, job)
 	if err != nil {
 		return jobTotal{}, err
 	}
-	infer.Id = r.req.ID
-	limitText(ctx, r.card.Config, infer)
-	s, err := r.newSequences(job)
+	s, err := r.newSequences(job, score)
 	if err != nil {
 		return jobTotal{}, err
 	}
-	if used != nil && used.Sends() {
-		ctx = inference.WhenSent(ctx, func() { used.Sent(infer) })
-	}
-	stream := func(ctx context.Context) iter.Seq2[*inference.Response, error] {
-		return r.card.Engine.Stream(ctx, infer)
-	}
-	for resp, err := range traced(ctx, stream) { //nolint:contextcheck // generated tokens are counted even if the client disconnects
+	for resp, err := range r.stream(ctx, infer, used) { //nolint:contextcheck // generated tokens are counted even if the client disconnects
 		if err != nil {
 			return s.total(), r.explain(err)
 		}
@@ -241,9 +264,9 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 		s.finish = inference.FinishStop
 		delta.More = s.isOnlyChoice()
 	}
-	if s.run.req.Echo && !s.echoed {
-		s.echoed = true
-		delta.Text = append([]byte(s.job.Prompt), delta.Text...)
+	s.begin(&delta)
+	if s.run.nextTop > 0 && len(delta.Logprobs) > 0 { // the only token
+		delta.Logprobs[0].Top = s.score.Next
 	}
 	if end || s.stopped {
 		s.countRest()
@@ -253,6 +276,17 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 		}
 	}
 	return delta, nil
+}
+
+// begin adds what precedes the answer to the first Delta of the choice.
+func (s *jobStream) begin(delta *inference.Delta) {
+	if s.begun {
+		return
+	}
+	s.begun, delta.Prompt = true, s.score
+	if s.run.req.Echo {
+		delta.Text = append([]byte(s.job.Prompt), delta.Text...)
+	}
 }
 
 // countRest counts the tokens that the engine hasn't counted.

@@ -17,12 +17,13 @@ type sequences struct {
 	run     *textRun
 	job     *inference.Job
 	decoder inference.Decoder
+	score   *inference.PromptScore
 	streams []*jobStream // the choices by sequence index
 	step    inference.Step
 }
 
-func (r *textRun) newSequences(job *inference.Job) (*sequences, error) {
-	s := &sequences{run: r, job: job, decoder: r.card.Backend.Decoder(&r.card.Target, r.req)}
+func (r *textRun) newSequences(job *inference.Job, score *inference.PromptScore) (*sequences, error) {
+	s := &sequences{run: r, job: job, score: score, decoder: r.card.Backend.Decoder(&r.card.Target, r.req)}
 	_, err := s.stream(0)
 	return s, err
 }
@@ -41,6 +42,7 @@ func (s *sequences) stream(sequence int) (*jobStream, error) {
 		if err != nil {
 			return nil, err
 		}
+		stream.score = s.score
 		s.streams = append(s.streams, stream)
 	}
 	for _, stream := range s.streams {

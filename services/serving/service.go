@@ -11,7 +11,10 @@ import (
 	"iter"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/trident-inference/trident/services/admission"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/images"
@@ -73,6 +76,7 @@ type Service struct {
 	images    *images.Reader
 	admission *admission.Controller
 	meters    *metering.Meters
+	logits    *semaphore.Weighted // bytes of logits of prompts that are read at the same time
 }
 
 // New returns a service over the catalog's engines. The argument pictures reads the images of
@@ -82,7 +86,7 @@ func New(cfg Config, models *catalog.Catalog, reader *images.Reader) (*Service, 
 		return nil, err
 	}
 	meters := metering.New(models.Knows)
-	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters}, nil
+	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters, logits: semaphore.NewWeighted(budget.ContextLogits)}, nil
 }
 
 // Catalog returns the catalog of the models.
@@ -261,6 +265,9 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	if run.images, err = s.readImages(ctx, req); err != nil {
 		return nil, err
 	}
+	if err := run.planScores(ctx, prompts, s.logits); err != nil {
+		return nil, err
+	}
 	run.rank()
 	run.planChoices(prompts, maxTokens)
 	return run, nil
@@ -330,6 +337,8 @@ func (s *Service) maxTokens(card *catalog.Card, req *inference.Request, used int
 	switch length := card.ContextLength; {
 	case length > 0 && used+max(asked, 1) > length && used > 0 && !truncates:
 		return 0, tooLong(card, req.TextParam(), used, asked)
+	case req.OnlyPrompt():
+		return 0, nil
 	case length > 0 && asked > length:
 		return 0, &inference.Error{
 			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),

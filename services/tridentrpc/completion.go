@@ -89,5 +89,8 @@ func completeRequest(ctx context.Context, msg *tridentv1.CompleteRequest, stream
 		},
 	}
 	commonSampling(&req.Sampling, msg)
+	if req.Echo && req.Sampling.Logprobs != nil {
+		return nil, inference.Unsupported("echo", "echo together with logprobs is not supported: the response has no field for the log probabilities of the prompt")
+	}
 	return req, requests.CompletionNames(requests.Check(ctx, req))
 }

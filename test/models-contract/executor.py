@@ -12,6 +12,7 @@ import collections
 import itertools
 import threading
 
+import bigrams
 import numpy as np
 from engine import CONTEXT, END, answer, cancelled, constrained, decode, encode, scalar, send, strings, tensor, texts
 
@@ -42,6 +43,7 @@ class Request:
         self.stream = bool(scalar(request, "stream", False))
         self.exclude = bool(scalar(request, "exclude_input_in_output", False))
         self.logprobs = bool(scalar(request, "return_log_probs", False))
+        self.context_logits = bool(scalar(request, "return_context_logits", False))
         self.counts = [name for name in ("num_input_tokens", "num_output_tokens") if scalar(request, "return_" + name, False)]
         self.stop = [encode(word) for word in texts(request, "stop_words")]
         adapter = lora(request)
@@ -128,9 +130,12 @@ def check(weights, config):
             raise ValueError("Encountered an error when fetching new request: " + text)
 
 
-def respond(request, sender, accumulate):
+def respond(request, sender, accumulate, gathers):
     """Responds token by token, or with one response. Each token is decoded
-    separately unless tokens are accumulated."""
+    separately unless tokens are accumulated. An engine that doesn't gather the
+    logits of prompts refuses to return them."""
+    if request.context_logits and not gathers:
+        raise ValueError("Return context logit need to build engine with gather_context_logits")
     made = []
     for token in request.tokens():
         if request.stream and cancelled(sender):
@@ -150,6 +155,8 @@ def outputs(request, text, counted, made):
     found = {"text_output": strings(text), "cum_log_probs": np.zeros((1, 1), np.float32)}
     if request.logprobs:
         found["output_log_probs"] = np.array([[[-(1 + token % 8) / 8 for token in made]]], np.float32)
+    if request.context_logits:
+        found["context_logits"] = bigrams.logits(request.prompt)[np.newaxis]
     counts = {"num_input_tokens": len(request.prompt), "num_output_tokens": len(counted)}
     for name in request.counts:
         found[name] = np.array([[counts[name]]], np.int32)

@@ -460,6 +460,9 @@ type CompletionChoice struct {
 	// Logprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
+	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
+	PromptLogprobs *PromptLogprobs `json:"prompt_logprobs,omitempty"`
+
 	// Text The continuation. With `echo` it starts with the prompt.
 	Text string `json:"text"`
 }
@@ -472,13 +475,13 @@ type CompletionLogprobs struct {
 	// TextOffset Offset of each token in the text, in Unicode code points from the start of the whole output, also in streams.
 	TextOffset []int `json:"text_offset"`
 
-	// TokenLogprobs Natural logarithms of the tokens' probabilities. -9999 represents an impossible token.
-	TokenLogprobs []float64 `json:"token_logprobs"`
+	// TokenLogprobs Natural logarithms of the tokens' probabilities. -9999 represents an impossible token. The first token of a prompt has null, because nothing precedes it.
+	TokenLogprobs []*float64 `json:"token_logprobs"`
 
 	// Tokens The tokens as text.
 	Tokens []string `json:"tokens"`
 
-	// TopLogprobs Log probabilities of the most likely tokens at each position. The sampled token is always included. It is null if `logprobs` is 0.
+	// TopLogprobs Log probabilities of the most likely tokens at each position. The sampled token is always included. It is null if `logprobs` is 0. The first token of a prompt has null.
 	TopLogprobs []map[string]float64 `json:"top_logprobs"`
 }
 
@@ -685,7 +688,7 @@ type CreateChatCompletionRequest struct {
 	// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
-	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400.
+	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. Models that don't return the logits of prompts refuse it, and so do streams.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// ReasoningEffort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
@@ -781,6 +784,9 @@ type CreateChatCompletionResponse struct {
 	// Object Always `chat.completion`.
 	Object string `json:"object"`
 
+	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
+	PromptLogprobs *PromptLogprobs `json:"prompt_logprobs,omitempty"`
+
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
@@ -823,7 +829,7 @@ type CreateCompletionRequest struct {
 	// BestOf Number of continuations to generate for each prompt. The response has the `n` with the highest mean log probability. It must be at least `n`, and equal to `n` with `stream`. The usage includes all generated continuations.
 	BestOf *int `json:"best_of,omitempty"`
 
-	// Echo Return the prompt before each continuation. It can't be combined with `logprobs`; the combination is refused with a 400.
+	// Echo Return the prompt before each continuation. With `logprobs`, the tokens of the prompt have log probabilities, too; models that don't return the logits of prompts refuse the combination.
 	Echo *bool `json:"echo,omitempty"`
 
 	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
@@ -853,10 +859,10 @@ type CreateCompletionRequest struct {
 	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
-	// Logprobs Return the log probability of each generated token, and this number of alternatives at each position.
+	// Logprobs Return the log probability of each generated token, and this number of alternatives at each position. With `echo`, the tokens of the prompt have them, too.
 	Logprobs *int `json:"logprobs,omitempty"`
 
-	// MaxTokens Maximum number of tokens in a continuation. The default is 16. A continuation that reaches the maximum has the finish reason `length`. 0, which other servers use to score a prompt, is refused with a 400.
+	// MaxTokens Maximum number of tokens in a continuation. The default is 16. A continuation that reaches the maximum has the finish reason `length`. 0 generates nothing and requires `echo`: with `logprobs` it scores the prompt.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
 	// MinP Engine extension. Exclude tokens whose probability is below this fraction of the most likely token's probability.
@@ -880,7 +886,7 @@ type CreateCompletionRequest struct {
 	// Prompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have 128 prompts and 128 choices in total. Token ids need a model with a known tokenizer.
 	Prompt CompletionPrompt `json:"prompt"`
 
-	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400.
+	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. Models that don't return the logits of prompts refuse it, and so do streams.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
@@ -1144,7 +1150,7 @@ type CreateResponse struct {
 	// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
-	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400.
+	// PromptLogprobs Engine extension. Number of log probabilities to return for each prompt token. It is refused with a 400, because responses have no field for them.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// Reasoning Settings of the model's reasoning.
@@ -1623,6 +1629,24 @@ type PromptCacheRetention string
 // PromptCacheTTLEnum Time for which prompt caches may keep the prompt.
 type PromptCacheTTLEnum string
 
+// PromptLogprob The log probability of one token.
+type PromptLogprob struct {
+	// DecodedToken The token as text.
+	DecodedToken string `json:"decoded_token"`
+
+	// Logprob Natural logarithm of the token's probability. -9999 represents an impossible token.
+	Logprob float64 `json:"logprob"`
+
+	// Rank Rank of the token among all tokens at this position, from 1.
+	Rank int `json:"rank"`
+}
+
+// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
+type PromptLogprobs = []PromptPosition
+
+// PromptPosition The prompt's token at one position and the likeliest ones, by token id.
+type PromptPosition map[string]PromptLogprob
+
 // PromptTokensDetails Details of the prompt tokens. They are absent if the engine doesn't report them.
 type PromptTokensDetails struct {
 	// AudioTokens Number of prompt tokens that represent audio.
@@ -1738,6 +1762,9 @@ type RenderedSampling struct {
 
 	// PresencePenalty Penalty of tokens that occur in the answer.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
+
+	// PromptLogprobs Number of log probabilities of each token of the prompt. `echo` with `logprobs` sets it.
+	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// RepetitionPenalty Factor that penalizes tokens of the prompt and the answer.
 	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`

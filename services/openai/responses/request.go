@@ -17,7 +17,8 @@ import (
 // chats, values without an effect are never refused.
 func refuseUnsupported(body *api.CreateResponse) error {
 	reasoning := decode.Value(body.Reasoning)
-	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty, body.PromptLogprobs), []decode.Unsupported{
+	return decode.FirstUsed(append(decode.UnsupportedSampling(body.UseBeamSearch, body.LengthPenalty), []decode.Unsupported{
+		{Name: "prompt_logprobs", Used: body.PromptLogprobs != nil, Why: "responses have no field for them"},
 		{Name: "background", Used: decode.Value(body.Background), Why: "send the request without it and wait for the response, or use stream"},
 		{Name: "conversation", Used: !requests.Neutral(body.Conversation), Why: "use previous_response_id to continue a conversation"},
 		{Name: "prompt", Used: !requests.Neutral(body.Prompt), Why: "the server stores no prompts: send the text of the prompt as input"},

@@ -27,12 +27,21 @@ type Unsupported struct {
 }
 
 // UnsupportedSampling returns the unsupported extensions of chats and completions.
-func UnsupportedSampling(beamSearch *bool, lengthPenalty *float64, promptLogprobs *int) []Unsupported {
+func UnsupportedSampling(beamSearch *bool, lengthPenalty *float64) []Unsupported {
 	return []Unsupported{
 		{"use_beam_search", Value(beamSearch), "beam search is not available"},
 		{"length_penalty", lengthPenalty != nil && *lengthPenalty != 1, "it applies only to beam search, which is not available"},
-		{"prompt_logprobs", promptLogprobs != nil, "log probabilities are returned only for output tokens"},
 	}
+}
+
+// PromptLogprobs returns the number of alternatives to each token of the prompt, or nil if no log
+// probabilities of the prompt are requested.
+func PromptLogprobs(top *int, stream bool) (*int, error) {
+	const param = "prompt_logprobs"
+	if top != nil && stream {
+		return nil, inference.Unsupported(param, "%s is not supported with stream", param)
+	}
+	return top, nil
 }
 
 // FirstUsed returns an error that names the first field that the request uses.

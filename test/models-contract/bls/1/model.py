@@ -1,5 +1,6 @@
 """A model without weights that has the contract of TensorRT-LLM's tensorrt_llm_bls. It accumulates
-tokens, and its errors are Python's stack traces.
+tokens, and its errors are Python's stack traces. Its engine wasn't built with
+gather_context_logits.
 
 Without the parameter multimodal_model_path, which belongs to its preprocessing model, it ignores
 images.
@@ -33,6 +34,6 @@ class TritonPythonModel:
                 if self.sees:
                     for uri in engine.texts(request, "image_url_input"):
                         imagefile.of_uri(uri, "jpeg")
-                executor.respond(executor.Request(request), sender, self.accumulate)
+                executor.respond(executor.Request(request), sender, self.accumulate, gathers=False)
             except ValueError:
                 engine.fail(sender, traceback.format_exc())

@@ -18,6 +18,6 @@ class TritonPythonModel:
             engine.record(request, "ensemble")
             sender = request.get_response_sender()
             try:
-                executor.respond(executor.Request(request), sender, accumulate=False)
+                executor.respond(executor.Request(request), sender, accumulate=False, gathers=True)
             except ValueError as error:
                 engine.fail(sender, f"Executor failed process requestId 1 due to the following error: {error}")

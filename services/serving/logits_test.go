@@ -1,0 +1,147 @@
+package serving
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/budget"
+	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/tokenizer"
+)
+
+// TestLogitRow compares the log probabilities, ranks and likeliest tokens of random rows with those of a
+// sorted copy. Equal logits are among them.
+func TestLogitRow(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		const columns, padding = 50, 3
+		values, raw := make([]float64, columns), []byte(nil)
+		for i := range columns + padding {
+			v := float64(random.IntN(40))/4 - 5
+			if i < columns {
+				values[i] = v
+			} else {
+				v = 100
+			}
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
+		}
+		top := random.IntN(21)
+		row := newLogitRow(&inference.Logits{Type: "FP32", Rows: 1, Columns: columns + padding, Raw: raw}, columns, top)
+		row.read(0)
+		sum := 0.0
+		for _, v := range values {
+			sum += math.Exp(v)
+		}
+		order := make([]int, columns)
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return int(4*values[b]) - int(4*values[a]) })
+		if !slices.Equal(row.top, order[:top]) {
+			t.Fatalf("the likeliest are %v, want %v of %v", row.top, order[:top], values)
+		}
+		for _, v := range values {
+			rank := 1
+			for _, other := range values {
+				if other > v {
+					rank++
+				}
+			}
+			if got := row.logprob(float32(v)); math.Abs(got-math.Log(math.Exp(v)/sum)) > 1e-9 || row.rank(float32(v)) != rank {
+				t.Fatalf("%v has %v and rank %d, want %v and %d", v, got, row.rank(float32(v)), math.Log(math.Exp(v)/sum), rank)
+			}
+		}
+	}
+}
+
+// TestImpossibleTokens checks that logits of minus infinity and NaN have the lowest log probability.
+func TestImpossibleTokens(t *testing.T) {
+	var raw []byte
+	for _, v := range []float64{1, math.Inf(-1), math.NaN()} {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
+	}
+	row := newLogitRow(&inference.Logits{Type: "FP32", Rows: 1, Columns: 3, Raw: raw}, 2, 1)
+	row.read(0)
+	if got := []float64{row.logprob(row.values[0]), row.logprob(row.values[1])}; !slices.Equal(got, []float64{0, minLogprob}) {
+		t.Errorf("got %v", got)
+	}
+	row = newLogitRow(&inference.Logits{Type: "FP32", Rows: 1, Columns: 3, Raw: raw}, 3, 1)
+	row.read(0)
+	if got := row.logprob(row.values[0]); got != minLogprob {
+		t.Errorf("beside NaN: %v", got)
+	}
+}
+
+// TestHalf checks numbers of 16 bits: normal, subnormal, zero and infinite ones.
+func TestHalf(t *testing.T) {
+	for bits, want := range map[uint16]float64{
+		0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 0x7bff: 65504, 0x0001: math.Pow(2, -24), 0x83ff: -1023 * math.Pow(2, -24), 0x0400: math.Pow(2, -14),
+		0x0000: 0, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
+	} {
+		if got := float64(half(bits)); got != want {
+			t.Errorf("%#x is %v, want %v", bits, got, want)
+		}
+	}
+	if got := half(0x7e00); !math.IsNaN(float64(got)) {
+		t.Errorf("NaN is %v", got)
+	}
+}
+
+// TestTokenTexts checks the texts and offsets of a prompt's tokens: characters of several tokens, and offsets in
+// code points.
+func TestTokenTexts(t *testing.T) {
+	bytes, _, err := tokenizer.Load(os.DirFS("../../test/models-contract/vllm/tokenizer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prompt = "aé €!"
+	ids, err := bytes.Encode(t.Context(), prompt, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := newTokenTexts(bytes, prompt)
+	var got []string
+	var offsets []int
+	for _, id := range ids {
+		text, offset := texts.next(id, false)
+		got, offsets = append(got, text), append(offsets, offset)
+	}
+	if want := []string{"a", "\uFFFD", "\uFFFD", " ", "\uFFFD", "\uFFFD", "\uFFFD", "!"}; !slices.Equal(got, want) {
+		t.Errorf("texts %q, want %q", got, want)
+	}
+	if want := []int{0, 1, 1, 2, 3, 3, 3, 4}; !slices.Equal(offsets, want) {
+		t.Errorf("offsets %v, want %v", offsets, want)
+	}
+}
+
+// manyTokens is a tokenizer with a large vocabulary and a token for each byte.
+type manyTokens struct{ inference.Tokenizer }
+
+func (manyTokens) Size() int { return 1 << 17 }
+func (manyTokens) Encode(_ context.Context, text string, _ bool, _ *inference.TextBudget) ([]int, error) {
+	return make([]int, len(text)), nil
+}
+
+// TestLongestScore checks that a prompt whose logits exceed the budget is refused before an inference.
+func TestLongestScore(t *testing.T) {
+	const most = budget.ContextLogits / (4 << 17)
+	card := &catalog.Card{Target: inference.Target{Tokenizer: manyTokens{}}}
+	for length, want := range map[int]string{
+		most:     "",
+		most + 1: "prompt has 2049 tokens, but log probabilities are available for prompts of at most 2048 tokens of this model, whose engine returns 131072 logits for each",
+	} {
+		req := &inference.Request{Prompts: []inference.Input{{}}, Sampling: inference.Sampling{PromptLogprobs: new(0)}}
+		s := &scoring{prompts: make([]promptScoring, 1)}
+		err := s.tokenize(t.Context(), card, req, []string{strings.Repeat("a", length)})
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%d tokens: %v", length, err)
+		}
+	}
+}
