@@ -143,6 +143,9 @@ func (h *Handler) CountMessageTokens(w http.ResponseWriter, r *http.Request, par
 func (h *Handler) ListModels(w http.ResponseWriter, r *http.Request, params api.ListModelsParams) {
 	models := slices.DeleteFunc(h.service.Catalog().Models(r.Context()), func(m catalog.Named) bool { return m.Card.Tasks&inference.TaskGenerate == 0 })
 	page, err := pageOf(models, &params)
+	if err == nil {
+		err = ignoreBeta(r.Context(), params.AnthropicBeta)
+	}
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -193,10 +196,13 @@ func pageOf(models []catalog.Named, params *api.ListModelsParams) (*api.ModelLis
 }
 
 // RetrieveModel returns a model that writes text.
-func (h *Handler) RetrieveModel(w http.ResponseWriter, r *http.Request, modelID string, _ api.RetrieveModelParams) {
+func (h *Handler) RetrieveModel(w http.ResponseWriter, r *http.Request, modelID string, params api.RetrieveModelParams) {
 	named, err := h.service.Catalog().Model(r.Context(), modelID)
 	if err == nil && named.Card.Tasks&inference.TaskGenerate == 0 {
 		err = &statusError{http.StatusNotFound, kindNotFound, "the model " + strictjson.Quote(named.Name) + " writes no text"}
+	}
+	if err == nil {
+		err = ignoreBeta(r.Context(), params.AnthropicBeta)
 	}
 	if err != nil {
 		writeError(w, r, err)

@@ -96,3 +96,24 @@ func TestModelsOfKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestBetaFeatures checks that each operation reports beta features as ignored, and that a strict server refuses them.
+func TestBetaFeatures(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		f := serve(t, Config{Strict: strict}, inferencetest.StreamText("x"), abilities())
+		for _, test := range []struct{ method, path, body string }{
+			{"POST", "/v1/messages?beta=true", request(probed, "")},
+			{"POST", "/v1/messages/count_tokens?beta=true", `{"model":"m","messages":` + probed + `}`},
+			{"GET", "/v1/models?beta=true", ""},
+			{"GET", "/v1/models/m?beta=true", ""},
+		} {
+			answer := f.send(t, test.method, test.path, test.body, "Anthropic-Beta", "some-2026-01-01")
+			if got := answer.Header().Get("X-Trident-Ignored-Fields"); !strict && (answer.Code != http.StatusOK || got != "anthropic-beta") {
+				t.Errorf("%s %s: %d, ignored %q: %s", test.method, test.path, answer.Code, got, answer.Body)
+			}
+			if strict && (answer.Code != http.StatusBadRequest || !strings.HasPrefix(decoded(t, answer.Body.String()), "anthropic-beta has no effect")) {
+				t.Errorf("strict: %s %s: %d %s", test.method, test.path, answer.Code, answer.Body)
+			}
+		}
+	}
+}

@@ -77,10 +77,19 @@ func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error)
 	if err := t.decode(ctx, d, body, count); err != nil {
 		return t, err
 	}
-	if beta != nil && *beta != "" {
-		d.add("anthropic-beta", "has no effect: the server has no beta features")
+	if err := server.Ignore(ctx, d.fields...); err != nil {
+		return t, err
 	}
-	return t, server.Ignore(ctx, d.fields...)
+	return t, ignoreBeta(ctx, beta)
+}
+
+// ignoreBeta reports the header anthropic-beta as ignored, if the request has it.
+func ignoreBeta(ctx context.Context, beta *string) error {
+	if beta == nil || *beta == "" {
+		return nil
+	}
+	const name = "anthropic-beta"
+	return server.Ignore(ctx, server.IgnoredField{Name: name, Reason: name + " has no effect: the server has no beta features"})
 }
 
 // decode reads the body.
