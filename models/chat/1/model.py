@@ -23,7 +23,7 @@ import triton_python_backend_utils as pb_utils
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when llama.cpp loads; spinning threads would take CPU time from other processes
 try:
     import xllamacpp
-    from sampling import InvalidParameter, translate
+    from sampling import VOCABULARY, InvalidParameter, translate
 except ModuleNotFoundError as error:
     raise RuntimeError(f"the chat model needs the Python package {error.name}: run tools/setup.sh") from error
 
@@ -134,6 +134,8 @@ class Generation:
     def run(self, engine):
         """Generates in the calling thread until the response is complete or the client disconnects."""
         logprobs, stop_token_ids = self._sampling.logprobs, self._sampling.stop_token_ids
+        if self._sampling.logprob_token_ids:
+            logprobs = VOCABULARY  # llama.cpp returns the log probabilities of the likeliest tokens only
         wants_tokens = logprobs is not None or stop_token_ids or "cumulative_logprob" in self._return
         failure = []
 
@@ -206,17 +208,23 @@ class Generation:
 
     def _add_logprobs(self, token):
         self._cumulative_logprob += token["logprob"]
-        if self._sampling.logprobs is None:
+        if not self._wants_logprobs():
             return
         ranks = {top["id"]: rank for rank, top in enumerate(token["top_logprobs"], 1)}
         entry = {token["id"]: {"logprob": token["logprob"], "rank": ranks.get(token["id"]), "decoded_token": token["token"]}}
-        for top in token["top_logprobs"][:self._sampling.logprobs]:
+        wanted = token["top_logprobs"][:self._sampling.logprobs]
+        if self._sampling.logprob_token_ids:
+            wanted = [top for top in token["top_logprobs"] if top["id"] in self._sampling.logprob_token_ids]
+        for top in wanted:
             entry.setdefault(top["id"], {"logprob": top["logprob"], "rank": ranks[top["id"]], "decoded_token": top["token"]})
         self._logprobs.append(entry)
 
+    def _wants_logprobs(self):
+        return self._sampling.logprobs is not None or bool(self._sampling.logprob_token_ids)
+
     def _send(self, finish_reason):
         """Sends the output since the last response. With a finish reason the response is the final one."""
-        logprobs = "null" if self._sampling.logprobs is None else json.dumps(self._logprobs)
+        logprobs = json.dumps(self._logprobs) if self._wants_logprobs() else "null"
         values = {
             "finish_reason": np.array([str(finish_reason).encode()], dtype=np.object_),
             "cumulative_logprob": np.array([self._cumulative_logprob], dtype=np.float32),

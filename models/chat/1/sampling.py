@@ -11,6 +11,8 @@ from llguidance import LLMatcher, regex_to_lark
 
 VOCABULARY = 49152  # number of SmolLM2's tokens
 MAX_LOGPROBS = 20  # vLLM's default of max_logprobs
+MAX_LOGPROB_TOKEN_IDS = 128  # vLLM's maximum
+ALLOW = 1e4  # added to the logits of allowed tokens, far above the difference of any two logits
 
 # SmolLM2's special tokens, except <|endoftext|> and <|im_end|>, which end a response. vLLM leaves the listed tokens out
 # of the text.
@@ -21,7 +23,6 @@ SPECIAL_TOKENS = [
 
 # Parameters of vLLM that llama.cpp doesn't support, with the values that have no effect.
 UNSUPPORTED = {
-    "allowed_token_ids": ([],),
     "bad_words": ([],),
     "best_of": (1,),
     "detokenize": (True,),
@@ -51,6 +52,8 @@ class Sampling:
     fields: dict
     max_tokens: int = 16
     logprobs: int | None = None
+    logprob_token_ids: tuple = ()
+    allowed_token_ids: tuple = ()
     stop_token_ids: frozenset = frozenset()
     include_stop: bool = False
 
@@ -87,6 +90,11 @@ def translate(text: str) -> Sampling:
     # llama.cpp holds back text that may be the start of a stop string. A stop token that arrives while llama.cpp holds
     # text back would discard that text.
     _require(not (own.get("stop_token_ids") and fields.get("stop")), "stop_token_ids", "can't be combined with 'stop' in this model")
+    # llama.cpp has no list of allowed tokens. Log probabilities are those before the bias.
+    if "allowed_token_ids" in own:
+        fields["logit_bias"] = fields.get("logit_bias", []) + [[token, ALLOW] for token in own["allowed_token_ids"]]
+    _require("logprobs" not in own or own["logprobs"] == len(own.get("logprob_token_ids", ())) or "logprob_token_ids" not in own, "logprob_token_ids",
+             "needs as many logprobs as it has ids, or none")
     return Sampling(fields, **own)
 
 
@@ -148,6 +156,13 @@ def _stop(name, value):
 def _token_ids(name, value):
     _require(isinstance(value, list), name, "must be a list of token ids")
     return frozenset(_integer(0, VOCABULARY - 1)(name, token) for token in value)
+
+
+def _some_token_ids(most):
+    def check(name, value):
+        _require(isinstance(value, list) and 0 < len(value) <= most, name, f"must be a list of 1 to {most} token ids")
+        return tuple(_integer(0, VOCABULARY - 1)(name, token) for token in value)
+    return check
 
 
 def _logit_bias(name, value):
@@ -263,10 +278,12 @@ def _sort(schema, alone, shared):
 
 # Maps vLLM's name to llama.cpp's field or Sampling's, and to the function that checks and converts the value.
 HONOURED = {
+    "allowed_token_ids": ("allowed_token_ids", _some_token_ids(VOCABULARY)),
     "frequency_penalty": ("frequency_penalty", _number(-2, 2)),
     "ignore_eos": ("ignore_eos", _boolean),
     "include_stop_str_in_output": ("include_stop", _boolean),
     "logit_bias": ("logit_bias", _logit_bias),
+    "logprob_token_ids": ("logprob_token_ids", _some_token_ids(MAX_LOGPROB_TOKEN_IDS)),
     "logprobs": ("logprobs", _integer(0, MAX_LOGPROBS)),
     "max_tokens": ("max_tokens", _integer(1, 2**31 - 1)),
     "min_p": ("min_p", _number(0, 1)),

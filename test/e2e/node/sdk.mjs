@@ -103,6 +103,23 @@ async function completions(client) {
   });
 }
 
+async function decisions(client) {
+  await check('decisions', async () => {
+    const { answers, usage } = await client.decisions.create({
+      model: 'chat', input: 'The sky is blue.', questions: [
+        { type: 'choice', name: 'color', instructions: 'Which color is the sky?', choices: [{ value: 'blue' }, { value: 'green', description: 'like grass' }] },
+        { type: 'score', instructions: 'How bright is it?', levels: [{ label: 'dark' }, { label: 'bright' }] },
+      ],
+    });
+    const [color, bright] = answers;
+    const sum = color.probabilities.reduce((total, { probability }) => total + probability, 0);
+    assert(color.type === 'choice' && color.name === 'color' && Math.abs(sum - 1) < 1e-9);
+    assert(color.probabilities.find(({ value }) => value === color.choice).probability >= 0.5);
+    assert(bright.type === 'score' && Math.abs(bright.score - bright.probabilities[1].probability) < 1e-9);
+    assert.equal(usage.output_tokens, 2);
+  });
+}
+
 async function embeddings(client) {
   const input = ['a cat', 'a kitten', 'the stock market'];
   await check('embeddings', async () => {
@@ -183,6 +200,7 @@ if (mode === 'interrupted') {
   await completions(client);
   await responses(client, check, raised);
   await embeddings(client);
+  await decisions(client);
   await models(client);
   await errors(client, connect(downURL));
 }

@@ -33,6 +33,7 @@ interface Types {
   ChatCompletionChunk: OpenAI.ChatCompletionChunk;
   Completion: OpenAI.Completion;
   CreateEmbeddingResponse: OpenAI.CreateEmbeddingResponse;
+  Decision: OpenAI.Decision;
   ErrorObject: ErrorObject;
   InputTokenCountResponse: InputTokenCountResponse;
   Model: OpenAI.Model;

@@ -134,6 +134,26 @@ def embeddings(client):
     check("dimensions", len(client.embeddings.create(model="embedding", input="a cat", dimensions=32).data[0].embedding) == 32)
 
 
+def decisions(client):
+    questions = [
+        {"type": "predicate", "name": "sky", "instructions": "Is it about the sky?"},
+        {"type": "choice", "name": "color", "instructions": "Which color is the sky?", "choices": [
+            {"value": "blue"}, {"value": True, "description": "no color"}, {"value": "green"}]},
+        {"type": "score", "instructions": "How bright is it?", "levels": [{"label": "dark"}, {"label": "bright", "description": "like noon"}]}]
+    answer = client.decisions.create(model="chat", input="The sky is blue.", questions=questions, safety_identifier="u")
+    sky, color, bright = answer.answers
+    check("decisions", sky.type == "predicate" and 0 < sky.probability < 1 and (sky.name, color.name, bright.name) == ("sky", "color", None), answer)
+    shares = {choice.value: choice.probability for choice in color.probabilities}
+    check("probabilities", list(shares) == ["blue", True, "green"] and math.isclose(math.fsum(shares.values()), 1)
+          and shares[color.choice] == max(shares.values()) and 0 <= color.confidence <= 1, color)
+    check("score", [p.label for p in bright.probabilities] == ["dark", "bright"] and math.isclose(bright.score, bright.probabilities[1].probability), bright)
+    check("usage of decisions", answer.usage.output_tokens == 3 and answer.usage.total_tokens == answer.usage.input_tokens + 3, answer.usage)
+    messages = [{"role": "developer", "content": "Be exact."}, {"role": "user", "content": [{"type": "input_text", "text": "A cat."}, {"type": "input_json", "data": {"paws": 4}}]}]
+    check("decisions about messages", client.decisions.create(model="chat", input=messages, questions=questions[:1]).answers[0].type == "predicate")
+    error = raised(openai.BadRequestError, lambda: client.decisions.create(model="chat", input="x", questions=[{**questions[1], "choices": [{"value": "a"}, {"value": "a"}]}]))
+    check("decision of equal values", error.param == "questions[0].choices[1].value", error)
+
+
 def models(client):
     check("models", [m.id for m in client.models.list()] == ["chat", "embedding"])
     check("model", client.models.retrieve("chat").id == "chat")
@@ -207,6 +227,7 @@ def main(mode, url, down=None):
             completions(client)
             responses(client, check, raised)
             embeddings(client)
+            decisions(client)
             models(client)
             errors(client, nowhere)
     asyncio.run(asynchronous(url))

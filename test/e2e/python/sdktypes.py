@@ -8,13 +8,13 @@ Validation uses pydantic's strict mode. The SDK's types accept additional keys. 
 import json
 import sys
 
-from openai.types import Completion, CreateEmbeddingResponse, ErrorObject, Model
+from openai.types import Completion, CreateEmbeddingResponse, Decision, ErrorObject, Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import InputTokenCountResponse, Response, ResponseItemList, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-MODELS = (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, ErrorObject, InputTokenCountResponse, Model, Response,
-          ResponseItemList)
+MODELS = (ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, Decision, ErrorObject, InputTokenCountResponse, Model,
+          Response, ResponseItemList)
 TYPES = {t.__name__: TypeAdapter(t) for t in MODELS} | {"ResponseStreamEvent": TypeAdapter(ResponseStreamEvent)}
 KNOWN = {"max_model_len", "reasoning", "reasoning_content"}
 

@@ -6,7 +6,9 @@ It has the tensors of vllm_backend's main branch (September 2025 on, vLLM 0.13),
 - After a chat the text is the content of the last user message; after a plain prompt it is the prompt itself. It is repeated if it must
   continue.
 - A constrained response is the smallest that satisfies a JSON schema, a choice or a regular expression. With a structural tag, what
-  follows a trigger is the smallest that satisfies the tag. A grammar is accepted and ignored. Parameters about logits (bad_words, allowed_token_ids) are ignored too.
+  follows a trigger is the smallest that satisfies the tag. A grammar is accepted and ignored, as are bad_words.
+- After a question of a decision the text is the label of an option, whose logit depends on the option alone. Log probabilities are those of the
+  whole vocabulary (logprobs_mode raw_logprobs), also with allowed_token_ids, which have an effect only there.
 - A token is a byte, except <|im_start|> and <|im_end|>; ../tokenizer contains that as tokenizer.json. The end token counts as a token.
 - It reads images if the parameter vision is set, at most as many as limit_mm_per_prompt in model.json allows. Each image needs its
   <|image|> in the prompt, and counts as IMAGE tokens.
@@ -24,12 +26,14 @@ parameters.
 
 import hashlib
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import threading
 import time
+import zlib
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -48,6 +52,7 @@ PLACE, IMAGE = "<|image|>", 16
 RETURN = ("finish_reason", "cumulative_logprob", "logprobs", "num_input_tokens", "num_output_tokens")
 CHUNKS = 12  # approximate number of a stream's pieces
 MAX_LOGPROBS = 20
+UNLIKELY = -10.0  # the logit of tokens that are no labels
 
 
 def same(value):
@@ -229,6 +234,11 @@ class Answer:
 
     def _text(self):
         """Returns the whole text, its number of tokens, and the finish reason."""
+        self._logits = logits(self._prompt)
+        if self._logits:
+            allowed = self._sampling.get("allowed_token_ids") or self._logits
+            token = max(allowed, key=lambda t: self._logits.get(t, UNLIKELY))
+            return decoded(token), 1, "length" if self._limit == 1 else "stop"
         forever = self._sampling.get("ignore_eos", False)
         source, wanted = self._source(), max(self._sampling.get("min_tokens", 0), self._limit if forever else 0)
         data = source.encode()
@@ -270,6 +280,8 @@ class Answer:
         top = self._sampling.get("logprobs")
         if top is None:
             return []
+        if self._logits:
+            return [scored(self._logits, data[0], top)]
         entries = []
         for i in range(start, start + count):
             sampled = data[i] if i < len(data) else EOS
@@ -292,6 +304,25 @@ class Answer:
         text = (self._prompt if self._echo else "") + text
         tensors = [pb_utils.Tensor("text_output", np.array([text.encode()], dtype=np.object_))]
         return pb_utils.InferenceResponse(tensors + [pb_utils.Tensor(n, v) for n, v in values.items() if n in self._return])
+
+
+def logits(prompt):
+    """Returns the logits of the labels by their tokens if the prompt ends with a question of a decision, else nothing."""
+    head, question, text = prompt.rpartition("Question about the input above:\n")
+    if not question:
+        return {}
+    options = text.split("\n\nAnswer with the label")[0].split("\n\n")[-1]
+    pairs = [line.partition(": ") for line in options.split("\n")]
+    return {ord(label): zlib.crc32(option.encode()) % 1000 / 250 for label, colon, option in pairs if colon and len(label) == 1}
+
+
+def scored(known, sampled, top):
+    """Returns the log probabilities of a sampled token and of the likeliest tokens by the logits of some tokens."""
+    all_logits = [known.get(token, UNLIKELY) for token in range(VOCABULARY)]
+    total = math.log(sum(math.exp(logit) for logit in all_logits))
+    ranked = sorted(range(VOCABULARY), key=lambda token: -all_logits[token])
+    wanted = [sampled] + [token for token in ranked[:top] if token != sampled]
+    return {str(token): {"logprob": all_logits[token] - total, "rank": ranked.index(token) + 1, "decoded_token": decoded(token)} for token in wanted}
 
 
 def seen(request, prompt, most):
