@@ -57,6 +57,8 @@ type Card struct {
 	// limit for all models applies.
 	DefaultMaxTokens int
 	Hidden           bool
+	// Prompts compares the tokenizer with the engine. It is nil without a tokenizer.
+	Prompts *PromptCounts
 	// Fingerprint is fp_ and ten hexadecimal digits. It changes only with this program and with the
 	// model's version and configuration. It is empty unless the model is ready.
 	Fingerprint string

@@ -197,7 +197,9 @@ func (d *description) tokenizer(s inference.Setting) error {
 		return fmt.Errorf("%s has no tokenizer.json: the engine counts the tokens of prompts", s.Value)
 	}
 	var err error
-	d.card.Tokenizer, err = d.catalog.tokenizers.Load(d.published.Folder)
+	if d.card.Tokenizer, err = d.catalog.tokenizers.Load(d.published.Folder); err == nil {
+		d.card.Prompts = &PromptCounts{}
+	}
 	return err
 }
 

@@ -277,7 +277,7 @@ func (c contract) encode(target *inference.Target, req *inference.Request, job *
 	e.guide(s.Structured)
 	e.never(s)
 	e.logprobs(req)
-	c.outputs(e, req)
+	c.outputs(e, req, job)
 	e.required()
 	if err := e.priority(target, req.Priority); err != nil {
 		e.fail(err)
@@ -344,19 +344,34 @@ func (e *separate) decoupled() bool {
 	return e.target.Config.GetModelTransactionPolicy().GetDecoupled()
 }
 
-// outputs requests the outputs and the form of the answer. A model that isn't decoupled sends one
+// outputs requests the outputs that the decoder reads, and the form of the answer. A model that isn't decoupled sends one
 // response for any request. Other models stream in three cases even if the client requests no
 // stream. The first case is an early end: after one call or at a stop sequence, which TensorRT-LLM
 // itself finds only if its tokens are those of the text. The first case applies only if streaming
 // doesn't break characters. The second case is log probabilities, which need separate tokens. The
 // third case is a model that repeats the prompt and has no input to exclude it.
-func (c contract) outputs(e *separate, req *inference.Request) {
+func (c contract) outputs(e *separate, req *inference.Request, job *inference.Job) {
 	s := &req.Sampling
 	early := len(s.Stop) > 0 || req.SingleCall && len(req.Tools) > 0
 	pieces := req.Stream || early && !c.perToken || s.Logprobs != nil || c.echoes && !e.has(inExclude)
 	e.flag(inStream, pieces && e.decoupled())
 	e.flag(inExclude, true)
-	e.flag(inReturnInput, true)
+	e.flag(inReturnInput, job.PromptTokens == 0)
 	e.flag(inReturnOutput, true)
 	e.flag(inReturnFinish, true)
+	e.requested(outText, true)
+	e.requested(outFinish, true)
+	e.requested(outOutput, true)
+	e.requested(outSequence, true)
+	e.requested(outInput, job.PromptTokens == 0)
+	e.requested(outLogprobs, s.Logprobs != nil)
+}
+
+// requested names an output that is read, if the model declares it. Triton takes a request that
+// names no output as a request for all of them: TensorRT-LLM's ensemble declares nineteen, and each
+// costs the server some µs in each response.
+func (e *separate) requested(output string, needed bool) {
+	if needed && declares(e.target.Config, output) {
+		e.req.Outputs = append(e.req.Outputs, &kserve.ModelInferRequest_InferRequestedOutputTensor{Name: output})
+	}
 }

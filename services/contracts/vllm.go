@@ -107,7 +107,7 @@ func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *infe
 	t.bool(vllmStream, pieces && target.Config.GetModelTransactionPolicy().GetDecoupled())
 	t.bool(vllmExcludeInput, true)
 	t.bool(vllmReturnFinish, true)
-	t.bool(vllmReturnInput, true)
+	t.bool(vllmReturnInput, job.PromptTokens == 0)
 	t.bool(vllmReturnOutput, true)
 	if req.Sampling.Logprobs != nil {
 		t.bool(vllmReturnLogprobs, true)

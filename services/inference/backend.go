@@ -117,6 +117,9 @@ type Job struct {
 	// Seed is the seed of this choice. It is derived from the request's and differs for each
 	// choice.
 	Seed *int64
+	// PromptTokens is the number of the prompt's tokens as the engine counts them, or 0 if only
+	// the engine knows it. The engine isn't asked for a number that is known.
+	PromptTokens int
 	// MaxTokens limits this job's answer, in tokens. It is 0 for embeddings.
 	MaxTokens int
 	// Images are the request's images. They are nil if there are none or the model takes none.

@@ -30,6 +30,8 @@ type textRun struct {
 	tokens       int               // number of tokens of the answers
 	promptTokens []int             // number of tokens of each prompt or input
 	onlyPrompt   int               // number of tokens of the only prompt by the model's tokenizer, or 0
+	comparable   bool              // the engine counts onlyPrompt too
+	knownPrompt  int               // onlyPrompt if the engine isn't asked for it, else 0
 	uncounted    bool              // the tokens of an answer were not counted
 	scoring      *scoring          // nil if the request needs no log probabilities of prompts
 	nextTop      int               // number of alternatives to the only new token that come with the prompt's, or 0
@@ -45,7 +47,7 @@ func (r *textRun) planChoices(prompts []string, maxTokens int) {
 	r.promptTokens = make([]int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range candidates(r.req) {
-			job := &inference.Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, MaxTokens: maxTokens, Images: r.images}
+			job := &inference.Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, PromptTokens: r.knownPrompt, MaxTokens: maxTokens, Images: r.images}
 			if seed := r.req.Sampling.Seed; seed != nil {
 				s := *seed + int64(i)
 				job.Seed = &s
@@ -81,6 +83,19 @@ func (r *textRun) count(job *inference.Job, total jobTotal) {
 	r.tokens += total.tokens
 	r.uncounted = r.uncounted || total.uncounted
 	r.promptTokens[job.PromptIndex] = max(r.promptTokens[job.PromptIndex], total.prompt)
+	if r.comparable && r.knownPrompt == 0 && job.Index == 0 {
+		r.card.Prompts.Compare(r.onlyPrompt, total.prompt)
+	}
+}
+
+// countPrompt decides whether the engine is asked for the number of tokens of the only prompt. A
+// response without a stream has the number once, and so proves the tokenizer at no cost. Images,
+// the engine's own truncation and adapters with tokens of their own change the number.
+func (r *textRun) countPrompt() {
+	r.comparable = r.onlyPrompt > 0 && r.lora == "" && r.req.Sampling.TruncatePromptTokens == nil && len(r.req.ImageRefs()) == 0
+	if r.comparable && r.req.Stream && !r.card.Prompts.Asks() {
+		r.knownPrompt = r.onlyPrompt
+	}
 }
 
 // usage returns the sum of the tokens that deltas has counted. The model's tokenizer counts prompts
@@ -204,7 +219,7 @@ func (r *textRun) newStream(job *inference.Job, index int) (*jobStream, error) {
 	sampling := &r.req.Sampling
 	parse, err := r.newParse(job)
 	return &jobStream{
-		run: r, job: job, index: index, parse: parse, tally: tally{tokenizer: r.card.Tokenizer},
+		run: r, job: job, index: index, parse: parse, total: jobTotal{prompt: job.PromptTokens}, tally: tally{tokenizer: r.card.Tokenizer},
 		stop: stopSequences{texts: sampling.Stop, include: sampling.IncludeStop != nil && *sampling.IncludeStop},
 	}, err
 }

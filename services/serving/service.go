@@ -257,6 +257,7 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	}
 	if len(prompts) == 1 {
 		run.onlyPrompt = used
+		run.countPrompt()
 	}
 	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
 		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the maximum number of tokens of the answer (%d), got %d", maxTokens, *least)

@@ -1,12 +1,15 @@
 package serving_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -158,4 +161,68 @@ func TestCountPrompt(t *testing.T) {
 	if _, err := inferencetest.CountPrompt(t.Context(), s, inferencetest.ChatRequest(1)); err == nil || !strings.Contains(err.Error(), "by the parameter trident.tokenizer") {
 		t.Errorf("without a tokenizer: %v", err)
 	}
+}
+
+// TestEngineIsAskedForPromptTokens checks that streams don't ask the engine for the number of the
+// prompt's tokens after the tokenizer was proven, that the usage stays exact, and which requests
+// always ask.
+func TestEngineIsAskedForPromptTokens(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*inference.Request)
+		engine uint32 // number of the prompt's tokens by the engine: <s> ab b a
+		asks   int    // number of the 64 requests after the 16 of the proof that ask
+	}{
+		{"equal", nil, 4, 2},
+		{"different", nil, 5, 64},
+		{"without a stream", func(r *inference.Request) { r.Stream = false }, 4, 64},
+		{"truncated by the engine", func(r *inference.Request) { r.Sampling.TruncatePromptTokens = new(4) }, 4, 64},
+		{"several prompts", func(r *inference.Request) { r.Prompts = append(r.Prompts, r.Prompts[0]) }, 4, 128},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			script := func(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+				resp := inferencetest.Token("a", "stop")
+				resp.Outputs = slices.DeleteFunc(resp.Outputs, func(o inference.Output) bool { return o.Name == "num_input_tokens" })
+				if asksForPromptTokens(req) {
+					resp.Outputs = append(resp.Outputs, inferencetest.Uint32("num_input_tokens", tt.engine))
+				}
+				send(resp)
+				return nil
+			}
+			s, engine := inferencetest.Serve(t, serving.Config{}, script, withTokenizer(t, ""))
+			prompts := 1
+			for range 16 + 64 {
+				req := &inference.Request{Model: "m", Task: inference.TaskGenerate, Stream: true, Prompts: []inference.Input{{Text: "abba"}}}
+				req.Sampling.MaxTokens = new(2)
+				if tt.change != nil {
+					tt.change(req)
+				}
+				prompts = len(req.Prompts)
+				a := inferencetest.Collect(t.Context(), s, req)
+				if a.Err != nil || a.Usage == nil || a.Usage.PromptTokens != int(tt.engine)*prompts || a.Usage.CompletionTokens != prompts || a.Usage.Unknown {
+					t.Fatalf("got %+v, %v", a.Usage, a.Err)
+				}
+			}
+			asks := 0
+			for i, req := range engine.Requests() {
+				switch asked := asksForPromptTokens(req); {
+				case i < 16*prompts && !asked:
+					t.Fatalf("request %d doesn't ask, although nothing is proven", i)
+				case i >= 16*prompts && asked:
+					asks++
+				}
+			}
+			if asks != tt.asks {
+				t.Errorf("%d of the later requests ask, not %d", asks, tt.asks)
+			}
+		})
+	}
+}
+
+// asksForPromptTokens reports whether a request asks for the number of the prompt's tokens.
+func asksForPromptTokens(req *kserve.ModelInferRequest) bool {
+	i := slices.IndexFunc(req.GetInputs(), func(in *kserve.ModelInferRequest_InferInputTensor) bool {
+		return in.GetName() == "return_num_input_tokens"
+	})
+	return i >= 0 && req.GetRawInputContents()[i][0] == 1
 }

@@ -323,3 +323,43 @@ func TestKindsNeutral(t *testing.T) {
 		})
 	}
 }
+
+// TestKindsPromptTokens checks that a stream has the number of the prompt's tokens that the model
+// itself has counted, after the model is no longer asked for it.
+func TestKindsPromptTokens(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds() {
+		if k.model != "vllm" && !k.executor {
+			continue // the model doesn't count
+		}
+		t.Run(k.model, func(t *testing.T) {
+			c := contracts(t)
+			for i := range 20 {
+				c.continued(t, k, strings.Repeat(" one", 1+i%5)) // with and without a stream, whose usage must be equal
+			}
+			unasked := 0
+			for range 3 {
+				body := object{"model": k.model, "prompt": " one two", "max_tokens": 20, "stream": true, "stream_options": object{"include_usage": true}}
+				var got collected
+				for data := range c.open(t, client, c.request(t, http.MethodPost, "/v1/completions", body)).events(t) {
+					if string(data) != "[DONE]" {
+						if err := got.add(data); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				for _, inputs := range c.inputsOf(t, got.id) {
+					if strings.HasSuffix(inputs["return_num_input_tokens"], "[false]") {
+						unasked++
+					}
+				}
+				if want := c.continued(t, k, " one two").usage.Prompt; got.usage.Prompt != want || want == 0 {
+					t.Errorf("the prompt has %d tokens, not %d", got.usage.Prompt, want)
+				}
+			}
+			if unasked < 2 { // one of 32 streams asks
+				t.Errorf("%d of 3 streams didn't ask the model for the number of the prompt's tokens", unasked)
+			}
+		})
+	}
+}
