@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/strictjson"
 )
 
 // customType is the type of custom tools and of their calls.
@@ -64,6 +65,34 @@ func readTools(definitions []json.RawMessage) (functions []json.RawMessage, cust
 		functions = append(functions, definition)
 	}
 	return functions, custom
+}
+
+// checkNames returns an error for a custom tool that has the name of another tool: a call of it would be
+// ambiguous. The functions are those of [readTools].
+func (c customTools) checkNames(functions []json.RawMessage) error {
+	first := map[string]int{}
+	for i, function := range functions {
+		if len(c) == 0 {
+			return nil
+		}
+		var tool struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		}
+		_ = json.Unmarshal(function, &tool) // requests.Check refuses other tools
+		name := tool.Function.Name
+		before, taken := first[name]
+		if custom, ok := c[name]; ok && taken {
+			param := fmt.Sprintf("tools[%d].function.name", i)
+			if custom.param == fmt.Sprintf("tools[%d].custom", i) {
+				param = custom.param + ".name"
+			}
+			return inference.Invalid(param, "%s is the name of tools[%d], too: the name of a custom tool must be unique, got %s twice", param, before, strictjson.Quote(name))
+		}
+		first[name] = i
+	}
+	return nil
 }
 
 // constrain sets the format of a custom tool whose call is forced in the tool choice, if the model's engine

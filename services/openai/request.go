@@ -165,7 +165,11 @@ func optionalChoice(choice json.RawMessage) bool {
 
 // chatTools reads the tools and the tool choice.
 func chatTools(body *api.CreateChatCompletionRequest, req *inference.Request) (err error) {
-	req.Tools, _ = readTools(body.Tools)
+	var custom customTools
+	req.Tools, custom = readTools(body.Tools)
+	if err := custom.checkNames(req.Tools); err != nil {
+		return err
+	}
 	req.SingleCall = body.ParallelToolCalls != nil && !*body.ParallelToolCalls
 	if req.ToolChoice, err = decode.ToolChoice(body.ToolChoice); err != nil {
 		return err

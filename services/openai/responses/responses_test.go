@@ -499,6 +499,7 @@ func TestInputTokens(t *testing.T) {
 		{"of no input", `"model":"counted"`, 400, `"param":"input"`},
 		{"personality", `"model":"counted","input":"a","personality":"friendly"`, 400, `"param":"personality"`},
 		{"a bad item", `"model":"counted","input":[{"type":"magic"}]`, 400, `"param":"input[0].type"`},
+		{"a bad tool", `"model":"counted","input":"a","tools":[{"type":"magic"}]`, 400, `"param":"tools[0].type"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			resp, body := openaitest.Do(t, http.MethodPost, server.URL+responsePath+"/input_tokens", "{"+tt.fields+"}")
