@@ -122,7 +122,7 @@ func TestForcedCallsInTheModelsForm(t *testing.T) {
 		calls, sent           string
 	}{
 		{"required", "xgrammar", answer + "\n" + answer, inference.ToolChoice{Mode: inference.ToolRequired}, `0:now{"zone": "Rome"}1:now{"zone": "Rome"}`, `"skip_special_tokens":false`},
-		{"named", "xgrammar", answer + "\n" + answer, inference.ToolChoice{Mode: inference.ToolNamed, Name: "now"}, `0:now{"zone": "Rome"}`, `"skip_special_tokens":false`},
+		{"named", "xgrammar", answer, inference.ToolChoice{Mode: inference.ToolNamed, Name: "now"}, `0:now{"zone": "Rome"}`, `"skip_special_tokens":false`},
 		{"JSON", "auto", `[{"name": "now", "arguments": {"zone": "Rome"}}]`, inference.ToolChoice{Mode: inference.ToolRequired}, `0:now{"zone": "Rome"}`, `anyOf`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -290,7 +290,7 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 		id = func(random string) string { return "call_" + random }
 	}
 	r := &reader{
-		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, singleCall: options.Single || options.Native && options.Choice.Mode == inference.ToolNamed, limit: options.MaxBytes,
+		sink: s, tools: &toolset{definitions: options.Definitions}, fresh: true, singleCall: options.Single, limit: options.MaxBytes,
 		ids: func() string { return id(options.ID()) },
 	}
 	if r.limit == 0 {

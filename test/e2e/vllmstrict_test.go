@@ -58,7 +58,7 @@ func vllmStrict(t *testing.T, c contract, model string) {
 		return last
 	}
 	set(object{"tool-call-parser": "hermes"}, field)
-	got := decode[struct {
+	type chat struct {
 		Choices []struct {
 			Message struct {
 				ToolCalls []struct {
@@ -66,16 +66,24 @@ func vllmStrict(t *testing.T, c contract, model string) {
 				} `json:"tool_calls"`
 			}
 		}
-	}](t, set(object{"tool-call-parser": "hermes", "structured-outputs": "xgrammar"}, ""))
-	calls := got.Choices[0].Message.ToolCalls
-	if len(calls) == 0 {
-		t.Errorf("the response has no call: %+v", got)
 	}
-	for _, call := range calls {
-		if f := call.Function; f.Name != "now" || !slices.Contains([]string{`{"in":"Rome"}`, `{"in":"Oslo"}`}, strings.ReplaceAll(f.Arguments, " ", "")) {
-			t.Errorf("a call has arguments that don't match the schema: %+v", f)
+	check := func(got chat) {
+		t.Helper()
+		calls := got.Choices[0].Message.ToolCalls
+		if len(calls) == 0 {
+			t.Errorf("the response has no call: %+v", got)
+		}
+		for _, call := range calls {
+			if f := call.Function; f.Name != "now" || !slices.Contains([]string{`{"in":"Rome"}`, `{"in":"Oslo"}`}, strings.ReplaceAll(f.Arguments, " ", "")) {
+				t.Errorf("a call has arguments that don't match the schema: %+v", f)
+			}
 		}
 	}
+	check(decode[chat](t, set(object{"tool-call-parser": "hermes", "structured-outputs": "xgrammar"}, "")))
+	// A forced call is in the model's own form, which is a structural tag, too.
+	body["tool_choice"] = object{"type": "function", "function": object{"name": "now"}}
+	check(decode[chat](t, c.post(t, "/v1/chat/completions", body).want(t, http.StatusOK)))
+	delete(body, "tool_choice")
 	for _, tag := range []string{`{"structures": [], "triggers": []}`, `{"structures": [{"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}], "triggers": ["<g"]}`} {
 		invalid := ask("Hi", "model", model, "max_tokens", 8, "structured_outputs", object{"structural_tag": tag})
 		if e := c.post(t, "/v1/chat/completions", invalid).want(t, http.StatusBadRequest).failure(t); text(e.Param) != "structured_outputs.structural_tag" {

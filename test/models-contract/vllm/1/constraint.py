@@ -65,13 +65,17 @@ def triggered(tag):
     form = tag["format"]
     while "elements" in form:
         form = form["elements"][-1]
-    return form.get("triggers", []), [(t["begin"], t["content"]["json_schema"], t["end"]) for t in form.get("tags", ())]
+    if "triggers" not in form:
+        return [], []
+    return form["triggers"], [(t["begin"], t["content"]["json_schema"], t["end"]) for t in form["tags"]]
 
 
 def tagged(text, tag):
     """Returns a text as a structural tag permits it: after a trigger, it has the smallest content of the tag whose
-    beginning the text has, or else of the first tag."""
+    beginning the text has, or else of the first tag. Without triggers it is the smallest text of the format."""
     triggers, tags = triggered(tag)
+    if not triggers and "format" in tag:
+        return shaped(text, tag["format"])
     written = ""
     while found := [at for trigger in triggers if (at := text.find(trigger)) >= 0]:
         at = min(found)
@@ -80,6 +84,22 @@ def tagged(text, tag):
         rest = text.find(end, at)
         text = text[rest + len(end):] if rest >= 0 else ""
     return written + text
+
+
+def shaped(text, form):
+    """Returns the smallest text of a structural tag's format without triggers. It has the text where any is permitted."""
+    kind = form["type"]
+    if kind == "tag":
+        return form["begin"] + shaped(text, form["content"]) + form["end"]
+    if kind == "sequence":
+        return "".join(shaped(text, element) for element in form["elements"])
+    if kind == "or":
+        return shaped(text, form["elements"][0])
+    if kind == "tags_with_separator":
+        return shaped(text, form["tags"][0]) if form.get("at_least_one") else ""
+    if kind == "json_schema":
+        return json.dumps(instance(form["json_schema"], form["json_schema"]), ensure_ascii=False)
+    return {"const_string": lambda: form["value"], "regex": lambda: from_regex(form["pattern"])}.get(kind, lambda: text)()
 
 
 def instance(schema, root, depth=0):
