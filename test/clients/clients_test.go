@@ -207,6 +207,11 @@ func (r *row) wireFlaws(done *outcome) (flaws []string) {
 	if !maps.Equal(got, r.Wire) {
 		flaws = append(flaws, fmt.Sprintf("requests %v, want %v", got, r.Wire))
 	}
+	for text, want := range r.Sent {
+		if got := done.wire.sent(text); got != want {
+			flaws = append(flaws, fmt.Sprintf("%d requests contain %q, want %d", got, text, want))
+		}
+	}
 	retried, early := done.wire.retried()
 	if flaws = append(flaws, early...); !maps.Equal(retried, r.Retries) {
 		flaws = append(flaws, fmt.Sprintf("repeated requests %v, want %v", retried, r.Retries))

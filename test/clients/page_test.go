@@ -80,11 +80,14 @@ func (r *row) code() (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		if entry.Name() == runFile {
+		switch name := entry.Name(); name {
+		case runFile:
 			p.script += string(text)
-			continue
+		case configFile: // instead of the page's settings
+			p.files[name] = string(text)
+		default:
+			p.files[name] += string(text)
 		}
-		p.files[entry.Name()] += string(text)
 	}
 	return p, nil
 }

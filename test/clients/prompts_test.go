@@ -17,6 +17,8 @@ type conversation struct {
 	Task    string
 	Prompts int      // their number
 	Last    []string // what the last of them contains
+	// Continues reports whether its prompts have the system prompt and the tools of the conversation before.
+	Continues bool
 	// Unanswered reports whether the last prompt lacks the answer to the one before. Then it continues that prompt before
 	// answerTurn.
 	Unanswered bool
@@ -29,7 +31,7 @@ const (
 )
 
 // promptFlaws returns how the prompts of a run differ from the row's conversations. Each prompt must belong to just one of
-// them, and all of them must have the same system prompt and tools.
+// them.
 func (r *row) promptFlaws(prompts []string) (flaws []string) {
 	if len(r.Conversations) == 0 {
 		return nil
@@ -44,15 +46,21 @@ func (r *row) promptFlaws(prompts []string) (flaws []string) {
 		}
 		of[at] = append(of[at], prompt)
 	}
-	head, _, _ := strings.Cut(prompts[0], userTurn)
 	for i, c := range r.Conversations {
-		flaws = append(flaws, c.flaws(of[i], head)...)
+		flaws = append(flaws, c.flaws(of[i])...)
+		if !c.Continues || len(of[i]) == 0 || len(of[i-1]) == 0 {
+			continue
+		}
+		head, _, _ := strings.Cut(of[i-1][0], userTurn)
+		if first := of[i][0]; !strings.HasPrefix(first, head+userTurn) {
+			flaws = append(flaws, fmt.Sprintf("prompts of %q have another system prompt or other tools: %s", c.Task, difference(head+userTurn, first)))
+		}
 	}
 	return flaws
 }
 
-// flaws returns how the prompts of a conversation differ from it. head is what they have before the first user's message.
-func (c *conversation) flaws(prompts []string, head string) (flaws []string) {
+// flaws returns how the prompts of a conversation differ from it.
+func (c *conversation) flaws(prompts []string) (flaws []string) {
 	add := func(format string, args ...any) {
 		flaws = append(flaws, fmt.Sprintf("prompts of %q: ", c.Task)+fmt.Sprintf(format, args...))
 	}
@@ -61,9 +69,6 @@ func (c *conversation) flaws(prompts []string, head string) (flaws []string) {
 		return flaws
 	}
 	for i, prompt := range prompts {
-		if !strings.HasPrefix(prompt, head+userTurn) {
-			add("%d has another system prompt or other tools than the run's first prompt: %s", i, difference(head+userTurn, prompt))
-		}
 		if !strings.HasSuffix(prompt, answerTurn) {
 			add("%d doesn't end where the model's answer begins", i)
 		}
@@ -91,7 +96,7 @@ func (c *conversation) flaws(prompts []string, head string) (flaws []string) {
 
 // difference shows where two texts differ.
 func difference(a, b string) string {
-	const shown = 200
+	const shown = 100 // bytes
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -125,7 +130,7 @@ func TestPromptFlaws(t *testing.T) {
 	first := turn("tools", "Dig.")
 	second := first + "Dug.\n" + turn("", "Compact.")
 	other := turn("tools", "Rest.")
-	conversations := []conversation{{Task: "Dig.", Prompts: 2, Last: []string{"Dug.", "Compact."}}, {Task: "Rest.", Prompts: 1, Last: []string{"Rest."}}}
+	conversations := []conversation{{Task: "Dig.", Prompts: 2, Last: []string{"Dug.", "Compact."}}, {Task: "Rest.", Prompts: 1, Last: []string{"Rest."}, Continues: true}}
 	for _, c := range []struct {
 		name       string
 		prompts    []string
@@ -137,7 +142,7 @@ func TestPromptFlaws(t *testing.T) {
 		{"one too many", []string{first, second, other, other}, false, `prompts of "Rest.": 2, want 1`},
 		{"repeated", []string{first, first, other}, false, "1 is the same as the one before"},
 		{"changed", []string{first, strings.Replace(second, "Dig.", "Now.Dig.", 1), other}, false, `0 isn't a prefix of the next: from byte 22 on "Dig.`},
-		{"other tools", []string{first, second, turn("more tools", "Rest.")}, false, "has another system prompt or other tools"},
+		{"other tools", []string{first, second, turn("more tools", "Rest.")}, false, "have another system prompt or other tools"},
 		{"other end", []string{first, second + " ", other}, false, "1 doesn't end where"},
 		{"without the end", []string{first, strings.Replace(second, "Compact.", "Dig again.", 1), other}, false, `the last doesn't contain "Compact."`},
 		{"of no conversation", []string{first, second, other, turn("tools", "Title?")}, false, "prompt 3 doesn't belong"},

@@ -130,6 +130,18 @@ func (r *recorder) wire() map[string]int {
 	return count
 }
 
+// sent returns the number of requests whose bodies contain a text.
+func (r *recorder) sent(text string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.seen {
+		if strings.Contains(e.Sent, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // retried returns the number of exchanges that a program has repeated, by their line, and how the repetitions differ from
 // what Retry-After demands.
 func (r *recorder) retried() (count map[string]int, flaws []string) {

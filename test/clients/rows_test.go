@@ -1,9 +1,6 @@
 package clients
 
-import (
-	"path/filepath"
-	"slices"
-)
+import "path/filepath"
 
 // models selects the models of a row's trident.
 type models int
@@ -64,6 +61,8 @@ type row struct {
 	// Startup lists further requests, of which there must be at least one each. The program sends them at its start and
 	// may end before their responses.
 	Startup []string
+	// Sent has the number of requests whose bodies contain a text.
+	Sent map[string]int
 	// Retries has the number of requests that the program's SDK repeats, by method, path and status.
 	Retries map[string]int
 	// Ignored lists the fields that Trident must have reported as ignored.
@@ -73,7 +72,8 @@ type row struct {
 	Mutation      mutation // without this part of the responses the task must fail
 
 	// More has further runs of the program. Such a run has a name and the fields from Models on, except Mutation. Its code is
-	// that of the page's section Connect with the files of testdata/NAME, of which run.sh has the commands.
+	// that of the page's section Connect with the files of testdata/NAME, of which run.sh has the commands and trident.yaml
+	// the settings of Trident.
 	More []row
 	page string // name of the page whose section Connect a further run has
 }
@@ -94,55 +94,6 @@ func call(name string, arguments object) object {
 
 // text returns the step in which the model writes a text.
 func text(s string) object { return object{"text": s} }
-
-// greetings returns the steps in which the model reads greet.py, replaces each name by the next one, and runs the program.
-func greetings(names ...string) (steps []object) {
-	for i, name := range names[1:] {
-		steps = append(steps,
-			call("Read", object{"file_path": "greet.py"}),
-			call("Edit", object{"file_path": "greet.py", "old_string": names[i], "new_string": name}),
-			call("Bash", object{"command": "python3 greet.py | tee -a greeting.txt", "description": "Runs the program"}),
-		)
-	}
-	return steps
-}
-
-// words returns the step in which the model prints many words, with a reasoning.
-func words(thought string) object {
-	step := call("Bash", object{"command": "seq -f 'word %g' 430", "description": "Prints words"})
-	step["think"] = thought
-	return step
-}
-
-// sdkErrors returns the run in which an SDK of Anthropic gets the errors of a busy server and of a failing model, whose classes
-// the page's task doesn't have. inStream has the class and the status of errors inside a stream.
-func sdkErrors(name, inStream string) row {
-	const busy = "too many requests of this model: 1 are in flight and 0 are queued, which is the limit: try again later\n"
-	return row{
-		Name: name,
-		Scripts: []script{
-			{name + ": How are the elks?", []object{text("Fine.")}},
-			{name + ": Hold the line.", []object{{"text": "The line is held.", "wait": 60}}},
-			{name + ": Cross the bridge.", []object{{"text": "The bridge is long.", "fail": "the bridge is broken"}}},
-			{name + ": Sink the ship.", []object{{"text": "", "fail": "the ship is afloat"}}},
-		},
-		Prints: []string{
-			"forbidden: PermissionDeniedError 403 permission_error req_ this origin may not call this server: allow it with --cors-origin\n" +
-				"first: Fine.\nlimited: Fine.\n" +
-				"failed: InternalServerError 500 api_error req_ Error generating stream: the ship is afloat\n" +
-				"failed in a stream: The bridge is " + inStream + " api_error req_ Error generating stream: the bridge is broken\n" +
-				"overloaded: OverloadedError 529 overloaded_error req_ " + busy +
-				"after the overload: Fine.\n" +
-				"late in a stream: The line is he" + inStream + " timeout_error req_ the request exceeded its time limit\n" +
-				"late: GatewayTimeoutError 504 timeout_error req_ the request exceeded its time limit\n",
-		},
-		Wire: map[string]int{
-			"POST /v1/messages 200": 6, "POST /v1/messages 403": 1, "POST /v1/messages 429": 1, "POST /v1/messages 500": 3, "POST /v1/messages 504": 1, "POST /v1/messages 529": 2,
-		},
-		// A 504 says that a repetition is of no use, and the SDKs don't repeat streams that have begun.
-		Retries: map[string]int{"POST /v1/messages 429": 1, "POST /v1/messages 500": 2, "POST /v1/messages 529": 1},
-	}
-}
 
 // notesServer is an MCP server on standard input and output, with one tool.
 const notesServer = `import json
@@ -475,38 +426,11 @@ func rows() []row {
 				{Task: "Let the program greet Zoe.", Prompts: 24, Last: []string{
 					"\tprint(\"Hello, Gus\")", "Hello, Zoe", "Recall your thought.", "Your task is to create a detailed summary",
 				}},
-				{Task: "Summary: Zoe was greeted.", Prompts: 4, Last: []string{"\tprint(\"Hello, Zoe\")", "Hello, Amy"}},
+				{Task: "Summary: Zoe was greeted.", Prompts: 4, Last: []string{"\tprint(\"Hello, Zoe\")", "Hello, Amy"}, Continues: true},
 				{Task: "Count the legs of a spider.", Prompts: 1},
 			},
 			Mutation: mutation{Event: "content_block_stop"},
-			More: []row{{
-				Name: "claude-code-compaction", // Claude Code compacts the conversation by itself, because its context is full
-				Scripts: []script{
-					{"Print the words until the end.", slices.Repeat([]object{words("The words were printed.")}, 40)},
-					{"Summary: The words were printed.", append(slices.Repeat([]object{words("It goes on.")}, 4), text("The end."))},
-				},
-				Prints:  []string{"The end.\n"},
-				Wire:    map[string]int{"POST /v1/messages 200": 27},
-				Startup: []string{"GET /v1/models 200"},
-				Ignored: []string{"anthropic-beta", "context_management", "system[0]", "tools[2].defer_loading"},
-				Conversations: []conversation{
-					// 22 turns with a tool, and the request for the summary. Claude Code keeps the last call and its result after the
-					// summary, so that this request doesn't have them.
-					{Task: "Print the words until the end.", Prompts: 23, Last: []string{"Your task is to create a detailed summary"}, Unanswered: true},
-					{Task: "Summary: The words were printed.", Prompts: 4, Last: []string{"It goes on."}},
-				},
-			}, {
-				Name: "claude-code-tools", // all tools, without Claude Code's search for tools
-				Scripts: []script{
-					{"Count the letters.", []object{call("Bash", object{"command": "printf trident | wc -c", "description": "Counts letters"}), text("Letters: {result}")}},
-					{"Count the letters again.", []object{call("Bash", object{"command": "printf server | wc -c", "description": "Counts letters"}), text("Letters: {result}")}},
-				},
-				Prints:        []string{"Letters: 7\nLetters: 6\n"},
-				Wire:          map[string]int{"POST /v1/messages 200": 4},
-				Startup:       []string{"GET /v1/models 200"},
-				Ignored:       []string{"anthropic-beta", "context_management", "system[0]"},
-				Conversations: []conversation{{Task: "Count the letters.", Prompts: 4, Last: []string{"\"name\": \"WebFetch\"", "Count the letters again."}}},
-			}},
+			More:     claudeCodeRuns(),
 		},
 		{
 			Name: "open-webui", Program: "Open WebUI", Package: "open-webui", Version: "0.12.4", List: "openwebui",

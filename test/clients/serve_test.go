@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,7 +155,7 @@ func newFleet(t *testing.T) *fleet {
 func (r *row) setup(p page) setup {
 	s := setup{models: r.Models}
 	if config := p.files[configFile]; config != "" {
-		s.config, s.row = config, r.Name
+		s.config, s.row = config, cmp.Or(r.page, r.Name)
 	}
 	return s
 }
@@ -174,7 +175,7 @@ func (f *fleet) server(t *testing.T, which setup) *server {
 	}
 	flags := which.models.flags(f.root)
 	if which.config != "" {
-		flags = append(flags, "--config="+f.file(t, which.row+".yaml", which.config))
+		flags = append(flags, "--config="+f.file(t, fmt.Sprintf("%s-%d.yaml", which.row, len(f.running)), which.config))
 	}
 	s, err := serve(f.binary, repository, env, flags...)
 	if err != nil {

@@ -87,8 +87,8 @@ func (r *row) flaws() (flaws []string) {
 		}
 	}
 	for _, m := range r.More {
-		if m.Name == "" || len(m.Prints)+len(m.Files) == 0 || len(m.Wire) == 0 || len(m.Scripts) == 0 {
-			flaws = append(flaws, fmt.Sprintf("the further run %q lacks a name, an effect, a request or a script", m.Name))
+		if m.Name == "" || len(m.Prints)+len(m.Files) == 0 || len(m.Wire) == 0 {
+			flaws = append(flaws, fmt.Sprintf("the further run %q lacks a name, an effect or a request", m.Name))
 		}
 	}
 	return flaws
