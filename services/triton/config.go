@@ -131,6 +131,16 @@ func (c Config) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(t), nil
 }
 
+// Address returns the host and port of the endpoint, and whether to use TLS. The error doesn't
+// name the field.
+func (c Config) Address() (hostPort string, secure bool, err error) {
+	target, secure, err := c.target()
+	return strings.TrimPrefix(target, targetPrefix), secure, err
+}
+
+// targetPrefix is the prefix of the grpc-go target of an address.
+const targetPrefix = "dns:///"
+
 // target returns the endpoint as a grpc-go target, and whether to use TLS.
 func (c Config) target() (target string, secure bool, err error) {
 	address := c.Endpoint
@@ -148,7 +158,7 @@ func (c Config) target() (target string, secure bool, err error) {
 		address = rest
 	}
 	address, err = hostPort(address)
-	return "dns:///" + address, secure, err
+	return targetPrefix + address, secure, err
 }
 
 // hostPort checks an address and adds the default port if the address has none.

@@ -187,7 +187,7 @@ func (e *Engine) connection(ctx context.Context) (*link, error) {
 // gRPC connection keeps its state until it is established again, so it doesn't
 // show that another attempt was refused.
 func (e *Engine) checkListening(ctx context.Context) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(e.target, "dns:///"))
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(e.target, targetPrefix))
 	if err != nil {
 		return err
 	}

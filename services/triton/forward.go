@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/mem"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -49,6 +50,9 @@ func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (mem.Buf
 	e.idleTimers.Watch(&idleTimer, nil, cancel, func() { e.checkLink(ctx, conn, cancel) })
 	defer idleTimer.Stop()
 	idleTimer.Begin()
+	if conn.GetState() == connectivity.Ready { // a failed connection sends nothing
+		inference.Sent(ctx)
+	}
 	var answer mem.BufferSlice
 	err = conn.Invoke(withTrace(ctx), kserve.GRPCInferenceService_ModelInfer_FullMethodName, req.Encoded(), &answer, grpc.ForceCodecV2(asIs{}))
 	if err != nil {

@@ -2,7 +2,9 @@ package triton
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -89,6 +91,12 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	for _, cancel := range waiting {
 		cancel(errHealthCheckFailed)
 	}
+	e.replace(l)
+}
+
+// replace makes new requests use a new connection. The streams of the old one continue. The
+// caller must hold the links' mutex.
+func (e *Engine) replace(l *link) {
 	if e.conn.Load() != l {
 		return
 	}
@@ -102,6 +110,28 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	}
 	e.links.retired[l] = struct{}{}
 	e.links.closeRetired(l)
+}
+
+// Probe asks the server whether it is ready, and waits for the answer at most for the limit. If
+// there is no answer, later calls use a new connection, because the network may have dropped the
+// old one without closing it. Unlike [Engine.Ready], Probe ignores what is known of single models.
+func (e *Engine) Probe(ctx context.Context, limit time.Duration) (ready bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	conn, err := e.connection(ctx)
+	if err != nil {
+		return false, err
+	}
+	answer, err := kserve.NewGRPCInferenceServiceClient(conn).ServerReady(ctx, &kserve.ServerReadyRequest{})
+	if err == nil {
+		return answer.GetReady(), nil
+	}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		e.links.mu.Lock()
+		defer e.links.mu.Unlock()
+		e.replace(conn)
+	}
+	return false, e.failure(ctx, err)
 }
 
 // end closes the retired connections and waits for the health checks.

@@ -5,16 +5,20 @@ package tritontest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/triton/extension"
@@ -51,9 +55,10 @@ func KServeRepository(tb testing.TB) string {
 // tritonserver's messages.
 type Fake struct {
 	kserve.UnimplementedGRPCInferenceServiceServer
-	configs map[string]*kserve.ModelConfig
+	configs atomic.Pointer[map[string]*kserve.ModelConfig]
 	address string
 	gate    gate
+	shared  *streamModel // records of the model stream that several fakes share; nil for its own
 
 	mu     sync.Mutex
 	counts map[string]uint64 // number of served requests by model
@@ -79,7 +84,60 @@ func (f *Fake) settings() settings {
 // NewFake starts a fake on a free loopback port. The fake ends with the test.
 func NewFake(tb testing.TB) *Fake {
 	tb.Helper()
-	f := &Fake{configs: readConfigs(tb), address: "127.0.0.1:0", gate: newGate()}
+	return startFake(tb, &Fake{})
+}
+
+// NewFakes starts several fakes as [NewFake] does, which share the records of the model stream: a
+// request for a record may go to any of them.
+func NewFakes(tb testing.TB, count int) Fakes {
+	tb.Helper()
+	records := &streamModel{records: make(map[string]record)}
+	fakes := make(Fakes, count)
+	for i := range fakes {
+		fakes[i] = startFake(tb, &Fake{shared: records})
+	}
+	return fakes
+}
+
+// Fakes are several fakes, which a [Server] of the suite controls together.
+type Fakes []*Fake
+
+// Addresses returns the addresses of all fakes.
+func (f Fakes) Addresses() []string {
+	list := make([]string, len(f))
+	for i := range f {
+		list[i] = f[i].Address()
+	}
+	return list
+}
+
+// Kill ends all servers at once.
+func (f Fakes) Kill() { f.each((*Fake).Kill) }
+
+// Pause stops all responses of all servers.
+func (f Fakes) Pause() { f.each((*Fake).Pause) }
+
+// Resume continues the responses after Pause.
+func (f Fakes) Resume() { f.each((*Fake).Resume) }
+
+// Restart starts all servers again.
+func (f Fakes) Restart(ctx context.Context) error {
+	var errs []error
+	f.each(func(one *Fake) { errs = append(errs, one.Restart(ctx)) })
+	return errors.Join(errs...)
+}
+
+func (f Fakes) each(do func(*Fake)) {
+	for _, one := range f {
+		do(one)
+	}
+}
+
+func startFake(tb testing.TB, f *Fake) *Fake {
+	tb.Helper()
+	configs := readConfigs(tb)
+	f.configs.Store(&configs)
+	f.address, f.gate = "127.0.0.1:0", newGate()
 	if err := f.Restart(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -108,6 +166,32 @@ func readConfigs(tb testing.TB) map[string]*kserve.ModelConfig {
 	return configs
 }
 
+// models returns the configurations of the models by name.
+func (f *Fake) models() map[string]*kserve.ModelConfig { return *f.configs.Load() }
+
+// SetModel changes the configuration of a model, or removes the model if config is nil, as a
+// repository that is changed does.
+func (f *Fake) SetModel(name string, config *kserve.ModelConfig) {
+	changed := maps.Clone(f.models())
+	if changed[name] = config; config == nil {
+		delete(changed, name)
+	}
+	f.configs.Store(&changed)
+}
+
+// Model returns a copy of the configuration of a model.
+func (f *Fake) Model(name string) *kserve.ModelConfig {
+	config, _ := proto.Clone(f.models()[name]).(*kserve.ModelConfig)
+	return config
+}
+
+// Served returns the number of requests of a model that the fake has served since its start.
+func (f *Fake) Served(model string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int(f.counts[model])
+}
+
 // Address returns the host:port of the gRPC service, which stays the same after
 // restarts.
 func (f *Fake) Address() string { return f.address }
@@ -132,7 +216,9 @@ func (f *Fake) Restart(ctx context.Context) error {
 	f.set.traces = extension.NewTraces(extension.TraceConfig{File: traceFile, Rate: 1000, Count: -1}, slog.New(slog.DiscardHandler))
 	f.set.logs = extension.NewLogs(extension.LogValues{Info: true, Warning: true, Error: true, Format: extension.LogFormatDefault},
 		func(extension.LogValues) error { return nil })
-	f.counts, f.stream = make(map[string]uint64), &streamModel{records: make(map[string]record)}
+	if f.counts, f.stream = make(map[string]uint64), f.shared; f.stream == nil {
+		f.stream = &streamModel{records: make(map[string]record)}
+	}
 	go func() {
 		defer close(served)
 		_ = server.Serve(listener) // Kill ends it

@@ -19,7 +19,7 @@ import (
 
 // find returns a model's configuration, or tritonserver's error.
 func (f *Fake) find(name, version string) (*kserve.ModelConfig, error) {
-	config, ok := f.configs[name]
+	config, ok := f.models()[name]
 	if version != "" {
 		if _, err := strconv.ParseInt(version, 10, 64); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument,

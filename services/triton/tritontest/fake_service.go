@@ -79,13 +79,13 @@ func (f *Fake) ModelConfig(ctx context.Context, req *kserve.ModelConfigRequest) 
 
 // ModelStatistics returns the number of requests of each model.
 func (f *Fake) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error) {
-	if _, known := f.configs[req.GetName()]; !known && req.GetName() != "" {
+	if _, known := f.models()[req.GetName()]; !known && req.GetName() != "" {
 		return nil, status.Errorf(codes.InvalidArgument, "requested model '%s' is not available", req.GetName())
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	answer := &kserve.ModelStatisticsResponse{}
-	for _, name := range slices.Sorted(maps.Keys(f.configs)) {
+	for _, name := range slices.Sorted(maps.Keys(f.models())) {
 		if req.GetName() == "" || req.GetName() == name {
 			answer.ModelStats = append(answer.ModelStats, &kserve.ModelStatistics{
 				Name: name, Version: fakeVersion, InferenceCount: f.counts[name], ExecutionCount: f.counts[name],
@@ -97,7 +97,7 @@ func (f *Fake) ModelStatistics(ctx context.Context, req *kserve.ModelStatisticsR
 
 // TraceSetting changes and returns the settings. The fake traces no request.
 func (f *Fake) TraceSetting(ctx context.Context, req *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error) {
-	if _, known := f.configs[req.GetModelName()]; !known && req.GetModelName() != "" {
+	if _, known := f.models()[req.GetModelName()]; !known && req.GetModelName() != "" {
 		return nil, status.Error(codes.NotFound, "Request for unknown model: '"+req.GetModelName()+"' is not found")
 	}
 	if err := f.gate.wait(ctx); err != nil {
@@ -133,7 +133,7 @@ func settingError(err error) error {
 // RepositoryIndex lists all models as ready.
 func (f *Fake) RepositoryIndex(ctx context.Context, _ *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error) {
 	index := &kserve.RepositoryIndexResponse{}
-	for _, name := range slices.Sorted(maps.Keys(f.configs)) {
+	for _, name := range slices.Sorted(maps.Keys(f.models())) {
 		index.Models = append(index.Models, &kserve.RepositoryIndexResponse_ModelIndex{Name: name, Version: fakeVersion, State: "READY"})
 	}
 	return index, f.gate.wait(ctx)
