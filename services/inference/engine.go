@@ -15,7 +15,7 @@ import (
 //
 // An engine implements further interfaces for optional features. Callers detect them by type
 // assertion: [Forwarder], [Caller], [Starter], [Describer], [StatisticsReporter], [Repository],
-// [SharedMemory], [Settings], [MixedCounter], [Metrics], [Notifier].
+// [SharedMemory], [Settings], [MixedCounter], [Metrics], [Notifier], [EndpointReporter].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order. It ends after the final
 	// response or the first error. A model that isn't decoupled yields one response. Nothing is
@@ -181,6 +181,10 @@ type Model struct {
 	Recovering bool
 	// Config is the model's configuration in Triton. It is set only for models that are ready.
 	Config *kserve.ModelConfig
+	// Differing describes the servers of an engine over several servers that list the model, but
+	// not as it is here. Requests don't go to them. Each entry has the server's address and is for
+	// the operator only.
+	Differing []string
 }
 
 // Describer returns metadata and configuration as KServe v2 messages.
@@ -241,6 +245,53 @@ type MixedCounter interface {
 	// Mixed returns the number of responses that arrived at another request than their own. Each
 	// ended the request that received it. No client received such a response.
 	Mixed() uint64
+}
+
+// EndpointReporter is an [Engine] over several servers.
+type EndpointReporter interface {
+	// Endpoints returns the state of each server and the counters of all.
+	Endpoints() EndpointReport
+}
+
+// EndpointReport is the state of the servers of an engine.
+type EndpointReport struct {
+	// Endpoints are the servers in the order of their addresses.
+	Endpoints []Endpoint
+	// RepeatsRefused is the number of failed requests that weren't repeated on another server,
+	// because the budget of repeats was spent.
+	RepeatsRefused uint64
+}
+
+// Endpoint is the state of one server.
+type Endpoint struct {
+	// Address is the address of the server's gRPC port.
+	Address string
+	State   EndpointState
+	// Reason is why the server is out or not ready.
+	Reason   string
+	InFlight int // number of requests in flight
+	// The numbers of requests since the server came into the list: all attempts, those that
+	// failed by the server's fault, and those that were repeats of failed ones elsewhere.
+	Requests, Failures, Repeats uint64
+	Outs                        uint64 // number of times that the server was taken out
+	// MetricsURL is the URL of the server's own metrics, or empty.
+	MetricsURL string
+}
+
+// EndpointState is the state of a server for the choice of the next request's server.
+type EndpointState string
+
+// The states of a server.
+const (
+	EndpointIn       EndpointState = "in"        // gets requests
+	EndpointStarting EndpointState = "starting"  // gets a growing share of requests since it is back
+	EndpointNotReady EndpointState = "not_ready" // gets requests only if no other server can serve them
+	EndpointOut      EndpointState = "out"       // gets no requests
+)
+
+// EndpointStates returns all states.
+func EndpointStates() []EndpointState {
+	return []EndpointState{EndpointIn, EndpointStarting, EndpointNotReady, EndpointOut}
 }
 
 // Metrics returns an engine's own metrics.

@@ -50,6 +50,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectModels(out)
 	c.collectReloads(out)
 	c.collectMemory(out)
+	c.collectEndpoints(out)
 	out.value(c.limit, float64(c.Service.Admission().MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
@@ -153,6 +154,28 @@ func (c *collector) collectMemory(out sink) {
 	out.value(c.memoryGoal, limit(m.Goal))
 	out.value(c.memoryLimit, limit(m.Limit))
 	out.value(c.memoryTriton, float64(m.Others))
+}
+
+// collectEndpoints collects the metrics of the servers of engines that have several.
+func (c *collector) collectEndpoints(out sink) {
+	for _, e := range c.Service.Catalog().Engines() {
+		several, ok := e.(inference.EndpointReporter)
+		if !ok {
+			continue
+		}
+		report := several.Endpoints()
+		for _, server := range report.Endpoints {
+			for _, state := range inference.EndpointStates() {
+				out.value(c.endpointState, number(server.State == state), server.Address, string(state))
+			}
+			out.value(c.endpointInFlight, float64(server.InFlight), server.Address)
+			out.value(c.endpointRequests, float64(server.Requests), server.Address)
+			out.value(c.endpointFailures, float64(server.Failures), server.Address)
+			out.value(c.endpointRepeats, float64(server.Repeats), server.Address)
+			out.value(c.endpointOuts, float64(server.Outs), server.Address)
+		}
+		out.value(c.repeatsRefused, float64(report.RepeatsRefused))
+	}
 }
 
 // limit returns a memory limit in bytes, or 0 if there is none.

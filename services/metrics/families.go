@@ -25,6 +25,7 @@ const (
 	labelOperation = "operation"
 	labelCode      = "code"
 	labelSource    = "source"
+	labelEndpoint  = "endpoint"
 
 	unknownModel = "(unknown)"
 )
@@ -48,6 +49,8 @@ type families struct {
 	waiting, running, kvCache, loras *family
 
 	sourceUp, sourceDuration, sourceClashes *family
+
+	endpointState, endpointInFlight, endpointRequests, endpointFailures, endpointRepeats, endpointOuts, repeatsRefused *family
 }
 
 func newFamilies(cfg Config) *families {
@@ -100,9 +103,17 @@ func newFamilies(cfg Config) *families {
 		kvCache: newFamily(gateway+"kv_cache_usage_perc", "Used fraction of the KV cache, from 0 to 1, from the engines' own metrics. If several engines report one, it is the largest.", gauge),
 		loras:   newFamily(gateway+"lora_requests_info", "LoRA adapters of requests in flight, in the labels: comma-separated names of running and waiting adapters, and the number of known adapters as max_lora. The value is the current Unix time in seconds.", gauge, "max_lora", "running_lora_adapters", "waiting_lora_adapters"),
 
-		sourceUp:       newFamily("trident_triton_metrics_up", "1 if Triton's own metrics were read for this page, 0 if that failed. The label source is the host of the server, or local for in-process Triton.", gauge, labelSource),
-		sourceDuration: newFamily("trident_triton_metrics_duration_seconds", "Time that the read of Triton's own metrics for this page took, in seconds.", gauge, labelSource),
-		sourceClashes:  newFamily("trident_triton_metrics_dropped", "Number of Triton's metric families that this page omits, because it has their names or series already.", gauge, labelSource),
+		sourceUp:         newFamily("trident_triton_metrics_up", "1 if Triton's own metrics were read for this page, 0 if that failed. The label source is the host of the server, or local for in-process Triton.", gauge, labelSource),
+		sourceDuration:   newFamily("trident_triton_metrics_duration_seconds", "Time that the read of Triton's own metrics for this page took, in seconds.", gauge, labelSource),
+		endpointState:    newFamily("trident_endpoint_state", "1 for the state that a server of "+cfg.Names.Of("triton.Endpoint")+" has, 0 for the other states. The label state is in, starting for a server that gets a growing share of requests since it is back, not_ready for one that reports that it isn't ready, or out.", gauge, labelEndpoint, "state"),
+		endpointInFlight: newFamily("trident_endpoint_requests_in_flight", "Number of requests in flight at a server.", gauge, labelEndpoint),
+		endpointRequests: newFamily("trident_endpoint_requests_total", "Number of requests that were sent to a server, with repeats.", counter, labelEndpoint),
+		endpointFailures: newFamily("trident_endpoint_failures_total", "Number of requests that failed at a server by its fault.", counter, labelEndpoint),
+		endpointRepeats:  newFamily("trident_endpoint_repeats_total", "Number of requests that were repeated at a server after they had failed at another one.", counter, labelEndpoint),
+		endpointOuts:     newFamily("trident_endpoint_outs_total", "Number of times that a server was taken out: it refused connections, or didn't answer.", counter, labelEndpoint),
+		repeatsRefused:   newFamily("trident_endpoint_repeats_refused_total", "Number of requests that failed at a server and weren't repeated at another one, because too many requests were being repeated.", counter),
+
+		sourceClashes: newFamily("trident_triton_metrics_dropped", "Number of Triton's metric families that this page omits, because it has their names or series already.", gauge, labelSource),
 	}
 }
 
@@ -118,5 +129,6 @@ func (f *families) list() []*family {
 		f.shed, f.memoryUsed, f.memoryGoal, f.memoryLimit, f.memoryTriton,
 		f.waiting, f.running, f.kvCache, f.loras,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,
+		f.endpointState, f.endpointInFlight, f.endpointRequests, f.endpointFailures, f.endpointRepeats, f.endpointOuts, f.repeatsRefused,
 	}
 }

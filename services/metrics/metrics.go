@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,6 +112,8 @@ type Page struct {
 	families *families
 	registry *prometheus.Registry
 	sources  []source
+	engines  []inference.Engine // the servers of some of them are further sources
+	client   *http.Client
 	log      *slog.Logger
 	scrapes  chan struct{}
 
@@ -124,7 +127,7 @@ func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 		return nil, err
 	}
 	p := &Page{
-		families: newFamilies(cfg), registry: prometheus.NewRegistry(), log: log,
+		families: newFamilies(cfg), registry: prometheus.NewRegistry(), client: &http.Client{}, log: log,
 		scrapes: make(chan struct{}, maxScrapes), failing: map[string]bool{},
 	}
 	own := &collector{families: p.families, Parts: parts, version: cfg.Version}
@@ -143,8 +146,9 @@ func NewPage(cfg Config, parts Parts, log *slog.Logger) (*Page, error) {
 		if err != nil {
 			return nil, configfield.Errorf("metrics.TritonURLs", "%w", err)
 		}
-		p.sources = append(p.sources, urlSource(&http.Client{}, u.Host, text))
+		p.sources = append(p.sources, urlSource(p.client, u.Host, text))
 	}
+	p.engines = parts.Service.Catalog().Engines()
 	return p, nil
 }
 
@@ -173,7 +177,7 @@ func (l errorLog) Println(v ...any) {
 }
 
 func (p *Page) gather(ctx context.Context, open bool) ([]*dto.MetricFamily, error) {
-	answers := ask(ctx, p.sources)
+	answers := ask(ctx, p.allSources())
 	own, err := p.registry.Gather()
 	usage, known := kvCacheUsage(answers)
 	all, dropped := merge(own, answers)
@@ -188,6 +192,25 @@ func (p *Page) gather(ctx context.Context, open bool) ([]*dto.MetricFamily, erro
 	all, _ = merge(more, []answer{{families: all}})
 	p.report(answers)
 	return all, errors.Join(err, failed)
+}
+
+// allSources returns the sources with those of the servers that engines have now.
+func (p *Page) allSources() []source {
+	all := slices.Clone(p.sources)
+	for _, e := range p.engines {
+		several, ok := e.(inference.EndpointReporter)
+		if !ok {
+			continue
+		}
+		for _, server := range several.Endpoints().Endpoints {
+			u, err := url.Parse(server.MetricsURL)
+			if given := func(s source) bool { return s.name == u.Host }; err != nil || u.Host == "" || slices.ContainsFunc(all, given) {
+				continue
+			}
+			all = append(all, urlSource(p.client, u.Host, server.MetricsURL))
+		}
+	}
+	return all
 }
 
 // sourceCollector collects the metrics about a page's sources.

@@ -329,7 +329,7 @@ func TestDocumented(t *testing.T) {
 	}
 	page, known := string(text), map[string]bool{}
 	cfg := Default()
-	cfg.Names = configfield.NamesOf(map[configfield.Field]string{"admission.Server.InFlight": "--max-in-flight", "memory.Limit": "--memory-limit"})
+	cfg.Names = configfield.NamesOf(map[configfield.Field]string{"admission.Server.InFlight": "--max-in-flight", "memory.Limit": "--memory-limit", "triton.Endpoint": "--triton-endpoint"})
 	for _, f := range newFamilies(cfg).list() {
 		known[f.name] = true
 		for _, label := range f.labels {
