@@ -148,6 +148,11 @@ var layers = []packageRow{
 		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton/extension"},
 	},
 	{
+		path: "services/triton/fleet", layer: engine,
+		purpose: "the engine over several inference servers: their health, which of them serve a model, repeats on another one",
+		imports: []string{"gen/go/kserve", "services/balance", "services/configfield", "services/inference", "services/triton"},
+	},
+	{
 		path: "services/triton/extension", layer: engine,
 		purpose: "what tritonserver's frontends do beside the core: shared memory, classification, trace and log settings",
 		imports: []string{"gen/go/kserve", "services/inference"},

@@ -102,6 +102,8 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"triton.Inactivity":                "inactivity-timeout",
 		"triton.KeepAlive":                 "sse-header-timeout",
 		"triton.KeyFile":                   "triton-tls-key",
+		"triton.MetricsPort":               "triton-metrics-port",
+		"triton.Policy":                    "balance",
 	}
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,19 +47,25 @@ func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Conf
 	}
 }
 
-// errOwnPort rejects a KServe port that is the port of a --triton-endpoint on this
-// machine. Trident and tritonserver have the same default port.
-func (f *kserveFlags) errOwnPort(cfg config) error {
-	if !f.EnableKServeFrontends || cfg.Triton.Endpoint == "" {
+// errOwnPort rejects a port of Trident that is the port of a --triton-endpoint on this
+// machine. Trident and tritonserver have the same default port for KServe.
+func (f *flags) errOwnPort(cfg config) error {
+	own := map[string]int{"--openai-port": f.OpenAIPort}
+	if f.EnableKServeFrontends {
+		own["--kserve-grpc-port"], own["--kserve-http-port"] = f.KServeGRPCPort, f.KServeHTTPPort
+	}
+	if len(f.TritonEndpoint) == 0 && len(cfg.Local.Repositories) > 0 {
 		return nil
 	}
-	host, port := endpointOf(cfg.Triton.Endpoint)
-	if !ofThisHost(host) {
-		return nil
-	}
-	for flag, own := range map[string]int{"--kserve-grpc-port": f.KServeGRPCPort, "--kserve-http-port": f.KServeHTTPPort} {
-		if port == strconv.Itoa(own) {
-			return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another port", flag, port, cfg.Triton.Endpoint)
+	for _, endpoint := range f.endpoints() {
+		host, port := endpointOf(endpoint)
+		if !ofThisHost(host) {
+			continue
+		}
+		for _, flag := range slices.Sorted(maps.Keys(own)) {
+			if port == strconv.Itoa(own[flag]) {
+				return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another port", flag, port, endpoint)
+			}
 		}
 	}
 	return nil
@@ -65,8 +73,11 @@ func (f *kserveFlags) errOwnPort(cfg config) error {
 
 // endpointOf splits a validated endpoint.
 func endpointOf(endpoint string) (host, port string) {
-	if _, rest, found := strings.Cut(endpoint, "://"); found {
-		endpoint = strings.TrimPrefix(rest, "/")
+	if scheme, rest, found := strings.Cut(endpoint, "://"); found {
+		endpoint = rest
+		if scheme == "dns" { // the DNS server comes first
+			_, endpoint, _ = strings.Cut(rest, "/")
+		}
 	}
 	u, err := url.Parse("//" + endpoint)
 	if err != nil {

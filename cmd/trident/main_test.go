@@ -85,34 +85,40 @@ func TestFlagsAndEnvironment(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"--nonsense":                  "--nonsense",
-		"--openai-port=x":             "--openai-port",
-		"--openai-port=70000":         "--openai-port",
-		"--triton-endpoint=ftp://x":   "--triton-endpoint",
-		"--request-timeout=-1s":       "--request-timeout",
-		"--max-in-flight=-1":          "--max-in-flight",
-		"--log-level=loud":            "--log-level",
-		"--tls-key=key":               "--tls-cert",
-		"--triton-tls-ca=ca":          "--triton-endpoint=https://",
-		"--log-format=xml":            "--log-format",
-		"--write-timeout=0s":          "--write-timeout",
-		"--default-max-tokens=-1":     "--default-max-tokens",
-		"--cors-origin=example.com":   "--cors-origin",
-		"--http-max-input-size=0":     "--http-max-input-size",
-		"--sse-header-timeout=0s":     "--sse-header-timeout",
-		"--responses-store-size=-1":   "--responses-store-size",
-		"--responses-store-bytes=0":   "--responses-store-bytes",
-		"--responses-store-ttl=0s":    "--responses-store-ttl",
-		"frobnicate":                  "frobnicate",
-		"--triton-endpoint=host:port": "--triton-endpoint",
-		"--model-control-mode=poll":   "--model-control-mode",
-		"--backend=nim":               "--backend",
-		"--profile-address=6060":      "--profile-address",
-		"--backend-config=python":     "--backend-config: must be BACKEND,KEY=VALUE",
-		"--cache-config=size=1":       "--cache-config: must be CACHE,KEY=VALUE",
-		"--rate-limit=on":             "--rate-limit",
-		"--rate-limit-resource=a":     "--rate-limit-resource: must be NAME:COUNT",
-		"--metrics-config=a,b=c":      "--metrics-config: must be KEY=VALUE",
+		"--nonsense":                         "--nonsense",
+		"--openai-port=x":                    "--openai-port",
+		"--openai-port=70000":                "--openai-port",
+		"--triton-endpoint=ftp://x":          "--triton-endpoint",
+		"--triton-endpoint=a,b,a":            "--triton-endpoint: a and a are the same endpoint: give each endpoint once",
+		"--triton-endpoint=https://a,b":      "--triton-endpoint: https://a and b differ in TLS",
+		"--triton-endpoint=dns://a:8001":     "--triton-endpoint: \"dns://a:8001\" must be dns://[SERVER]/NAME:PORT",
+		"--triton-endpoint=b,localhost:9000": "--openai-port: 9000 is the port of --triton-endpoint localhost:9000: choose another port",
+		"--balance=fastest":                  "--balance: \"fastest\" is unknown: choose one of",
+		"--triton-metrics-port=70000":        "--triton-metrics-port: 70000 is not a port",
+		"--request-timeout=-1s":              "--request-timeout",
+		"--max-in-flight=-1":                 "--max-in-flight",
+		"--log-level=loud":                   "--log-level",
+		"--tls-key=key":                      "--tls-cert",
+		"--triton-tls-ca=ca":                 "--triton-endpoint=https://",
+		"--log-format=xml":                   "--log-format",
+		"--write-timeout=0s":                 "--write-timeout",
+		"--default-max-tokens=-1":            "--default-max-tokens",
+		"--cors-origin=example.com":          "--cors-origin",
+		"--http-max-input-size=0":            "--http-max-input-size",
+		"--sse-header-timeout=0s":            "--sse-header-timeout",
+		"--responses-store-size=-1":          "--responses-store-size",
+		"--responses-store-bytes=0":          "--responses-store-bytes",
+		"--responses-store-ttl=0s":           "--responses-store-ttl",
+		"frobnicate":                         "frobnicate",
+		"--triton-endpoint=host:port":        "--triton-endpoint",
+		"--model-control-mode=poll":          "--model-control-mode",
+		"--backend=nim":                      "--backend",
+		"--profile-address=6060":             "--profile-address",
+		"--backend-config=python":            "--backend-config: must be BACKEND,KEY=VALUE",
+		"--cache-config=size=1":              "--cache-config: must be CACHE,KEY=VALUE",
+		"--rate-limit=on":                    "--rate-limit",
+		"--rate-limit-resource=a":            "--rate-limit-resource: must be NAME:COUNT",
+		"--metrics-config=a,b=c":             "--metrics-config: must be KEY=VALUE",
 
 		"--cuda-memory-pool-byte-size=0":     "--cuda-memory-pool-byte-size: must be DEVICE:BYTES",
 		"--pinned-memory-pool-byte-size=x":   "--pinned-memory-pool-byte-size",
@@ -131,11 +137,15 @@ func TestEngines(t *testing.T) {
 		args         []string
 		repositories []string
 		endpoint     string
+		endpoints    []string // of the engine over several
 	}{
-		{"none", nil, nil, "localhost:8001"},
-		{"remote", []string{"--triton-endpoint=a:1"}, nil, "a:1"},
-		{"in process", []string{"--model-repository=a", "--model-store=b"}, []string{"a", "b"}, ""},
-		{"both", []string{"--model-repository=a", "--triton-endpoint=a:1"}, []string{"a"}, "a:1"},
+		{"none", nil, nil, "localhost:8001", nil},
+		{"remote", []string{"--triton-endpoint=a:1"}, nil, "a:1", nil},
+		{"in process", []string{"--model-repository=a", "--model-store=b"}, []string{"a", "b"}, "", nil},
+		{"both", []string{"--model-repository=a", "--triton-endpoint=a:1"}, []string{"a"}, "a:1", nil},
+		{"several", []string{"--triton-endpoint=a:1,b", "--triton-endpoint=c"}, nil, "", []string{"a:1", "b", "c"}},
+		{"a name", []string{"--triton-endpoint=dns:///a"}, nil, "", []string{"dns:///a"}},
+		{"both and several", []string{"--model-repository=a", "--triton-endpoint=a,b"}, []string{"a"}, "", []string{"a", "b"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -143,8 +153,8 @@ func TestEngines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.Local.Repositories, test.repositories) || got.Triton.Endpoint != test.endpoint {
-				t.Errorf("got repositories %q and endpoint %q", got.Local.Repositories, got.Triton.Endpoint)
+			if !slices.Equal(got.Local.Repositories, test.repositories) || got.Triton.Endpoint != test.endpoint || !slices.Equal(got.Fleet.Endpoints, test.endpoints) {
+				t.Errorf("got repositories %q and endpoints %q, %q", got.Local.Repositories, got.Triton.Endpoint, got.Fleet.Endpoints)
 			}
 		})
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/modelfiles"
 	"github.com/trident-inference/trident/services/tokenizer"
-	"github.com/trident-inference/trident/services/triton"
 )
 
 // modelsCommand prints the metadata of the models.
@@ -89,14 +88,12 @@ func (f *flags) cards() (_ []*catalog.Card, err error) {
 func unloaded(cfg config) fx.Option {
 	remote := cfg
 	remote.Local.Repositories = nil
+	all := fx.Options(engines(remote), fx.Supply(cfg.Triton, cfg.Fleet))
 	if len(cfg.Local.Repositories) == 0 {
-		return fx.Options(engines(remote), fx.Supply(cfg.Triton))
+		return all
 	}
 	disk := modelfiles.NewDisk(cfg.Local.Repositories)
-	if cfg.Triton.Endpoint == "" {
-		return fx.Provide(func() []inference.Engine { return []inference.Engine{disk} })
-	}
-	return fx.Options(triton.Module, fx.Supply(cfg.Triton), fx.Provide(func(e *triton.Engine) []inference.Engine { return []inference.Engine{disk, e} }))
+	return fx.Options(all, fx.Decorate(func(list []inference.Engine) []inference.Engine { return append([]inference.Engine{disk}, list...) }))
 }
 
 // settingsTable returns a table of the settings of each model with their origins.
@@ -104,6 +101,9 @@ func settingsTable(cards []*catalog.Card) string {
 	rows := [][]string{{"MODEL", "SETTING", "VALUE", "FROM"}}
 	for _, card := range cards {
 		rows = append(rows, []string{card.Name, "state", stateOf(card), ""})
+		for _, server := range card.Differing {
+			rows = append(rows, []string{"", "differs", oneLine(server), ""})
+		}
 		if card.Config == nil {
 			continue
 		}
@@ -147,11 +147,13 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // modelJSON is a model in the output of --json.
 type modelJSON struct {
-	Name     string        `json:"name"`
-	Version  string        `json:"version,omitempty"`
-	State    string        `json:"state"`
-	Kind     string        `json:"kind,omitempty"`
-	Settings []settingJSON `json:"settings"`
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	State   string `json:"state"`
+	Kind    string `json:"kind,omitempty"`
+	// Differing describes the servers of which requests for the model don't go to.
+	Differing []string      `json:"differing,omitempty"`
+	Settings  []settingJSON `json:"settings"`
 }
 
 type settingJSON struct {
@@ -163,7 +165,7 @@ type settingJSON struct {
 func printJSON(w io.Writer, cards []*catalog.Card) error {
 	list := make([]modelJSON, len(cards))
 	for i, card := range cards {
-		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Settings: []settingJSON{}}
+		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Differing: card.Differing, Settings: []settingJSON{}}
 		if card.Config != nil {
 			list[i].Kind, _ = kindOf(card)
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +22,7 @@ type observeFlags struct {
 	MetricsPort                   *int     `placeholder:"PORT" help:"TCP port that serves only /metrics, in addition to --openai-port; 0 takes a free port. Default: ${metrics_port} with --enable-kserve-frontends, otherwise no such port."`
 	MetricsAddress                string   `placeholder:"HOST" help:"Address on which --metrics-port listens. Default: --host."`
 	TritonMetricsURL              []string `name:"triton-metrics-url" sep:"none" placeholder:"URL" help:"URL of a tritonserver's metrics, such as http://localhost:8002/metrics, which /metrics then includes; repeatable."`
+	TritonMetricsPort             int      `name:"triton-metrics-port" default:"0" placeholder:"PORT" help:"TCP port on which each server of --triton-endpoint serves its own metrics by HTTP, usually 8002, which /metrics then includes; 0 means that they aren't read."`
 	InferenceGatewayMetricsPrefix string   `default:"${gateway_prefix}" placeholder:"TEXT" help:"Prefix of the names of the metrics that an inference gateway reads; set vllm: for a gateway that expects vLLM."`
 
 	OTLPEndpoint     string   `name:"otlp-endpoint" placeholder:"URL" help:"URL of the OpenTelemetry collector that receives traces by OTLP, such as http://localhost:4317. Default: the variable OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
@@ -35,11 +38,17 @@ func observeDefaults() kong.Vars {
 	return kong.Vars{"metrics_port": strconv.Itoa(m.Port), "gateway_prefix": m.GatewayPrefix}
 }
 
-func (f *observeFlags) metrics(shared server.Config, kserveFrontends bool) metrics.Config {
+// metrics returns the configuration of the metrics. endpoint is the only fixed address of a
+// tritonserver; several servers report the addresses of their metrics themselves.
+func (f *flags) metrics(shared server.Config, endpoint string) metrics.Config {
 	cfg := metrics.Default()
-	cfg.Off, cfg.Own = !f.AllowMetrics, f.AllowMetrics && kserveFrontends
+	cfg.Off, cfg.Own = !f.AllowMetrics, f.AllowMetrics && f.EnableKServeFrontends
 	cfg.Host, cfg.TritonURLs, cfg.GatewayPrefix, cfg.Version = shared.Host, f.TritonMetricsURL, f.InferenceGatewayMetricsPrefix, version
 	cfg.Names = shared.Names
+	if endpoint != "" && f.TritonMetricsPort != 0 {
+		host, _ := endpointOf(endpoint)
+		cfg.TritonURLs = append(slices.Clone(cfg.TritonURLs), "http://"+net.JoinHostPort(host, strconv.Itoa(f.TritonMetricsPort))+metrics.Path)
+	}
 	if f.MetricsPort != nil {
 		cfg.Own, cfg.Port = true, *f.MetricsPort
 	}

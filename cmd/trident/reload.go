@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/triton/fleet"
 )
 
 // reload is a part of Trident that accepts new settings at run time. Parts register in
@@ -63,6 +64,22 @@ func limitReload(service *serving.Service) reload {
 				return nil, err
 			}
 			return func() { _ = service.Admission().SetBounds(cfg.Inference.Bounds) }, nil // the bounds have been validated, so this can't fail
+		},
+	}
+}
+
+// endpointReload replaces the addresses of several tritonservers. Streams of servers that are gone
+// continue.
+func endpointReload(several *fleet.Engine, log *slog.Logger) reload {
+	return reload{
+		flags: []string{"triton-endpoint"},
+		prepare: func(f *flags, _ config) (func(), error) {
+			endpoints := f.endpoints()
+			return func() {
+				if err := several.Update(endpoints); err != nil {
+					log.Error("some endpoints can't be used", "error", err)
+				}
+			}, nil
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,7 +27,10 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/triton/fleet"
+	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/logbuffer"
+	"github.com/trident-inference/trident/test/pause"
 )
 
 const (
@@ -446,5 +450,51 @@ func TestReloadOfRandomSealKey(t *testing.T) {
 	log.Await(t, taken, 1)
 	if report.String() != "" {
 		t.Errorf("the log has\n%s", &report)
+	}
+}
+
+// TestReloadOfEndpoints checks that a change of the addresses of several tritonservers takes effect
+// at run time, and that a doubled one is refused.
+func TestReloadOfEndpoints(t *testing.T) {
+	fakes := tritontest.NewFakes(t, 3)
+	list := fakes.Addresses()
+	path := filepath.Join(t.TempDir(), "trident.yaml")
+	endpoints := func(list ...string) string { return `triton-endpoint: ["` + strings.Join(list, `", "`) + "\"]\n" }
+	write(t, path, endpoints(list[0], list[1]))
+	f := readLine(t, "--config="+path, "--host=127.0.0.1", "--openai-port=0")
+	cfg, err := f.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var several *fleet.Engine
+	log := &logbuffer.Buffer{}
+	app := fx.New(graph(f, cfg, slog.New(slog.NewTextHandler(log, nil)), func(error) {}), fx.Populate(&several))
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := app.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	addresses := func() (all []string) {
+		for _, one := range several.Endpoints().Endpoints {
+			all = append(all, one.Address)
+		}
+		return all
+	}
+	for _, test := range []struct{ given, want []string }{
+		{list[1:], list[1:]},
+		{[]string{list[0], list[0]}, list[1:]},
+		{list[:1], list[:1]},
+	} {
+		write(t, path, endpoints(test.given...))
+		slices.Sort(test.want)
+		if !pause.Until(10*time.Second, func() bool { return slices.Equal(addresses(), test.want) }) {
+			t.Fatalf("after %q: %q, want %q\n%s", test.given, addresses(), test.want, log)
+		}
+		if len(test.given) == 2 && test.given[0] == test.given[1] && !pause.Until(10*time.Second, func() bool { return strings.Contains(log.String(), "are the same endpoint") }) {
+			t.Errorf("the doubled endpoint isn't reported: %s", log)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/trident-inference/trident/services/anthropic"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/balance"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/contracts"
@@ -34,6 +35,7 @@ import (
 	"github.com/trident-inference/trident/services/tracing"
 	"github.com/trident-inference/trident/services/tridentrpc"
 	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/fleet"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
@@ -50,8 +52,8 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, anthropic.Config{Strict: cfg.OpenAI.Strict}, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, tridentrpc.Version(version)),
-		afterPorts(cfg.Local), afterPorts(cfg.Triton),
-		engines(cfg),      // tritonserver over gRPC, in-process Triton, or both
+		afterPorts(cfg.Local), afterPorts(cfg.Triton), afterPorts(cfg.Fleet),
+		engines(cfg),      // tritonservers over gRPC, in-process Triton, or both
 		contracts.Module,  // conversion of requests to tensors and back
 		tokenizer.Module,  // conversion of texts to token ids
 		images.Module,     // images of requests
@@ -107,6 +109,9 @@ func engines(cfg config) fx.Option {
 	if cfg.Triton.Endpoint != "" {
 		all = append(all, triton.Module)
 	}
+	if len(cfg.Fleet.Endpoints) > 0 {
+		all = append(all, fleet.Module, fx.Provide(fx.Annotate(endpointReload, fx.ResultTags(`group:"reloads"`))))
+	}
 	return fx.Options(all...)
 }
 
@@ -116,6 +121,7 @@ type engineParams struct {
 
 	Local  *local.Engine  `optional:"true"`
 	Remote *triton.Engine `optional:"true"`
+	Fleet  *fleet.Engine  `optional:"true"`
 }
 
 // inOrder lists the engines. If both serve a model, the in-process engine takes precedence.
@@ -127,14 +133,18 @@ func inOrder(e engineParams) []inference.Engine {
 	if e.Remote != nil {
 		list = append(list, e.Remote)
 	}
+	if e.Fleet != nil {
+		list = append(list, e.Fleet)
+	}
 	return list
 }
 
 // config is the configuration of each module. An unused engine has no repositories or no
-// endpoint.
+// endpoint. One fixed endpoint has an engine of its own, and others have the engine over several.
 type config struct {
 	Local     local.Config
 	Triton    triton.Config
+	Fleet     fleet.Config
 	Backend   contracts.Config
 	Models    modelfiles.Config
 	Overrides []inference.Override
@@ -170,12 +180,13 @@ type flags struct {
 	configFlags `group:"Settings"`
 
 	ModelRepository      []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository that in-process Triton serves: a folder, or another location that Triton supports; repeatable."`
-	TritonEndpoint       string        `group:"Triton" placeholder:"HOST:PORT" help:"Address of the gRPC port of a running tritonserver; https://HOST:PORT uses TLS. Default: ${triton_endpoint}, or no tritonserver if --model-repository is set."`
+	TritonEndpoint       []string      `group:"Triton" placeholder:"HOST:PORT" help:"Address of the gRPC port of a running tritonserver, or of another Trident with --enable-kserve-frontends; comma-separated or repeated for several servers, over which requests are distributed. https://HOST:PORT uses TLS. dns://[SERVER]/NAME:PORT means all addresses of a DNS name, which are looked up every 5 seconds. Default: ${triton_endpoint}, or no tritonserver if --model-repository is set."`
 	TritonTLSCA          string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"CA bundle (PEM) that verifies the certificate of the tritonserver at --triton-endpoint. Default: the system's CA certificates."`
 	TritonTLSCert        string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Client certificate (PEM) for a tritonserver at --triton-endpoint that requires one. Needs --triton-tls-key."`
 	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate of --triton-tls-cert."`
 	FirstResponseTimeout time.Duration `group:"Triton" default:"${first_response_timeout}" help:"Maximum time that a request waits for the first response of its model; then it fails. The time includes Triton's queue, the processing of the prompt and, for a non-streaming response, its whole generation."`
 	InactivityTimeout    time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"Maximum time between two responses of a model in a stream; then the stream fails. While a request waits for its first response, tritonserver gets a health check at this interval; a failed check fails the request."`
+	Balance              string        `group:"Triton" default:"${balance}" placeholder:"NAME" help:"Rule that chooses between the servers of --triton-endpoint that serve a model: ${balance_policies}."`
 	Backend              string        `group:"Triton" placeholder:"NAME" help:"Triton backend that Trident assumes first for a model whose tensors match several backends: vllm, llmapi, tensorrtllm or python. Default: the first match in this order."`
 
 	tritonFlags `group:"In-process Triton"`
@@ -232,9 +243,15 @@ const tritonEndpoint = "localhost:8001"
 
 // defaults sets the flags' defaults to those of the modules, so that each is written once.
 func defaults() kong.Option {
+	var policies []string
+	for _, policy := range balance.Policies() {
+		policies = append(policies, string(policy))
+	}
 	t, i, p, o, s := triton.Default(), serving.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":             tritonEndpoint,
+		"balance":                     policies[0],
+		"balance_policies":            strings.Join(policies, ", "),
 		"first_response_timeout":      t.FirstResponse.String(),
 		"inactivity_timeout":          t.Inactivity.String(),
 		"sse_header_timeout":          t.KeepAlive.String(),
@@ -278,10 +295,10 @@ func (f *flags) config() (config, error) {
 func (f *flags) configOf(overrides []inference.Override, getenv func(string) string) (config, error) {
 	repositories := f.repositories(getenv)
 	bounds, boundsErr := f.bounds()
-	inProcess, remote, enginesErr := f.engines(repositories)
+	inProcess, remote, several, enginesErr := f.engines(repositories)
 	memory := f.memoryFlags.config(len(repositories) > 0)
 	names := flagNames()
-	inProcess.Names, memory.Names = names, names
+	inProcess.Names, memory.Names, several.Names = names, names, names
 	shared := server.Config{
 		Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
 		ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
@@ -290,7 +307,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 		ProfileAddress: f.ProfileAddress, Playground: f.Playground, Names: names,
 	}
 	return config{
-		Local: inProcess, Triton: remote,
+		Local: inProcess, Triton: remote, Fleet: several,
 		Backend:   contracts.Config{First: f.Backend, Names: names},
 		Models:    modelfiles.Config{Repositories: slices.Concat(repositories, f.TritonModelRepository), Hub: modelfiles.HubFromEnvironment(getenv)},
 		Overrides: slices.Concat(f.file.modelSettings(), overrides), // the file overrides the flags
@@ -312,7 +329,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 			Restricted: f.OpenAIRestrictedAPI, GRPCRestricted: f.GRPCRestricted, HTTPRestricted: f.HTTPRestricted,
 		},
 		Server:  shared,
-		Metrics: f.metrics(shared, f.EnableKServeFrontends),
+		Metrics: f.metrics(shared, remote.Endpoint),
 		Tracing: f.tracing(getenv),
 		Memory:  memory,
 		Table:   f.table(),
@@ -336,7 +353,7 @@ func (f *flags) table() io.Writer {
 // repositories returns the repositories for in-process Triton. If no flag selects an engine,
 // the repository is the one that Vertex AI names.
 func (f *flags) repositories(getenv func(string) string) []string {
-	if storage := f.storage(getenv); storage != "" && len(f.ModelRepository) == 0 && f.TritonEndpoint == "" {
+	if storage := f.storage(getenv); storage != "" && len(f.ModelRepository) == 0 && len(f.TritonEndpoint) == 0 {
 		return []string{storage}
 	}
 	return f.ModelRepository
@@ -344,13 +361,13 @@ func (f *flags) repositories(getenv func(string) string) []string {
 
 // engines configures the engines that the flags select. Without such flags the engine is the
 // tritonserver on this machine.
-func (f *flags) engines(repositories []string) (inProcess local.Config, remote triton.Config, err error) {
+func (f *flags) engines(repositories []string) (inProcess local.Config, remote triton.Config, several fleet.Config, err error) {
 	if len(repositories) == 0 {
 		if err := f.errNeedRepository(); err != nil {
-			return inProcess, remote, err
+			return inProcess, remote, several, err
 		}
-		remote = f.remote(cmp.Or(f.TritonEndpoint, tritonEndpoint))
-		return inProcess, remote, remote.Validate()
+		remote, several, err = f.remote()
+		return inProcess, remote, several, err
 	}
 	inProcess, err = f.tritonFlags.config()
 	inProcess.Repositories = repositories
@@ -359,19 +376,32 @@ func (f *flags) engines(repositories []string) (inProcess local.Config, remote t
 	if err == nil {
 		err = inProcess.Validate()
 	}
-	if err != nil || f.TritonEndpoint == "" {
-		return inProcess, remote, err
+	if err == nil && len(f.TritonEndpoint) > 0 {
+		remote, several, err = f.remote()
 	}
-	remote = f.remote(f.TritonEndpoint)
-	return inProcess, remote, remote.Validate()
+	return inProcess, remote, several, err
 }
 
-func (f *flags) remote(endpoint string) triton.Config {
+// endpoints returns the addresses of the tritonservers, by default that on this machine.
+func (f *flags) endpoints() []string {
+	if len(f.TritonEndpoint) == 0 {
+		return []string{tritonEndpoint}
+	}
+	return f.TritonEndpoint
+}
+
+// remote configures the engine of one fixed endpoint, or else the engine over several. The other
+// one has no endpoint.
+func (f *flags) remote() (triton.Config, fleet.Config, error) {
 	t := triton.Default()
-	t.Endpoint = endpoint
 	t.FirstResponse, t.Inactivity, t.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
 	t.CAFile, t.CertFile, t.KeyFile = f.TritonTLSCA, f.TritonTLSCert, f.TritonTLSKey
-	return t
+	several := fleet.Config{Endpoints: f.endpoints(), Connection: t, Policy: balance.Policy(f.Balance), MetricsPort: f.TritonMetricsPort}
+	err := several.Validate()
+	if fleet.Single(several.Endpoints) {
+		t.Endpoint, several = several.Endpoints[0], fleet.Config{}
+	}
+	return t, several, err
 }
 
 func (f *flags) logger() *slog.Logger {

@@ -32,7 +32,10 @@ type Card struct {
 	Reason   string // Triton's message about a model that isn't ready
 	// Recovering is true for a model that is temporarily unavailable.
 	Recovering bool
-	Engine     inference.Engine
+	// Differing describes the servers that had the model otherwise when the card was made, and
+	// that requests don't go to.
+	Differing []string
+	Engine    inference.Engine
 	// Backend is nil for a model that none of Trident's backends supports. Such a model accepts
 	// only requests of tensors.
 	Backend inference.Backend
@@ -91,7 +94,7 @@ type knownEfforts struct {
 // card is usable nevertheless, without those properties.
 func newCard(c *Catalog, engine inference.Engine, m inference.Model, others func(string) *kserve.ModelConfig) (*Card, error) {
 	card := &Card{
-		Target: inference.Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering,
+		Target: inference.Target{Name: m.Name, Config: m.Config}, Version: m.Version, Versions: m.Versions, State: m.State, Reason: m.Reason, Recovering: m.Recovering, Differing: m.Differing,
 		Engine: engine, Loaded: time.Now(),
 		overrides: c.overridesOf(m.Name), MaxLogprobs: inference.DefaultMaxLogprobs,
 	}

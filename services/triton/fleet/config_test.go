@@ -1,0 +1,57 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trident-inference/trident/services/balance"
+	"github.com/trident-inference/trident/services/triton"
+)
+
+// TestValidate checks the errors of bad settings: each names the field and the remedy.
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		endpoints string
+		change    func(*Config)
+		want      string // "" for a valid configuration
+	}{
+		{"fixed addresses", "a:1 b http://c:2", nil, ""},
+		{"TLS", "https://a:1 https://b", nil, ""},
+		{"a name", "dns:///triton:8001", nil, ""},
+		{"a name with a server", "dns://10.0.0.1/triton dns://[::1]:5353/triton", nil, ""},
+		{"none", "", nil, "triton.Endpoint: the list is empty"},
+		{"twice", "a:8001 b a", nil, "a:8001 and a are the same endpoint: give each endpoint once"},
+		{"twice by a name", "dns:///Triton. dns:///triton:8001", nil, "are the same endpoint"},
+		{"mixed TLS", "https://a b", nil, "https://a and b differ in TLS: give all endpoints with https:// or all without"},
+		{"a name beside TLS", "https://a dns:///b", nil, "differ in TLS"},
+		{"an unknown scheme", "a ftp://b", nil, `triton.Endpoint: "ftp://b" must have the scheme http, https or dns, not "ftp"`},
+		{"a name without its slash", "dns://triton:8001", nil, `must be dns://[SERVER]/NAME:PORT: write dns:///triton:8001`},
+		{"no name", "dns:///", nil, "must be host:port"},
+		{"a bad port", "a:0", nil, "must have a port from 1 to 65535"},
+		{"a bad port of a DNS server", "dns://a:99999/b", nil, "DNS server that can't be used"},
+		{"an unknown policy", "a b", func(c *Config) { c.Policy = "fastest" }, `triton.Policy: "fastest" is unknown: choose one of`},
+		{"a bad metrics port", "a b", func(c *Config) { c.MetricsPort = 70000 }, "triton.MetricsPort: 70000 is not a port"},
+		{"a CA without TLS", "a b", func(c *Config) { c.Connection.CAFile = "ca" }, "triton.CAFile"},
+		{"no time", "a b", func(c *Config) { c.Connection.CallTimeout = 0 }, "triton.CallTimeout"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := Config{Endpoints: strings.Fields(test.endpoints), Connection: triton.Default(), Policy: balance.Policies()[0]}
+			if test.change != nil {
+				test.change(&c)
+			}
+			err := c.Validate()
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestSingle(t *testing.T) {
+	for endpoints, want := range map[string]bool{"a:1": true, "https://a": true, "a b": false, "dns:///a": false} {
+		if got := Single(strings.Fields(endpoints)); got != want {
+			t.Errorf("%s: %t", endpoints, got)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The intervals and limits of the health checks.
+const (
+	askInterval = 500 * time.Millisecond // pause between two questions to an endpoint
+	askLast     = 2 * time.Second        // longest pause between two questions to an endpoint that is out
+	silence     = 2500 * time.Millisecond
+	slowStart   = 10 * time.Second // time in which an endpoint that is back gets a growing share
+	failedAsks  = 2                // consecutive failed questions after which an endpoint is out, if the last one failed quickly
+	quick       = 500 * time.Millisecond
+)
+
+// health is the state of an endpoint.
+type health struct {
+	// out is true while the endpoint gets no requests. unready is true if its server reports that
+	// it isn't ready: it gets requests only if no other endpoint can serve them.
+	out, unready atomic.Bool
+	// back is the Unix time in nanoseconds at which the endpoint was taken in again; 0 if it has
+	// been in since the start.
+	back atomic.Int64
+	// poke asks for a question at once, and stale for a new list of the models.
+	poke, stale chan struct{}
+
+	mu     sync.Mutex
+	reason string // reason why the endpoint is out
+	failed int    // number of consecutive failed questions
+
+	models outcomes
+}
+
+// answer is the result of one question to an endpoint.
+type answer struct {
+	ready bool
+	err   error
+}
+
+// watch is the state of [member.follow].
+type watch struct {
+	answers  chan answer
+	asking   bool
+	asked    time.Time     // time of the last question
+	next     time.Time     // time of the next question
+	pause    time.Duration // pause before it
+	alive    time.Time     // time of the last answer or response
+	received uint64        // value of member.responses at the last look
+}
+
+// follow asks the server at intervals until ctx ends.
+func (m *member) follow(ctx context.Context) {
+	w := &watch{answers: make(chan answer, 1), alive: time.Now(), pause: askInterval}
+	tick := time.NewTicker(askInterval)
+	defer tick.Stop()
+	m.ask(ctx, w)
+	// The endpoints aren't asked in the same instant.
+	w.next = time.Now().Add(rand.N(askInterval)) //nolint:gosec // no secret
+	defer func() {
+		if w.asking {
+			<-w.answers
+		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.engine.Changed():
+			m.relist(ctx)
+			w.alive = time.Now()
+		case <-m.health.poke:
+			m.ask(ctx, w)
+		case <-m.health.stale:
+			m.relist(ctx)
+			w.alive = time.Now()
+		case a := <-w.answers:
+			w.asking = false
+			m.answered(ctx, w, a)
+		case now := <-tick.C:
+			m.look(ctx, w, now)
+		}
+	}
+}
+
+// ask starts a question unless one is in progress.
+func (m *member) ask(ctx context.Context, w *watch) {
+	if w.asking {
+		return
+	}
+	w.asking, w.asked = true, time.Now()
+	w.next = w.asked.Add(w.pause)
+	m.fleet.work.Go(func() {
+		ready, err := m.engine.Probe(ctx, silence)
+		w.answers <- answer{ready, err}
+	})
+}
+
+// look takes the endpoint out if nothing has arrived for too long, takes it in if a response has
+// arrived, and asks the next question.
+func (m *member) look(ctx context.Context, w *watch, now time.Time) {
+	if received := m.responses.Load(); received != w.received {
+		w.received, w.alive = received, now
+		m.takeIn(ctx, w)
+	}
+	if now.Sub(w.alive) >= silence {
+		m.takeOut(fmt.Sprintf("no answer for %s", silence))
+	}
+	if !now.Before(w.next) {
+		m.ask(ctx, w)
+	}
+}
+
+// answered judges the answer to a question.
+func (m *member) answered(ctx context.Context, w *watch, a answer) {
+	if a.err == nil {
+		w.alive = time.Now()
+		m.setReady(a.ready)
+		m.takeIn(ctx, w)
+		return
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	m.health.mu.Lock()
+	m.health.failed++
+	often := m.health.failed >= failedAsks
+	m.health.mu.Unlock()
+	switch {
+	case refused(a.err):
+		m.takeOut("the connection was refused")
+	case often && time.Since(w.asked) < quick:
+		m.takeOut("the health check failed")
+	}
+	if m.health.out.Load() {
+		w.pause = min(2*w.pause, askLast)
+	}
+}
+
+// refused reports whether an error shows that no server listens on the address.
+func refused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "connection refused")
+}
+
+// setReady records what the server reports of itself.
+func (m *member) setReady(ready bool) {
+	if m.health.unready.Swap(!ready) == ready {
+		m.fleet.shift()
+	}
+}
+
+// takeIn takes the endpoint in again, with its present models.
+func (m *member) takeIn(ctx context.Context, w *watch) {
+	w.pause = askInterval
+	m.health.mu.Lock()
+	m.health.failed = 0
+	m.health.mu.Unlock()
+	known := m.listing.Load() != nil
+	if !m.health.out.Load() && known {
+		return
+	}
+	if err := m.refresh(ctx); err != nil && !known {
+		return // it can't serve anything yet; the next answer tries again
+	}
+	w.alive = time.Now()
+	m.fleet.reroute()
+	if m.health.out.Load() {
+		m.health.back.Store(time.Now().UnixNano())
+		m.fleet.balancer.StartSlowly(m.endpoint, m.fleet.elapsed())
+		m.health.out.Store(false)
+		m.log.Info("endpoint is back", "endpoint", m.address)
+	}
+	m.fleet.shift()
+}
+
+// takeOut takes the endpoint out. Requests that wait for their first response there are repeated
+// on other endpoints.
+func (m *member) takeOut(reason string) {
+	m.health.mu.Lock()
+	m.health.reason = reason
+	m.health.mu.Unlock()
+	if m.health.out.Swap(true) {
+		return
+	}
+	m.count.outs.Add(1)
+	m.log.Warn("endpoint is out", "endpoint", m.address, "reason", reason)
+	m.fleet.shift()
+	m.abandon(errOut(reason))
+}
+
+// relist reads the models again after the engine has reported a change.
+func (m *member) relist(ctx context.Context) {
+	_ = m.refresh(ctx) // the previous listing stays
+	m.fleet.reroute()
+	m.fleet.shift()
+}
+
+// state returns the state of the endpoint and the reason why it is out.
+func (h *health) state(now time.Time) (inference.EndpointState, string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.out.Load():
+		return inference.EndpointOut, h.reason
+	case h.unready.Load():
+		return inference.EndpointNotReady, "the server reports that it isn't ready"
+	case h.back.Load() != 0 && now.UnixNano()-h.back.Load() < int64(slowStart):
+		return inference.EndpointStarting, ""
+	}
+	return inference.EndpointIn, ""
+}
+
+// askNow asks the server at once, after a request has failed there.
+func (h *health) askNow() { wake(h.poke) }
+
+// relistNow reads the models of the server at once, after a request has found that they have
+// changed.
+func (h *health) relistNow() { wake(h.stale) }
+
+// wake sends an element unless one is waiting already.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,219 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The intervals and limits of the lookups of names.
+const (
+	lookupPause   = 5 * time.Second // pause between two lookups of a name
+	lookupTimeout = 5 * time.Second
+	// absences is the number of consecutive lookups without any address after which the endpoints
+	// of a name are gone. A DNS server that restarts may know no names for a moment.
+	absences = 3
+)
+
+// followed is a configured endpoint in use. The mutex of the engine guards its fields.
+type followed struct {
+	source
+
+	stop      context.CancelFunc
+	addresses []string // present addresses as host:port
+	problem   string   // why the last lookup had no result
+	empty     int      // number of consecutive lookups without any address
+	looked    chan struct{}
+	known     bool // looked is closed
+}
+
+// Update replaces the configured endpoints. Endpoints that are gone get no new requests, and their
+// streams continue.
+func (e *Engine) Update(endpoints []string) error {
+	config := e.config
+	config.Endpoints = endpoints
+	sources, err := config.sources()
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil {
+		return errStopped
+	}
+	old := e.sources
+	e.sources = nil
+	for _, s := range sources {
+		i := slices.IndexFunc(old, func(f *followed) bool { return f.key() == s.key() })
+		if i >= 0 {
+			e.sources = append(e.sources, old[i])
+			old = slices.Delete(old, i, i+1)
+			continue
+		}
+		e.sources = append(e.sources, e.followSource(s))
+	}
+	for _, gone := range old {
+		gone.stop()
+	}
+	return e.settle()
+}
+
+// followSource starts the lookups of a name. A fixed address needs none.
+func (e *Engine) followSource(s source) *followed {
+	f := &followed{source: s, looked: make(chan struct{})}
+	ctx, stop := context.WithCancel(e.ctx)
+	f.stop = stop
+	if s.name == "" {
+		f.addresses, f.known = []string{s.address}, true
+		close(f.looked)
+		return f
+	}
+	e.work.Go(func() {
+		for {
+			addresses, err := s.lookUp(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			e.found(f, addresses, err) //nolint:contextcheck // endpoints live until the engine stops
+			select {
+			case <-time.After(lookupPause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return f
+}
+
+// lookUp returns the addresses of a name as host:port, sorted.
+func (s source) lookUp(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	resolver := net.DefaultResolver
+	if s.server != "" {
+		resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, s.server)
+		}}
+	}
+	found, err := resolver.LookupNetIP(ctx, "ip", s.name)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(found))
+	for i, ip := range found {
+		list[i] = net.JoinHostPort(ip.Unmap().String(), s.port)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// found takes the result of a lookup. After a failure the previous addresses stay, unless the name
+// has had no addresses several times in a row.
+func (e *Engine) found(f *followed, addresses []string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	problem := ""
+	switch notFound, _ := errors.AsType[*net.DNSError](err); {
+	case err == nil && len(addresses) > 0:
+		f.addresses, f.empty = addresses, 0
+	case err == nil || notFound != nil && notFound.IsNotFound:
+		problem = "the name has no addresses"
+		f.empty++
+		if f.empty >= absences {
+			f.addresses = nil
+		}
+	default:
+		problem = err.Error()
+	}
+	if problem != f.problem && problem != "" {
+		e.log.Warn("the addresses of an endpoint can't be looked up", "endpoint", f.text, "problem", problem, "kept", len(f.addresses))
+	}
+	f.problem = problem
+	if err := e.settle(); err != nil && e.ctx.Err() == nil {
+		e.log.Error("an endpoint can't be used", "endpoint", f.text, "error", err)
+	}
+	if !f.known {
+		f.known = true
+		close(f.looked)
+	}
+}
+
+// settle starts the endpoints that have come and retires those that are gone. The caller must hold
+// the mutex.
+func (e *Engine) settle() error {
+	if e.ctx.Err() != nil {
+		return errStopped
+	}
+	wanted := map[string]bool{}
+	for _, s := range e.sources {
+		for _, address := range s.addresses {
+			if s.secure {
+				address = "https://" + address
+			}
+			wanted[address] = true
+		}
+	}
+	changed := false
+	e.members = slices.DeleteFunc(e.members, func(m *member) bool {
+		if wanted[m.address] {
+			delete(wanted, m.address)
+			return false
+		}
+		changed = true
+		e.mixed.Add(m.engine.Mixed())
+		m.retire()
+		e.log.Info("endpoint is gone", "endpoint", m.address)
+		return true
+	})
+	var errs []error
+	for address := range wanted {
+		m, err := e.newMember(address)
+		if err == nil {
+			err = m.start()
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		changed = true
+		e.members = append(e.members, m)
+		e.log.Debug("endpoint has come", "endpoint", address)
+	}
+	if changed {
+		slices.SortFunc(e.members, func(a, b *member) int { return strings.Compare(a.address, b.address) })
+		e.routes.Store(routesOf(slices.Clone(e.members), e.routes.Load()))
+		e.shift()
+	}
+	return errors.Join(errs...)
+}
+
+// lookedUp waits until each name has been looked up once, at most for the time that a request may
+// wait for a connection. It reports whether all have.
+func (e *Engine) lookedUp(ctx context.Context) bool {
+	e.mu.Lock()
+	var looked []chan struct{}
+	for _, s := range e.sources {
+		if !s.known {
+			looked = append(looked, s.looked)
+		}
+	}
+	e.mu.Unlock()
+	if len(looked) == 0 {
+		return true
+	}
+	limit := time.NewTimer(e.config.Connection.ConnectTimeout)
+	defer limit.Stop()
+	for _, c := range looked {
+		select {
+		case <-c:
+		case <-limit.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}

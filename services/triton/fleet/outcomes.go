@@ -1,0 +1,124 @@
+package fleet
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// The rule that takes a model of an endpoint out: half of its last answers failed. The pause
+// doubles each time.
+const (
+	outcomeSeconds = 10 // time in which answers are counted
+	outcomeLeast   = 10 // minimum number of answers
+	firstPause     = 2 * time.Second
+	lastPause      = time.Minute
+)
+
+// outcomes are the answers of one endpoint by model. Its methods may be called concurrently.
+type outcomes struct {
+	// blocked is the number of models that have been taken out at some time. Each request checks
+	// it first.
+	blocked atomic.Int32
+
+	mu     sync.Mutex
+	models map[string]*outcome
+}
+
+// outcome has the last answers of one model at one endpoint.
+type outcome struct {
+	seconds [outcomeSeconds]tally
+	until   time.Time     // the model is out until then
+	pause   time.Duration // duration of the last time out
+}
+
+// tally has the answers of one second.
+type tally struct {
+	at         int64 // Unix time; the counts of another second are void
+	ok, failed int
+}
+
+// record counts an answer, and reports whether it takes the model out.
+func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m := o.models[model]
+	if m == nil {
+		if !failed {
+			return false // a model without failures needs no record
+		}
+		if o.models == nil {
+			o.models = map[string]*outcome{}
+		}
+		m = &outcome{}
+		o.models[model] = m
+	}
+	ok, bad := m.add(failed, now)
+	if bad == 0 && now.Sub(m.until) > lastPause {
+		if m.pause > 0 {
+			o.blocked.Add(-1)
+		}
+		delete(o.models, model)
+		return false
+	}
+	if ok+bad < outcomeLeast || 2*bad < ok+bad || now.Before(m.until) {
+		return false
+	}
+	if m.pause == 0 {
+		o.blocked.Add(1)
+	}
+	m.pause = min(max(2*m.pause, firstPause), lastPause)
+	m.until = now.Add(m.pause)
+	clear(m.seconds[:])
+	return true
+}
+
+// add counts an answer and returns the numbers of the last seconds.
+func (m *outcome) add(failed bool, now time.Time) (ok, bad int) {
+	s := &m.seconds[now.Unix()%outcomeSeconds]
+	if s.at != now.Unix() {
+		*s = tally{at: now.Unix()}
+	}
+	if failed {
+		s.failed++
+	} else {
+		s.ok++
+	}
+	for _, s := range m.seconds {
+		if now.Unix()-s.at < outcomeSeconds {
+			ok, bad = ok+s.ok, bad+s.failed
+		}
+	}
+	return ok, bad
+}
+
+// outUntil returns the time until which a model is out, or the zero time if it is in.
+func (o *outcomes) outUntil(model string, now time.Time) time.Time {
+	if o.blocked.Load() == 0 {
+		return time.Time{}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m := o.models[model]; m != nil && now.Before(m.until) {
+		return m.until
+	}
+	return time.Time{}
+}
+
+// judge reports whether an error counts as a failed answer, and whether it counts at all. Errors
+// of the request and of the client don't.
+func judge(err error) (failed, counts bool) {
+	if err == nil {
+		return false, true
+	}
+	switch e := inference.AsError(err); e.Code {
+	case inference.CodeUnavailable, inference.CodeInternal:
+		return true, true
+	case inference.CodeInvalid, inference.CodeUnsupported, inference.CodeNotFound:
+		return false, true
+	default: // a limit, the client or its deadline
+		return false, false
+	}
+}

@@ -1,0 +1,266 @@
+package fleet
+
+import (
+	"cmp"
+	"encoding/hex"
+	"hash/fnv"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/balance"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// routes are the endpoints of each model, by the listings of all endpoints. They are immutable: a
+// change of a listing or of the list of endpoints makes new ones.
+type routes struct {
+	all    *group // all endpoints in the order of their addresses
+	models map[string]*route
+}
+
+// group is a set of endpoints that can serve the same requests.
+type group struct {
+	members []*member
+	model   string // the model whose failures count; empty for requests of unknown models
+	chosen  atomic.Pointer[candidates]
+}
+
+// candidates are the endpoints of a group that may get a request.
+type candidates struct {
+	epoch   uint64    // value of Engine.epoch for which they apply
+	until   time.Time // time until which they apply; the zero time means no limit
+	members []*member
+	set     *balance.Set
+}
+
+// route has the endpoints of one model.
+type route struct {
+	// current are the endpoints whose configuration applies, or if the model is ready nowhere, all
+	// that list it.
+	current *group
+	// versions are the endpoints that list a version of the model, with any configuration.
+	versions map[string]*group
+	model    inference.Model
+}
+
+// machineParameters are parameters of configurations that describe the machine and not the model.
+var machineParameters = []string{"gpu_device_ids"} //nolint:gochecknoglobals // a constant table
+
+// groupOf identifies what the requests of a model are encoded by: its version and its
+// configuration without the fields that no request depends on. It returns "" for a model that
+// isn't ready.
+func groupOf(m *inference.Model) string {
+	if m.State != inference.ModelReady || m.Config == nil {
+		return ""
+	}
+	config, ok := proto.Clone(m.Config).(*kserve.ModelConfig)
+	if !ok {
+		return ""
+	}
+	config.InstanceGroup, config.Optimization, config.ModelWarmup, config.CcModelFilenames = nil, nil, nil, nil
+	config.MetricTags, config.ModelRepositoryAgents, config.ResponseCache = nil, nil, nil
+	for _, name := range machineParameters {
+		delete(config.GetParameters(), name)
+	}
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(config)
+	if err != nil { // can't fail: the configuration was received as a message
+		return ""
+	}
+	sum := fnv.New128a()
+	_, _ = sum.Write(encoded) // never fails
+	return m.Version + "/" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// offer is a model of one endpoint.
+type offer struct {
+	member *member
+	model  *inference.Model
+	group  string
+}
+
+// routesOf makes the routes of endpoints. The previous routes decide between configurations that
+// equally many endpoints have.
+func routesOf(members []*member, previous *routes) *routes {
+	offers := map[string][]offer{}
+	for _, m := range members {
+		known := m.listing.Load()
+		if known == nil {
+			continue
+		}
+		for i := range known.models {
+			name := known.models[i].Name
+			offers[name] = append(offers[name], offer{m, &known.models[i], known.groups[i]})
+		}
+	}
+	all := &routes{all: &group{members: members}, models: make(map[string]*route, len(offers))}
+	for name, of := range offers {
+		var old *route
+		if previous != nil {
+			old = previous.models[name]
+		}
+		all.models[name] = routeOf(name, of, old)
+	}
+	return all
+}
+
+// routeOf makes the route of one model.
+func routeOf(name string, offers []offer, old *route) *route {
+	r := &route{current: &group{model: name}, versions: map[string]*group{}}
+	applies := majority(offers, old)
+	var first *inference.Model
+	for _, o := range offers {
+		for _, version := range o.model.Versions {
+			if r.versions[version] == nil {
+				r.versions[version] = &group{model: name}
+			}
+			r.versions[version].members = append(r.versions[version].members, o.member)
+		}
+		if o.group != applies {
+			continue
+		}
+		r.current.members = append(r.current.members, o.member)
+		if first == nil {
+			first = o.model
+		}
+	}
+	if applies == "" {
+		first = mostAdvanced(offers)
+	}
+	r.model = *first
+	for _, o := range offers {
+		if applies == "" {
+			r.model.Recovering = r.model.Recovering || o.model.Recovering
+		} else if o.group != applies {
+			r.model.Differing = append(r.model.Differing, o.member.address+": "+differenceOf(o, first))
+		}
+	}
+	return r
+}
+
+// majority returns the group that most endpoints have. Endpoints that are out count only if none
+// is in. Among equally many, the group of the old route wins, and otherwise the first one.
+func majority(offers []offer, old *route) string {
+	for _, withOut := range []bool{false, true} {
+		votes, best := map[string]int{}, ""
+		for _, o := range offers {
+			if o.group != "" && (withOut || !o.member.health.out.Load()) {
+				votes[o.group]++
+			}
+		}
+		previous := ""
+		if old != nil {
+			previous = groupOf(&old.model)
+		}
+		for _, group := range slices.Sorted(maps.Keys(votes)) {
+			if n := votes[group]; best == "" || n > votes[best] || n == votes[best] && group == previous {
+				best = group
+			}
+		}
+		if best != "" {
+			return best
+		}
+	}
+	return ""
+}
+
+// mostAdvanced returns a model in the state that is closest to ready.
+func mostAdvanced(offers []offer) *inference.Model {
+	weight := func(o offer) int { return slices.Index(progressOfStates, o.model.State) }
+	return slices.MaxFunc(offers, func(a, b offer) int { return cmp.Compare(weight(a), weight(b)) }).model
+}
+
+// differenceOf describes how a model of an endpoint differs from the one that requests are encoded
+// for.
+func differenceOf(o offer, applies *inference.Model) string {
+	switch {
+	case o.model.State != inference.ModelReady:
+		state := strings.ToLower(cmp.Or(string(o.model.State), "not loaded"))
+		if o.model.Reason != "" {
+			state += ": " + o.model.Reason
+		}
+		return state
+	case o.model.Version != applies.Version:
+		return "version " + o.model.Version + " instead of " + applies.Version
+	}
+	return "another configuration"
+}
+
+// of returns the endpoints that can serve a model, or all endpoints if none lists the model.
+func (r *routes) of(model, version string) (_ *group, listed bool) {
+	known := r.models[model]
+	if known == nil {
+		return r.all, false
+	}
+	if of := known.versions[version]; of != nil && version != known.model.Version {
+		return of, true
+	}
+	return known.current, true
+}
+
+// candidates returns the endpoints of the group that may get a request: those that are in and
+// ready. If more than half are out, all are.
+func (g *group) candidates(epoch uint64, now time.Time) *candidates {
+	if c := g.chosen.Load(); c != nil && c.epoch == epoch && (c.until.IsZero() || now.Before(c.until)) {
+		return c
+	}
+	c := &candidates{epoch: epoch}
+	in, unready := []*member{}, []*member{}
+	for _, m := range g.members {
+		until := m.health.models.outUntil(g.model, now)
+		if !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
+			c.until = until
+		}
+		switch {
+		case m.health.out.Load() || !until.IsZero():
+		case m.health.unready.Load():
+			unready = append(unready, m)
+		default:
+			in = append(in, m)
+		}
+	}
+	switch {
+	case 2*(len(in)+len(unready)) < len(g.members):
+		c.members = g.members
+	case len(in) > 0:
+		c.members = in
+	default:
+		c.members = unready
+	}
+	endpoints := make([]balance.Endpoint, len(c.members))
+	for i, m := range c.members {
+		endpoints[i] = m.endpoint
+	}
+	c.set = balance.NewSet(endpoints...)
+	g.chosen.Store(c)
+	return c
+}
+
+// homeOf returns the candidate that a hash chooses for a sequence (rendezvous hashing): all
+// replicas choose the same one, and only the sequences of an endpoint that is out move.
+func (c *candidates) homeOf(sequence string) *member {
+	var home *member
+	var highest uint64
+	for _, m := range c.members {
+		sum := fnv.New64a()
+		_, _ = io.WriteString(sum, m.address+"\x00"+sequence) // never fails
+		if weight := mix(sum.Sum64()); home == nil || weight > highest {
+			home, highest = m, weight
+		}
+	}
+	return home
+}
+
+// mix spreads the bits of a hash (the finalizer of SplitMix64): FNV's high bits hardly depend on
+// the last bytes.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

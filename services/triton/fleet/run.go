@@ -1,0 +1,259 @@
+package fleet
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/balance"
+	"github.com/trident-inference/trident/services/inference"
+)
+
+// maxRepeats is the maximum number of times that a request is repeated on another endpoint.
+const maxRepeats = 2
+
+// target is the model of a request, and the version if the request names one.
+type target struct{ model, version string }
+
+// run is one request with its attempts.
+type run struct {
+	target
+
+	engine   *Engine
+	ctx      context.Context //nolint:containedctx // the context of the request, which lives as long
+	sequence string          // id of the sequence that the request belongs to, or empty
+	// generates is set for generations and embeddings, which may be repeated until their first
+	// response.
+	generates bool
+	// asks is set for calls other than inferences, which change nothing and aren't counted.
+	asks bool
+
+	request    balance.Request    // for the choice of an endpoint
+	assignment balance.Assignment // of the present attempt
+
+	attempts int
+	listed   bool // an endpoint lists the model
+	sent     bool // the present attempt was handed to its endpoint
+	answered bool // a response was passed on
+}
+
+// Stream implements [inference.Engine] for generations and embeddings. See the package comment for
+// the repeats.
+func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
+	r := e.run(req)
+	r.generates = true
+	r.request.PromptTokens = tokensIn(req)
+	return r.stream(ctx, func(ctx context.Context, m *member) iter.Seq2[*inference.Response, error] {
+		return m.engine.Stream(ctx, req)
+	})
+}
+
+// Forward implements [inference.Forwarder] for requests of tensors.
+func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	r := e.tensors(req)
+	return r.stream(ctx, func(ctx context.Context, m *member) iter.Seq2[*inference.Response, error] {
+		return m.engine.Forward(ctx, req)
+	})
+}
+
+// Call implements [inference.Caller] for requests of tensors.
+func (e *Engine) Call(ctx context.Context, req *inference.InferRequest) (response mem.BufferSlice, err error) {
+	r := e.tensors(req)
+	r.ctx = ctx
+	err = r.do(func(ctx context.Context, m *member) error { //nolint:contextcheck // the context of the attempt is derived from r.ctx
+		response, err = m.engine.Call(ctx, req)
+		if err == nil {
+			r.arrived(m)
+		}
+		return err
+	})
+	return response, err
+}
+
+func (e *Engine) tensors(req *inference.InferRequest) *run {
+	r := e.run(req.Head())
+	r.request.PromptTokens = 1 + req.Size()/bytesPerToken
+	return r
+}
+
+// run returns a request before its first attempt.
+func (e *Engine) run(head *kserve.ModelInferRequest) *run {
+	r := &run{engine: e, target: target{head.GetModelName(), head.GetModelVersion()}, sequence: sequenceOf(head)}
+	r.request = balance.Request{Model: r.model, AnswerTokens: usualAnswer}
+	return r
+}
+
+// The choice of an endpoint assumes these numbers for requests that the core doesn't describe.
+const (
+	bytesPerToken = 4  // size of a token in the inputs of a request
+	usualAnswer   = 64 // number of tokens of an answer
+)
+
+// tokensIn estimates the number of tokens in the inputs of a request.
+func tokensIn(req *kserve.ModelInferRequest) int {
+	size := 0
+	for _, raw := range req.GetRawInputContents() {
+		size += len(raw)
+	}
+	return 1 + size/bytesPerToken
+}
+
+// stream runs a request whose attempts are streams.
+func (r *run) stream(ctx context.Context, attempt func(context.Context, *member) iter.Seq2[*inference.Response, error]) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
+		r.ctx = ctx
+		left := false                                            // the consumer has stopped reading
+		err := r.do(func(ctx context.Context, m *member) error { //nolint:contextcheck // the context of the attempt is derived from r.ctx
+			for response, err := range attempt(ctx, m) {
+				if err != nil {
+					return err
+				}
+				if !response.Idle {
+					r.arrived(m)
+				}
+				if left = !yield(response, nil); left {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !left {
+			yield(nil, err)
+		}
+	}
+}
+
+// arrived records a response. The first one ends the time in which the request may be repeated.
+func (r *run) arrived(m *member) {
+	m.responses.Add(1)
+	if r.answered {
+		return
+	}
+	r.answered = true
+	m.arrived(r)
+	r.engine.balancer.FirstToken(&r.assignment)
+	inference.Sent(r.ctx)
+}
+
+// do makes attempts until one succeeds, or until the request may not be repeated.
+func (r *run) do(attempt func(context.Context, *member) error) error {
+	if !r.asks {
+		r.engine.budget.request(time.Now())
+	}
+	var failed error
+	for {
+		m, err := r.engine.choose(r)
+		if err != nil {
+			if failed != nil {
+				return failed // no further endpoint can serve the request
+			}
+			return err
+		}
+		if failed != nil && !r.engine.budget.take(time.Now()) {
+			r.engine.balancer.Ended(&r.assignment)
+			return r.engine.refuse(failed)
+		}
+		if !m.enter() {
+			r.engine.balancer.Ended(&r.assignment)
+			continue // the endpoint left the list in this instant
+		}
+		m.countAttempt(r, failed != nil)
+		failed = r.attempt(m, attempt)
+		r.engine.record(m, r, failed)
+		r.request.Tried = append(r.request.Tried, m.endpoint)
+		r.attempts++
+		if failed == nil || r.attempts > maxRepeats || !r.mayRepeat(failed) {
+			return failed
+		}
+	}
+}
+
+// countAttempt counts an attempt at an endpoint.
+func (m *member) countAttempt(r *run, repeat bool) {
+	if r.asks {
+		return
+	}
+	m.count.requests.Add(1)
+	if repeat {
+		m.count.repeats.Add(1)
+	}
+}
+
+// attempt makes one attempt.
+func (r *run) attempt(m *member, attempt func(context.Context, *member) error) error {
+	defer m.leave()
+	defer r.engine.balancer.Ended(&r.assignment)
+	r.sent = false
+	ctx := inference.WhenSent(r.ctx, func() { r.sent = true })
+	if !r.generates || r.sequence != "" {
+		return attempt(ctx, m)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m.await(r, cancel)
+	defer m.arrived(r)
+	return attempt(ctx, m)
+}
+
+// mayRepeat reports whether a failed request may be repeated on another endpoint.
+func (r *run) mayRepeat(failed error) bool {
+	if r.answered || r.sequence != "" || r.ctx.Err() != nil || r.engine.ctx.Err() != nil {
+		return false
+	}
+	e := inference.AsError(failed)
+	switch e.Code {
+	case inference.CodeUnavailable:
+		return !r.sent || r.generates && e.Reason != inference.ReasonInactive
+	case inference.CodeOverloaded: // the queue of the server is full
+		return !r.sent || r.generates
+	case inference.CodeNotFound: // the server has unloaded the model
+		return r.listed && !r.asks && (!r.sent || r.generates)
+	default:
+		return false
+	}
+}
+
+// record records the end of an attempt for the health of the endpoint.
+func (e *Engine) record(m *member, r *run, err error) {
+	failed, counts := judge(err)
+	if r.asks || !counts || e.ctx.Err() != nil || r.ctx.Err() != nil {
+		return
+	}
+	if failed {
+		m.count.failures.Add(1)
+	}
+	if err != nil {
+		switch known := inference.AsError(err); {
+		case known.Reason == inference.ReasonEngineGone:
+			m.health.askNow()
+		case r.listed && (known.Code == inference.CodeNotFound || known.Reason == inference.ReasonModelNotReady):
+			m.health.relistNow()
+		}
+	}
+	if r.listed && m.health.models.record(r.model, failed, time.Now()) {
+		e.shift()
+		m.log.Warn("model of an endpoint is out", "endpoint", m.address, "model", r.model, "reason", "half of its last requests failed", "error", err)
+	}
+}
+
+// sequenceOf returns the id of the sequence of a request, or "" if it belongs to none.
+func sequenceOf(req *kserve.ModelInferRequest) string {
+	p := req.GetParameters()["sequence_id"]
+	switch v := p.GetParameterChoice().(type) {
+	case *kserve.InferParameter_StringParam:
+		return v.StringParam
+	case *kserve.InferParameter_Int64Param:
+		if v.Int64Param != 0 {
+			return strconv.FormatInt(v.Int64Param, 10)
+		}
+	case *kserve.InferParameter_Uint64Param:
+		if v.Uint64Param != 0 {
+			return strconv.FormatUint(v.Uint64Param, 10)
+		}
+	}
+	return ""
+}
