@@ -87,6 +87,13 @@ func (r *row) more() (more []row) {
 	return more
 }
 
+// decisionScripts returns the script of questions about an input: the scores of their answers.
+func decisionScripts(input string) []script {
+	return []script{{input, []object{{"scores": object{
+		"it holds": 1, "it doesn't hold": 0, `"warm" - not cold`: 2, "true": 1, "mild": 0, "hot - above 60 degrees": 1, "burning": 0,
+	}}}}}
+}
+
 // call returns the step in which the model calls a tool.
 func call(name string, arguments object) object {
 	return object{"calls": []object{{"name": name, "arguments": arguments}}}
@@ -132,6 +139,33 @@ func rows() []row {
 			Files:    map[string]string{"note.txt": "The kettle is on."},
 			Wire:     map[string]int{"POST /v1/chat/completions 200": 2},
 			Mutation: mutation{Field: "tool_calls"},
+			More: []row{{
+				Name:    "openai-node-decisions",
+				Models:  counted,
+				Scripts: decisionScripts("The sauna is hot."),
+				Prints:  []string{"true 0.7311\nwarm 0.7311 0.1601\n1.0000 mild 0.2119 hot 0.5761 burning 0.2119\n"},
+				Wire:    map[string]int{"POST /v1/decisions 200": 1},
+			}},
+		},
+		{
+			Name: "openai", Program: "OpenAI's Python SDK", Package: "openai", Version: "3.57.0", List: "litellm",
+			Hash:     "sha256:f97bc74024c06ced8428b56c4a3594066709d3082779bf9d0b4b6092fbf587a8",
+			Task:     "decisions have the probabilities of a predicate, a choice and a score, in any order of the values",
+			Models:   counted,
+			Scripts:  decisionScripts("The oven is hot."),
+			Prints:   []string{"true 0.7311\nwarm warm=0.7311 True=0.2689\nwarm True=0.2689 warm=0.7311\n1.0000 mild=0.2119 hot=0.5761 burning=0.2119\nanswers: 4, tokens: 4\n"},
+			Wire:     map[string]int{"POST /v1/decisions 200": 1},
+			Mutation: mutation{Field: "probability"},
+		},
+		{
+			Name: "langchain-openai", Program: "LangChain's OpenAIDecisions", Package: "langchain-openai", Version: "1.7.4", List: "agents",
+			Hash:     "sha256:aaee93369765bac7ebf640aab62f8ae16df403ed982737ae51f88f6a24a151ab",
+			Task:     "decisions about a text and about a conversation have the probabilities of a predicate, a choice and a score",
+			Models:   counted,
+			Scripts:  decisionScripts("The stove is hot."),
+			Prints:   []string{"0.7311 warm {'warm': 0.7311, True: 0.2689} 1.0 {0: 0.2119, 1: 0.5761, 2: 0.2119}\n0.7311 warm {'warm': 0.7311, True: 0.2689} 1.0 {0: 0.2119, 1: 0.5761, 2: 0.2119}\n"},
+			Wire:     map[string]int{"POST /v1/decisions 200": 2},
+			Mutation: mutation{Field: "confidence"},
 		},
 		{
 			Name: "openai-agents", Program: "OpenAI's Agents SDK", Package: "openai-agents", Version: "0.24.0", List: "agents",

@@ -8,6 +8,8 @@ model. A step is one of
     {"text": "..."}                                   the text
     {"json": {...}}                                   the object as JSON
     {"calls": [{"name": "...", "arguments": {...}}]}  calls of tools
+    {"scores": {"...": 2.5}}                          the label of an answer to the question of a decision, by the scores of the answers
+
 
 and may have "think", a reasoning before it, "wait", a number of seconds before its end, and "fail", the message of an error
 at its end. The wait ends early if the request is cancelled. A step with json and calls is a call if the request has tools. In a text, {result} is the content of the last tool result, and
@@ -21,6 +23,7 @@ A token is <|im_start|>, <|im_end|> or a byte. A prompt that is longer than the 
 """
 
 import json
+import math
 import os
 import re
 import time
@@ -64,7 +67,8 @@ class TritonPythonModel:
                              "Make sure that `max_model_len` is no smaller than the number of text tokens.")
         sampling = json.loads(scalar(request, "sampling_parameters", b"{}").decode())
         step = self._step(prompt)
-        text = written(step, prompt, constraint(sampling))
+        logits = labelled(step["scores"], prompt) if "scores" in step else {}
+        text = max(logits, key=logits.get) if logits else written(step, prompt, constraint(sampling))
         limit = sampling.get("max_tokens", 16)
         cut = text.encode()[:limit].decode(errors="ignore")
         reason = "stop" if cut == text else "length"
@@ -82,9 +86,9 @@ class TritonPythonModel:
             values = {
                 "finish_reason": str(reason if last else None).encode(),
                 "cumulative_logprob": np.float32(0),
-                "logprobs": b"null",
+                "logprobs": json.dumps([scored(logits, sampling["logprob_token_ids"])] if logits else None).encode(),
                 "num_input_tokens": np.uint32(size),
-                "num_output_tokens": np.uint32(len(piece.encode()) + last),
+                "num_output_tokens": np.uint32(1 if logits else len(piece.encode()) + last),
             }
             tensors = [tensor("text_output", piece.encode())] + [tensor(name, values[name]) for name in RETURN if name in wanted]
             yield pb_utils.InferenceResponse(tensors), last
@@ -121,6 +125,20 @@ def written(step, prompt, schema):
         for name, found in (("{result}", RESULT.findall(prompt)), ("{think}", THINK.findall(prompt))):
             text = text.replace(name, found[-1] if found else name)
     return f"<think>\n{step['think']}\n</think>\n\n{text}" if "think" in step else text
+
+
+def labelled(scores, prompt):
+    """Returns the scores of the labels of the last question's answers."""
+    options = prompt.rpartition("\n\nAnswer with the label")[0].rpartition("\n\n")[2]
+    pairs = [line.partition(": ") for line in options.split("\n")]
+    return {label: scores[option] for label, colon, option in pairs if colon}
+
+
+def scored(logits, ids):
+    """Returns the log probabilities of tokens among all labels. A token is a byte. The likeliest token comes first, as if it was sampled."""
+    total = math.log(sum(map(math.exp, logits.values())))
+    ranked = sorted(ids, key=lambda token: -logits[chr(token)])
+    return {str(token): {"logprob": logits[chr(token)] - total, "rank": rank, "decoded_token": chr(token)} for rank, token in enumerate(ranked, 1)}
 
 
 def called(calls, schema):
