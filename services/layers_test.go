@@ -323,6 +323,11 @@ var layers = []packageRow{
 		imports: []string{},
 	},
 	{
+		path: "cmd/tridentsim", layer: tool,
+		purpose: "simulates a fleet of vLLM-like servers, to compare the rule of services/balance with those of other projects",
+		imports: []string{},
+	},
+	{
 		path: "examples/go-connect", layer: tool,
 		purpose: "a Go program that chats by the generated package alone",
 		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect"},
