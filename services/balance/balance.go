@@ -47,6 +47,9 @@ const (
 	// DefaultSlowStart is the time in which an endpoint that starts slowly gets its full
 	// share of requests.
 	DefaultSlowStart = 10 * time.Second
+	// DefaultCacheTokens is the size of a KV cache that isn't known: about that of a model with
+	// 32 billion parameters on two GPUs of 80 GB.
+	DefaultCacheTokens = 300_000
 	// MaxEndpoints is the maximum number of endpoints at one time.
 	MaxEndpoints = 1 << 16
 	// MinWeight is the lowest weight of an endpoint.
@@ -87,9 +90,9 @@ type Spec struct {
 	// Weight is the capacity of the endpoint in relation to others; 0 is 1. An endpoint
 	// with the weight 2 gets twice the load of one with the weight 1.
 	Weight float64
-	// CacheTokens is the number of tokens that fit into the endpoint's prefix cache, after
-	// which the policy Cost assumes that a prefix was replaced; 0 means that it isn't known,
-	// and that prefixes remain.
+	// CacheTokens is the number of tokens that fit into the endpoint's KV cache; 0 is
+	// [DefaultCacheTokens]. The policy Cost assumes that a prefix was replaced after half as
+	// many tokens were written since its last use.
 	CacheTokens int
 }
 
@@ -203,11 +206,7 @@ func (b *Balancer) Add(spec Spec) (Endpoint, error) {
 	e := &b.endpoints[slot]
 	*e = endpoint{name: spec.Name, hash: xxhash.Sum64String(spec.Name), generation: e.generation + 1, used: true, weight: spec.Weight}
 	if b.index != nil {
-		size := uint32(unlimitedCache)
-		if spec.CacheTokens > 0 {
-			size = uint32(min(spec.CacheTokens, unlimitedCache))
-		}
-		b.index.caches[slot] = cache{size: size}
+		b.index.caches[slot] = cache{size: cacheSize(spec.CacheTokens)}
 	}
 	handle := Endpoint{slot: uint32(slot), generation: e.generation}
 	b.all.include(handle)

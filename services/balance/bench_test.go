@@ -45,7 +45,7 @@ func fullBalancer(tb testing.TB, entries, steps int) (*Balancer, []string) {
 		for i := range prefixes {
 			prefixes[i] = prefixHash(mix(n<<20 + uint64(i)))
 		}
-		b.index.record(prefixes[:], uint32(n%1000), 0, 512)
+		b.index.record(prefixes[:], uint32(n%1000), 0)
 	}
 	return b, prompts
 }

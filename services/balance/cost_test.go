@@ -59,7 +59,7 @@ func TestPrefixIdentity(t *testing.T) {
 
 // TestCost compares the choice of two endpoints with the cost computed by hand. The first
 // endpoint has 4 steps of 512 tokens of a prompt of 8 steps: 2,048 tokens are missing there,
-// and 4,096 at the second endpoint.
+// which cost 2.5*2048 = 5120, and 4,096 at the second endpoint, which cost 10240.
 func TestCost(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -69,12 +69,12 @@ func TestCost(t *testing.T) {
 		first   bool
 	}{
 		{"idle", 0, 0, 1, true},
-		{"waiting for less than the prefix saves", 1983, 0, 1, true}, // 1983+64+2048 < 4096
-		{"waiting for more than the prefix saves", 1985, 0, 1, false},
-		{"31 streams", 0, 31, 1, true}, // 31*64+2048 < 4096
-		{"33 streams", 0, 33, 1, false},
-		{"twice the weight", 6000, 0, 2, true}, // (6000+64+2048)/2 < 4096
-		{"half the weight", 0, 1, 0.5, false},
+		{"waiting for less than the prefix saves", 4735, 0, 1, true}, // 4735+384+5120 < 10240
+		{"waiting for more than the prefix saves", 4737, 0, 1, false},
+		{"13 streams", 0, 13, 1, true}, // 13*384+5120 < 10240
+		{"14 streams", 0, 14, 1, false},
+		{"twice the weight", 14_000, 0, 2, true}, // (14000+384+5120)/2 < 10240
+		{"half the weight", 0, 1, 0.5, false},    // (384+5120)/0.5 > 10240
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, e := newBalancer(t, Config{}, 2)

@@ -20,8 +20,8 @@ const (
 	mostGaps = 4
 	// mostSeen is the maximum number of endpoints that are found for a request.
 	mostSeen = 32
-	// unlimitedCache is the size of a cache whose size isn't known.
-	unlimitedCache = 1 << 31
+	// maxCache is the maximum size of a cache.
+	maxCache = 1 << 31
 )
 
 // An entry says that an endpoint got a prompt with a prefix. An entry without a prefix is
@@ -38,8 +38,18 @@ type bucket [bucketEntries]entry
 // cache is the state of an endpoint's prefix cache, as far as it is known.
 type cache struct {
 	written uint32 // tokens that were written to the cache; it overflows
-	size    uint32 // tokens that fit into the cache, at most unlimitedCache
+	size    uint32 // age at which a prefix was replaced, in tokens written
 	entries int    // number of the endpoint's entries
+}
+
+// cacheSize returns the age at which a prefix was replaced in a cache of so many tokens, or of
+// the default size if it is 0. It is half of the tokens: running requests occupy a part of the
+// cache, and prefixes that are used again replace others without being written.
+func cacheSize(tokens int) uint32 {
+	if tokens == 0 {
+		tokens = DefaultCacheTokens
+	}
+	return uint32(min(tokens/2+1, maxCache))
 }
 
 // index has the prefixes that endpoints got, in a fixed number of entries. It is a hash
@@ -93,9 +103,8 @@ func (x *index) has(b *bucket, prefix prefixHash, slot uint32) bool {
 	return false
 }
 
-// record records that an endpoint has the prefixes, and that tokens were written to its
-// cache. stepTokens is the number of tokens of a step.
-func (x *index) record(prefixes []prefixHash, slot uint32, tokens, stepTokens int) {
+// record records that an endpoint has the prefixes, and that tokens were written to its cache.
+func (x *index) record(prefixes []prefixHash, slot uint32, tokens int) {
 	x.caches[slot].written += uint32(tokens)
 	for _, prefix := range prefixes {
 		listed := 0
@@ -106,7 +115,7 @@ func (x *index) record(prefixes []prefixHash, slot uint32, tokens, stepTokens in
 				continue
 			}
 			if b[i].slot == slot {
-				x.use(&b[i], stepTokens)
+				b[i].stamp = x.caches[slot].written
 				found = true
 				break
 			}
@@ -142,17 +151,6 @@ func (x *index) put(b *bucket, prefix prefixHash, slot uint32) {
 	b[victim] = entry{prefix: prefix, slot: slot, stamp: x.caches[slot].written}
 	x.caches[slot].entries++
 	x.used++
-}
-
-// use marks an entry as used. Its prefix moves to the front of the endpoint's cache, which
-// moves others towards the end: that is a step of time for their age, unless the prefix was
-// near the front already.
-func (x *index) use(e *entry, stepTokens int) {
-	c := &x.caches[e.slot]
-	if x.age(e) > c.size/8 {
-		c.written += uint32(stepTokens)
-	}
-	e.stamp = c.written
 }
 
 // free frees an entry, which may be free.

@@ -25,12 +25,12 @@ func chain(n, steps int) []prefixHash {
 // recently used prefixes.
 func TestIndexBound(t *testing.T) {
 	for _, c := range []struct{ asked, capacity int }{{1, 16}, {1000, 1024}, {1024, 1024}, {1025, 2048}} {
-		x, m := testIndex(c.asked, 4, unlimitedCache)
+		x, m := testIndex(c.asked, 4, maxCache)
 		if x.capacity() != c.capacity {
 			t.Fatalf("an index for %d entries has %d, want %d", c.asked, x.capacity(), c.capacity)
 		}
 		for i := range 5 * c.capacity {
-			x.record(chain(i, 4), uint32(i%4), 2048, 512)
+			x.record(chain(i, 4), uint32(i%4), 2048)
 			if x.used > x.capacity() {
 				t.Fatalf("%d entries, more than %d", x.used, x.capacity())
 			}
@@ -61,18 +61,18 @@ func TestCacheSize(t *testing.T) {
 		return x.depth(c, m, 0)
 	}
 	old, used := chain(1, 2), chain(2, 2)
-	x.record(old, 0, 1024, 512)
-	x.record(used, 0, 1024, 512)
+	x.record(old, 0, 1024)
+	x.record(used, 0, 1024)
 	for i := range 8 {
-		x.record(chain(100+i, 2), 0, 1024, 512)
-		x.record(chain(100+i, 2), 1, 1<<20, 512) // another endpoint's cache
+		x.record(chain(100+i, 2), 0, 1024)
+		x.record(chain(100+i, 2), 1, 1<<20) // another endpoint's cache
 	}
-	x.record(used, 0, 0, 512)
+	x.record(used, 0, 0)
 	if depth(old) != 2 || depth(used) != 2 {
 		t.Errorf("%d and %d steps are known after 9 Ki tokens, want 2 and 2", depth(old), depth(used))
 	}
 	for i := range 4 {
-		x.record(chain(200+i, 2), 0, 1024, 512)
+		x.record(chain(200+i, 2), 0, 1024)
 	}
 	if depth(old) != 0 || depth(used) != 2 {
 		t.Errorf("%d and %d steps are known after 13 Ki tokens, want 0 and 2", depth(old), depth(used))
@@ -83,11 +83,11 @@ func TestCacheSize(t *testing.T) {
 // list has 4 of them.
 func TestManyHolders(t *testing.T) {
 	const n = 300
-	x, m := testIndex(1<<16, n+1, unlimitedCache)
+	x, m := testIndex(1<<16, n+1, maxCache)
 	common := chain(1, 13)
 	for slot := range uint32(n) {
-		x.record(common, slot, 512, 512)
-		x.record(append(append([]prefixHash{}, common[:7]...), chain(int(100+slot), 2)...), slot, 512, 512)
+		x.record(common, slot, 512)
+		x.record(append(append([]prefixHash{}, common[:7]...), chain(int(100+slot), 2)...), slot, 512)
 	}
 	x.find(common, m)
 	if len(m.seen) < mostListed || len(m.seen) > mostSeen {
@@ -111,9 +111,9 @@ func TestManyHolders(t *testing.T) {
 // same, unless too many entries in a row are missing.
 func TestGaps(t *testing.T) {
 	for gap, want := range map[int]uint32{1: 20, mostGaps - 1: 20, mostGaps: 5} {
-		x, m := testIndex(1<<12, 1, unlimitedCache)
+		x, m := testIndex(1<<12, 1, maxCache)
 		c := chain(1, 20)
-		x.record(c, 0, 512, 512)
+		x.record(c, 0, 512)
 		for _, prefix := range c[5 : 5+gap] {
 			b := x.list(prefix)
 			for i := range b {
@@ -131,10 +131,10 @@ func TestGaps(t *testing.T) {
 
 // TestFreeAll frees the entries of an endpoint in parts.
 func TestFreeAll(t *testing.T) {
-	x, _ := testIndex(1<<12, 3, unlimitedCache)
+	x, _ := testIndex(1<<12, 3, maxCache)
 	for i := range 300 {
-		x.record(chain(i, 4), uint32(i%3), 512, 512)
-		x.record(chain(0, 4), uint32(i%3), 512, 512)
+		x.record(chain(i, 4), uint32(i%3), 512)
+		x.record(chain(0, 4), uint32(i%3), 512)
 	}
 	before := x.used
 	freed := x.caches[1].entries

@@ -186,7 +186,7 @@ func (b *Balancer) assign(c choice, r *Request, prefixes []prefixHash) Assignmen
 		open:     true,
 	}
 	if b.index != nil {
-		b.index.record(prefixes, c.slot, a.tokens-a.Cached, r.tokensOf(1))
+		b.index.record(prefixes, c.slot, a.tokens-a.Cached)
 	}
 	state.load.Requests++
 	state.load.Waiting += a.waiting
