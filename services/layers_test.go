@@ -325,7 +325,7 @@ var layers = []packageRow{
 	{
 		path: "cmd/tridentsim", layer: tool,
 		purpose: "simulates a fleet of vLLM-like servers, to compare the rule of services/balance with those of other projects",
-		imports: []string{},
+		imports: []string{"services/balance"},
 	},
 	{
 		path: "examples/go-connect", layer: tool,

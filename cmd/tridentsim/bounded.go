@@ -30,7 +30,7 @@ type ringPoint struct {
 	endpoint int
 }
 
-func newBoundedHash(f *fleet, _ int) rule {
+func newBoundedHash(f *fleet, _ int) (rule, error) {
 	x := &boundedHash{counts: make(counts, len(f.servers))}
 	for e := range f.servers {
 		for replica := range boundedReplicas {
@@ -43,15 +43,15 @@ func newBoundedHash(f *fleet, _ int) rule {
 		}
 		return 1
 	})
-	return x
+	return x, nil
 }
 
-func (x *boundedHash) choose(_ time.Duration, r *request) int {
+func (x *boundedHash) choose(_ time.Duration, r *request) (int, error) {
 	text := r.text()
 	e := x.place(xxhash.Sum64String(text[:min(len(text), boundedChars)]))
 	x.counts[e]++
 	x.total++
-	return e
+	return e, nil
 }
 
 // place returns the endpoint for a hash.

@@ -45,21 +45,21 @@ type llmdIndex struct {
 	size   int
 }
 
-func newLLMD(f *fleet, frontend int) rule {
+func newLLMD(f *fleet, frontend int) (rule, error) {
 	x := &llmd{counts: make(counts, len(f.servers)), fleet: f, random: f.newSource(frontend), weights: llmdWeights{prefix: 3, queue: 2, usage: 2}}
 	x.scores = make([]float64, len(f.servers))
 	x.prefix = x.approximate
 	for _, s := range f.servers {
 		x.index = append(x.index, &llmdIndex{blocks: map[uint64]*list.Element{}, recent: list.New(), size: s.cache.capacity / 16})
 	}
-	return x
+	return x, nil
 }
 
-func newLLMDPrecise(f *fleet, frontend int) rule {
+func newLLMDPrecise(f *fleet, frontend int) (rule, error) {
 	x := &llmd{counts: make(counts, len(f.servers)), fleet: f, random: f.newSource(frontend), weights: llmdWeights{prefix: 2, queue: 1, usage: 1}}
 	x.scores = make([]float64, len(f.servers))
 	x.prefix = x.precise
-	return x
+	return x, nil
 }
 
 // precise scores the share of the prompt that a server's cache has.
@@ -107,13 +107,13 @@ func llmdHashes(hashes []uint64, text string) []uint64 {
 	return hashes
 }
 
-func (x *llmd) choose(now time.Duration, r *request) int {
+func (x *llmd) choose(now time.Duration, r *request) (int, error) {
 	e := x.pick(x.prefix(r), x.fleet.scrape(now))
 	if x.index != nil {
 		x.index[e].add(x.hashes)
 	}
 	x.counts[e]++
-	return e
+	return e, nil
 }
 
 // pick returns the endpoint with the highest score.

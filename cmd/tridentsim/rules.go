@@ -3,6 +3,8 @@ package main
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/trident-inference/trident/services/balance"
 )
 
 // fleet has the properties of the servers that rules may use.
@@ -21,7 +23,7 @@ type metrics struct {
 
 // rule chooses an endpoint. A frontend has its own.
 type rule interface {
-	choose(now time.Duration, r *request) int
+	choose(now time.Duration, r *request) (int, error)
 	firstToken(r *request)
 	ended(r *request)
 }
@@ -33,7 +35,7 @@ type ruleInfo struct {
 	// validated is the published figure that the simulation reproduces with this rule. Without
 	// it the rule's row is marked.
 	validated string
-	make      func(f *fleet, frontend int) rule
+	make      func(f *fleet, frontend int) (rule, error)
 }
 
 // rules returns all rules.
@@ -45,6 +47,8 @@ func rules() []ruleInfo {
 		{name: "sglang", source: "sglang sgl-router/src/policies/cache_aware.rs and tree.rs; defaults of sglang-router 0.3.2's router_args.py", make: newSGLang},
 		{name: "llm-d", source: "gateway-api-inference-extension pkg/epp: queue-scorer 2, kv-cache-utilization-scorer 2, prefix-cache-scorer 3 (config/charts/inferencepool)", make: newLLMD},
 		{name: "llm-d-precise", source: "llm-d guides/precise-prefix-cache-aware: the caches' true contents 2, queue 1, utilization 1", validated: "llm-d's b2b-saas run", make: newLLMDPrecise},
+		{name: "trident", source: "services/balance, policy cost", validated: "its own code", make: newTrident(balance.Cost)},
+		{name: "trident-tokens", source: "services/balance, policy tokens", validated: "its own code", make: newTrident(balance.Tokens)},
 	}
 }
 
@@ -83,14 +87,14 @@ type randomRule struct {
 	random *rand.Rand
 }
 
-func newRandom(f *fleet, frontend int) rule {
-	return &randomRule{counts: make(counts, len(f.servers)), random: f.newSource(frontend)}
+func newRandom(f *fleet, frontend int) (rule, error) {
+	return &randomRule{counts: make(counts, len(f.servers)), random: f.newSource(frontend)}, nil
 }
 
-func (x *randomRule) choose(time.Duration, *request) int {
+func (x *randomRule) choose(time.Duration, *request) (int, error) {
 	e := x.random.IntN(len(x.counts))
 	x.counts[e]++
-	return e
+	return e, nil
 }
 
 // twoChoices takes the one of two different random endpoints with fewer requests.
@@ -100,11 +104,11 @@ type twoChoices struct {
 	random *rand.Rand
 }
 
-func newTwoChoices(f *fleet, frontend int) rule {
-	return &twoChoices{counts: make(counts, len(f.servers)), random: f.newSource(frontend)}
+func newTwoChoices(f *fleet, frontend int) (rule, error) {
+	return &twoChoices{counts: make(counts, len(f.servers)), random: f.newSource(frontend)}, nil
 }
 
-func (x *twoChoices) choose(time.Duration, *request) int {
+func (x *twoChoices) choose(time.Duration, *request) (int, error) {
 	e := x.random.IntN(len(x.counts))
 	if len(x.counts) > 1 {
 		other := (e + 1 + x.random.IntN(len(x.counts)-1)) % len(x.counts)
@@ -113,5 +117,5 @@ func (x *twoChoices) choose(time.Duration, *request) int {
 		}
 	}
 	x.counts[e]++
-	return e
+	return e, nil
 }

@@ -75,16 +75,20 @@ type simulation struct {
 }
 
 // newSimulation returns a simulation with idle servers.
-func newSimulation(o *options, info *ruleInfo, endpoints int) *simulation {
+func newSimulation(o *options, info *ruleInfo, endpoints int) (*simulation, error) {
 	f := &fleet{seed: o.Seed}
 	for range endpoints {
 		f.servers = append(f.servers, &server{model: &o.Model, cache: newKVCache(o.Model.CacheTokens)})
 	}
 	s := &simulation{fleet: f, random: rand.New(rand.NewPCG(o.Seed, 3))} //nolint:gosec // G404: a simulation
 	for i := range o.Frontends {
-		s.frontends = append(s.frontends, info.make(f, i))
+		frontend, err := info.make(f, i)
+		if err != nil {
+			return nil, err
+		}
+		s.frontends = append(s.frontends, frontend)
 	}
-	return s
+	return s, nil
 }
 
 func (s *simulation) push(e event) {
@@ -94,7 +98,7 @@ func (s *simulation) push(e event) {
 }
 
 // run runs a stage until all of its requests have ended.
-func (s *simulation) run(requests []*request) {
+func (s *simulation) run(requests []*request) error {
 	begin := s.now
 	for _, r := range requests {
 		s.push(event{at: begin + r.arrive, request: r})
@@ -104,21 +108,28 @@ func (s *simulation) run(requests []*request) {
 		e := s.events.pop()
 		s.now = e.at
 		if e.request != nil {
-			s.arrive(e.request)
+			if err := s.arrive(e.request); err != nil {
+				return err
+			}
 		} else {
 			s.stepEnded(e.server)
 		}
 	}
+	return nil
 }
 
-func (s *simulation) arrive(r *request) {
+func (s *simulation) arrive(r *request) error {
 	r.arrive = s.now
 	r.frontend = s.random.IntN(len(s.frontends))
-	r.endpoint = s.frontends[r.frontend].choose(s.now, r)
+	var err error
+	if r.endpoint, err = s.frontends[r.frontend].choose(s.now, r); err != nil {
+		return err
+	}
 	s.fleet.servers[r.endpoint].enqueue(r)
 	if !s.fleet.servers[r.endpoint].busy {
 		s.begin(r.endpoint)
 	}
+	return nil
 }
 
 func (s *simulation) stepEnded(endpoint int) {
@@ -152,14 +163,19 @@ type result struct {
 }
 
 // measure runs a rule over a workload.
-func measure(o *options, w *workload, info *ruleInfo, endpoints int) result {
-	s := newSimulation(o, info, endpoints)
+func measure(o *options, w *workload, info *ruleInfo, endpoints int) (result, error) {
+	s, err := newSimulation(o, info, endpoints)
+	if err != nil {
+		return result{}, err
+	}
 	res := result{info: info}
 	perEndpoint := make([]int, endpoints)
 	stages, prompts, cached := 0, 0, 0
 	for _, stage := range w.stages() {
 		begin := s.now
-		s.run(stage.requests)
+		if err := s.run(stage.requests); err != nil {
+			return result{}, err
+		}
 		answers, sum := 0, 0.0
 		if stage.warmup {
 			s.now += time.Second
@@ -185,7 +201,7 @@ func measure(o *options, w *workload, info *ruleInfo, endpoints int) result {
 	res.hit = float64(cached) / float64(prompts)
 	slices.Sort(res.first)
 	res.uneven = float64(slices.Max(perEndpoint)) * float64(endpoints) / float64(len(res.first))
-	return res
+	return res, nil
 }
 
 // percentile returns a percentile of the times to the first token, which are sorted.
@@ -246,7 +262,10 @@ func report(o *options, w *workload) (string, error) {
 		if len(o.Rule) > 0 && !slices.Contains(o.Rule, info.name) {
 			continue
 		}
-		r := measure(o, w, &info, endpoints)
+		r, err := measure(o, w, &info, endpoints)
+		if err != nil {
+			return "", err
+		}
 		name := info.name
 		if info.validated == "" {
 			name += " (unvalidated)"

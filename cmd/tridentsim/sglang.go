@@ -37,14 +37,14 @@ type treeNode struct {
 	depth int
 }
 
-func newSGLang(f *fleet, frontend int) rule {
+func newSGLang(f *fleet, frontend int) (rule, error) {
 	return &sglang{
 		counts: make(counts, len(f.servers)), random: f.newSource(frontend),
 		nodes: map[uint64]*treeNode{}, sizes: make([]int, len(f.servers)),
-	}
+	}, nil
 }
 
-func (x *sglang) choose(now time.Duration, r *request) int {
+func (x *sglang) choose(now time.Duration, r *request) (int, error) {
 	if now-x.evicted >= sglangEviction {
 		x.evicted = now
 		x.evict()
@@ -52,7 +52,7 @@ func (x *sglang) choose(now time.Duration, r *request) int {
 	e := x.pick(now, r)
 	x.insert(now, r, e)
 	x.counts[e]++
-	return e
+	return e, nil
 }
 
 func (x *sglang) pick(now time.Duration, r *request) int {

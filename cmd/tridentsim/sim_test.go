@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // defaults returns the options of a command line.
@@ -45,11 +47,35 @@ func ids(first, n int) []uint64 {
 	return list
 }
 
+// newRule returns a rule of the only frontend.
+func newRule[R rule](t *testing.T, constructor func(*fleet, int) (rule, error), f *fleet) R {
+	t.Helper()
+	made, err := constructor(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := made.(R)
+	if !ok {
+		t.Fatalf("the rule is a %T", made)
+	}
+	return r
+}
+
+// measured returns the figures of a rule.
+func measured(t *testing.T, o *options, w *workload, name string) result {
+	t.Helper()
+	r, err := measure(o, w, ruleNamed(name), w.endpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestTwoChoices: of two endpoints with 3 and 1 requests the second is less loaded.
 func TestTwoChoices(t *testing.T) {
-	x := newTwoChoices(testFleet(t, 2), 0).(*twoChoices)
+	x := newRule[*twoChoices](t, newTwoChoices, testFleet(t, 2))
 	x.counts[0], x.counts[1] = 3, 1
-	if e := x.choose(0, nil); e != 1 || x.counts[1] != 2 {
+	if e, _ := x.choose(0, nil); e != 1 || x.counts[1] != 2 {
 		t.Errorf("endpoint %d, counts %v", e, x.counts)
 	}
 }
@@ -57,7 +83,7 @@ func TestTwoChoices(t *testing.T) {
 // TestBoundedHash: with 4 requests the fifth may find 1.25*5/2 = 3.125 of them at an endpoint,
 // so one with 3 is full, and one with 2 isn't.
 func TestBoundedHash(t *testing.T) {
-	x := newBoundedHash(testFleet(t, 2), 0).(*boundedHash)
+	x := newRule[*boundedHash](t, newBoundedHash, testFleet(t, 2))
 	hash := x.ring[10].hash
 	own := x.ring[10].endpoint
 	x.counts[own], x.counts[1-own], x.total = 2, 2, 4
@@ -76,13 +102,13 @@ func TestSGLang(t *testing.T) {
 	prompt := func(shared, own int) *request {
 		return newRequest(0, append(ids(1, shared), ids(own, 10-shared)...), 10*blockTokens, 1)
 	}
-	x := newSGLang(testFleet(t, 2), 0).(*sglang)
+	x := newRule[*sglang](t, newSGLang, testFleet(t, 2))
 	x.insert(0, prompt(10, 0), 1)
 	x.insert(0, newRequest(0, ids(5000, 1), blockTokens, 1), 0)
-	if e := x.choose(0, prompt(4, 100)); e != 1 {
+	if e, _ := x.choose(0, prompt(4, 100)); e != 1 {
 		t.Errorf("4 of 10 parts: endpoint %d, want 1, which has them", e)
 	}
-	if e := x.choose(0, prompt(3, 200)); e != 0 {
+	if e, _ := x.choose(0, prompt(3, 200)); e != 0 {
 		t.Errorf("3 of 10 parts: endpoint %d, want 0, whose tree is smaller", e)
 	}
 	for _, c := range []struct{ counts, want int }{{64, 1}, {65, 0}} {
@@ -99,7 +125,7 @@ func TestSGLang(t *testing.T) {
 
 // TestLLMD computes the scores of three endpoints: 3*prefix + 2*queue + 2*(1-usage).
 func TestLLMD(t *testing.T) {
-	x := newLLMD(testFleet(t, 3), 0).(*llmd)
+	x := newRule[*llmd](t, newLLMD, testFleet(t, 3))
 	scraped := []metrics{{waiting: 0, usage: 0.5}, {waiting: 2, usage: 0.1}, {waiting: 4, usage: 0}}
 	for _, c := range []struct {
 		prefix []float64
@@ -121,7 +147,7 @@ func TestLLMD(t *testing.T) {
 // TestLLMDApproximate: a prompt of 1,024 tokens has 64 blocks of 64 bytes. A prompt with the
 // same first 512 tokens has half of them; of longer prompts the first 256 blocks are compared.
 func TestLLMDApproximate(t *testing.T) {
-	x := newLLMD(testFleet(t, 2), 0).(*llmd)
+	x := newRule[*llmd](t, newLLMD, testFleet(t, 2))
 	x.approximate(newRequest(0, ids(1, 2), 1024, 1))
 	x.index[1].add(x.hashes)
 	if scores := x.approximate(newRequest(0, []uint64{1, 9}, 1024, 1)); scores[0] != 0 || scores[1] != 0.5 {
@@ -135,7 +161,7 @@ func TestLLMDApproximate(t *testing.T) {
 // TestLLMDPrecise: the score is the share of the prompt in the server's cache.
 func TestLLMDPrecise(t *testing.T) {
 	f := testFleet(t, 2)
-	x := newLLMDPrecise(f, 0).(*llmd)
+	x := newRule[*llmd](t, newLLMDPrecise, f)
 	r := newRequest(0, ids(1, 4), 2048, 1)
 	f.servers[1].cache.reserve(1024)
 	f.servers[1].cache.keep(r.parts[0])
@@ -150,10 +176,15 @@ func TestLLMDPrecise(t *testing.T) {
 // request with the same prompt computes its last token alone.
 func TestServer(t *testing.T) {
 	o := defaults(t)
-	s := newSimulation(o, ruleNamed("random"), 1)
+	s, err := newSimulation(o, ruleNamed("random"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	first := newRequest(0, ids(1, 16), 8192, 2)
 	again := newRequest(time.Second, ids(1, 16), 8192, 1)
-	s.run([]*request{first, again})
+	if err := s.run([]*request{first, again}); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		what      string
 		got, want time.Duration
@@ -175,10 +206,15 @@ func TestServer(t *testing.T) {
 // its first token after the first step, the second one after the second.
 func TestServerSteps(t *testing.T) {
 	o := defaults(t)
-	s := newSimulation(o, ruleNamed("random"), 1)
+	s, err := newSimulation(o, ruleNamed("random"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	a, b := newRequest(0, ids(1, 12), 6000, 1), newRequest(0, ids(100, 12), 6000, 1)
 	c := newRequest(0, ids(200, 1), 1, 1) // occupies the server until both have arrived
-	s.run([]*request{c, a, b})
+	if err := s.run([]*request{c, a, b}); err != nil {
+		t.Fatal(err)
+	}
 	begin := c.ended
 	if got, want := a.ended-begin, 413_770*time.Microsecond; (got - want).Abs() > time.Microsecond {
 		t.Errorf("first prompt after %v, want %v: 6,000 tokens and 2,192 of the second", got, want)
@@ -223,9 +259,14 @@ func TestCache(t *testing.T) {
 // that began last is computed again, and both end.
 func TestPreemption(t *testing.T) {
 	o := defaults(t, "--cache-tokens=2148")
-	s := newSimulation(o, ruleNamed("random"), 1)
+	s, err := newSimulation(o, ruleNamed("random"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	a, b := newRequest(0, ids(1, 2), 1024, 200), newRequest(0, ids(10, 2), 1024, 200)
-	s.run([]*request{a, b})
+	if err := s.run([]*request{a, b}); err != nil {
+		t.Fatal(err)
+	}
 	if a.admitted != 1 || b.admitted != 2 || b.generated != 200 || b.ended <= a.ended {
 		t.Errorf("started %d and %d times, %d tokens, ended after %v and %v", a.admitted, b.admitted, b.generated, a.ended, b.ended)
 	}
@@ -297,8 +338,8 @@ func TestSeed(t *testing.T) {
 func TestPublished(t *testing.T) {
 	o := defaults(t)
 	w := b2bSaaS(o.Seed)
-	random := measure(o, &w, ruleNamed("random"), w.endpoints)
-	precise := measure(o, &w, ruleNamed("llm-d-precise"), w.endpoints)
+	random := measured(t, o, &w, "random")
+	precise := measured(t, o, &w, "llm-d-precise")
 	if ratio := precise.tokens / random.tokens; ratio < 1.4 || ratio > 2.4 {
 		t.Errorf("%.0f tokens/s are %.2f times %.0f, published were 1.97 times", precise.tokens, ratio, random.tokens)
 	}
@@ -320,5 +361,46 @@ func TestFlags(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "Source:"); n != 6 {
 		t.Errorf("the help has the source of %d constants, want 6", n)
+	}
+}
+
+// best returns the lowest 90th percentile of the rules of other projects.
+func best(t *testing.T, o *options, w *workload) float64 {
+	t.Helper()
+	lowest := 0.0
+	for _, name := range []string{"two-choices", "bounded-hash", "sglang", "llm-d", "llm-d-precise"} {
+		r := measured(t, o, w, name)
+		if p90 := r.percentile(0.9); lowest == 0 || p90 < lowest {
+			lowest = p90
+		}
+	}
+	return lowest
+}
+
+// TestTrident compares Trident's rule with the best of the others: its 90th percentile of the
+// time to the first token is at most 1.1 times theirs, with seeds that its constants weren't
+// chosen by too.
+func TestTrident(t *testing.T) {
+	for _, seed := range tier.Size([]string{"20261126"}, []string{"20261126", "6", "7", "8"}) {
+		o := defaults(t, "--seed="+seed)
+		both := []workload{conversation(o.Seed, 1, 4000), b2bSaaS(o.Seed)}
+		for _, w := range both[:tier.Size(1, 2)] {
+			r := measured(t, o, &w, "trident")
+			if p90, limit := r.percentile(0.9), 1.1*best(t, o, &w); p90 > limit {
+				t.Errorf("%s, seed %s: 90th percentile %.3f s, more than %.3f s", w.name, seed, p90, limit)
+			}
+		}
+	}
+}
+
+// TestFrontends compares four frontends that share nothing with one.
+func TestFrontends(t *testing.T) {
+	for _, seed := range tier.Size([]string{"20261126"}, []string{"20261126", "6", "7", "8"}) {
+		one, four := defaults(t, "--seed="+seed), defaults(t, "--seed="+seed, "--frontends=4")
+		w := conversation(one.Seed, 1, 4000)
+		a, b := measured(t, one, &w, "trident"), measured(t, four, &w, "trident")
+		if b.hit < 0.9*a.hit || b.percentile(0.9) > 1.5*a.percentile(0.9) {
+			t.Errorf("seed %s: hit rates %.3f and %.3f, 90th percentiles %.3f and %.3f s", seed, a.hit, b.hit, a.percentile(0.9), b.percentile(0.9))
+		}
 	}
 }

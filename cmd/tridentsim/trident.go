@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/trident-inference/trident/services/balance"
+)
+
+// trident is a policy of services/balance: the code that Trident runs.
+type trident struct {
+	balancer    *balance.Balancer
+	endpoints   map[balance.Endpoint]int
+	assignments map[*request]*balance.Assignment
+}
+
+func newTrident(policy balance.Policy) func(f *fleet, frontend int) (rule, error) {
+	return func(f *fleet, frontend int) (rule, error) {
+		b, err := balance.New(balance.Config{Policy: policy, Random: rand.NewPCG(f.seed, 1000+uint64(frontend))})
+		if err != nil {
+			return nil, err
+		}
+		x := &trident{balancer: b, endpoints: map[balance.Endpoint]int{}, assignments: map[*request]*balance.Assignment{}}
+		for i, s := range f.servers {
+			e, err := b.Add(balance.Spec{Name: fmt.Sprintf("endpoint-%d:8001", i), CacheTokens: s.cache.capacity})
+			if err != nil {
+				return nil, err
+			}
+			x.endpoints[e] = i
+		}
+		return x, nil
+	}
+}
+
+func (x *trident) choose(now time.Duration, r *request) (int, error) {
+	a, ok := x.balancer.Choose(now, &balance.Request{Model: "model", Prompt: r.text(), PromptTokens: r.prompt}, nil)
+	if !ok {
+		return 0, errors.New("no endpoint is a candidate")
+	}
+	x.assignments[r] = &a
+	return x.endpoints[a.Endpoint], nil
+}
+
+func (x *trident) firstToken(r *request) { x.balancer.FirstToken(x.assignments[r]) }
+
+func (x *trident) ended(r *request) {
+	x.balancer.Ended(x.assignments[r])
+	delete(x.assignments, r)
+}
