@@ -13,7 +13,7 @@ import (
 )
 
 // every returns parser options for each tool dialect alone, for each reasoning dialect
-// alone and with qwen3_coder, and for forced calls.
+// alone and with qwen3_coder, and for forced calls in each form.
 func every() []*inference.ParserOptions {
 	var all []*inference.ParserOptions
 	for _, d := range toolDialects() {
@@ -21,6 +21,11 @@ func every() []*inference.ParserOptions {
 	}
 	for _, d := range reasoningDialects() {
 		all = append(all, options("", d.names[0]), options("qwen3_coder", d.names[0]))
+	}
+	for _, d := range toolDialects() {
+		if d.forced != nil {
+			all = append(all, native(d.names[0], "deepseek_r1", inference.ToolChoice{Mode: inference.ToolRequired}, false)())
+		}
 	}
 	for _, mode := range []inference.ToolMode{inference.ToolRequired, inference.ToolNamed} {
 		for _, tools := range []string{"hermes", "openai"} {

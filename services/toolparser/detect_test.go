@@ -62,7 +62,9 @@ func TestDetect(t *testing.T) {
 		{"granite-20b-functioncalling", `{# granite #}<function_call> {"name": "f"}`, "granite-20b-fc", ""},
 		{"Seed-OSS", `<seed:think>`, "", "seed_oss"},
 	}
+	found := map[string]bool{}
 	for _, tt := range tests {
+		found["tools "+tt.tools], found["reasoning "+tt.reasoning] = true, true
 		t.Run(tt.name, func(t *testing.T) {
 			tools, reasoning := (Dialects{}).Detect(tt.template)
 			if tools.Name != tt.tools || reasoning.Name != tt.reasoning {
@@ -74,6 +76,23 @@ func TestDetect(t *testing.T) {
 				}
 			}
 		})
+	}
+	// Dialects that no template shows are set by hand.
+	for _, byHand := range []string{"tools muse_glimmer", "tools pythonic", "tools json", "reasoning muse_glimmer", "reasoning minimax_m2_append_think", "reasoning step3p5"} {
+		if found[byHand] {
+			t.Errorf("%s: a template has it", byHand)
+		}
+		found[byHand] = true
+	}
+	for _, d := range toolDialects() {
+		if !found["tools "+d.names[0]] {
+			t.Errorf("no template has the tool-call parser %s", d.names[0])
+		}
+	}
+	for _, d := range reasoningDialects() {
+		if !found["reasoning "+d.names[0]] {
+			t.Errorf("no template has the reasoning parser %s", d.names[0])
+		}
 	}
 }
 

@@ -84,6 +84,9 @@ func TestIDsOfModels(t *testing.T) {
 	tests := []struct{ tools, in, id string }{
 		{"kimi_k2", "<|tool_call_begin|>functions.a.b:12<|tool_call_argument_begin|>{}<|tool_call_end|>", "functions.a.b:12"},
 		{"kimi_k2", "<|tool_call_begin|>functions.now<|tool_call_argument_begin|>{}<|tool_call_end|>", ""},
+		{"mistral", "[TOOL_CALLS]now[CALL_ID]aB3dE6gH9[ARGS]{}", "aB3dE6gH9"},
+		{"mistral", "[TOOL_CALLS]now[CALL_ID]call_1[ARGS]{}", ""},
+		{"mistral", "[TOOL_CALLS]now[ARGS]{}", ""},
 		{"cohere_command3", `<|START_ACTION|>[{"tool_call_id": "3", "tool_name": "now", "parameters": {}}]`, "3"},
 		{"cohere_command3", `<|START_ACTION|>[{"tool_name": "now", "parameters": {}}]`, ""},
 		{"cohere_command3", `<|START_ACTION|>[{"tool_call_id": 3, "tool_name": "now"}]`, ""},

@@ -11,14 +11,16 @@ import (
 )
 
 // long returns texts of this size in a dialect, keyed by what they contain: a call whose arguments
-// don't end, a call with many escapes, many calls, reasoning, or text without calls. Each dialect has
-// only some of these keys.
+// don't end, a call with many escapes, many calls, all markers repeated, nested values or calls that
+// aren't closed, reasoning, or text without calls. Each dialect has only some of these keys.
 func long(o *inference.ParserOptions, size int) map[string]string {
 	fill := func(start, unit string) string {
 		return (start + strings.Repeat(unit, size/len(unit)+1))[:size]
 	}
 	start, ok := endless()[o.Tools]
 	switch {
+	case o.Native:
+		return map[string]string{"arguments": fill("x</think>"+start, "some words, "), "thoughts": fill("", "<think> { <tool")}
 	case o.Choice.Mode != inference.ToolAuto:
 		return map[string]string{"arguments": fill(`[{"name": "f", "parameters": {"x": "`, "some words, ")}
 	case !ok:
@@ -30,8 +32,17 @@ func long(o *inference.ParserOptions, size int) map[string]string {
 		"arguments": fill(start, "some words, "),
 		"escapes":   fill(start, `\\\"`),
 		"calls":     fill("", start+`"`),
+		"markers":   fill("", ownMarkers(o)),
+		"nested":    fill(strings.TrimSuffix(start, `{"x": "`)+`{"x": `, `[{"a": `),
+		"elements":  fill("", start+`x</`),
 		"text":      fill("It", " is a <b>text</b> {of} [some] words.\n"),
 	}
+}
+
+// ownMarkers returns the markers of a dialect, one after the other.
+func ownMarkers(o *inference.ParserOptions) string {
+	d, _ := toolsNamed(o.Tools)
+	return strings.Join(ownFragments(d), "") + "\n{[<"
 }
 
 // TestLinearInPieces reads texts piece by piece. A whole text may take at most three times as long

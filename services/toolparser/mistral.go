@@ -10,6 +10,7 @@ type mistral struct {
 	*jsonCalls
 	heads *markers
 	name  string // the function's name that was read, or ""
+	id    string // the call's id that was read, or ""
 }
 
 func newMistral(r *reader) dialect {
@@ -28,7 +29,7 @@ func (m *mistral) step() bool {
 	case !m.spaces():
 		return false
 	case m.name != "":
-		m.argumentsOf(m.name, "")
+		m.argumentsOf(m.name, m.id)
 		m.name = ""
 	case m.in[0] == '[' || m.in[0] == '{':
 		return m.start()
@@ -38,8 +39,7 @@ func (m *mistral) step() bool {
 	return true
 }
 
-// head reads a name. It skips the id that the model wrote, because the call gets a
-// unique random id.
+// head reads a name, and the id that newer models write.
 func (m *mistral) head() bool {
 	window := m.in[:min(len(m.in), maxHeader)]
 	at, which := m.heads.find(window, m.final || len(window) == maxHeader, nil)
@@ -50,17 +50,25 @@ func (m *mistral) head() bool {
 		m.emitAsText()
 		return true
 	}
-	name, _, _ := strings.Cut(string(window[:at]), "[CALL_ID]")
+	name, id, _ := strings.Cut(string(window[:at]), "[CALL_ID]")
 	if !isName(name) {
 		m.emitAsText()
 		return true
 	}
-	m.name = name
+	m.name, m.id = name, ""
+	if isMistralID(id) {
+		m.id = id
+	}
 	if which == 0 {
 		at += len("[ARGS]")
 	}
 	m.take(at)
 	return true
+}
+
+// isMistralID reports whether a string is an id that Mistral's templates accept: 9 letters and digits.
+func isMistralID(id string) bool {
+	return len(id) == 9 && strings.IndexFunc(id, func(c rune) bool { return c >= 0x80 || !isDigit(byte(c)) && (c|0x20 < 'a' || 'z' < c|0x20) }) < 0
 }
 
 // mistralID returns an id in the form that Mistral's templates require: 9 letters

@@ -225,8 +225,20 @@ func parseWithIDs(t *testing.T, o *inference.ParserOptions, text string) (whole 
 	return got.answered(state), ids
 }
 
-// TestVectorsAreComplete checks that every format has 12 or more vectors, and that there are
-// at least 35 formats.
+// kinds returns the names of the vectors that every file needs.
+func (f *vectorFile) kinds(path string) []string {
+	if strings.HasPrefix(filepath.Base(path), "reasoning_") {
+		return []string{"reasoning and text", "lines", "unicode", "empty", "cut in the tag", "cut in the reasoning", "closing tag again", "opening tag again", "neither tag"}
+	}
+	kinds := []string{"text", "one call", "no arguments", "types", "nested", "parallel", "unicode", "empty string", "text before", "text after", "cut in the marker", "cut in the value", "broken call", "several markers"}
+	if f.Reasoning != "" {
+		kinds = append(kinds, "reasoning and a call", "a call inside reasoning")
+	}
+	return kinds
+}
+
+// TestVectorsAreComplete checks that every format has 12 or more vectors, of every kind, and that there
+// are at least 35 formats.
 func TestVectorsAreComplete(t *testing.T) {
 	have, thoughts := map[string]bool{}, map[string]bool{}
 	for _, path := range vectorPaths(t) {
@@ -241,6 +253,11 @@ func TestVectorsAreComplete(t *testing.T) {
 		}
 		if len(f.Vectors) < 12 {
 			t.Errorf("%s has %d vectors: it needs 12", path, len(f.Vectors))
+		}
+		for _, kind := range f.kinds(path) {
+			if !slices.ContainsFunc(f.Vectors, func(v vector) bool { return v.Name == kind && v.In != "" }) {
+				t.Errorf("%s has no vector %q", path, kind)
+			}
 		}
 		if (f.Reference == nil) == (f.Unreferenced == "") {
 			t.Errorf("%s: it needs a reference, or the reason why it has none", path)

@@ -86,3 +86,41 @@ func TestModelsCommand(t *testing.T) {
 		t.Errorf("the prompt is %q", prompt)
 	}
 }
+
+// TestModelsShowsParsers checks which parsers `trident models` finds in the chat templates of a
+// repository's models, and that the output has the texts by which they were found.
+func TestModelsShowsParsers(t *testing.T) {
+	t.Parallel()
+	repository := t.TempDir()
+	for name, files := range map[string][2]string{
+		"kimi":  {"", "<|tool_calls_section_begin|><|tool_call_begin|>{{ id }}<|tool_call_argument_begin|><think></think>"},
+		"plain": {"", "{{ messages[0].content }}"},
+		"named": {`parameters { key: "trident.tool_call_parser" value { string_value: "glm47" } }`, "{{ messages[0].content }}</think>"},
+	} {
+		folder := filepath.Join(repository, name)
+		tokenizer := filepath.Join(folder, "tokenizer")
+		for path, text := range map[string]string{
+			"config.pbtxt": `backend: "vllm"` + "\n" + files[0], "1/model.json": `{"model": "` + tokenizer + `"}`, "tokenizer/chat_template.jinja": files[1],
+		} {
+			file := filepath.Join(folder, filepath.FromSlash(path))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var found []string
+	for line := range strings.Lines(runTrident(t, "", "models", "--model-repository="+repository)) {
+		if words := strings.Fields(line); strings.Contains(line, "_parser ") {
+			found = append(found, strings.Join(words, " "))
+		}
+	}
+	want := []string{
+		"tool_call_parser kimi_k2 the chat template: <|tool_calls_section_begin|> <|tool_call_argument_begin|>",
+		"reasoning_parser kimi_k2 the chat template: <|tool_calls_section_begin|> </think>",
+		"tool_call_parser glm47 config.pbtxt: trident.tool_call_parser",
+		"reasoning_parser qwen3 the chat template: </think>",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("got %q", found)
+	}
+}
