@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // schema is a JSON schema, or part of one.
@@ -102,6 +104,9 @@ func modelsSchema() schema {
 		item := kindSchema(k.kind)
 		if k.kind == kindInt {
 			item["minimum"] = 1
+		}
+		if k.setting == inference.SettingMaxLogprobs {
+			item["minimum"] = -1 // all
 		}
 		if k.list {
 			properties[k.name] = listOf(item, k.help)

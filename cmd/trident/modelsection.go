@@ -65,6 +65,7 @@ func modelKeys() []modelKey {
 		{"reasoning-parser", inference.SettingReasoningParser, "Parser of the model's reasoning, by vLLM's name, or none to disable parsing. Default: detected from the chat template.", kindString, false, checked(func(name string) error { return dialects.Check("", name) })},
 		{"context-length", inference.SettingContextLength, "Maximum number of tokens of the prompt and the output together.", kindInt, false, positiveNumber},
 		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Maximum number of output tokens of requests that don't set a maximum.", kindInt, false, positiveNumber},
+		{"max-logprobs", inference.SettingMaxLogprobs, "Maximum number of log probabilities that the engine returns for one token, vLLM's max_logprobs; -1 for its whole vocabulary. Default: derived from the model's files, else 20.", kindInt, false, logprobsNumber},
 		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindString, false, backendName},
 		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindString, false, oneOf("generate", "embed")},
 		{"vision", inference.SettingVision, "True if the model reads images, false if it doesn't. Default: derived from the model's files and tensors.", kindBool, false, asIs},
@@ -139,6 +140,13 @@ func (k modelKey) value(node *yaml.Node) (string, error) {
 func positiveNumber(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err != nil || n < 1 {
 		return "", fmt.Errorf("%s is not a positive number", text)
+	}
+	return text, nil
+}
+
+func logprobsNumber(text string) (string, error) {
+	if n, err := strconv.Atoi(text); err != nil || n < -1 || n == 0 {
+		return "", fmt.Errorf("%s is not a positive number and not -1", text)
 	}
 	return text, nil
 }

@@ -51,7 +51,8 @@ type Card struct {
 	ToolParser, ReasoningParser string
 	// ContextLength is the maximum number of tokens of prompt and answer together, 0 if unknown.
 	ContextLength int
-	// MaxLogprobs is the maximum number of log probabilities that the engine returns for one position.
+	// MaxLogprobs is the maximum number of log probabilities that the engine returns for one position, at most
+	// [inference.MaxLogprobs].
 	MaxLogprobs int
 	// scoring is one more than the best way of scoring that the engine hasn't refused, and 0 as long as it
 	// has refused none.

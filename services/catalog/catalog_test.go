@@ -180,7 +180,7 @@ func TestUnknownModelBesideABrokenModel(t *testing.T) {
 func TestInvalidParameterAffectsOneProperty(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("x"), map[string]string{
-		"trident.task": "poem", "trident.context_length": "2k", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
+		"trident.task": "poem", "trident.context_length": "2k", "trident.max_logprobs": "0", "trident.hidden": "maybe", "trident.chat_template": inferencetest.ChatTemplate,
 	})
 	s := inferencetest.Service(t, serving.Config{}, engine)
 	named, err := s.Catalog().Model(t.Context(), "m")
@@ -188,7 +188,7 @@ func TestInvalidParameterAffectsOneProperty(t *testing.T) {
 		t.Fatal(err)
 	}
 	card := named.Card
-	if card.Template == nil || card.Tasks != inference.TaskGenerate|inference.TaskEmbed || card.ContextLength != 0 || card.Hidden {
+	if card.Template == nil || card.Tasks != inference.TaskGenerate|inference.TaskEmbed || card.ContextLength != 0 || card.MaxLogprobs != inference.DefaultMaxLogprobs || card.Hidden {
 		t.Errorf("got %+v", card)
 	}
 }

@@ -37,6 +37,7 @@ func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string)
 		{inference.SettingTokenizer, d.tokenizer},
 		{inference.SettingContextLength, d.contextLength},
 		{inference.SettingDefaultMaxTokens, d.defaultMaxTokens},
+		{inference.SettingMaxLogprobs, d.maxLogprobs},
 		{inference.SettingChatTemplate, d.template},
 		{inference.SettingToolParser, d.toolParser},
 		{inference.SettingReasoningParser, d.reasoningParser},
@@ -228,6 +229,23 @@ func (d *description) defaultMaxTokens(s inference.Setting) error {
 		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
 	}
 	d.card.DefaultMaxTokens = n
+	d.keepGiven(s)
+	return nil
+}
+
+// maxLogprobs limits how many log probabilities the engine is asked for.
+func (d *description) maxLogprobs(s inference.Setting) error {
+	if s.Value == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < -1 || n == 0 {
+		return fmt.Errorf("%q is not a number of log probabilities: write 1 or more, or -1 for the whole vocabulary", s.Value)
+	}
+	if n < 0 {
+		n = inference.MaxLogprobs
+	}
+	d.card.MaxLogprobs = min(n, inference.MaxLogprobs)
 	d.keepGiven(s)
 	return nil
 }

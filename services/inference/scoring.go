@@ -16,6 +16,9 @@ const (
 // It is vLLM's.
 const MaxScoredIDs = 128
 
+// MaxLogprobs is the maximum number of log probabilities that an engine is asked for at one position.
+const MaxLogprobs = 1024
+
 // DefaultMaxLogprobs is the maximum number of log probabilities that an engine returns for one
 // position, unless it is configured to return more or fewer. It is vLLM's.
 const DefaultMaxLogprobs = 20

@@ -98,6 +98,7 @@ type vllmArguments struct {
 	Revision          string      `json:"revision"`
 	TokenizerRevision string      `json:"tokenizer_revision"`
 	MaxModelLen       json.Number `json:"max_model_len"`
+	MaxLogprobs       json.Number `json:"max_logprobs"`
 	EnableLoRA        any         `json:"enable_lora"`
 
 	// StructuredOutputs is an object, or JSON in a string. GuidedBackend is vLLM's name
@@ -124,6 +125,9 @@ func (d *detection) vllm() {
 		d.reference(args.Model, revision, origin+"model")
 	}
 	d.found(inference.SettingContextLength, args.MaxModelLen.String(), origin+"max_model_len")
+	if args.MaxLogprobs != "0" { // without log probabilities there is nothing to limit
+		d.found(inference.SettingMaxLogprobs, args.MaxLogprobs.String(), origin+"max_logprobs")
+	}
 	d.structuredOutputs(&args, origin)
 }
 

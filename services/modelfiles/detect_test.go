@@ -95,8 +95,8 @@ func TestDetect(t *testing.T) {
 		},
 		{
 			name: "vLLM", config: config("m"),
-			files: map[string]string{"m/1/model.json": `{"model": "org/a", "max_model_len": 2048, "gpu_memory_utilization": 0.5}`},
-			want:  []string{"tokenizer=org/a (1/model.json: model)", "context_length=2048 (1/model.json: max_model_len)"},
+			files: map[string]string{"m/1/model.json": `{"model": "org/a", "max_model_len": 2048, "max_logprobs": -1, "gpu_memory_utilization": 0.5}`},
+			want:  []string{"tokenizer=org/a (1/model.json: model)", "context_length=2048 (1/model.json: max_model_len)", "max_logprobs=-1 (1/model.json: max_logprobs)"},
 		},
 		{
 			name: "vLLM with a tokenizer and revisions", config: config("m"),

@@ -397,7 +397,8 @@ func explainScoring(model string, err error) error {
 		return err
 	}
 	if e.Param == "top_logprobs" || e.Param == "logprobs" {
-		return inference.Unsupported("model", "decisions are not supported by the model `%s` as its engine is configured: %s (max_logprobs)", model, e.Message)
+		return inference.Unsupported("model", "decisions need more log probabilities than the engine of the model `%s` returns: %s. Set the model's parameter %s to that number, or raise max_logprobs of the engine",
+			model, e.Message, inference.ParamPrefix+inference.SettingMaxLogprobs)
 	}
 	return err
 }

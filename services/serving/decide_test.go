@@ -83,19 +83,23 @@ func TestDecide(t *testing.T) {
 		name    string
 		model   inferencetest.Scorer
 		options int
-		least   int // number of inferences
+		least   int    // number of inferences
+		most    string // setting max_logprobs
 	}{
-		{"by ids, raw", inferencetest.Scorer{TokenIDs: true, Others: 500}, 5, 1},
-		{"by ids, processed", inferencetest.Scorer{TokenIDs: true, Processed: true}, 5, 1},
-		{"by ids, several inferences", inferencetest.Scorer{TokenIDs: true, Processed: true}, 255, 2},
-		{"by ids, several inferences, raw", inferencetest.Scorer{TokenIDs: true, Others: 500}, 255, 2},
-		{"allowed, processed", inferencetest.Scorer{Processed: true, Others: 500}, 5, 2}, // the first one is refused
-		{"allowed, processed, several inferences", inferencetest.Scorer{Processed: true, Others: 500}, 255, 14},
-		{"allowed, raw", inferencetest.Scorer{Others: 15}, 5, 2},
+		{"by ids, raw", inferencetest.Scorer{TokenIDs: true, Others: 500}, 5, 1, ""},
+		{"by ids, processed", inferencetest.Scorer{TokenIDs: true, Processed: true}, 5, 1, ""},
+		{"by ids, several inferences", inferencetest.Scorer{TokenIDs: true, Processed: true}, 255, 2, ""},
+		{"by ids, several inferences, raw", inferencetest.Scorer{TokenIDs: true, Others: 500}, 255, 2, ""},
+		{"allowed, processed", inferencetest.Scorer{Processed: true, Others: 500}, 5, 2, ""}, // the first one is refused
+		{"allowed, processed, several inferences", inferencetest.Scorer{Processed: true, Others: 500}, 255, 14, ""},
+		{"allowed, raw", inferencetest.Scorer{Others: 15}, 5, 2, ""},
+		{"allowed, raw, more log probabilities", inferencetest.Scorer{Others: 500, Most: 600}, 50, 2, "600"},
+		{"allowed, raw, all log probabilities", inferencetest.Scorer{Others: 500, Most: 49152}, 255, 2, "-1"},
+		{"allowed, processed, fewer log probabilities", inferencetest.Scorer{Processed: true, Most: 5}, 30, 9, "5"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			options := manyOptions(tt.options)
-			answers, engine, usage, err := decide(t, scorer(t, tt.model).Script(), nil, choiceOf(options...))
+			answers, engine, usage, err := decide(t, scorer(t, tt.model).Script(), map[string]string{"trident.max_logprobs": tt.most}, choiceOf(options...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +178,7 @@ func TestDecideRefused(t *testing.T) {
 		message    string
 	}{
 		{"labels that aren't among the likeliest tokens", inferencetest.Scorer{Others: 16}, nil, 5, "questions[0]", "of 1 of the 5 answers. They aren't among the 20 likeliest tokens: set logprobs_mode of the engine to processed_logprobs, or raise its max_logprobs"},
-		{"fewer log probabilities than are asked for", inferencetest.Scorer{Processed: true, Most: 5}, nil, 2, "model", "top_logprobs must be at most 5 for this model (max_logprobs)"},
+		{"fewer log probabilities than are asked for", inferencetest.Scorer{Processed: true, Most: 5}, nil, 2, "model", "top_logprobs must be at most 5 for this model. Set the model's parameter trident.max_logprobs to that number, or raise max_logprobs of the engine"},
 		{"no tokenizer", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.tokenizer": "none"}, 2, "model", "decisions need the tokenizer of the model `m`"},
 		{"a context that is too short", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.context_length": "10"}, 2, "input", "maximum context length is 10 tokens"},
 		{"reasoning without a switch", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "deepseek_r1", "trident.chat_template": inferencetest.ChatTemplate + "<think>\n"}, 2, "model", "its chat template has no switch that turns reasoning off"},
