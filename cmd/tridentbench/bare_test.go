@@ -55,14 +55,19 @@ func TestLeanCodec(t *testing.T) {
 // plus the request for the final flag.
 func TestRequest(t *testing.T) {
 	req, names := decodedRequest(t, &job{Model: "m", Tokens: 7})
-	if req.GetModelName() != "m" || names != "text_input sampling_parameters stream exclude_input_in_output return_finish_reason return_num_input_tokens return_num_output_tokens " ||
-		len(req.GetRawInputContents()) != len(req.GetInputs()) || string(req.GetRawInputContents()[1][4:]) != `{"max_tokens":7}` ||
+	if req.GetModelName() != "m" || names != "text_input stream sampling_parameters exclude_input_in_output return_finish_reason return_num_input_tokens return_num_output_tokens " ||
+		len(req.GetRawInputContents()) != len(req.GetInputs()) || string(req.GetRawInputContents()[2][4:]) != `{"max_tokens":7}` ||
 		!req.GetParameters()["triton_enable_empty_final_response"].GetBoolParam() {
 		t.Errorf("got %v", req)
 	}
 	// The client that requests the text alone sends only what the model needs for it.
 	req, names = decodedRequest(t, &job{Model: "m", Tokens: 7, TextAlone: true})
-	if names != "text_input sampling_parameters stream " || len(req.GetRawInputContents()) != 3 || len(req.GetParameters()) > 0 {
+	if names != "text_input stream sampling_parameters " || len(req.GetRawInputContents()) != 3 || len(req.GetParameters()) > 0 {
+		t.Errorf("got %v", req)
+	}
+	req, names = decodedRequest(t, &job{Model: "m", Tokens: 7, TextAlone: true, Ensemble: true})
+	if names != "text_input stream max_tokens " || string(req.GetRawInputContents()[2]) != "\x07\x00\x00\x00" || len(req.GetInputs()[0].GetShape()) != 2 ||
+		len(req.GetOutputs()) != 1 || req.GetOutputs()[0].GetName() != "text_output" {
 		t.Errorf("got %v", req)
 	}
 }

@@ -128,12 +128,27 @@ func (b *bench) rounds(ctx context.Context) error {
 // slow because the kernel still has to provide memory, and aren't representative.
 func (b *bench) warmUp(ctx context.Context) error {
 	for _, c := range b.fleet.columns {
-		_, err := c.measure(ctx, warmUpJob(c))
-		if err := b.failed(ctx, c, "warm-up", err); err != nil {
-			return err
+		for _, j := range warmUpJobs(c) {
+			_, err := c.measure(ctx, j)
+			if err := b.failed(ctx, c, "warm-up", err); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// warmUpJobs returns the job of [warmUpJob], and for Trident some requests to each other model:
+// a model's first requests also prove its tokenizer.
+func warmUpJobs(c *column) []*job {
+	list := []*job{warmUpJob(c)}
+	if c.profiles == "" || c.path == "" { // not Trident, or its gRPC port
+		return list
+	}
+	for _, model := range []string{modelAt(flatModel, fastPace), modelAt(flatModel, stepPace), modelAt(flatModel, slowPace), ensembleModel, modelAt(ensembleModel, fastPace)} {
+		list = append(list, &job{Address: c.address, Path: c.path, Model: model, Streams: 8, Requests: 24, Tokens: 4})
+	}
+	return list
 }
 
 // warmUpJob returns a job of a fraction of a second for a model that the column has.

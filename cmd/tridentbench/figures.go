@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // figure is a metric with a target of the project.
@@ -76,6 +77,8 @@ func figures() []figure {
 		{Name: "time to first chunk, one client without pauses: remote ÷ bare gRPC client, text alone", AtMost: 1.8, of: ratio(nextRequest, colRemote, colText, first50)},
 		{Name: "remote, 64 streams flat out: tritonserver's CPU a token ÷ with the bare client that asks for the text alone", AtMost: 1.35, of: tritonFor(flat64)},
 		{Name: "remote, 64 paced streams: tritonserver's CPU a token ÷ with the bare client that asks for the text alone", AtMost: 1.35, of: tritonFor(paced64)},
+		{Name: "remote, ensemble, 64 streams flat out: tritonserver's CPU a token ÷ with the bare client that asks for the text alone", AtMost: 1.35, of: tritonFor(ensembleName(flat64))},
+		{Name: "remote, ensemble, 64 paced streams: tritonserver's CPU a token ÷ with the bare client that asks for the text alone", AtMost: 1.35, of: tritonFor(ensembleName(paced64))},
 		{Name: "over Trident, 64 streams flat out: CPU a token of both beyond in process ÷ in process", AtMost: 1, of: beyondInProcess(flat64)},
 		{Name: "over Trident, 64 paced streams: CPU a token of both beyond in process ÷ in process", of: beyondInProcess(paced64)},
 		{Name: "over Trident, 64 streams flat out: tokens/s ÷ what its CPU a token, with the driver's, allows on all cores", AtLeast: 0.9, of: of(flat64, colOver, busyShare)},
@@ -104,13 +107,18 @@ func figures() []figure {
 func peerFigures(peers []string) []figure {
 	var list []figure
 	for _, peer := range peers {
-		for _, s := range []struct{ scenario, title string }{{flat64, "64 streams flat out"}, {flat256, "256 streams flat out"}} {
-			list = append(list,
-				figure{Name: fmt.Sprintf("remote ÷ %s, %s: tokens/s", peer, s.title), AtLeast: 1.15, of: ratio(s.scenario, colRemote, peer, tokenRate)},
-				figure{Name: fmt.Sprintf("remote ÷ %s, %s: own CPU a token", peer, s.title), AtMost: 0.85, of: ratio(s.scenario, colRemote, peer, cpuTrident)},
-			)
+		for _, contract := range []struct {
+			title string
+			name  func(scenario string) string
+		}{{"", strings.Clone}, {"ensemble, ", ensembleName}} {
+			for _, s := range []struct{ scenario, title string }{{flat64, "64 streams flat out"}, {flat256, "256 streams flat out"}} {
+				list = append(list,
+					figure{Name: fmt.Sprintf("remote ÷ %s, %s%s: tokens/s", peer, contract.title, s.title), AtLeast: 1.15, of: ratio(contract.name(s.scenario), colRemote, peer, tokenRate)},
+					figure{Name: fmt.Sprintf("remote ÷ %s, %s%s: own CPU a token", peer, contract.title, s.title), AtMost: 0.85, of: ratio(contract.name(s.scenario), colRemote, peer, cpuTrident)},
+				)
+			}
+			list = append(list, figure{Name: fmt.Sprintf("remote ÷ %s, %s64 paced streams: own CPU a token", peer, contract.title), AtMost: 1, of: ratio(contract.name(paced64), colRemote, peer, cpuTrident)})
 		}
-		list = append(list, figure{Name: fmt.Sprintf("remote ÷ %s, 64 paced streams: own CPU a token", peer), AtMost: 1, of: ratio(paced64, colRemote, peer, cpuTrident)})
 	}
 	return list
 }

@@ -146,6 +146,7 @@ type fleet struct {
 	children []*child
 	triton   *tritonserver.Server
 	tritonIO *os.File
+	tritonAt tritonAddress // the tritonserver that the columns use
 	columns  []*column
 }
 
@@ -153,6 +154,8 @@ const (
 	flatModel = "burst"      // is as fast as Triton takes its tokens
 	idleModel = "burst_idle" // generates a token every five seconds
 	echoModel = "echo"       // returns its input tensor
+	// ensembleModel is the flat model with the tensors of TensorRT-LLM's ensemble.
+	ensembleModel = "ensemble"
 )
 
 // launch starts all processes and waits until they are ready. It must be called on a
@@ -172,8 +175,10 @@ func (f *fleet) start(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	if err := f.startTriton(ctx, repository); err != nil {
-		return err
+	if f.tritonAt = o.Triton; o.Triton.grpc == "" {
+		if err := f.startTriton(ctx, repository); err != nil {
+			return err
+		}
 	}
 	if err := f.startWorkers(ctx, repository); err != nil {
 		return err
@@ -182,7 +187,7 @@ func (f *fleet) start(ctx context.Context, o *options) error {
 		return err
 	}
 	for i := range o.Peer {
-		f.columns = append(f.columns, o.Peer[i].column(f.column(colLocal).worker))
+		f.columns = append(f.columns, o.Peer[i].column(f.column(colLocal).worker, f.tritonAt))
 	}
 	return nil
 }
@@ -202,8 +207,9 @@ func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
 // models returns the models of all scenarios.
 func models(python bool) []burst.Model {
 	list := []burst.Model{{Name: idleModel, Pace: idlePace}, {Name: echoModel, Echo: true}}
-	for _, m := range burst.Models() {
+	for _, m := range append(burst.Models(), burst.Model{Name: ensembleModel, Ensemble: true}, burst.Model{Name: modelAt(ensembleModel, fastPace), Pace: fastPace, Ensemble: true}) {
 		if python || !m.Python {
+			m.Tokenizer = true // as the model of an engine has one
 			list = append(list, m)
 		}
 	}
@@ -214,7 +220,9 @@ func (f *fleet) startTriton(ctx context.Context, repository string) (err error) 
 	if f.tritonIO, err = os.Create(filepath.Join(f.folder, "tritonserver.log")); err != nil {
 		return err
 	}
-	f.triton, err = tritonserver.Launch(ctx, tritonserver.Options{Repositories: []string{repository}, Log: f.tritonIO})
+	if f.triton, err = tritonserver.Launch(ctx, tritonserver.Options{Repositories: []string{repository}, Log: f.tritonIO}); err == nil {
+		f.tritonAt = tritonAddress{f.triton.GRPC(), f.triton.Pid()}
+	}
 	return err
 }
 
@@ -224,11 +232,11 @@ func (f *fleet) startWorkers(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
-	bare, err := f.startSelf("bare", "bare", f.triton.GRPC())
+	bare, err := f.startSelf("bare", "bare", f.tritonAt.grpc)
 	if err != nil {
 		return err
 	}
-	client := column{name: colBare, worker: &worker{bare}, roles: []role{{roleTrident, bare.cmd.Process.Pid}, {roleTriton, f.triton.Pid()}}}
+	client := column{name: colBare, worker: &worker{bare}, roles: append([]role{{roleTrident, bare.cmd.Process.Pid}}, f.tritonAt.roles()...)}
 	text := client
 	text.name, text.textAlone = colText, true
 	f.columns = append(f.columns,
@@ -269,7 +277,7 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	if canned.native, err = f.children[len(f.children)-1].line(ctx); err != nil {
 		return err
 	}
-	relay, err := f.ownServer(ctx, drive, "relay", f.triton.GRPC())
+	relay, err := f.ownServer(ctx, drive, "relay", f.tritonAt.grpc)
 	if err != nil {
 		return err
 	}
@@ -286,7 +294,7 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	as, many := *canned, *canned
 	as.name, as.writesLike = colCannedAs, colLocal
 	many.name, many.tokensPerWrite = colCanned64, cannedMany
-	relay.roles = append(relay.roles, role{roleTriton, f.triton.Pid()})
+	relay.roles = append(relay.roles, f.tritonAt.roles()...)
 	// Within a round, each column follows the column whose tokens per write it copies.
 	f.columns = append(f.columns, relay, canned, &as, &many, behind)
 	f.columns = append(f.columns, f.native()...)
@@ -300,7 +308,7 @@ func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repos
 	if err != nil {
 		return err
 	}
-	remote, err := f.trident(ctx, drive, trident, colRemote, "--triton-endpoint="+f.triton.GRPC())
+	remote, err := f.trident(ctx, drive, trident, colRemote, "--triton-endpoint="+f.tritonAt.grpc)
 	if err != nil {
 		return err
 	}
@@ -313,7 +321,7 @@ func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repos
 	if err != nil {
 		return err
 	}
-	remote.roles = append(remote.roles, role{roleTriton, f.triton.Pid()})
+	remote.roles = append(remote.roles, f.tritonAt.roles()...)
 	over.roles = append(over.roles, role{roleHost, host.roles[0].pid})
 	f.columns = append(f.columns, inProcess, remote, over)
 	return nil
@@ -322,7 +330,7 @@ func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repos
 // native returns the columns of KServe v2, which the bare client calls.
 func (f *fleet) native() []*column {
 	client := f.column(colBare).worker
-	triton := &column{name: colTriton, worker: client, address: f.triton.GRPC(), roles: []role{{roleTriton, f.triton.Pid()}}}
+	triton := &column{name: colTriton, worker: client, address: f.tritonAt.grpc, roles: f.tritonAt.roles()}
 	list := []*column{triton}
 	for name, of := range map[string]string{colLocalRPC: colLocal, colRemoteRPC: colRemote, colCannedRPC: colCanned} {
 		list = append(list, f.column(of).calledBy(client, name))

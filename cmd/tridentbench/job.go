@@ -23,6 +23,8 @@ type job struct {
 	Messages bool `json:"messages,omitempty"`
 	// Whole requests non-streaming responses.
 	Whole bool `json:"whole,omitempty"`
+	// Ensemble is set if the model has the tensors of TensorRT-LLM's ensemble.
+	Ensemble bool `json:"ensemble,omitempty"`
 	// TextAlone makes the bare client request no output except the text.
 	TextAlone bool `json:"text_alone,omitempty"`
 	// Pause is the wait before each request, so that all processes are idle.

@@ -104,27 +104,42 @@ func inferRequest(j *job) (*kserve.ModelInferRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &kserve.ModelInferRequest{ModelName: j.Model, Id: "bench"}
-	text := func(name string, value []byte) {
-		raw := binary.LittleEndian.AppendUint32(nil, uint32(len(value)))
-		addInput(req, name, "BYTES", append(raw, value...))
+	r := requestBuilder{&kserve.ModelInferRequest{ModelName: j.Model, Id: "bench"}, []int64{1}}
+	if j.Ensemble {
+		r.shape = []int64{1, 1} // the ensemble has a batch dimension
 	}
-	text("text_input", []byte(prompt))
-	text("sampling_parameters", sampling)
-	flags := []string{
-		"stream", "exclude_input_in_output", "return_finish_reason",
-		"return_num_input_tokens", "return_num_output_tokens",
+	r.text("text_input", []byte(prompt))
+	r.add("stream", "BOOL", []byte{1})
+	switch {
+	case j.Ensemble:
+		r.add("max_tokens", "INT32", binary.LittleEndian.AppendUint32(nil, uint32(j.Tokens)))
+	default:
+		r.text("sampling_parameters", sampling)
 	}
-	if j.TextAlone {
-		flags = flags[:1]
+	switch {
+	case j.TextAlone && j.Ensemble:
+		r.request.Outputs = []*kserve.ModelInferRequest_InferRequestedOutputTensor{{Name: textOutput}}
+	case !j.TextAlone:
+		for _, name := range []string{"exclude_input_in_output", "return_finish_reason", "return_num_input_tokens", "return_num_output_tokens"} {
+			if !j.Ensemble || name != "return_finish_reason" { // the ensemble has no such input
+				r.add(name, "BOOL", []byte{1})
+			}
+		}
 	}
-	for _, name := range flags {
-		addInput(req, name, "BOOL", []byte{1})
-	}
-	return req, nil
+	return r.request, nil
 }
 
-func addInput(req *kserve.ModelInferRequest, name, datatype string, raw []byte) {
-	req.Inputs = append(req.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: []int64{1}})
-	req.RawInputContents = append(req.RawInputContents, raw)
+// requestBuilder adds inputs of one element.
+type requestBuilder struct {
+	request *kserve.ModelInferRequest
+	shape   []int64
+}
+
+func (r *requestBuilder) text(name string, value []byte) {
+	r.add(name, "BYTES", append(binary.LittleEndian.AppendUint32(nil, uint32(len(value))), value...))
+}
+
+func (r *requestBuilder) add(name, datatype string, raw []byte) {
+	r.request.Inputs = append(r.request.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: name, Datatype: datatype, Shape: r.shape})
+	r.request.RawInputContents = append(r.request.RawInputContents, raw)
 }

@@ -44,6 +44,8 @@ type commandLine struct {
 	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's benchmark AIPerf against the chat endpoint."`
 	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, as a model repository for a server of --peer."`
 
+	Tritonserver tritonserverCommand `cmd:"" help:"Serve the bench's models with tritonserver until Ctrl-C, for peers before the tritonserver of --triton."`
+
 	Driver driverCommand `cmd:"" hidden:""`
 	Engine engineCommand `cmd:"" hidden:""`
 	Behind behindCommand `cmd:"" hidden:""`
@@ -62,7 +64,8 @@ type options struct {
 	JSON     string        `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
 	Report   string        `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
 	Profile  string        `placeholder:"DIR" help:"Folder for CPU profiles of Trident's columns, which are recorded after the rounds."`
-	Peer     []peer        `sep:"none" placeholder:"NAME=URL" help:"Another server of the OpenAI API to measure beside Trident, which is running with models that tridentbench models writes, such as other=http://127.0.0.1:3000/v1,pid=123; repeatable. pid=PID measures its CPU time. model=OURS:THEIRS names one of the models differently, model=THEIRS the model burst; both are repeatable, and scenarios of other models are then left out."`
+	Peer     []peer        `sep:"none" placeholder:"NAME=URL" help:"Another server of the OpenAI API to measure beside Trident, which is running with models that tridentbench models writes, such as other=http://127.0.0.1:3000/v1,pid=123; repeatable. pid=PID measures its CPU time, and tritonserver that of --triton, which it uses. model=OURS:THEIRS names one of the models differently, model=THEIRS the model burst; both are repeatable, and scenarios of other models are then left out."`
+	Triton   tritonAddress `placeholder:"ADDRESS" help:"gRPC address of a running tritonserver to use, such as 127.0.0.1:8001,pid=123, which tridentbench tritonserver prints. Default: each round starts a new one."`
 }
 
 type runCommand struct{ options }

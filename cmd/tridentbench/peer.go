@@ -11,16 +11,17 @@ import (
 // peer is another server of the OpenAI API, which the user has started. It is a column of
 // the scenarios of chats.
 type peer struct {
-	name string
-	url  *url.URL
-	pid  int // process id of the server, or 0 if its CPU time isn't measured
+	name   string
+	url    *url.URL
+	pid    int  // process id of the server, or 0 if its CPU time isn't measured
+	triton bool // the peer uses the tritonserver of --triton, whose CPU time is then measured too
 	// models are the peer's names of the bench's models. If it is nil, they have the
 	// bench's names.
 	models map[string]string
 }
 
 // UnmarshalText parses NAME=URL, followed by settings that are separated by commas:
-// model=[OURS:]THEIRS, which is repeatable, and pid=PID.
+// model=[OURS:]THEIRS, which is repeatable, pid=PID and tritonserver.
 func (p *peer) UnmarshalText(text []byte) (err error) {
 	address, rest, more := strings.Cut(string(text), ",")
 	name, address, _ := strings.Cut(address, "=")
@@ -54,6 +55,9 @@ func (p *peer) set(setting string) error {
 		}
 		p.pid = pid
 		return nil
+	case "tritonserver":
+		p.triton = true
+		return nil
 	case "model":
 		ours, theirs, both := strings.Cut(value, ":")
 		if !both {
@@ -68,7 +72,7 @@ func (p *peer) set(setting string) error {
 		p.models[ours] = theirs
 		return nil
 	}
-	return fmt.Errorf("unknown setting %q: use model=[OURS:]THEIRS or pid=PID", setting)
+	return fmt.Errorf("unknown setting %q: use model=[OURS:]THEIRS, pid=PID or tritonserver", setting)
 }
 
 // modelNames returns the names of the models that peers can serve.
@@ -82,14 +86,17 @@ func modelNames() []string {
 	return names
 }
 
-// peerColumn returns the column of a peer, which worker calls.
-func (p *peer) column(worker *worker) *column {
+// column returns the column of a peer, which worker calls.
+func (p *peer) column(worker *worker, triton tritonAddress) *column {
 	c := &column{name: p.name, worker: worker, address: p.url.Host, path: strings.TrimSuffix(p.url.Path, "/"), peer: p}
 	if !strings.HasSuffix(c.path, "/chat/completions") {
 		c.path += "/chat/completions"
 	}
 	if p.pid != 0 {
 		c.roles = []role{{roleTrident, p.pid}}
+	}
+	if p.triton {
+		c.roles = append(c.roles, triton.roles()...)
 	}
 	return c
 }
@@ -111,9 +118,16 @@ func (c *column) model(ours string) string {
 	return c.peer.models[ours]
 }
 
-// notMeasured returns a line for each figure that the settings of the peers leave out.
+// notMeasured returns a line for each figure that the settings of the peers and of tritonserver
+// leave out.
 func (b *bench) notMeasured() []string {
 	var lines []string
+	if t := b.options.Triton; t.grpc != "" {
+		lines = append(lines, "tritonserver at "+t.grpc+": all rounds use the same process")
+		if t.pid == 0 {
+			lines = append(lines, "tritonserver at "+t.grpc+": no CPU time and memory, because --triton has no pid=PID")
+		}
+	}
 	for i := range b.options.Peer {
 		p := &b.options.Peer[i]
 		if p.pid == 0 {
@@ -121,7 +135,7 @@ func (b *bench) notMeasured() []string {
 		}
 		var left []string
 		for j := range b.scenarios {
-			if s := &b.scenarios[j]; s.chats() && p.column(nil).model(s.job.Model) == "" {
+			if s := &b.scenarios[j]; s.chats() && p.column(nil, tritonAddress{}).model(s.job.Model) == "" {
 				left = append(left, s.name)
 			}
 		}
@@ -142,6 +156,9 @@ func (o *options) validatePeers() error {
 			return fmt.Errorf("--peer: there are two columns of the name %s", p.name)
 		}
 		seen[p.name] = true
+		if p.triton && o.Triton.grpc == "" {
+			return fmt.Errorf("--peer: %s: tritonserver needs --triton, because the bench's own tritonserver is a new one in each round", p.name)
+		}
 		if p.pid == 0 {
 			continue
 		}

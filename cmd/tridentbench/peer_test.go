@@ -80,7 +80,7 @@ func TestPeerJobs(t *testing.T) {
 			b.scenarios = append(b.scenarios, s)
 		}
 		for _, p := range b.options.Peer {
-			c := p.column(nil)
+			c := p.column(nil, tritonAddress{})
 			if s.includes(c) {
 				asked[p.name+" "+s.name] = append(asked[p.name+" "+s.name], s.jobFor(c, nil).Model)
 			}
@@ -94,7 +94,7 @@ func TestPeerJobs(t *testing.T) {
 			t.Errorf("%s: the model %q, not %q", what, got, want)
 		}
 	}
-	c := all.column(nil)
+	c := all.column(nil, tritonAddress{})
 	if c.address != "127.0.0.1:1" || c.path != "/v1/chat/completions" || len(c.roles) != 1 || c.roles[0] != (role{roleTrident, os.Getpid()}) {
 		t.Errorf("got %+v", c)
 	}
@@ -106,10 +106,51 @@ func TestPeerJobs(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	slow := peer{name: "slow", url: address, models: map[string]string{"burst_10ms": "b", "burst_20ms": "a"}}
-	if j := warmUpJob(slow.column(nil)); j.Model != "a" || j.Requests != 16 {
+	if j := warmUpJob(slow.column(nil, tritonAddress{})); j.Model != "a" || j.Requests != 16 {
 		t.Errorf("a peer without the flat model is warmed up with %+v", j)
 	}
-	if j := warmUpJob(some.column(nil)); j.Model != "ensemble" || j.Path != "/v1/chat/completions" {
+	if j := warmUpJob(some.column(nil, tritonAddress{})); j.Model != "ensemble" || j.Path != "/v1/chat/completions" {
 		t.Errorf("a peer is warmed up with %+v", j)
+	}
+}
+
+// TestRunningTriton checks that a peer and the bench share a tritonserver, whose CPU time is then
+// measured for both.
+func TestRunningTriton(t *testing.T) {
+	for text, want := range map[string]tritonAddress{"127.0.0.1:8001": {"127.0.0.1:8001", 0}, "[::1]:8001,pid=12": {"[::1]:8001", 12}} {
+		var got tritonAddress
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want || got.String() != text {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:1,12", "127.0.0.1:1,pid=", "127.0.0.1:1,pid=-1"} {
+		if err := new(tritonAddress).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q has no error", text)
+		}
+	}
+	var p peer
+	if err := p.UnmarshalText([]byte("a=http://127.0.0.1:3000/v1,tritonserver,pid=5")); err != nil {
+		t.Fatal(err)
+	}
+	triton := tritonAddress{"127.0.0.1:8001", 7}
+	if got := p.column(nil, triton).roles; !slices.Equal(got, []role{{roleTrident, 5}, {roleTriton, 7}}) {
+		t.Errorf("the peer's processes are %v", got)
+	}
+	p.pid = 0
+	o := options{Peer: []peer{p}}
+	if err := o.validatePeers(); err == nil || !strings.Contains(err.Error(), "tritonserver needs --triton") {
+		t.Errorf("got %v", err)
+	}
+	o.Triton = tritonAddress{grpc: triton.grpc}
+	if err := o.validatePeers(); err != nil {
+		t.Error(err)
+	}
+	want := []string{
+		"tritonserver at 127.0.0.1:8001: all rounds use the same process",
+		"tritonserver at 127.0.0.1:8001: no CPU time and memory, because --triton has no pid=PID",
+		"a: no CPU time and memory, because --peer has no pid=PID for it",
+	}
+	if got := (&bench{options: &o}).notMeasured(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

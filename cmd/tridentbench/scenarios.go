@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -72,7 +73,7 @@ func scenarios() []scenario {
 	for _, n := range []int{1, 8, 64} {
 		list = append(list, paced(n, fastPace))
 	}
-	list = append(list, paced(1, stepPace), paced(64, stepPace))
+	list = append(list, paced(1, stepPace), paced(64, stepPace), ensemble(flat(64)), ensemble(paced(64, fastPace)))
 	clients := job{Model: "burst_10ms", Streams: 100, Requests: 200, Tokens: 100}
 	whole := clients
 	whole.Whole = true
@@ -83,7 +84,7 @@ func scenarios() []scenario {
 			name: python64, title: "64 streams of a model in Triton's python backend", columns: []string{colEngine, colLocal, colBare, colRemote},
 			job: job{Model: "python", Streams: 64, Requests: 64, Tokens: 200},
 		},
-		paced(256, fastPace), paced(256, stepPace), flat(256),
+		paced(256, fastPace), paced(256, stepPace), flat(256), ensemble(flat(256)),
 		scenario{
 			name: slow1024, title: "1,024 streams, a token each 50 ms", columns: trident,
 			job: job{Model: "burst_50ms", Streams: 1024, Requests: 1024, Tokens: 40, Pace: slowPace},
@@ -134,7 +135,7 @@ func paced(streams int, pace time.Duration) scenario {
 	s := scenario{
 		name: pacedName(streams, pace), title: fmt.Sprintf("%s, a token each %d ms", count(streams), pace.Milliseconds()),
 		columns: []string{colEngine, colLocal, colText, colRemote, colOver}, quick: streams == 64,
-		job: job{Model: fmt.Sprintf("%s_%dms", flatModel, pace.Milliseconds()), Streams: streams, Requests: 3 * streams, Tokens: int(time.Second / pace), Pace: pace},
+		job: job{Model: modelAt(flatModel, pace), Streams: streams, Requests: 3 * streams, Tokens: int(time.Second / pace), Pace: pace},
 	}
 	if pace == fastPace {
 		s.columns = append(s.columns, colCanned, colBare)
@@ -147,6 +148,23 @@ func paced(streams int, pace time.Duration) scenario {
 	}
 	return s
 }
+
+// modelAt returns the name of a model with a pace.
+func modelAt(model string, pace time.Duration) string {
+	return fmt.Sprintf("%s_%dms", model, pace.Milliseconds())
+}
+
+// ensemble returns a scenario with the work of another one by a model with the tensors of
+// TensorRT-LLM's ensemble.
+func ensemble(of scenario) scenario {
+	s := of
+	s.name, s.title, s.quick = ensembleName(of.name), of.title+", with the tensors of TensorRT-LLM's ensemble", false
+	s.columns = []string{colLocal, colText, colRemote}
+	s.job.Model, s.job.Ensemble = strings.Replace(of.job.Model, flatModel, ensembleModel, 1), true
+	return s
+}
+
+func ensembleName(scenario string) string { return ensembleModel + "-" + scenario }
 
 // pacedName returns paced-64 for 64 streams at the fast pace, and paced-20ms-64 for another
 // pace.

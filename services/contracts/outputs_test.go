@@ -17,8 +17,8 @@ func TestRequestedOutputs(t *testing.T) {
 		}
 		return config
 	}
-	ensemble := func() *kserve.ModelConfig {
-		return declaring(ensembleConfig(), "cum_log_probs", "batch_index", "sequence_index", "kv_cache_reused_blocks")
+	ensemble := func(change ...string) *kserve.ModelConfig {
+		return declaring(ensembleConfig(change...), "cum_log_probs", "batch_index", "sequence_index", "kv_cache_reused_blocks")
 	}
 	for _, tt := range []struct {
 		name    string
@@ -28,9 +28,11 @@ func TestRequestedOutputs(t *testing.T) {
 		top     *int
 		want    string
 	}{
-		{"ensemble", TensorRTLLM{}, ensemble(), 0, nil, "text_output num_output_tokens sequence_index num_input_tokens"},
-		{"ensemble, known prompt", TensorRTLLM{}, ensemble(), 9, nil, "text_output num_output_tokens sequence_index"},
-		{"ensemble, log probabilities", TensorRTLLM{}, ensemble(), 9, new(0), "text_output num_output_tokens sequence_index output_log_probs"},
+		{"ensemble", TensorRTLLM{}, ensemble(), 0, nil, "text_output num_output_tokens num_input_tokens"},
+		{"ensemble, known prompt", TensorRTLLM{}, ensemble(), 9, nil, "text_output num_output_tokens"},
+		{"ensemble, log probabilities", TensorRTLLM{}, ensemble(), 9, new(0), "text_output num_output_tokens output_log_probs"},
+		{"a number of texts of its own", TensorRTLLM{}, ensemble("-num_return_sequences", "-beam_width"), 9, nil, "text_output num_output_tokens sequence_index"},
+		{"a beam width", TensorRTLLM{}, ensemble("-num_return_sequences"), 9, nil, "text_output num_output_tokens"},
 		{"llmapi", LLMAPI{}, declaring(llmapiConfig(), "stop_reason", "cumulative_logprob"), 0, nil, "text_output finish_reason"},
 		{"python", Python{}, tensorsOf(0, false, []string{"text_input STRING 1"}, "text_output", "score"), 0, nil, "text_output"},
 		{"vllm", VLLM{}, vllmConfig(), 0, nil, ""}, // its flags select the outputs

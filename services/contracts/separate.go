@@ -362,10 +362,17 @@ func (c contract) outputs(e *separate, req *inference.Request, job *inference.Jo
 	e.requested(outText, true)
 	e.requested(outFinish, true)
 	e.requested(outOutput, true)
-	e.requested(outSequence, true)
+	e.requested(outSequence, e.inputs[inSequences] == nil && e.inputs[inBeams] == nil)
 	e.requested(outInput, job.PromptTokens == 0)
 	e.requested(outLogprobs, s.Logprobs != nil)
 }
+
+// The number of texts of a request. A model that declares one of these inputs generates one text
+// without it, and Trident sends neither.
+const (
+	inSequences = "num_return_sequences"
+	inBeams     = "beam_width"
+)
 
 // requested names an output that is read, if the model declares it. Triton takes a request that
 // names no output as a request for all of them: TensorRT-LLM's ensemble declares nineteen, and each

@@ -1,5 +1,6 @@
 // Package burst creates model repositories for measurements. The models respond with words from a
-// list, one response per token, with the tensor contract of Triton's vLLM backend. Most models run
+// list, one response per token, with the tensor contract of Triton's vLLM backend, or of TensorRT-LLM's
+// ensemble. Most models run
 // in the project's own Triton backend in C++, which uses almost no CPU time. One model runs in the
 // python backend, to measure the additional cost of real models.
 package burst
@@ -17,7 +18,7 @@ import (
 	"time"
 )
 
-//go:embed config.pbtxt.tmpl echo.pbtxt.tmpl python/model.py
+//go:embed config.pbtxt.tmpl ensemble.pbtxt.tmpl echo.pbtxt.tmpl python/model.py
 var files embed.FS
 
 // words are the words of every response, repeated. Their average length is that of an engine's
@@ -40,6 +41,10 @@ type Model struct {
 	// Outputs is the memory in which outputs are allocated. Empty means Host, the only one that
 	// Python supports.
 	Outputs Memory
+	// Ensemble selects the tensor contract of TensorRT-LLM's ensemble. Python doesn't support it.
+	Ensemble bool
+	// Tokenizer adds a tokenizer whose tokens are words, as the model counts them.
+	Tokenizer bool
 	// Echo selects another kind of model. It returns its input as output, a list of UINT8, and
 	// supports no other option.
 	Echo bool
@@ -121,8 +126,8 @@ func (m Model) write(ctx context.Context, dir string) error {
 	if m.Python && m.Outputs != Host {
 		return errors.New("a python model makes its outputs in host memory")
 	}
-	if m.Python && m.Counts {
-		return errors.New("a python model doesn't count")
+	if m.Python && (m.Counts || m.Ensemble) {
+		return errors.New("a python model doesn't count, and has no contract except that of vLLM")
 	}
 	version := filepath.Join(dir, "1")
 	if err := os.MkdirAll(version, 0o750); err != nil {
@@ -147,18 +152,50 @@ func (m Model) write(ctx context.Context, dir string) error {
 
 func (m Model) writeConfig(path string) error {
 	name := "config.pbtxt.tmpl"
-	if m.Echo {
+	switch {
+	case m.Echo:
 		name = "echo.pbtxt.tmpl"
+	case m.Ensemble:
+		name = "ensemble.pbtxt.tmpl"
 	}
 	config, err := template.ParseFS(files, name)
 	if err != nil {
 		return err
 	}
+	values := struct {
+		Model
+
+		Folder string // folder of the tokenizer, or ""
+	}{Model: m}
+	if m.Tokenizer {
+		if values.Folder, err = writeTokenizer(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
 	var text strings.Builder
-	if err := config.Execute(&text, m); err != nil {
+	if err := config.Execute(&text, values); err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(text.String()), 0o600)
+}
+
+// tokenizer has one token, which stands for any word. Words are separated by white space.
+const tokenizer = `{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+  "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": null, "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": false},
+  "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0}}}
+`
+
+// writeTokenizer writes the tokenizer of a model in a folder. It returns the absolute path of the
+// tokenizer's own folder.
+func writeTokenizer(dir string) (string, error) {
+	folder, err := filepath.Abs(filepath.Join(dir, "tokenizer"))
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return "", err
+	}
+	return folder, os.WriteFile(filepath.Join(folder, "tokenizer.json"), []byte(tokenizer), 0o600)
 }
 
 // place copies a file, because Triton refuses a backend outside of the model's folder, even behind

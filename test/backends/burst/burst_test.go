@@ -3,8 +3,10 @@ package burst_test
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -54,6 +57,26 @@ func TestModels(t *testing.T) {
 		})
 	}
 	t.Run("no GPU", func(t *testing.T) { refusesGPU(t, engine) })
+}
+
+// TestTokenizer checks that the tokenizer of a model counts the words of a prompt as the model does, see
+// answers.
+func TestTokenizer(t *testing.T) {
+	dir := t.TempDir()
+	if err := burst.Repository(t.Context(), dir, burst.Model{Name: "words", Tokenizer: true}); err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(filepath.Join(dir, "words", "config.pbtxt"))
+	if folder := filepath.Join(dir, "words", "tokenizer"); err != nil || !strings.Contains(string(config), `key: "trident.tokenizer", value: { string_value: "`+folder+`"`) {
+		t.Errorf("%v\n%s", err, config)
+	}
+	words, err := tokenizer.NewFolders().Load(filepath.Join(dir, "words", "tokenizer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := words.Count(t.Context(), prompt, true, nil); err != nil || n != 4 {
+		t.Errorf("the prompt has %d words: %v", n, err)
+	}
 }
 
 func answers(t *testing.T, card *catalog.Card, m burst.Model) {
@@ -172,6 +195,81 @@ func TestEcho(t *testing.T) {
 		if !bytes.Equal(got, sent) {
 			t.Errorf("the response has %[2]d bytes, not %[1]d", size, len(got))
 		}
+	}
+}
+
+// TestEnsemble checks the responses of a model with the contract of TensorRT-LLM's ensemble: its outputs
+// are those that a request names, or all without names.
+func TestEnsemble(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a real Triton")
+	}
+	repository := t.TempDir()
+	if err := burst.Repository(t.Context(), repository, burst.Model{Name: "ensemble", Ensemble: true}); err != nil {
+		t.Fatal(err)
+	}
+	engine := tritontest.Connect(t, tritontest.StartServer(t, tritonserver.Options{Repositories: []string{repository}}))
+	target := cardsOf(t, engine)["ensemble"].Target
+	encoded := func() *kserve.ModelInferRequest {
+		req, err := contracts.TensorRTLLM{}.Encode(&target, &inference.Request{Task: inference.TaskGenerate, Stream: true}, &inference.Job{Prompt: prompt, MaxTokens: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return req
+	}
+	named := func(names ...string) *kserve.ModelInferRequest {
+		req := encoded()
+		req.Outputs = nil
+		for _, name := range names {
+			req.Outputs = append(req.Outputs, &kserve.ModelInferRequest_InferRequestedOutputTensor{Name: name})
+		}
+		return req
+	}
+	const each = "text_output num_input_tokens 4 num_output_tokens 1 "
+	for _, row := range []struct {
+		name string
+		req  *kserve.ModelInferRequest
+		want string // outputs of each response, with the numbers
+	}{
+		{"as Trident requests it", encoded(), each},
+		{"all outputs", named(), each + "sequence_index 0 batch_index 0 "},
+		{"an index", named("text_output", "batch_index"), "text_output batch_index 0 "},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if !strings.HasPrefix(row.want, each) { // the flags select the counts
+				for i, in := range row.req.GetInputs() {
+					if strings.HasPrefix(in.GetName(), "return_num_") {
+						row.req.RawInputContents[i] = []byte{0}
+					}
+				}
+			}
+			var text strings.Builder
+			responses := 0
+			for response, err := range engine.Stream(t.Context(), row.req) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := ""
+				for _, out := range response.Outputs {
+					got += out.Name + " "
+					if !slices.Equal(out.Shape, []int64{1, 1}) {
+						t.Errorf("%s has the shape %v", out.Name, out.Shape)
+					}
+					if out.Name == "text_output" {
+						text.Write(out.Raw[4:])
+					} else if out.Type == "INT32" {
+						got += strconv.Itoa(int(binary.LittleEndian.Uint32(out.Raw))) + " "
+					}
+				}
+				responses++
+				if got != row.want {
+					t.Errorf("the outputs are %q, not %q", got, row.want)
+				}
+			}
+			if responses != 3 || text.String() != burst.Text(3) {
+				t.Errorf("%d responses with the text %q", responses, text.String())
+			}
+		})
 	}
 }
 

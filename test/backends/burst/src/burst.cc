@@ -1,9 +1,11 @@
 // burst is a Triton backend for measurements. It responds with words from a list, one response per token, as fast as
-// the core takes them or at a pace, with the tensor contract of Triton's vLLM backend. The code around the engine
-// costs the same as with a real engine, and the engine itself uses almost no CPU time.
+// the core takes them or at a pace, with the tensor contract of Triton's vLLM backend, or that of TensorRT-LLM's
+// ensemble. The code around the engine costs the same as with a real engine, and the engine itself uses almost no CPU
+// time.
 //
 // Parameters of a model's configuration:
 //   words          the words of every response, repeated, separated by spaces
+//   contract       "vllm" or "ensemble"
 //   counts         "true" for a model whose token i, from 0, is a space, the prompt, @, the request's id, a slash and
 //                  i instead
 //   pace_us        microseconds between steps; 0 for no wait
@@ -49,6 +51,10 @@ Settings Read(std::string_view config) {
   for (std::string word; words >> word;) settings.words.push_back(Element(" " + word));
   if (settings.words.empty()) throw Failure(triton::kInvalid, "the parameter words has no words");
   settings.counts = Parameter(config, "counts") == "true";
+  std::string contract = Parameter(config, "contract");
+  settings.ensemble = contract == "ensemble";
+  if (contract != "vllm" && !settings.ensemble)
+    throw Failure(triton::kInvalid, "the parameter contract must be vllm or ensemble, not " + contract);
   settings.pace = Pace(Parameter(config, "pace_us"));
   std::string memory = Parameter(config, "output_memory");
   settings.gpu = memory == "GPU";

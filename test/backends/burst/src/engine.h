@@ -28,6 +28,7 @@ struct Settings {
   bool counts = false;       // each token is the prompt, the id and its number instead
   bool gpu = false;          // outputs are allocated in a GPU's memory
   bool mislabelled = false;  // outputs are reported as a GPU's memory but are not
+  bool ensemble = false;     // the contract is that of TensorRT-LLM's ensemble instead of vLLM's
 };
 
 // Number returns the single element of a UINT32 tensor.
@@ -166,8 +167,11 @@ class Engine {
         Put(response, "text_output", triton::kBytes, Answer(*sequence));
       }
       if (ask.finish_reason) Put(response, "finish_reason", triton::kBytes, last ? kLength : kNone);
-      if (ask.input_tokens) Put(response, "num_input_tokens", triton::kUint32, Number(ask.prompt_tokens));
-      if (ask.output_tokens) Put(response, "num_output_tokens", triton::kUint32, Number(tokens));
+      int type = settings_.ensemble ? triton::kInt32 : triton::kUint32;
+      if (ask.input_tokens) Put(response, "num_input_tokens", type, Number(ask.prompt_tokens));
+      if (ask.output_tokens) Put(response, "num_output_tokens", type, Number(tokens));
+      if (ask.sequence_index) Put(response, "sequence_index", type, Number(kZero));
+      if (ask.batch_index) Put(response, "batch_index", type, Number(kZero));
     } catch (...) {
       LogIf(TRITONBACKEND_ResponseDelete(response));
       throw;
@@ -178,9 +182,9 @@ class Engine {
 
   // Put creates an output of one element.
   void Put(TRITONBACKEND_Response* response, const char* name, int type, std::string_view element) {
-    const int64_t shape[] = {1};
+    const int64_t shape[] = {1, 1};  // the ensemble has a batch dimension
     TRITONBACKEND_Output* output = nullptr;
-    Must(TRITONBACKEND_ResponseOutput(response, &output, name, type, shape, 1));
+    Must(TRITONBACKEND_ResponseOutput(response, &output, name, type, shape, settings_.ensemble ? 2 : 1));
     void* buffer = nullptr;
     int memory = cuda_ != nullptr ? triton::kDeviceMemory : triton::kHostMemory;
     int64_t memory_id = 0;
@@ -223,6 +227,7 @@ class Engine {
     return Element(text);
   }
 
+  static constexpr uint32_t kZero = 0;
   static constexpr std::string_view kNone{"\4\0\0\0None", 8};
   static constexpr std::string_view kLength{"\6\0\0\0length", 10};
 

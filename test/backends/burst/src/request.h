@@ -1,4 +1,4 @@
-// The inputs of a request in the vLLM contract, and its id.
+// The inputs of a request in the contract of vLLM or of TensorRT-LLM's ensemble, and its id.
 #ifndef BURST_REQUEST_H
 #define BURST_REQUEST_H
 
@@ -26,6 +26,8 @@ struct Ask {
   bool finish_reason = false;
   bool input_tokens = false;
   bool output_tokens = false;
+  bool sequence_index = false;  // whether the request names this output of the ensemble, or no output
+  bool batch_index = false;
 
   // Of copies the id and the inputs of a request. It throws a Failure for unsupported
   // values.
@@ -34,6 +36,7 @@ struct Ask {
  private:
   void Take(std::string_view name, TRITONBACKEND_Input* input);
   void Sampling(const std::string& json);
+  void Outputs(TRITONBACKEND_Request* request);
 };
 
 // Words counts the words separated by white space.
@@ -78,6 +81,15 @@ inline void Ask::Take(std::string_view name, TRITONBACKEND_Input* input) {
     if (name == "return_num_output_tokens") output_tokens = value;
     return;
   }
+  if (type == triton::kInt32 && name == "max_tokens") {
+    int32_t limit = 0;
+    if (bytes.size() == sizeof limit) std::memcpy(&limit, bytes.data(), sizeof limit);
+    if (limit < 1) throw Failure(triton::kInvalid, "max_tokens must be a single value > 0");
+    max_tokens = limit;
+    return;
+  }
+  // Other parameters of the ensemble have no effect.
+  if (name != "text_input" && name != "sampling_parameters") return;
   // One element: its length and its bytes.
   uint32_t length = 0;
   if (bytes.size() >= sizeof length) std::memcpy(&length, bytes.data(), sizeof length);
@@ -97,6 +109,19 @@ inline void Ask::Sampling(const std::string& json) {
     throw Failure(triton::kInvalid, "sampling parameter 'max_tokens=" + *text + "' must be a whole number from 1");
 }
 
+// Outputs reads the names of the requested outputs. Triton names all outputs of the model if the request
+// names none.
+inline void Ask::Outputs(TRITONBACKEND_Request* request) {
+  uint32_t count = 0;
+  Must(TRITONBACKEND_RequestOutputCount(request, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    const char* name = nullptr;
+    Must(TRITONBACKEND_RequestOutputName(request, i, &name));
+    sequence_index = sequence_index || std::string_view(name) == "sequence_index";
+    batch_index = batch_index || std::string_view(name) == "batch_index";
+  }
+}
+
 inline Ask Ask::Of(TRITONBACKEND_Request* request) {
   Ask ask;
   bool excludes = false;
@@ -113,6 +138,7 @@ inline Ask Ask::Of(TRITONBACKEND_Request* request) {
     excludes = excludes || std::string_view(name) == "exclude_input_in_output";
     ask.Take(name, input);
   }
+  ask.Outputs(request);
   ask.prompt_tokens = Words(ask.prompt);
   if (!excludes) ask.exclude_input = ask.stream;
   if (ask.stream && !ask.exclude_input)

@@ -25,7 +25,7 @@ namespace triton {
 // Enumerations are int in the API.
 enum : int { kLogError = 2 };
 enum : int { kInternal = 1, kInvalid = 3, kUnavailable = 4, kUnsupported = 5 };
-enum : int { kBool = 1, kUint32 = 4, kBytes = 13 };
+enum : int { kBool = 1, kUint32 = 4, kInt32 = 8, kBytes = 13 };
 enum : int { kHostMemory = 0, kPinnedMemory = 1, kDeviceMemory = 2 };
 enum : uint32_t { kReleaseAll = 1 };
 enum : uint32_t { kMore = 0, kFinal = 1 };
@@ -63,6 +63,8 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportBatchStatistics(TRITONBACKE
 TRITONSERVER_Error* TRITONBACKEND_RequestId(TRITONBACKEND_Request*, const char** id);
 TRITONSERVER_Error* TRITONBACKEND_RequestInputCount(TRITONBACKEND_Request*, uint32_t* count);
 TRITONSERVER_Error* TRITONBACKEND_RequestInputByIndex(TRITONBACKEND_Request*, uint32_t index, TRITONBACKEND_Input**);
+TRITONSERVER_Error* TRITONBACKEND_RequestOutputCount(TRITONBACKEND_Request*, uint32_t* count);
+TRITONSERVER_Error* TRITONBACKEND_RequestOutputName(TRITONBACKEND_Request*, uint32_t index, const char** name);
 TRITONSERVER_Error* TRITONBACKEND_RequestRelease(TRITONBACKEND_Request*, uint32_t flags);
 TRITONSERVER_Error* TRITONBACKEND_InputProperties(TRITONBACKEND_Input*, const char** name, int* datatype,
                                                   const int64_t** shape, uint32_t* dims, uint64_t* bytes,
