@@ -27,7 +27,7 @@ type exchange struct {
 	Ignored string // value of the header X-Trident-Ignored-Fields
 
 	Retry      int           // number of the repetition, by the header of OpenAI's and Anthropic's SDKs; 0 for the first request
-	RetryAfter time.Duration // value of the header Retry-After, 0 if it is missing
+	RetryAfter time.Duration // time to wait before a repetition, by the response; 0 if it names none
 	// The times at which the request has arrived and at which its response has begun.
 	Arrived, Responded time.Time
 }
@@ -82,9 +82,7 @@ func (r *recorder) answer(response *http.Response) error {
 		Arrived: got.at, Responded: time.Now(),
 	}
 	e.Retry, _ = strconv.Atoi(request.Header.Get("X-Stainless-Retry-Count")) // other programs don't send it
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
-		e.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	e.RetryAfter = retryAfter(response.Header)
 	r.seen = append(r.seen, e)
 	if r.change == (mutation{}) || response.StatusCode != http.StatusOK {
 		return nil
@@ -99,6 +97,19 @@ func (r *recorder) answer(response *http.Response) error {
 	response.ContentLength = int64(len(changed))
 	response.Header.Set("Content-Length", fmt.Sprint(len(changed)))
 	return nil
+}
+
+// retryAfter returns the time that a response names, by the header Retry-After-Ms, which SDKs prefer, or by Retry-After.
+func retryAfter(h http.Header) time.Duration {
+	for _, name := range []struct {
+		header string
+		unit   time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		if n, err := strconv.Atoi(h.Get(name.header)); err == nil {
+			return time.Duration(n) * name.unit
+		}
+	}
+	return 0
 }
 
 // received is a request's body with the time of its arrival.
@@ -333,6 +344,22 @@ func TestRetried(t *testing.T) {
 		all := strings.Join(flaws, "\n")
 		if !maps.Equal(got, c.want) || (c.flaw == "") != (all == "") || !strings.Contains(all, c.flaw) {
 			t.Errorf("%s: %v and %q, want %v and %q", c.name, got, all, c.want, c.flaw)
+		}
+	}
+}
+
+// TestRetryAfter checks which header names the time to wait before a repetition.
+func TestRetryAfter(t *testing.T) {
+	for _, c := range []struct {
+		headers http.Header
+		want    time.Duration
+	}{
+		{http.Header{}, 0},
+		{http.Header{"Retry-After": {"2"}}, 2 * time.Second},
+		{http.Header{"Retry-After": {"2"}, "Retry-After-Ms": {"1914"}}, 1914 * time.Millisecond},
+	} {
+		if got := retryAfter(c.headers); got != c.want {
+			t.Errorf("%s, want %s, of %v", got, c.want, c.headers)
 		}
 	}
 }
