@@ -152,7 +152,7 @@ func rows() []row {
 			Hash:     "sha256:f97bc74024c06ced8428b56c4a3594066709d3082779bf9d0b4b6092fbf587a8",
 			Task:     "decisions have the probabilities of a predicate, a choice and a score, in any order of the values",
 			Models:   counted,
-			Scripts:  decisionScripts("The oven is hot."),
+			Scripts:  decisionScripts("The forge is hot."),
 			Prints:   []string{"true 0.7311\nwarm warm=0.7311 True=0.2689\nwarm True=0.2689 warm=0.7311\n1.0000 mild=0.2119 hot=0.5761 burning=0.2119\nanswers: 4, tokens: 4\n"},
 			Wire:     map[string]int{"POST /v1/decisions 200": 1},
 			Mutation: mutation{Field: "probability"},

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,9 +71,41 @@ func TestTable(t *testing.T) {
 			t.Errorf("the task %q is part of another script's task", task)
 		}
 	}
+	for _, r := range rows() {
+		for _, other := range rows() {
+			if task := r.taskIn(t, &other); task != "" {
+				t.Errorf("the task %q of %s is in the steps of %s", task, r.Name, other.Name)
+			}
+		}
+	}
 	if !slices.ContainsFunc(rows(), func(r row) bool { return r.Check }) {
 		t.Error("no row runs in the check tier")
 	}
+}
+
+// taskIn returns a task of the row that the model writes by a script of another row, after which the model would follow the
+// task's script. It is "" if there is none.
+func (r *row) taskIn(t *testing.T, other *row) string {
+	t.Helper()
+	if r.Name == other.Name {
+		return ""
+	}
+	for _, run := range append(other.more(), *other) {
+		for _, s := range run.Scripts {
+			steps, err := json.Marshal(s.Steps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, own := range append(r.more(), *r) {
+				for _, script := range own.Scripts {
+					if strings.Contains(string(steps), script.Task) {
+						return script.Task
+					}
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // flaws returns which parts of the row are missing.
