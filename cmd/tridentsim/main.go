@@ -46,15 +46,19 @@ Without flags it runs two workloads with all rules: a copy of llm-d's published 
 
 // options are the command-line flags. Each constant of the model has its source in its help.
 type options struct {
-	Workload  string   `enum:"all,b2b-saas,conversation" default:"all" help:"Workload to simulate: b2b-saas is the ladder of rates of llm-d's guide precise-prefix-cache-aware (benchmark-templates/guide.yaml): 150 prefixes of 6,000 tokens, 5 questions of 1,200 tokens for each, answers of 1,000 tokens, 3 to 60 requests/s. conversation draws requests from the statistics of Mooncake's conversation trace."`
+	Workload  string   `enum:"all,b2b-saas,conversation,scale" default:"all" help:"Workload to simulate: b2b-saas is the ladder of rates of llm-d's guide precise-prefix-cache-aware (benchmark-templates/guide.yaml): 150 prefixes of 6,000 tokens, 5 questions of 1,200 tokens for each, answers of 1,000 tokens, 3 to 60 requests/s. conversation draws requests from the statistics of Mooncake's conversation trace. scale has the prompts of b2b-saas with 19 prefixes and 1.85 requests/s for each endpoint, which are about 105 streams; all runs the first two."`
 	Trace     string   `placeholder:"FILE" help:"Trace in Mooncake's JSONL format to simulate instead: timestamp in ms, input_length, output_length, hash_ids of blocks of 512 tokens."`
 	Tolerant  bool     `help:"Skip invalid lines of the trace and report them, instead of failing at the first one."`
 	Limit     int      `default:"0" help:"Number of requests of the trace to use; 0 uses all of them."`
 	Speed     float64  `default:"1" help:"Factor of the trace's rate: 2 sends the requests in half the time."`
 	Rule      []string `placeholder:"NAME" help:"Rule to run, repeatable; without it all rules run. Names: ${rules}."`
-	Endpoints int      `default:"0" help:"Number of endpoints; 0 is 8, as in llm-d's run."`
+	Endpoints int      `default:"0" help:"Number of endpoints; 0 is 8, as in llm-d's run, and 1,000 for scale."`
+	Fault     string   `enum:"none,dead,frozen,slow" default:"none" help:"Fault of one endpoint: dead refuses connections, frozen doesn't answer and is ejected after 2.5 s, slow takes 5 times as long. Trident's rules only."`
+	FaultAt   float64  `default:"75" help:"Seconds from the beginning of the last stage to the fault."`
 	Frontends int      `default:"1" help:"Number of frontends that share nothing; each request goes to a random one."`
 	Seed      uint64   `default:"20261126" help:"Seed of all random numbers."`
+
+	Plot string `placeholder:"DIR" help:"Folder to write a plot (SVG) of each workload to, with the distribution of the times to the first token."`
 
 	Model model `embed:"" prefix:"" group:"Constants of the servers' model:"`
 }
@@ -72,6 +76,7 @@ type model struct {
 // check returns an error if a flag is out of range.
 func (o *options) check() error {
 	for name, ok := range map[string]bool{
+		"--fault-at":       o.FaultAt >= 0,
 		"--speed":          o.Speed > 0,
 		"--frontends":      o.Frontends >= 1 && o.Frontends <= 1000,
 		"--endpoints":      o.Endpoints >= 0 && o.Endpoints <= 10_000,

@@ -5,17 +5,20 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
 
-// event is the end of a server's step, or the arrival of a request if it has one.
+// event is the end of a server's step, the arrival of a request, or a call.
 type event struct {
 	at      time.Duration
 	order   int // of events at the same time
 	server  int
 	request *request
+	call    func() error
 }
 
 // before reports whether the event comes before another one.
@@ -72,6 +75,8 @@ type simulation struct {
 	order     int
 	now       time.Duration
 	running   int // requests that haven't ended
+	streams   int // requests that have arrived and haven't ended
+	most      int // streams at one time
 }
 
 // newSimulation returns a simulation with idle servers.
@@ -107,37 +112,54 @@ func (s *simulation) run(requests []*request) error {
 	for s.running > 0 {
 		e := s.events.pop()
 		s.now = e.at
-		if e.request != nil {
-			if err := s.arrive(e.request); err != nil {
-				return err
-			}
-		} else {
-			s.stepEnded(e.server)
+		if err := s.handle(e); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// handle handles an event.
+func (s *simulation) handle(e event) error {
+	switch {
+	case e.call != nil:
+		return e.call()
+	case e.request != nil:
+		s.streams++
+		s.most = max(s.most, s.streams)
+		e.request.arrive = s.now
+		e.request.frontend = s.random.IntN(len(s.frontends))
+		return s.arrive(e.request)
+	default:
+		s.stepEnded(e.server)
+		return nil
+	}
+}
+
+// arrive sends a request to the endpoint that its frontend chooses.
 func (s *simulation) arrive(r *request) error {
-	r.arrive = s.now
-	r.frontend = s.random.IntN(len(s.frontends))
 	var err error
 	if r.endpoint, err = s.frontends[r.frontend].choose(s.now, r); err != nil {
 		return err
 	}
-	s.fleet.servers[r.endpoint].enqueue(r)
-	if !s.fleet.servers[r.endpoint].busy {
+	server := s.fleet.servers[r.endpoint]
+	server.enqueue(r)
+	if !server.busy {
 		s.begin(r.endpoint)
 	}
 	return nil
 }
 
 func (s *simulation) stepEnded(endpoint int) {
+	if s.fleet.servers[endpoint].stopped {
+		return
+	}
 	s.fleet.servers[endpoint].end(s.now, func(r *request) {
 		s.frontends[r.frontend].firstToken(r)
 	}, func(r *request) {
 		s.frontends[r.frontend].ended(r)
 		s.running--
+		s.streams--
 	})
 	s.begin(endpoint)
 }
@@ -151,6 +173,58 @@ func (s *simulation) begin(endpoint int) {
 	}
 }
 
+// Faults.
+const (
+	faulty      = 0                       // the endpoint
+	frozenAfter = 2500 * time.Millisecond // after which a frozen endpoint is ejected
+	slowFactor  = 5
+)
+
+// fault begins a fault of an endpoint. A dead one is ejected at once, as it refuses
+// connections. Requests for a frozen one wait until it is ejected.
+func (s *simulation) fault(kind string) error {
+	server := s.fleet.servers[faulty]
+	switch kind {
+	case "slow":
+		server.slow = slowFactor
+		return nil
+	case "dead":
+		server.stopped = true
+		return s.eject()
+	default:
+		server.stopped, server.busy = true, true
+		s.push(event{at: s.now + frozenAfter, call: s.eject})
+		return nil
+	}
+}
+
+// eject takes the endpoint with the fault out. Its requests without a first token go
+// elsewhere, the others fail.
+func (s *simulation) eject() error {
+	for _, frontend := range s.frontends {
+		if x, ok := frontend.(interface{ eject(endpoint int) }); ok {
+			x.eject(faulty)
+		}
+	}
+	server := s.fleet.servers[faulty]
+	requests := slices.Concat(server.running, server.waiting)
+	server.running, server.waiting = nil, nil
+	for _, r := range requests {
+		s.frontends[r.frontend].ended(r)
+		if r.first > 0 {
+			r.failed, r.ended = true, s.now
+			s.running--
+			s.streams--
+			continue
+		}
+		r.restart()
+		if err := s.arrive(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // result has the figures of a rule.
 type result struct {
 	info      *ruleInfo
@@ -160,6 +234,9 @@ type result struct {
 	hit       float64 // share of prompt tokens that were in the cache
 	preempted int
 	uneven    float64 // most requests of an endpoint in relation to the mean
+	streams   int     // most requests at one time
+	failed    int     // requests that failed after their first token
+	retried   int     // requests that were sent again
 }
 
 // measure runs a rule over a workload.
@@ -168,44 +245,83 @@ func measure(o *options, w *workload, info *ruleInfo, endpoints int) (result, er
 	if err != nil {
 		return result{}, err
 	}
-	res := result{info: info}
-	perEndpoint := make([]int, endpoints)
-	stages, prompts, cached := 0, 0, 0
-	for _, stage := range w.stages() {
+	c := collector{options: o, result: result{info: info}, perEndpoint: make([]int, endpoints)}
+	stages := w.stages()
+	for i := range stages {
+		stage := &stages[i]
 		begin := s.now
+		if i == len(stages)-1 && o.Fault != "none" {
+			s.push(event{at: begin + seconds(o.FaultAt), call: func() error { return s.fault(o.Fault) }})
+		}
 		if err := s.run(stage.requests); err != nil {
 			return result{}, err
 		}
-		answers, sum := 0, 0.0
-		if stage.warmup {
-			s.now += time.Second
-			continue
+		if !stage.warmup {
+			c.add(stage, begin, s.now)
 		}
-		for _, r := range stage.requests {
-			answers += r.answer
-			wait := (r.first - r.arrive).Seconds()
-			sum += wait
-			res.first = append(res.first, wait)
-			prompts += r.prompt
-			cached += r.cached
-			res.preempted += r.admitted - 1
-			perEndpoint[r.endpoint]++
-		}
-		res.tokens += float64(answers) / (s.now - begin).Seconds()
-		res.mean += sum / float64(len(stage.requests))
-		stages++
 		s.now += time.Second
 	}
-	res.tokens /= float64(stages)
-	res.mean /= float64(stages)
-	res.hit = float64(cached) / float64(prompts)
-	slices.Sort(res.first)
-	res.uneven = float64(slices.Max(perEndpoint)) * float64(endpoints) / float64(len(res.first))
-	return res, nil
+	c.streams = s.most
+	return c.done(), nil
+}
+
+// collector adds the figures of stages up.
+type collector struct {
+	result
+
+	options         *options
+	perEndpoint     []int
+	stages          int
+	prompts, cached int
+}
+
+// add adds a stage that has ended. With a fault, times are those of the other endpoints.
+func (c *collector) add(stage *stage, begin, end time.Duration) {
+	answers, sum, n := 0, 0.0, 0
+	for _, r := range stage.requests {
+		answers += r.generated
+		c.preempted += max(r.admitted-1, 0)
+		c.perEndpoint[r.endpoint]++
+		if r.failed {
+			c.failed++
+		}
+		if len(r.tried) > 0 {
+			c.retried++
+		}
+		if r.arrive-begin < stage.skip || c.options.Fault != "none" && r.endpoint == faulty {
+			continue
+		}
+		wait := (r.first - r.arrive).Seconds()
+		sum += wait
+		n++
+		c.first = append(c.first, wait)
+		c.prompts += r.prompt
+		c.cached += r.cached
+	}
+	c.tokens += float64(answers) / (end - begin).Seconds()
+	c.mean += sum / float64(max(n, 1))
+	c.stages++
+}
+
+// done returns the figures.
+func (c *collector) done() result {
+	c.tokens /= float64(c.stages)
+	c.mean /= float64(c.stages)
+	c.hit = float64(c.cached) / float64(max(c.prompts, 1))
+	slices.Sort(c.first)
+	all := 0
+	for _, n := range c.perEndpoint {
+		all += n
+	}
+	c.uneven = float64(slices.Max(c.perEndpoint)*len(c.perEndpoint)) / float64(all)
+	return c.result
 }
 
 // percentile returns a percentile of the times to the first token, which are sorted.
 func (r *result) percentile(p float64) float64 {
+	if len(r.first) == 0 {
+		return 0
+	}
 	return r.first[max(int(math.Ceil(p*float64(len(r.first))))-1, 0)]
 }
 
@@ -215,13 +331,20 @@ func simulate(o *options, out, log io.Writer) error {
 		return err
 	}
 	var workloads []workload
-	if o.Trace != "" {
+	switch {
+	case o.Trace != "":
 		w, err := readTrace(o, log)
 		if err != nil {
 			return err
 		}
 		workloads = append(workloads, w)
-	} else {
+	case o.Workload == "scale":
+		endpoints := 1000
+		if o.Endpoints > 0 {
+			endpoints = o.Endpoints
+		}
+		workloads = append(workloads, scaled(o.Seed, endpoints))
+	default:
 		if o.Workload != "conversation" {
 			workloads = append(workloads, b2bSaaS(o.Seed))
 		}
@@ -230,9 +353,15 @@ func simulate(o *options, out, log io.Writer) error {
 		}
 	}
 	for i := range workloads {
-		table, err := report(o, &workloads[i])
+		table, results, err := report(o, &workloads[i])
 		if err != nil {
 			return err
+		}
+		if o.Plot != "" {
+			file := filepath.Join(o.Plot, workloads[i].file()+".svg")
+			if err := os.WriteFile(file, plot(workloads[i].name, results), 0o644); err != nil { //nolint:gosec // G306: a picture that all may read
+				return err
+			}
 		}
 		if _, err := io.WriteString(out, table); err != nil {
 			return err
@@ -241,8 +370,8 @@ func simulate(o *options, out, log io.Writer) error {
 	return nil
 }
 
-// report runs the rules over a workload and returns a table.
-func report(o *options, w *workload) (string, error) {
+// report runs the rules over a workload and returns a table, and its figures.
+func report(o *options, w *workload) (string, []result, error) {
 	endpoints := w.endpoints
 	if o.Endpoints > 0 {
 		endpoints = o.Endpoints
@@ -250,28 +379,33 @@ func report(o *options, w *workload) (string, error) {
 	for _, stage := range w.stages() {
 		for _, r := range stage.requests {
 			if r.prompt+r.answer > o.Model.CacheTokens {
-				return "", fmt.Errorf("a request of %s has %d tokens, more than fit into the cache of --cache-tokens=%d", w.name, r.prompt+r.answer, o.Model.CacheTokens)
+				return "", nil, fmt.Errorf("a request of %s has %d tokens, more than fit into the cache of --cache-tokens=%d", w.name, r.prompt+r.answer, o.Model.CacheTokens)
 			}
 		}
 	}
+	var results []result
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s: %d endpoints, %d frontends, seed %d\n\n", w.name, endpoints, o.Frontends, o.Seed)
-	b.WriteString("| rule | tokens/s | first token: mean s | p50 s | p90 s | p99 s | in cache | preempted | most loaded |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "\n%s: %d endpoints, %d frontends, seed %d", w.name, endpoints, o.Frontends, o.Seed)
+	if o.Fault != "none" {
+		fmt.Fprintf(&b, ", one endpoint %s after %g s: times of the others", o.Fault, o.FaultAt)
+	}
+	b.WriteString("\n\n| rule | tokens/s | first token: mean s | p50 s | p90 s | p99 s | in cache | preempted | most loaded | streams | failed | retried |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, info := range rules() {
-		if len(o.Rule) > 0 && !slices.Contains(o.Rule, info.name) {
+		if len(o.Rule) > 0 && !slices.Contains(o.Rule, info.name) || o.Fault != "none" && !strings.HasPrefix(info.name, "trident") {
 			continue
 		}
 		r, err := measure(o, w, &info, endpoints)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
+		results = append(results, r)
 		name := info.name
 		if info.validated == "" {
 			name += " (unvalidated)"
 		}
-		fmt.Fprintf(&b, "| %s | %.1f | %.3f | %.3f | %.3f | %.3f | %.1f %% | %d | %.2f |\n", name, r.tokens, r.mean,
-			r.percentile(0.5), r.percentile(0.9), r.percentile(0.99), 100*r.hit, r.preempted, r.uneven)
+		fmt.Fprintf(&b, "| %s | %.1f | %.3f | %.3f | %.3f | %.3f | %.1f %% | %d | %.2f | %d | %d | %d |\n", name, r.tokens, r.mean,
+			r.percentile(0.5), r.percentile(0.9), r.percentile(0.99), 100*r.hit, r.preempted, r.uneven, r.streams, r.failed, r.retried)
 	}
-	return b.String(), nil
+	return b.String(), results, nil
 }

@@ -13,7 +13,9 @@ type server struct {
 	cache   *kvCache
 	waiting []*request
 	running []*request
-	busy    bool // a step is under way
+	busy    bool    // a step is under way
+	stopped bool    // no step ends any longer
+	slow    float64 // factor of the duration of steps; 0 is 1
 }
 
 // enqueue adds a request.
@@ -55,6 +57,9 @@ func (s *server) begin() time.Duration {
 	}
 	m := s.model
 	us := m.StepTime*1000 + m.PromptTime*float64(prompts) + m.ContextTime*float64(contexts)
+	if s.slow > 0 {
+		us *= s.slow
+	}
 	return time.Duration(us * float64(time.Microsecond))
 }
 

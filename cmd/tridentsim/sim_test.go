@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
 	"os"
 	"path/filepath"
 	"slices"
@@ -315,6 +316,29 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestPlot: a line ends at the right, where all requests have their first token, and names are
+// escaped.
+func TestPlot(t *testing.T) {
+	folder := t.TempDir()
+	var out bytes.Buffer
+	if err := run([]string{"--workload=conversation", "--rule=random", "--plot=" + folder}, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(folder, "conversation.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(data, new(struct{})); err != nil {
+		t.Errorf("the plot is invalid: %v", err)
+	}
+	svg := string(plot("a<b", []result{{info: &ruleInfo{name: "x&y"}, first: []float64{0.1, 1}}}))
+	for _, part := range []string{"a&lt;b", "x&amp;y", "154.0,350.0 ", "248.0,40.0 "} { // a fifth and two fifths of the axis
+		if !strings.Contains(svg, part) {
+			t.Errorf("the plot lacks %q:\n%s", part, svg)
+		}
+	}
+}
+
 // TestSeed: the same seed prints the same bytes, another seed others.
 func TestSeed(t *testing.T) {
 	output := func(seed string) string {
@@ -402,5 +426,34 @@ func TestFrontends(t *testing.T) {
 		if b.hit < 0.9*a.hit || b.percentile(0.9) > 1.5*a.percentile(0.9) {
 			t.Errorf("seed %s: hit rates %.3f and %.3f, 90th percentiles %.3f and %.3f s", seed, a.hit, b.hit, a.percentile(0.9), b.percentile(0.9))
 		}
+	}
+}
+
+// TestFaults breaks one endpoint: the 99th percentile at the others is at most 1.1 times that
+// without a fault, and no request without a first token fails.
+func TestFaults(t *testing.T) {
+	endpoints := tier.Size(100, 1000)
+	figures := map[string]*result{}
+	for _, fault := range []string{"none", "dead", "frozen", "slow"} {
+		o := defaults(t, "--fault="+fault)
+		w := scaled(o.Seed, endpoints)
+		r := measured(t, o, &w, "trident")
+		figures[fault] = &r
+		if p99, limit := r.percentile(0.99), 1.1*figures["none"].percentile(0.99); p99 > limit {
+			t.Errorf("%s: 99th percentile %.3f s, more than %.3f s", fault, p99, limit)
+		}
+		t.Logf("%s: 99th percentile %.3f s, %d streams, %d failed, %d retried", fault, r.percentile(0.99), r.streams, r.failed, r.retried)
+	}
+	if r := figures["dead"]; r.failed == 0 {
+		t.Error("no stream of the dead endpoint failed")
+	}
+	if r := figures["frozen"]; r.failed == 0 || r.retried == 0 {
+		t.Errorf("frozen: %d requests failed and %d were sent again", r.failed, r.retried)
+	}
+	if r := figures["slow"]; r.failed > 0 || r.retried > 0 {
+		t.Errorf("slow: %d requests failed and %d were sent again", r.failed, r.retried)
+	}
+	if n := figures["none"].streams; n < 90*endpoints {
+		t.Errorf("%d streams, fewer than 90 for each endpoint", n)
 	}
 }

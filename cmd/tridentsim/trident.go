@@ -13,6 +13,7 @@ import (
 type trident struct {
 	balancer    *balance.Balancer
 	endpoints   map[balance.Endpoint]int
+	handles     []balance.Endpoint // by endpoint
 	assignments map[*request]*balance.Assignment
 }
 
@@ -29,13 +30,18 @@ func newTrident(policy balance.Policy) func(f *fleet, frontend int) (rule, error
 				return nil, err
 			}
 			x.endpoints[e] = i
+			x.handles = append(x.handles, e)
 		}
 		return x, nil
 	}
 }
 
 func (x *trident) choose(now time.Duration, r *request) (int, error) {
-	a, ok := x.balancer.Choose(now, &balance.Request{Model: "model", Prompt: r.text(), PromptTokens: r.prompt}, nil)
+	request := &balance.Request{Model: "model", Prompt: r.text(), PromptTokens: r.prompt}
+	for _, e := range r.tried {
+		request.Tried = append(request.Tried, x.handles[e])
+	}
+	a, ok := x.balancer.Choose(now, request, nil)
 	if !ok {
 		return 0, errors.New("no endpoint is a candidate")
 	}
@@ -49,3 +55,6 @@ func (x *trident) ended(r *request) {
 	x.balancer.Ended(x.assignments[r])
 	delete(x.assignments, r)
 }
+
+// eject takes an endpoint out.
+func (x *trident) eject(endpoint int) { x.balancer.SetEjected(x.handles[endpoint], true) }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,8 @@ type request struct {
 	answer int // tokens
 
 	frontend, endpoint int
+	tried              []int // endpoints that failed it
+	failed             bool
 
 	target    int // tokens to compute before the next token: the prompt, after a preemption with the answer so far
 	computed  int // tokens that were computed
@@ -72,6 +75,13 @@ func newRequest(arrive time.Duration, ids []uint64, prompt, answer int) *request
 	return r
 }
 
+// restart makes a request new, which an endpoint failed.
+func (r *request) restart() {
+	r.tried = append(r.tried, r.endpoint)
+	r.target, r.computed, r.private, r.generated, r.admitted, r.cached = r.prompt, 0, 0, 0, 0, 0
+	r.blocks = nil
+}
+
 // text returns the prompt as text. Equal parts have equal texts, which differ from those of
 // other parts in the first bytes.
 func (r *request) text() string {
@@ -91,7 +101,8 @@ func (r *request) text() string {
 type stage struct {
 	name     string
 	requests []*request
-	warmup   bool // not part of the results
+	warmup   bool          // not part of the results
+	skip     time.Duration // requests before this time aren't part of the results
 }
 
 // workload is a named list of stages.
@@ -100,6 +111,12 @@ type workload struct {
 	endpoints int
 	// stages returns the same requests each time, which runs change.
 	stages func() []stage
+}
+
+// file returns the workload's name for a file: its first word, without its ending.
+func (w *workload) file() string {
+	name, _, _ := strings.Cut(w.name, " ")
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // ladder returns the rates and durations of llm-d's guide precise-prefix-cache-aware
@@ -151,6 +168,21 @@ func b2bSaaS(seed uint64) workload {
 			stages = append(stages, s)
 		}
 		return stages
+	}}
+}
+
+// scaled returns b2b-saas's prompts for a number of endpoints at a constant rate. The first 60
+// seconds fill the caches.
+func scaled(seed uint64, endpoints int) workload {
+	const prefixes, questions, rate, duration, skip = 19, 5, 1.85, 120, 60
+	return workload{name: "scale", endpoints: endpoints, stages: func() []stage {
+		random := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // G404: a simulation
+		s := stage{name: "all", skip: skip * time.Second}
+		for now := 0.0; now < duration; now += random.ExpFloat64() / rate / float64(endpoints) {
+			n := random.IntN(prefixes * questions * endpoints)
+			s.requests = append(s.requests, sharedPrefix(seconds(now), n/questions, n, [3]int{6000, 1200, 1000}))
+		}
+		return []stage{s}
 	}}
 }
 
