@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/chat"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai"
+	"github.com/trident-inference/trident/services/toolparser"
 	"github.com/trident-inference/trident/test/golden"
 	"github.com/trident-inference/trident/test/tier"
 )
@@ -310,6 +311,41 @@ func BenchmarkRender(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestParsersOfFamilies checks which parsers of tool calls and reasoning are found in real models' own
+// templates: none in those of models without tools.
+func TestParsersOfFamilies(t *testing.T) {
+	want := map[string][2]string{
+		"command-a": {"cohere_command3", "cohere_command3"}, "command-r7b": {"cohere_command3", "cohere_command3"}, "command-r7b-arabic": {"cohere_command3", "cohere_command3"},
+		"deepcoder": {"deepseek_v3", "deepseek_r1"}, "deepseek-r1": {"deepseek_v3", "deepseek_r1"}, "r1-1776": {"deepseek_v3", "deepseek_r1"},
+		"deepseek-v2.5": {"deepseek_v3", ""}, "deepseek-v3": {"deepseek_v3", ""}, "deepseek-v3.1": {"deepseek_v31", "qwen3"},
+		"firefunction-v2": {"phi4_mini_json", ""}, "granite3-dense": {"granite", ""}, "granite3.1-moe": {"granite", ""}, "granite3.2": {"granite", "granite"}, "granite3.2-vision": {"granite", ""},
+		"granite3.3": {"granite", "qwen3"}, "granite4": {"hermes", ""}, "llama3.1": {"llama3_json", ""}, "llama3.2": {"llama3_json", ""}, "llama3.2-vision": {"llama3_json", ""},
+		"llama4": {"llama4_pythonic", ""}, "nemotron": {"llama3_json", ""}, "phi4-reasoning": {"", "qwen3"}, "qwen2.5": {"hermes", ""}, "qwen2.5-coder": {"hermes", ""},
+		"qwen3": {"hermes", "qwen3"}, "qwen3-coder": {"qwen3_coder", ""}, "qwen3-next": {"hermes", "qwen3"}, "rnj-1": {"hermes", ""},
+	}
+	// Two templates of a name differ: those of 14 and 3 billion parameters, and three of QwQ.
+	several := map[string]int{"cogito": 1, "qwq": 3}
+	for _, f := range realFamilies(t) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Model, "library/"), ":")
+		tools, reasoning := toolparser.Dialects{}.Detect(f.Template)
+		got := [2]string{tools.Name, reasoning.Name}
+		if _, found := several[name]; found {
+			if got[0] == "hermes" {
+				several[name]--
+			}
+			continue
+		}
+		if got != want[name] {
+			t.Errorf("%s: got %q (%s) and %q (%s), want %q", f.Model, tools.Name, tools.Sign, reasoning.Name, reasoning.Sign, want[name])
+		}
+	}
+	for name, missing := range several {
+		if missing != 0 {
+			t.Errorf("%d templates of %s aren't those of hermes", missing, name)
 		}
 	}
 }

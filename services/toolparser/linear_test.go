@@ -10,9 +10,9 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// long returns texts of this size in a dialect, keyed by what they contain: a call whose arguments
-// don't end, a call with many escapes, many calls, all markers repeated, nested values or calls that
-// aren't closed, reasoning, or text without calls. Each dialect has only some of these keys.
+// long returns texts of this size in a dialect, keyed by what they contain. A text has a call whose
+// arguments don't end, escapes, many calls, repeated markers, or nested values. Others have calls that
+// aren't closed, reasoning, or no calls. Each dialect has only some of these keys.
 func long(o *inference.ParserOptions, size int) map[string]string {
 	fill := func(start, unit string) string {
 		return (start + strings.Repeat(unit, size/len(unit)+1))[:size]
