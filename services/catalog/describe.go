@@ -353,7 +353,7 @@ func (d *description) parser(s inference.Setting, detected inference.Detected, c
 func (d *description) loras(s inference.Setting) error {
 	d.card.loras = &loras{
 		model: d.card.Name, version: d.card.Version, library: d.catalog.library,
-		sending: make(chan struct{}, 1), states: map[string]*loraState{},
+		sending: make(chan struct{}, 1), states: map[loraKey]*loraState{},
 	}
 	if d.card.Backend != nil { // a model that isn't loaded may have no known backend
 		d.card.loras.form = d.card.Backend.Extras(d.card.Config).LoRA

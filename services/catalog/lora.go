@@ -30,8 +30,12 @@ type loras struct {
 	sending chan struct{}
 
 	mu     sync.Mutex
-	states map[string]*loraState // state of each listed adapter, by adapter name
+	states map[loraKey]*loraState // state of each listed adapter
 }
+
+// loraKey identifies an adapter in one of the servers of an engine. The server is empty for an
+// engine that has only one.
+type loraKey struct{ server, name string }
 
 // loraState is the state of one adapter in the engine.
 type loraState struct {
@@ -74,25 +78,31 @@ type LoRAUse struct {
 	inference.LoRA
 
 	loras    *loras
-	state    *loraState // nil if the adapter has no known weights
-	times    int        // the state's times when the request was created
-	turn     bool       // this request sends the weights
-	answered bool       // the engine has sent its first response
+	routing  *inference.Routing // has the server of the request; nil if the engine has only one
+	server   string             // the server that state is about
+	state    *loraState         // nil if the adapter has no known weights
+	times    int                // the state's times when the request was created
+	turn     bool               // this request sends the weights
+	answered bool               // the engine has sent its first response
 }
 
 // UseLoRA returns an adapter of the model for a request. The caller must call Settle on the loan. The
 // argument again is set when a request is repeated after [LoRAUse.Missed]. A repeated request doesn't
 // rely on weights that another request is still sending, because the repeated request may overtake the
-// other request.
-func (c *Card) UseLoRA(ctx context.Context, name string, again bool) (*LoRAUse, error) {
-	return c.loras.use(ctx, name, again)
+// other request. The routing has the server that the request goes to. It is nil if the engine has only
+// one.
+func (c *Card) UseLoRA(ctx context.Context, name string, routing *inference.Routing, again bool) (*LoRAUse, error) {
+	return c.loras.use(ctx, name, routing, again)
 }
 
 // use returns an adapter for a request, with its weights if the engine isn't known to have them. The
 // caller must call Settle. A repeated request doesn't rely on weights that another request is still
 // sending, because the repeated request may overtake the other request.
-func (l *loras) use(ctx context.Context, name string, again bool) (*LoRAUse, error) {
-	u := &LoRAUse{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l}
+func (l *loras) use(ctx context.Context, name string, routing *inference.Routing, again bool) (*LoRAUse, error) {
+	u := &LoRAUse{LoRA: inference.LoRA{Name: name, ID: loraID(l.model, l.version, name)}, loras: l, routing: routing}
+	if routing != nil {
+		u.server = routing.Server
+	}
 	switch l.form {
 	case inference.LoRAByID:
 		if given := l.given[name]; given != "" {
@@ -173,13 +183,36 @@ func (u *LoRAUse) needsNoWeights(again bool) bool {
 	l := u.loras
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if u.state = l.states[u.Name]; u.state == nil {
-		u.state = &loraState{}
-		l.states[u.Name] = u.state
-	}
-	u.times = u.state.times
+	u.findState()
 	return u.state.never || u.state.loaded && (u.state.confirmed || !again)
 }
+
+// findState sets the state of the adapter in the request's server. The caller must hold the mutex.
+func (u *LoRAUse) findState() {
+	key := loraKey{u.server, u.Name}
+	if u.state = u.loras.states[key]; u.state == nil {
+		u.state = &loraState{}
+		u.loras.states[key] = u.state
+	}
+	u.times = u.state.times
+}
+
+// follow makes the request's later results apply to the server that the engine has moved it to. It
+// reports whether the request has moved. The previous server may lack the adapter.
+func (u *LoRAUse) follow() (moved bool) {
+	if u.state == nil || u.routing == nil || u.routing.Server == u.server {
+		return false
+	}
+	u.recordLoaded(false)
+	u.server = u.routing.Server
+	u.loras.mu.Lock()
+	defer u.loras.mu.Unlock()
+	u.findState()
+	return true
+}
+
+// Routing returns the routing of the request, or nil if the engine has only one server.
+func (u *LoRAUse) Routing() *inference.Routing { return u.routing }
 
 // Sends reports whether this request sends the weights to the engine.
 func (u *LoRAUse) Sends() bool { return u.turn }
@@ -191,6 +224,7 @@ func (u *LoRAUse) Sent(infer *kserve.ModelInferRequest) {
 		return
 	}
 	infer.RawInputContents = nil
+	u.follow()
 	u.recordLoaded(true)
 	u.release()
 }
@@ -198,8 +232,10 @@ func (u *LoRAUse) Sent(infer *kserve.ModelInferRequest) {
 // Arrived records the first response, which confirms that the engine has the adapter.
 func (u *LoRAUse) Arrived() {
 	if !u.answered && u.state != nil {
+		moved := u.follow()
 		u.loras.mu.Lock()
 		defer u.loras.mu.Unlock()
+		u.state.loaded = u.state.loaded || moved
 		u.state.confirmed = u.state.confirmed || u.state.loaded && u.state.times == u.times
 	}
 	u.answered = true
@@ -227,6 +263,7 @@ func (u *LoRAUse) release() {
 func (u *LoRAUse) Settle() {
 	u.release()
 	if u.state != nil && !u.answered {
+		u.follow()
 		u.recordLoaded(false)
 	}
 }

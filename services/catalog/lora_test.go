@@ -392,3 +392,70 @@ func TestAdaptersOfAReloadedModel(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 }
+
+// twoServers is an engine over two servers, which keep adapters independently. Place chooses the
+// servers that the test names, and a server that is down moves a request to the other one.
+type twoServers struct {
+	*inferencetest.Engine
+
+	servers map[string]*loraEngine
+	next    []string // servers of the next requests
+	down    string
+}
+
+func (e *twoServers) Place(ctx context.Context, _ string) (release func(), err error) {
+	if routing := inference.RoutingOf(ctx); routing.Server == "" {
+		routing.Server, e.next = e.next[0], e.next[1:]
+	}
+	return func() {}, nil
+}
+
+func (e *twoServers) run(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+	routing := inference.RoutingOf(ctx)
+	if routing.Adapter == "" || routing.Prompt != "hello" {
+		return fmt.Errorf("the routing is %+v", routing)
+	}
+	if routing.Server == e.down {
+		routing.Server = map[string]string{"a": "b", "b": "a"}[e.down]
+	}
+	return e.servers[routing.Server].run(ctx, req, send)
+}
+
+// TestAdaptersByServer checks that the weights of an adapter are sent to each server of an engine
+// that has several, also after a request has moved to another server.
+func TestAdaptersByServer(t *testing.T) {
+	library := &adapterLibrary{}
+	engine := &twoServers{Engine: inferencetest.New(), servers: map[string]*loraEngine{"a": {capacity: 1}, "b": {capacity: 1}}}
+	for _, config := range []*kserve.ModelConfig{loraConfig("m", "doll,sheep", byID...)} {
+		engine.AddOther(config.GetName(), config, engine.run)
+	}
+	models := catalog.New(catalog.Config{LoRASeparator: ":"}, []inference.Engine{engine}, contracts.All(contracts.Config{}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models.Consult(library, nil)
+	s, err := serving.New(serving.Config{}, models, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models.Start()
+	defer models.Stop()
+	for _, tt := range []struct{ name, model, to, down, a, b string }{
+		{"the first server", "m:doll", "a", "", "d", ""},
+		{"the first server again", "m:doll", "a", "", "-", ""},
+		{"the second server", "m:doll", "b", "", "", "d"},
+		{"the second server again", "m:doll", "b", "", "", "-"},
+		{"another adapter", "m:sheep", "b", "", "", "s"},
+		{"the first adapter is still on the first server", "m:doll", "a", "", "-", ""},
+		{"but no longer on the second", "m:doll", "b", "", "", "-d"},
+		{"a request that moves without weights", "m:doll", "a", "a", "", "-"},
+		{"may have lost them where it came from", "m:doll", "a", "", "d", ""},
+		{"a request that moves with weights", "m:sheep", "a", "a", "", "s"},
+		{"has them where it went", "m:sheep", "b", "", "", "-"},
+	} {
+		engine.next, engine.down = []string{tt.to}, tt.down
+		if a := askAdapter(t.Context(), s, tt.model, 1); a.Err != nil || a.Texts[0] != "ab" {
+			t.Errorf("%s: %v, %v", tt.name, a.Texts, a.Err)
+		}
+		if a, b := engine.servers["a"].sent(), engine.servers["b"].sent(); a != tt.a || b != tt.b {
+			t.Errorf("%s: sent %q and %q, want %q and %q", tt.name, a, b, tt.a, tt.b)
+		}
+	}
+}

@@ -15,7 +15,8 @@ import (
 //
 // An engine implements further interfaces for optional features. Callers detect them by type
 // assertion: [Forwarder], [Caller], [Starter], [Describer], [StatisticsReporter], [Repository],
-// [SharedMemory], [Settings], [MixedCounter], [Metrics], [Notifier], [EndpointReporter].
+// [SharedMemory], [Settings], [MixedCounter], [Metrics], [Notifier], [EndpointReporter],
+// [Placer].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order. It ends after the final
 	// response or the first error. A model that isn't decoupled yields one response. Nothing is

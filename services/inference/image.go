@@ -45,6 +45,9 @@ type Images struct {
 
 	once sync.Once
 	raw  []byte
+
+	digest  sync.Once
+	digests [][]byte
 }
 
 // Tensor returns the result of build for the images. The first call builds it. All jobs of a

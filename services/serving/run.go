@@ -163,23 +163,47 @@ func (r *textRun) adapted(ctx context.Context, job *inference.Job, run func(*inf
 	if r.lora == "" {
 		return run(job, nil)
 	}
+	routing := r.routing(job)
 	for again := false; ; again = true {
-		used, err := r.card.UseLoRA(ctx, r.lora, again)
-		if err != nil {
+		used, err := r.adapt(ctx, job, routing, again, run)
+		if used == nil {
 			return err
 		}
-		adapted := *job
-		adapted.LoRA = &used.LoRA
-		err = func() error { defer used.Settle(); return run(&adapted, used) }()
 		if again || !errors.Is(err, inference.ErrNoLoRA) || !used.Missed() {
 			return used.Explain(err)
 		}
 	}
 }
 
-// stream sends a request to the engine, with or without an adapter.
-func (r *textRun) stream(ctx context.Context, infer *kserve.ModelInferRequest, used *catalog.LoRAUse) iter.Seq2[*inference.Response, error] {
+// adapt calls run with the job's adapter. The returned use is nil if run wasn't called.
+func (r *textRun) adapt(ctx context.Context, job *inference.Job, routing *inference.Routing, again bool, run func(*inference.Job, *catalog.LoRAUse) error) (*catalog.LoRAUse, error) {
+	if placer, several := r.card.Engine.(inference.Placer); several {
+		release, err := placer.Place(inference.WithRouting(ctx, routing), r.card.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	used, err := r.card.UseLoRA(ctx, r.lora, routing, again)
+	if err != nil {
+		return nil, err
+	}
+	defer used.Settle()
+	adapted := *job
+	adapted.LoRA = &used.LoRA
+	return used, run(&adapted, used)
+}
+
+// stream sends a job's request to the engine, with or without an adapter.
+func (r *textRun) stream(ctx context.Context, job *inference.Job, infer *kserve.ModelInferRequest, used *catalog.LoRAUse) iter.Seq2[*inference.Response, error] {
 	infer.Id = r.req.ID
+	routing := r.routing(job)
+	if used != nil {
+		routing = used.Routing() // has the server that the adapter's state is about
+	}
+	if routing != nil {
+		ctx = inference.WithRouting(ctx, routing)
+	}
 	limitText(ctx, r.card.Config, infer)
 	if used != nil && used.Sends() {
 		ctx = inference.WhenSent(ctx, func() { used.Sent(infer) })
@@ -187,6 +211,25 @@ func (r *textRun) stream(ctx context.Context, infer *kserve.ModelInferRequest, u
 	return traced(ctx, func(ctx context.Context) iter.Seq2[*inference.Response, error] {
 		return r.card.Engine.Stream(ctx, infer)
 	})
+}
+
+// expectedAnswer is the number of tokens that an answer is expected to have if its limit is higher.
+const expectedAnswer = 256
+
+// routing describes a job for an engine that chooses between servers. It returns nil for other
+// engines.
+func (r *textRun) routing(job *inference.Job) *inference.Routing {
+	if _, several := r.card.Engine.(inference.Placer); !several {
+		return nil
+	}
+	routing := &inference.Routing{Adapter: r.lora, Prompt: job.Prompt, PromptTokens: job.PromptTokens, AnswerTokens: min(job.MaxTokens, expectedAnswer)}
+	if job.Input != nil {
+		routing.Prompt, routing.PromptTokens = job.Input.Text, len(job.Input.TokenIDs)
+	}
+	if job.Images != nil {
+		routing.Images = job.Images.Digests()
+	}
+	return routing
 }
 
 // infer runs a job in the engine, with or without an adapter.
@@ -199,7 +242,7 @@ func (r *textRun) infer(ctx context.Context, job *inference.Job, used *catalog.L
 	if err != nil {
 		return jobTotal{}, err
 	}
-	for resp, err := range r.stream(ctx, infer, used) { //nolint:contextcheck // generated tokens are counted even if the client disconnects
+	for resp, err := range r.stream(ctx, job, infer, used) { //nolint:contextcheck // generated tokens are counted even if the client disconnects
 		if err != nil {
 			return s.total(), r.explain(err)
 		}

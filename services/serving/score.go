@@ -160,7 +160,7 @@ func (r *textRun) score(ctx context.Context, job *inference.Job, used *catalog.L
 	}
 	defer s.memory.Release(size)
 	var score *inference.PromptScore
-	for resp, err := range r.stream(ctx, infer, used) {
+	for resp, err := range r.stream(ctx, job, infer, used) {
 		if err != nil {
 			return nil, r.explain(err)
 		}

@@ -29,6 +29,7 @@ var (
 	_ inference.Remote             = (*Engine)(nil)
 	_ inference.Notifier           = (*Engine)(nil)
 	_ inference.EndpointReporter   = (*Engine)(nil)
+	_ inference.Placer             = (*Engine)(nil)
 )
 
 // Engine is the engine over all endpoints.
@@ -181,6 +182,9 @@ func (e *Engine) choose(r *run) (*member, error) {
 		return nil, e.errNone()
 	}
 	c := g.candidates(e.epoch.Load(), time.Now())
+	if m := r.takePlaced(c); m != nil {
+		return m, nil
+	}
 	if r.sequence != "" {
 		m := c.homeOf(r.sequence)
 		r.assignment = e.balancer.Assign(m.endpoint, &r.request)

@@ -32,6 +32,7 @@ type run struct {
 	// asks is set for calls other than inferences, which change nothing and aren't counted.
 	asks bool
 
+	routing    *inference.Routing // from the core; nil if it doesn't describe the request
 	request    balance.Request    // for the choice of an endpoint
 	assignment balance.Assignment // of the present attempt
 
@@ -46,7 +47,7 @@ type run struct {
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
 	r := e.run(req)
 	r.generates = true
-	r.request.PromptTokens = tokensIn(req)
+	r.route(inference.RoutingOf(ctx), req)
 	return r.stream(ctx, func(ctx context.Context, m *member) iter.Seq2[*inference.Response, error] {
 		return m.engine.Stream(ctx, req)
 	})
@@ -156,6 +157,9 @@ func (r *run) do(attempt func(context.Context, *member) error) error {
 		if failed != nil && !r.engine.budget.take(time.Now()) {
 			r.engine.balancer.Ended(&r.assignment)
 			return r.engine.refuse(failed)
+		}
+		if r.routing != nil {
+			r.routing.Server = m.address
 		}
 		if !m.enter() {
 			r.engine.balancer.Ended(&r.assignment)
