@@ -169,6 +169,47 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// several is an engine over several servers.
+type several struct {
+	*engine
+
+	report inference.EndpointReport
+}
+
+func (s *several) Endpoints() inference.EndpointReport { return s.report }
+
+// TestServers checks the metrics of each server of an engine that has several, and that the page
+// includes the servers' own metrics.
+func TestServers(t *testing.T) {
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "# TYPE nv_energy_consumption counter\nnv_energy_consumption{gpu_uuid=\"x\"} 5\n")
+	}))
+	defer own.Close()
+	host := strings.TrimPrefix(own.URL, "http://")
+	e := &several{&engine{Engine: inferencetest.New(), text: tritons}, inference.EndpointReport{RepeatsRefused: 4, Endpoints: []inference.Endpoint{
+		{Address: "a:8001", State: inference.EndpointIn, InFlight: 2, Requests: 30, Failures: 3, Repeats: 1, MetricsURL: own.URL + "/metrics"},
+		{Address: "b:8001", State: inference.EndpointOut, Outs: 2, MetricsURL: "http://127.0.0.1:1/metrics"},
+	}}}
+	page, err := NewPage(Default(), Parts{Service: inferencetest.Service(t, serving.Config{}, e), Telemetry: server.NewTelemetry(nil), Settings: settings{}, Memory: figures{}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := scrape(t, page, "")
+	for _, line := range []string{
+		`trident_endpoint_state{endpoint="a:8001",state="in"} 1`, `trident_endpoint_state{endpoint="a:8001",state="out"} 0`,
+		`trident_endpoint_state{endpoint="b:8001",state="out"} 1`, `trident_endpoint_state{endpoint="b:8001",state="starting"} 0`,
+		`trident_endpoint_requests_in_flight{endpoint="a:8001"} 2`, `trident_endpoint_requests_total{endpoint="a:8001"} 30`,
+		`trident_endpoint_failures_total{endpoint="a:8001"} 3`, `trident_endpoint_repeats_total{endpoint="a:8001"} 1`,
+		`trident_endpoint_outs_total{endpoint="b:8001"} 2`, `trident_endpoint_repeats_refused_total 4`,
+		`nv_energy_consumption{gpu_uuid="x",triton="` + host + `"} 5`,
+		`trident_triton_metrics_up{source="` + host + `"} 1`, `trident_triton_metrics_up{source="127.0.0.1:1"} 0`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("the page lacks %s", line)
+		}
+	}
+}
+
 // TestExemplars tests that in OpenMetrics the histograms of a traced request have
 // exemplars, with the trace and the observed value.
 func TestExemplars(t *testing.T) {

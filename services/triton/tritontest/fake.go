@@ -4,6 +4,7 @@
 package tritontest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,19 @@ func NewFakes(tb testing.TB, count int) Fakes {
 	return fakes
 }
 
+// NewFakeHosts starts fakes as [NewFakes] does, on loopback addresses of their own and the same
+// port.
+func NewFakeHosts(tb testing.TB, count int) Fakes {
+	tb.Helper()
+	records, port := &streamModel{records: make(map[string]record)}, "0"
+	fakes := make(Fakes, count)
+	for i := range fakes {
+		fakes[i] = startFake(tb, &Fake{shared: records, address: net.JoinHostPort(fmt.Sprint("127.0.0.", i+1), port)})
+		_, port, _ = net.SplitHostPort(fakes[i].Address()) // the listener's address has a port
+	}
+	return fakes
+}
+
 // Fakes are several fakes, which a [Server] of the suite controls together.
 type Fakes []*Fake
 
@@ -137,7 +151,7 @@ func startFake(tb testing.TB, f *Fake) *Fake {
 	tb.Helper()
 	configs := readConfigs(tb)
 	f.configs.Store(&configs)
-	f.address, f.gate = "127.0.0.1:0", newGate()
+	f.address, f.gate = cmp.Or(f.address, "127.0.0.1:0"), newGate()
 	if err := f.Restart(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
