@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,7 +196,9 @@ func (m *member) takeOut(reason string) {
 	m.count.outs.Add(1)
 	m.log.Warn("endpoint is out", "endpoint", m.address, "reason", reason)
 	m.fleet.shift()
-	m.abandon(errOut(reason))
+	if in := inOnly(m.fleet.all()); !slices.Contains(in, m) { // another endpoint may serve the requests
+		m.abandon(errOut(reason))
+	}
 }
 
 // relist reads the models again after the engine has reported a change.
