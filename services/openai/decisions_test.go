@@ -224,3 +224,32 @@ func TestDecisionImages(t *testing.T) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
+
+// TestDecisionBudgets checks the limits of what all prompts of a request have together, before the engine is asked.
+func TestDecisionBudgets(t *testing.T) {
+	server, engine := decisionServer(t)
+	questions := func(n int) string {
+		return `"questions":[` + strings.Repeat(`{"type":"predicate","instructions":"?"},`, n-1) + `{"type":"predicate","instructions":"?"}]`
+	}
+	messages := func(n int) string {
+		return `"input":[` + strings.Repeat(`{"role":"user","content":"a"},{"role":"assistant","content":"b"},`, n/2) + `{"role":"user","content":"c"}]`
+	}
+	for _, tt := range []struct{ fields, param, message string }{
+		{messages(8190) + "," + questions(2), "", ""},
+		{messages(8192) + "," + questions(2), "input", "input has 8193 messages, parts and calls, and each of the 2 questions has a prompt with all of them: together they may have 16384. Ask fewer questions"},
+		{`"input":"a",` + questions(401), "questions", "questions must be a list of 1 to 400 items"},
+		{`"input":"` + strings.Repeat("long", 10000) + `",` + questions(400), "input", "input is too long to be tokenized"},
+	} {
+		before := len(engine.Requests())
+		resp, answer := openaitest.Do(t, http.MethodPost, server.URL+decisionPath, `{"model":"decision",`+tt.fields+"}")
+		if tt.param == "" {
+			if resp.StatusCode != http.StatusOK || len(engine.Requests()) != before+2 {
+				t.Errorf("at the limit: %d %s", resp.StatusCode, answer[:min(len(answer), 300)])
+			}
+			continue
+		}
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(answer, tt.message) || !strings.Contains(answer, fmt.Sprintf(`"param":%q`, tt.param)) || len(engine.Requests()) != before {
+			t.Errorf("%d %s\nwant %s", resp.StatusCode, answer, tt.message)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/trident-inference/trident/services/admission"
+	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
@@ -130,6 +131,9 @@ func (d *decision) plan(ctx context.Context, measure *metering.Measure) error {
 	if err := d.service.needTokenizer(run.card, d.req.Model, "decisions need the tokenizer of the model `%s`: set it"); err != nil {
 		return err
 	}
+	if err := d.checkSize(); err != nil {
+		return err
+	}
 	pictures, err := d.readImages(ctx)
 	if err != nil {
 		return err
@@ -141,6 +145,19 @@ func (d *decision) plan(ctx context.Context, measure *metering.Measure) error {
 		if err := d.planQuestion(ctx, i, finder, left); err != nil {
 			return atQuestion(i, err)
 		}
+	}
+	return nil
+}
+
+// checkSize refuses more messages in the prompts of all questions than a chat may have. The texts of the
+// prompts have a budget of their own.
+func (d *decision) checkSize() error {
+	size := 1
+	for i := range d.req.Input {
+		size += 1 + len(d.req.Input[i].Parts) + len(d.req.Input[i].ToolCalls)
+	}
+	if questions := len(d.req.Questions); size*questions > budget.Messages {
+		return inference.Invalid("input", "input has %d messages, parts and calls, and each of the %d questions has a prompt with all of them: together they may have %d. Ask fewer questions in one request", size-1, questions, budget.Messages)
 	}
 	return nil
 }

@@ -1,13 +1,18 @@
 package serving_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -233,5 +238,44 @@ func TestDecideFollowsThePermutation(t *testing.T) {
 	}
 	if first[0].Probabilities[0] == first[0].Probabilities[1] {
 		t.Error("all options have the same probability")
+	}
+}
+
+// TestDecideCanceled checks that the end of the client's context stops the inferences of all questions, and that an
+// error of one question stops the others.
+func TestDecideCanceled(t *testing.T) {
+	for name, fail := range map[string]bool{"by the client": false, "by an error": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				settings := inferencetest.WithTemplate()
+				settings["trident.tokenizer"] = chatTokenizer
+				s, engine := inferencetest.Serve(t, serving.Config{}, func(ctx context.Context, req *kserve.ModelInferRequest, _ func(*inference.Response) bool) error {
+					if fail && strings.Contains(inferencetest.Input(req, "text_input"), "third") {
+						return errors.New("the engine is broken")
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}, settings)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if !fail {
+					time.AfterFunc(time.Second, cancel)
+				}
+				model := s.Resolve("m")
+				answers, _, err := s.Decide(ctx, &model, &serving.DecisionRequest{Model: "m", Questions: []serving.DecisionQuestion{
+					choiceOf("first", "b"), choiceOf("second", "b"), choiceOf("third", "b"),
+				}})
+				want := inference.CodeCanceled
+				if fail {
+					want = inference.CodeInternal
+				}
+				if got := inference.AsError(err).Code; err == nil || got != want || answers != nil {
+					t.Errorf("%v %v, answers %v", got, err, answers)
+				}
+				if n := engine.Active(); n != 0 {
+					t.Errorf("%d inferences are running", n)
+				}
+			})
+		})
 	}
 }

@@ -56,6 +56,12 @@ func decodeInput(raw json.RawMessage) ([]inference.Message, error) {
 	if err != nil {
 		return nil, strictjson.BodyError(strictjson.At("input", err))
 	}
+	for i := range in.messages {
+		m := &in.messages[i]
+		if m.Parts != nil {
+			m.Text, m.Parts = textOf(m.Parts)
+		}
+	}
 	return in.messages, nil
 }
 
@@ -148,16 +154,10 @@ func (in *inputReader) message(object map[string]any, content json.RawMessage, p
 	}
 	if last := len(in.messages) - 1; role == user && last >= 0 && in.messages[last].Role == user {
 		earlier := &in.messages[last]
-		if earlier.Parts == nil {
-			earlier.Parts = []inference.Part{{Kind: inference.PartText, Text: earlier.Text}}
-		}
 		earlier.Parts = append(append(earlier.Parts, inference.Part{Kind: inference.PartText, Text: "\n\n"}), parts...)
-		earlier.Text = ""
 		return nil
 	}
-	m := inference.Message{Role: role}
-	m.Text, m.Parts = textOf(parts)
-	in.messages = append(in.messages, m)
+	in.messages = append(in.messages, inference.Message{Role: role, Parts: parts})
 	return nil
 }
 
@@ -217,9 +217,7 @@ func (in *inputReader) output(object map[string]any, output json.RawMessage, pat
 	if err != nil {
 		return err
 	}
-	m := inference.Message{Role: "tool", ToolCallID: id}
-	m.Text, m.Parts = textOf(parts)
-	in.messages = append(in.messages, m)
+	in.messages = append(in.messages, inference.Message{Role: "tool", ToolCallID: id, Parts: parts})
 	return nil
 }
 

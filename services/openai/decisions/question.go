@@ -3,6 +3,7 @@ package decisions
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/jsonstring"
@@ -121,10 +122,15 @@ func (q *question) option(text string, members map[string]any) {
 	q.asked.Options = append(q.asked.Options, text)
 }
 
-// textOf returns parts that are one text as a text, which templates print unchanged.
+// textOf returns parts that are all texts as one text. All templates print it, and each question's prompt
+// has it again. Other parts stay as they are.
 func textOf(parts []inference.Part) (string, []inference.Part) {
-	if len(parts) == 1 && parts[0].Kind == inference.PartText {
-		return parts[0].Text, nil
+	var b strings.Builder
+	for i := range parts {
+		if parts[i].Kind != inference.PartText {
+			return "", parts
+		}
+		b.WriteString(parts[i].Text)
 	}
-	return "", parts
+	return b.String(), nil
 }
