@@ -79,7 +79,8 @@ func fuzz(t *testing.T, models engine, flags []string, cases int, phases string,
 		after = footprintOf(t, s, profiles)
 		return after.goroutines <= before.goroutines+10 && after.heap <= before.heap+32<<20 && after.resident <= 2*before.resident
 	})
-	if t.Logf("after  %+v", after); !settled {
+	t.Logf("after  %+v", after)
+	if !settled {
 		t.Error("the footprint has grown")
 	}
 	statuses := map[string]int{}
