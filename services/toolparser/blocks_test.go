@@ -57,8 +57,13 @@ func TestStatedTypes(t *testing.T) {
 	}
 	var examples []example
 	for _, tt := range []struct{ kind, value, want string }{
-		{"<ifm|arg_type>string</ifm|arg_type>", "5", `"5"`}, {"<ifm|arg_type>integer</ifm|arg_type>", "5", "5"}, {"<ifm|arg_type>array[integer]</ifm|arg_type>", "[5]", "[5]"},
-		{"<ifm|arg_type>any</ifm|arg_type>", "5", `"5"`}, {"<ifm|arg_type>integer</ifm|arg_type>", "five", `"five"`}, {"", "5", `"5"`}, {"<ifm|arg_type>integer", "5", `"<ifm|arg_type>integer<ifm|arg_value>5"`},
+		{"<ifm|arg_type>string</ifm|arg_type>", "5", `"5"`},
+		{"<ifm|arg_type>integer</ifm|arg_type>", "5", "5"},
+		{"<ifm|arg_type>array[integer]</ifm|arg_type>", "[5]", "[5]"},
+		{"<ifm|arg_type>any</ifm|arg_type>", "5", `"5"`},
+		{"<ifm|arg_type>integer</ifm|arg_type>", "five", `"five"`},
+		{"", "5", `"5"`},
+		{"<ifm|arg_type>integer", "5", `"<ifm|arg_type>integer<ifm|arg_value>5"`},
 	} {
 		examples = append(examples, example{name: tt.kind + " " + tt.value, in: argument(tt.kind, tt.value), calls: []call{{"now", `{"x": ` + tt.want + `}`}}})
 	}
