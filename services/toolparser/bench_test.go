@@ -100,18 +100,21 @@ func mostHeld(t *testing.T, o *inference.ParserOptions, parts []string) int {
 	return most
 }
 
-// BenchmarkFormats measures the cost of parsing one token in each format of tool calls. The inputs
-// are text and calls with nested arguments and code, in tokens of four bytes. Budget: 1 µs of CPU a
+// BenchmarkFormats measures the cost of parsing one token in each format of tool calls and of reasoning.
+// The inputs are text, and calls with nested arguments and code or reasoning, in tokens of four bytes. Budget: 1 µs of CPU a
 // token. Compare runs with `go test -bench Formats -count 6` and benchstat.
 func BenchmarkFormats(b *testing.B) {
-	paths, err := filepath.Glob("testdata/vectors/[^r]*.json") // excludes the files of reasoning parsers
+	paths, err := filepath.Glob("testdata/vectors/*.json")
 	if err != nil || len(paths) == 0 {
 		b.Fatalf("no vectors: %v", err)
 	}
 	for _, path := range paths {
 		f, tokens := benchTokens(b, path)
-		b.Run("format="+f.Format, func(b *testing.B) {
-			o := options(f.Format, "")
+		o := options(f.Format, "")
+		if strings.HasPrefix(filepath.Base(path), "reasoning_") {
+			o = options(f.Format, f.Reasoning)
+		}
+		b.Run("format="+strings.TrimSuffix(filepath.Base(path), ".json"), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				p, err := Dialects{}.Parser(o)
@@ -128,8 +131,8 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// benchTokens returns the recorded model outputs of a file that contain tool calls, split into
-// tokens.
+// benchTokens returns the recorded model outputs of a file that contain tool calls or reasoning, split
+// into tokens.
 func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
 	b.Helper()
 	data, err := os.ReadFile(path)
@@ -140,10 +143,13 @@ func benchTokens(b *testing.B, path string) (*vectorFile, [][]byte) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		b.Fatal(err)
 	}
-	text := strings.Repeat("Some words of an answer that make up most of what a model writes. ", 10)
+	words := strings.Repeat("Some words of an answer that make up most of what a model writes. ", 10)
+	text := words
 	for range 10 {
 		for _, v := range f.Vectors {
 			switch v.Name {
+			case "lines": // reasoning stands at the start
+				text = strings.Replace(v.In, "Line 2", strings.Repeat("Line 2 ", 200), 1) + words
 			case "nested", "parallel", "code in an argument", "quotes and line breaks":
 				text += v.In + "\n"
 			}
