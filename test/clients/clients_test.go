@@ -145,6 +145,9 @@ func (r *row) prepare(t *testing.T, root string, p page, done *outcome) error {
 		return err
 	}
 	for name, text := range r.Given {
+		if err := os.MkdirAll(filepath.Join(done.dir, filepath.Dir(name)), 0o700); err != nil {
+			return err
+		}
 		if err := os.WriteFile(filepath.Join(done.dir, name), []byte(text), 0o600); err != nil {
 			return err
 		}

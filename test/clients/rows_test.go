@@ -10,6 +10,7 @@ const (
 	locked                 // the same model; clients need the API key none
 	counted                // the same model with a tokenizer, which has a token for each byte as the model
 	demo                   // the demo's models: models in the root of the source tree
+	scored                 // the model ensemble of test/models-contract, which returns the logits of prompts
 )
 
 // flags returns the flags of the trident.
@@ -19,6 +20,8 @@ func (m models) flags(root string) []string {
 		return []string{"--api-key=none"}
 	case counted:
 		return []string{"--tokenizer=chat=" + filepath.Join(root, "test", "models-contract", "vllm", "tokenizer")}
+	case scored:
+		return []string{"--tokenizer=ensemble=" + filepath.Join(root, "test", "models-contract", "ensemble", "tokenizer")}
 	case scripted, demo:
 	}
 	return nil
@@ -486,6 +489,16 @@ func rows() []row {
 			Prints:   []string{`"resps": [["The capital of Germany is Berlin."]]`, "|exact_match|↑  |    1|"},
 			Wire:     map[string]int{"POST /v1/chat/completions 200": 3},
 			Mutation: mutation{Field: "content"},
+		},
+		{
+			Name: "lm-eval-loglikelihood", Program: "lm-evaluation-harness by log probabilities", Package: "lm-eval", Extras: "[api]", Version: "0.4.13", List: "lmeval",
+			Hash:     "sha256:5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
+			Task:     "a multiple-choice task is scored by the log probabilities of its answers, with the accuracy computed without the harness",
+			Models:   scored,
+			Given:    tokenizerFiles(),
+			Prints:   accuracies(),
+			Wire:     map[string]int{"POST /v1/completions 200": 21},
+			Mutation: mutation{Field: "token_logprobs"},
 		},
 	}
 }

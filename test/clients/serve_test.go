@@ -38,15 +38,15 @@ type server struct {
 	triton  *tritonserver.Server
 }
 
-// serve starts a tritonserver with a model repository, and a trident in front of it. It returns once
+// serve starts a tritonserver with one model repository, and a trident in front of it. It returns once
 // the models are ready.
-func serve(binary, repository string, env []string, flags ...string) (*server, error) {
-	triton, err := tritonserver.Launch(context.Background(), tritonserver.Options{Repositories: []string{repository}, Env: env})
+func serve(binary string, options tritonserver.Options, flags ...string) (*server, error) {
+	triton, err := tritonserver.Launch(context.Background(), options)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{log: new(output), exited: make(chan struct{}), triton: triton}
-	s.cmd = exec.Command(binary, append(flags, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint="+triton.GRPC(), "--triton-model-repository="+repository)...)
+	s.cmd = exec.Command(binary, append(flags, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint="+triton.GRPC(), "--triton-model-repository="+options.Repositories[0])...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HF_HUB_OFFLINE=1"}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -169,15 +169,21 @@ func (f *fleet) server(t *testing.T, which setup) *server {
 		return s
 	}
 	prompts := filepath.Join(filepath.Dir(f.binary), fmt.Sprintf("prompts-%d", len(f.running)))
-	repository, env := filepath.Join(f.root, "test", "clients", "models"), []string{"CLIENTS_SCRIPTS=" + f.scripts, "CLIENTS_PROMPTS=" + prompts}
-	if which.models == demo {
-		repository, env = filepath.Join(f.root, "models"), nil
+	options := tritonserver.Options{
+		Repositories: []string{filepath.Join(f.root, "test", "clients", "models")}, Env: []string{"CLIENTS_SCRIPTS=" + f.scripts, "CLIENTS_PROMPTS=" + prompts},
+	}
+	switch which.models {
+	case demo:
+		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "models")}}
+	case scored:
+		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "test", "models-contract")}, Args: []string{"--model-control-mode=explicit", "--load-model=ensemble"}}
+	case scripted, locked, counted:
 	}
 	flags := which.models.flags(f.root)
 	if which.config != "" {
 		flags = append(flags, "--config="+f.file(t, fmt.Sprintf("%s-%d.yaml", which.row, len(f.running)), which.config))
 	}
-	s, err := serve(f.binary, repository, env, flags...)
+	s, err := serve(f.binary, options, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
