@@ -70,12 +70,16 @@ func (e *ending) severalTexts() error {
 	return inference.Unsupported("model", "the model `%s` writes several texts for a request, and a message has one: use POST /v1/chat/completions", e.req.Model)
 }
 
-// usage returns the numbers of tokens.
-func (e *ending) usage(prompt, output int) api.Usage {
+// usage returns the numbers of tokens. Tokens that the engine found in a cache aren't input tokens.
+func (e *ending) usage(u *inference.Usage) api.Usage {
+	usage := api.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, CacheReadInputTokens: u.CachedTokens}
 	if e.warms {
-		output = 0
+		usage.OutputTokens = 0
 	}
-	return api.Usage{InputTokens: prompt, OutputTokens: output}
+	if u.CachedTokens != nil {
+		usage.InputTokens -= *u.CachedTokens
+	}
+	return usage
 }
 
 // stop returns why the message ended, and the stop sequence.
@@ -108,7 +112,7 @@ func (e *ending) message(all *inference.Answer) (*api.Message, error) {
 	m := e.started()
 	reason, sequence := e.stop(c.Finish, c.StopSequence, &all.Usage)
 	m.StopReason, m.StopSequence = new(api.MessageStopReason(reason)), sequence
-	m.Usage = e.usage(all.Usage.PromptTokens, all.Usage.CompletionTokens)
+	m.Usage = e.usage(&all.Usage)
 	if e.warms {
 		return m, nil
 	}

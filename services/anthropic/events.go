@@ -46,7 +46,7 @@ func (e *eventWriter) begin(dst []byte, d *inference.Delta) []byte {
 	}
 	e.begun = true
 	m := e.started()
-	m.Usage = e.usage(d.PromptTokens, 0)
+	m.Usage = e.usage(&inference.Usage{PromptTokens: d.PromptTokens})
 	return appendEvent(dst, "message_start", encoded(api.MessageStartEvent{Type: api.MessageStartEventTypeMessageStart, Message: *m}))
 }
 
@@ -143,7 +143,7 @@ func (e *eventWriter) appendEnd(dst []byte, u *inference.Usage) []byte {
 	dst = appendEvent(dst, "message_delta", encoded(api.MessageDeltaEvent{
 		Type:  api.MessageDeltaEventTypeMessageDelta,
 		Delta: api.MessageDelta{StopReason: api.MessageDeltaStopReason(reason), StopSequence: sequence},
-		Usage: e.usage(u.PromptTokens, u.CompletionTokens),
+		Usage: e.usage(u),
 	}))
 	return appendEvent(dst, "message_stop", []byte(`{"type":"message_stop"}`))
 }

@@ -38,6 +38,7 @@ func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string)
 		{inference.SettingContextLength, d.contextLength},
 		{inference.SettingDefaultMaxTokens, d.defaultMaxTokens},
 		{inference.SettingMaxLogprobs, d.maxLogprobs},
+		{inference.SettingTokensPerBlock, d.tokensPerBlock},
 		{inference.SettingChatTemplate, d.template},
 		{inference.SettingToolParser, d.toolParser},
 		{inference.SettingReasoningParser, d.reasoningParser},
@@ -246,6 +247,19 @@ func (d *description) maxLogprobs(s inference.Setting) error {
 		n = inference.MaxLogprobs
 	}
 	d.card.MaxLogprobs = min(n, inference.MaxLogprobs)
+	d.keepGiven(s)
+	return nil
+}
+
+func (d *description) tokensPerBlock(s inference.Setting) error {
+	if s.Value == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
+	}
+	d.card.TokensPerBlock = n
 	d.keepGiven(s)
 	return nil
 }

@@ -46,6 +46,7 @@ func (c contract) encodeScore(target *inference.Target, req *inference.Request, 
 	e.flag(inStream, false)
 	e.flag(inExclude, true)
 	e.flag(inReturnContext, true)
+	e.requested(outContextLogits, true)
 	e.required()
 	if err := e.priority(target, req.Priority); err != nil {
 		e.fail(err)

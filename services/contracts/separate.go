@@ -33,6 +33,7 @@ const (
 	inReturnFinish  = "return_finish_reason"
 	inReturnLogprob = "return_log_probs"
 	inReturnContext = "return_context_logits"
+	inReturnPerf    = "return_perf_metrics"
 	inBiasWords     = "embedding_bias_words"
 	inBiasWeights   = "embedding_bias_weights"
 	inGuideType     = "guided_decoding_guide_type"
@@ -56,7 +57,8 @@ var aliases = map[string][]string{ //nolint:gochecknoglobals // a constant table
 	inFrequency: {"sampling_param_frequency_penalty"}, inPresence: {"sampling_param_presence_penalty"},
 	inRepetition: {"sampling_param_repetition_penalty"}, inExclude: {"sampling_param_exclude_input_from_output"},
 	inReturnInput: nil, inReturnOutput: nil, inReturnFinish: nil, inReturnLogprob: nil, inReturnContext: nil,
-	inBiasWords: nil, inBiasWeights: nil, inGuideType: nil, inGuide: nil,
+	inReturnPerf: {"sampling_param_return_perf_metrics"},
+	inBiasWords:  nil, inBiasWeights: nil, inGuideType: nil, inGuide: nil,
 }
 
 // neutral values of numbers have no effect. A parameter with its neutral value is never refused. A
@@ -148,7 +150,7 @@ func (e *separate) required() {
 		switch input {
 		case inStop, inBadWords:
 			e.words(input, []string{""}) // the empty string isn't a word
-		case inIgnoreEnd, inReturnLogprob, inReturnContext:
+		case inIgnoreEnd, inReturnLogprob, inReturnContext, inReturnPerf:
 			e.flag(input, false)
 		default:
 			sendNumber(e, input, neutral[input])
@@ -365,6 +367,11 @@ func (c contract) outputs(e *separate, req *inference.Request, job *inference.Jo
 	e.requested(outSequence, e.inputs[inSequences] == nil && e.inputs[inBeams] == nil)
 	e.requested(outInput, job.PromptTokens == 0)
 	e.requested(outLogprobs, s.Logprobs != nil)
+	if e.target.TokensPerBlock > 0 && (declares(e.target.Config, outReused) || declares(e.target.Config, outReusedLLMAPI)) {
+		e.flag(inReturnPerf, true)
+		e.requested(outReused, true)
+		e.requested(outReusedLLMAPI, true)
+	}
 }
 
 // The number of texts of a request. A model that declares one of these inputs generates one text

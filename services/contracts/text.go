@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -18,6 +19,9 @@ const (
 	outOutput   = "num_output_tokens"
 	outLogprobs = "output_log_probs"
 	outSequence = "sequence_index"
+	outReused   = "kv_cache_reused_blocks"
+
+	outReusedLLMAPI = "kv_cache_reused_block"
 )
 
 // maxTexts is the maximum number of texts that a model may generate for one request.
@@ -88,10 +92,34 @@ func (d *textDecoder) output(out *inference.Output, f *found, step *inference.St
 	case outOutput:
 		step.OutputTokens, err = firstInt(out)
 		step.OutputTokens = max(step.OutputTokens, 0)
+	case outReused, outReusedLLMAPI:
+		step.CachedTokens, err = d.cachedTokens(out)
 	case outSequence:
 		step.Sequence, err = firstInt(out)
 	}
 	return err
+}
+
+// cachedTokens returns the number of tokens in the reused blocks of the KV cache. The LLM API's model sends the
+// number of blocks as text, although it declares an integer.
+func (d *textDecoder) cachedTokens(out *inference.Output) (*int, error) {
+	if d.target.TokensPerBlock == 0 || len(out.Raw) == 0 {
+		return nil, nil //nolint:nilnil // the number isn't known
+	}
+	var blocks int
+	var err error
+	if out.Type == "BYTES" {
+		var text []byte
+		if text, err = firstBytes(out); err == nil {
+			blocks, err = strconv.Atoi(string(text))
+		}
+	} else {
+		blocks, err = firstInt(out)
+	}
+	if err != nil || blocks < 0 || blocks > math.MaxInt32 {
+		return nil, err
+	}
+	return new(blocks * d.target.TokensPerBlock), nil
 }
 
 func (d *textDecoder) read(f found, final bool, step *inference.Step) error {

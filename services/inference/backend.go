@@ -17,6 +17,8 @@ type Target struct {
 	// StructuredOutputs is the backend that enforces structured outputs in the engine: a value of
 	// [SettingStructuredOutputs]. It is empty if the encoding doesn't depend on that backend.
 	StructuredOutputs string
+	// TokensPerBlock is the number of tokens of a block of the engine's KV cache, or 0 if it isn't known.
+	TokensPerBlock int
 }
 
 // Backend translates between requests for text and the tensors of one kind of model. Backends are
@@ -94,6 +96,9 @@ type Step struct {
 	Embedding []float32
 	// PromptTokens is the number of tokens in the job's prompt, 0 if this response has no count.
 	PromptTokens int
+	// CachedTokens is the number of the prompt's tokens that the engine found in a cache, or nil if
+	// this response doesn't have it.
+	CachedTokens *int
 	// OutputTokens is the number of tokens that this response adds. If no response has a count,
 	// the model's tokenizer counts.
 	OutputTokens int

@@ -88,6 +88,9 @@ type TopLogprob struct {
 type Usage struct {
 	PromptTokens     int
 	CompletionTokens int
+	// CachedTokens is the number of prompt tokens that the engine found in a cache, or nil if the engine
+	// doesn't report it.
+	CachedTokens *int
 	// Unknown reports that some tokens were not counted, because neither the engine nor a tokenizer
 	// counts them. The numbers are then those of the counted tokens.
 	Unknown bool

@@ -29,6 +29,7 @@ const (
 	SettingVision           = "vision"           // "true" if the model reads images; the default is derived from the model's files and tensors
 	SettingImageToken       = "image_token"      // string of an image in the prompt where the template prints none, or none
 	SettingHistoryTemplate  = "history_template" // history template in Liquid, as source; used without a chat template
+	SettingTokensPerBlock   = "tokens_per_block" // number of tokens of a block of the engine's KV cache, from which the cached tokens of prompts are computed
 	// SettingStructuredOutputs is the backend that enforces structured outputs in the engine: one
 	// of [StructuredOutputs]. The default comes from the model's files, or is auto for vLLM.
 	SettingStructuredOutputs = "structured_outputs"

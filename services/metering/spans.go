@@ -51,6 +51,9 @@ func (m *Measure) endTrace(outcome Outcome, usage *inference.Usage) {
 	}
 	if usage != nil && !usage.Unknown {
 		m.span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", usage.PromptTokens), attribute.Int("gen_ai.usage.output_tokens", usage.CompletionTokens))
+		if usage.CachedTokens != nil {
+			m.span.SetAttributes(attribute.Int("gen_ai.usage.cache_read.input_tokens", *usage.CachedTokens))
+		}
 	}
 	if outcome != OutcomeOK {
 		m.span.SetAttributes(attribute.String("error.type", outcome.String()))

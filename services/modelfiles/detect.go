@@ -175,6 +175,9 @@ func (d *detection) llmapi() {
 		BuildConfig struct {
 			MaxSeqLen int `yaml:"max_seq_len"`
 		} `yaml:"build_config"`
+		KVCache struct {
+			TokensPerBlock int `yaml:"tokens_per_block"`
+		} `yaml:"kv_cache_config"`
 		Triton struct {
 			Multimodal bool `yaml:"multimodal"`
 		} `yaml:"triton_config"`
@@ -190,6 +193,7 @@ func (d *detection) llmapi() {
 	}
 	d.found(inference.SettingContextLength, positive(args.MaxSeqLen), origin+"max_seq_len")
 	d.found(inference.SettingContextLength, positive(args.BuildConfig.MaxSeqLen), origin+"build_config.max_seq_len")
+	d.found(inference.SettingTokensPerBlock, positive(args.KVCache.TokensPerBlock), origin+"kv_cache_config.tokens_per_block")
 	if args.Triton.Multimodal {
 		d.found(inference.SettingVision, "true", origin+"triton_config.multimodal")
 	}
@@ -241,11 +245,18 @@ func (d *detection) tensorrtPart(config *kserve.ModelConfig, prefix string) {
 	if engine == "" {
 		return
 	}
-	length, key, err := EngineLength(engine)
+	file, err := readEngine(engine)
 	if err != nil {
 		d.errs = append(d.errs, fmt.Errorf("%s%s: %w", origin, paramEngineDir, err))
 	}
-	d.found(inference.SettingContextLength, positive(length), "config.json of "+prefix+"config.pbtxt's "+paramEngineDir+": "+key)
+	if file == nil {
+		return
+	}
+	origin = "config.json of " + prefix + "config.pbtxt's " + paramEngineDir + ": "
+	length, key := file.length()
+	d.found(inference.SettingContextLength, positive(length), origin+key)
+	block, key := file.blockTokens()
+	d.found(inference.SettingTokensPerBlock, positive(block), origin+key)
 }
 
 // parameter returns the string value of a parameter. It returns an empty string for
@@ -258,35 +269,66 @@ func parameter(config *kserve.ModelConfig, name string) string {
 	return value
 }
 
-// EngineLength returns the longest sequence that a TensorRT-LLM engine was built for,
-// in tokens, and the key of config.json that has it. It returns 0 if the folder has no
-// config.json on this machine.
-func EngineLength(folder string) (length int, key string, err error) {
-	var file struct {
-		Build struct {
-			MaxSeqLen   int `json:"max_seq_len"`
-			MaxInputLen int `json:"max_input_len"`
-		} `json:"build_config"`
-		Builder struct { // old versions have this object
-			MaxInputLen  int `json:"max_input_len"`
-			MaxOutputLen int `json:"max_output_len"`
-		} `json:"builder_config"`
-	}
+// engineFile is the config.json of a TensorRT-LLM engine.
+type engineFile struct {
+	Build struct {
+		MaxSeqLen   int          `json:"max_seq_len"`
+		MaxInputLen int          `json:"max_input_len"`
+		Plugin      enginePlugin `json:"plugin_config"`
+	} `json:"build_config"`
+	Builder struct { // old versions have this object
+		MaxInputLen  int `json:"max_input_len"`
+		MaxOutputLen int `json:"max_output_len"`
+	} `json:"builder_config"`
+	Plugin enginePlugin `json:"plugin_config"` // in old versions
+}
+
+type enginePlugin struct {
+	TokensPerBlock int `json:"tokens_per_block"`
+}
+
+// readEngine reads the config.json of an engine's folder. It returns nil if this machine doesn't have it.
+func readEngine(folder string) (*engineFile, error) {
+	var file engineFile
 	data, err := readFile(filepath.Join(folder, "config.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, "", nil
+		return nil, nil //nolint:nilnil // the file doesn't exist
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &file)
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("config.json: %w", err)
+		return nil, fmt.Errorf("config.json: %w", err)
 	}
-	if n := file.Build.MaxSeqLen; n > 0 {
-		return n, "build_config.max_seq_len", nil
+	return &file, nil
+}
+
+// blockTokens returns the number of tokens of a block of the KV cache, and the key of config.json that has it.
+func (f *engineFile) blockTokens() (tokens int, key string) {
+	if n := f.Build.Plugin.TokensPerBlock; n > 0 {
+		return n, "build_config.plugin_config.tokens_per_block"
 	}
-	if file.Builder.MaxInputLen > 0 {
-		return file.Builder.MaxInputLen + file.Builder.MaxOutputLen, "builder_config.max_input_len + max_output_len", nil
+	return f.Plugin.TokensPerBlock, "plugin_config.tokens_per_block"
+}
+
+// EngineLength returns the longest sequence that a TensorRT-LLM engine was built for,
+// in tokens, and the key of config.json that has it. It returns 0 if the folder has no
+// config.json on this machine.
+func EngineLength(folder string) (length int, key string, err error) {
+	file, err := readEngine(folder)
+	if file == nil {
+		return 0, "", err
 	}
-	return 0, "", nil
+	length, key = file.length()
+	return length, key, nil
+}
+
+func (f *engineFile) length() (length int, key string) {
+	if n := f.Build.MaxSeqLen; n > 0 {
+		return n, "build_config.max_seq_len"
+	}
+	if f.Builder.MaxInputLen > 0 {
+		return f.Builder.MaxInputLen + f.Builder.MaxOutputLen, "builder_config.max_input_len + max_output_len"
+	}
+	return 0, ""
 }

@@ -53,8 +53,8 @@ func ensemble(steps ...string) *kserve.ModelConfig {
 }
 
 func TestDetect(t *testing.T) {
-	engine := writeFiles(t, map[string]string{"config.json": `{"build_config": {"max_seq_len": 4096, "max_input_len": 2048}}`})
-	old := writeFiles(t, map[string]string{"config.json": `{"builder_config": {"max_input_len": 1000, "max_output_len": 24}}`})
+	engine := writeFiles(t, map[string]string{"config.json": `{"build_config": {"max_seq_len": 4096, "max_input_len": 2048, "plugin_config": {"tokens_per_block": 32}}}`})
+	old := writeFiles(t, map[string]string{"config.json": `{"builder_config": {"max_input_len": 1000, "max_output_len": 24}, "plugin_config": {"tokens_per_block": 64}}`})
 	broken := writeFiles(t, map[string]string{"config.json": `{`})
 	local := t.TempDir()
 	parts := map[string]*kserve.ModelConfig{
@@ -127,6 +127,11 @@ func TestDetect(t *testing.T) {
 			want:  []string{"tokenizer=org/b (1/model.yaml: tokenizer)", "context_length=512 (1/model.yaml: max_seq_len)"},
 		},
 		{
+			name: "LLM API with blocks", config: config("m"),
+			files: map[string]string{"m/1/model.yaml": "model: org/a\nkv_cache_config:\n  enable_block_reuse: true\n  tokens_per_block: 16\n"},
+			want:  []string{"tokenizer=org/a (1/model.yaml: model)", "tokens_per_block=16 (1/model.yaml: kv_cache_config.tokens_per_block)"},
+		},
+		{
 			name: "LLM API that reads images", config: config("m"),
 			files: map[string]string{"m/1/model.yaml": "model: org/a\ntriton_config:\n  multimodal: true\n"},
 			want:  []string{"tokenizer=org/a (1/model.yaml: model)", "vision=true (1/model.yaml: triton_config.multimodal)"},
@@ -137,11 +142,15 @@ func TestDetect(t *testing.T) {
 			want: []string{
 				"tokenizer=/weights (preprocessing/config.pbtxt: tokenizer_dir)",
 				"context_length=4096 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.max_seq_len)",
+				"tokens_per_block=32 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.plugin_config.tokens_per_block)",
 			},
 		},
 		{
 			name: "ensemble over an old engine", config: ensemble("old"),
-			want: []string{"context_length=1024 (config.json of old/config.pbtxt's gpt_model_path: builder_config.max_input_len + max_output_len)"},
+			want: []string{
+				"context_length=1024 (config.json of old/config.pbtxt's gpt_model_path: builder_config.max_input_len + max_output_len)",
+				"tokens_per_block=64 (config.json of old/config.pbtxt's gpt_model_path: plugin_config.tokens_per_block)",
+			},
 		},
 		{name: "an engine that can't be read", config: ensemble("broken"), err: "broken/config.pbtxt: gpt_model_path: config.json:"},
 		{name: "an engine elsewhere", config: ensemble("elsewhere")},
@@ -155,6 +164,7 @@ func TestDetect(t *testing.T) {
 			want: []string{
 				"tokenizer=/weights (preprocessing/config.pbtxt: tokenizer_dir)",
 				"context_length=4096 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.max_seq_len)",
+				"tokens_per_block=32 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.plugin_config.tokens_per_block)",
 			},
 		},
 		{
@@ -162,6 +172,7 @@ func TestDetect(t *testing.T) {
 			want: []string{
 				"tokenizer=/own (config.pbtxt: tokenizer_dir)", "tokenizer=/weights (preprocessing/config.pbtxt: tokenizer_dir)",
 				"context_length=4096 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.max_seq_len)",
+				"tokens_per_block=32 (config.json of tensorrt_llm/config.pbtxt's gpt_model_path: build_config.plugin_config.tokens_per_block)",
 			},
 		},
 	}

@@ -99,6 +99,16 @@ func appendUsage(dst []byte, prompt, output int) []byte {
 	return append(dst, '}')
 }
 
+// appendCached adds the number of cached tokens to the object that appendUsage has written, if it is known.
+func appendCached(dst []byte, cached *int) []byte {
+	if cached == nil {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"prompt_tokens_details":{"cached_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(*cached), 10)
+	return append(dst, "}}"...)
+}
+
 // AppendError appends an error event.
 func (*chunkHead) AppendError(dst []byte, err error) []byte {
 	_, object, _ := wire.Describe(err)
@@ -119,6 +129,7 @@ func (h *chunkHead) AppendEnd(dst []byte, u *inference.Usage) []byte {
 		dst = append(dst, "null"...)
 	} else {
 		dst = appendUsage(dst, u.PromptTokens, u.CompletionTokens)
+		dst = appendCached(dst, u.CachedTokens)
 	}
 	return append(dst, "}\n\n"+done...)
 }

@@ -29,6 +29,7 @@ type textRun struct {
 	images       *inference.Images // nil if there are none
 	tokens       int               // number of tokens of the answers
 	promptTokens []int             // number of tokens of each prompt or input
+	cached       []*int            // number of tokens of each prompt that the engine found in a cache, nil if it isn't known
 	onlyPrompt   int               // number of tokens of the only prompt by the model's tokenizer, or 0
 	comparable   bool              // the engine counts onlyPrompt too
 	knownPrompt  int               // onlyPrompt if the engine isn't asked for it, else 0
@@ -44,7 +45,7 @@ type textRun struct {
 // because vLLM's backend loses and merges texts. The choices of a prompt get different seeds. With
 // the same seed, all choices would be equal.
 func (r *textRun) planChoices(prompts []string, maxTokens int) {
-	r.promptTokens = make([]int, len(prompts))
+	r.promptTokens, r.cached = make([]int, len(prompts)), make([]*int, len(prompts))
 	for p, prompt := range prompts {
 		for i := range candidates(r.req) {
 			job := &inference.Job{Index: len(r.jobs), Prompt: prompt, PromptIndex: p, PromptTokens: r.knownPrompt, MaxTokens: maxTokens, Images: r.images}
@@ -86,16 +87,38 @@ func (r *textRun) count(job *inference.Job, total jobTotal) {
 	if r.comparable && r.knownPrompt == 0 && job.Index == 0 {
 		r.card.Prompts.Compare(r.onlyPrompt, total.prompt)
 	}
+	if total.cached != nil {
+		// The prompt is counted once. The engine finds it in the cache for the choices after the first.
+		if least := &r.cached[job.PromptIndex]; *least == nil || **least > *total.cached {
+			*least = total.cached
+		}
+	}
 }
 
 // countPrompt decides whether the engine is asked for the number of tokens of the only prompt. A
 // response without a stream has the number once, and so proves the tokenizer at no cost. Images,
 // the engine's own truncation and adapters with tokens of their own change the number.
 func (r *textRun) countPrompt() {
-	r.comparable = r.onlyPrompt > 0 && r.lora == "" && r.req.Sampling.TruncatePromptTokens == nil && len(r.req.ImageRefs()) == 0
+	r.comparable = r.onlyPrompt > 0 && r.lora == "" && !r.req.OnlyPrompt() && r.req.Sampling.TruncatePromptTokens == nil && len(r.req.ImageRefs()) == 0
 	if r.comparable && r.req.Stream && !r.card.Prompts.Asks() {
 		r.knownPrompt = r.onlyPrompt
 	}
+}
+
+// cachedTokens returns the number of prompt tokens that the engine found in a cache. It is nil unless it is
+// known for each prompt.
+func (r *textRun) cachedTokens() *int {
+	sum := 0
+	for i, cached := range r.cached {
+		if cached == nil {
+			return nil
+		}
+		sum += min(*cached, r.promptTokens[i]) // the last block may have more tokens than the prompt
+	}
+	if len(r.cached) == 0 || r.scoring != nil { // the score has put the prompt into the cache
+		return nil
+	}
+	return &sum
 }
 
 // usage returns the sum of the tokens that deltas has counted. The model's tokenizer counts prompts
@@ -111,12 +134,14 @@ func (r *textRun) usage() *inference.Usage {
 		u.PromptTokens += n
 		u.Unknown = u.Unknown || n == 0 && (r.card.Tokenizer == nil || r.req.Task == inference.TaskEmbed)
 	}
+	u.CachedTokens = r.cachedTokens()
 	return u
 }
 
 // jobTotal is the number of tokens that a job has used.
 type jobTotal struct {
 	prompt, tokens int
+	cached         *int // of the prompt's tokens, nil if it isn't known
 	uncounted      bool // neither the engine nor a tokenizer has counted the tokens of an answer
 }
 
@@ -310,6 +335,9 @@ func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inferen
 func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta, error) {
 	delta := inference.Delta{Index: s.index, More: more}
 	s.total.prompt = max(s.total.prompt, step.PromptTokens)
+	if step.CachedTokens != nil {
+		s.total.cached = step.CachedTokens
+	}
 	s.total.tokens += step.OutputTokens
 	s.run.measure.Step(&s.pace, step.OutputTokens, len(step.Text) > 0, more && !end)
 	s.finish = cmp.Or(step.Finish, s.finish)

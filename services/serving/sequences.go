@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -105,6 +106,7 @@ func (s *sequences) total() jobTotal {
 	var total jobTotal
 	for _, stream := range s.streams {
 		total.prompt = max(total.prompt, stream.total.prompt)
+		total.cached = cmp.Or(total.cached, stream.total.cached)
 		total.tokens += stream.total.tokens
 		total.uncounted = total.uncounted || stream.total.tokens == 0 && s.run.card.Tokenizer == nil
 	}

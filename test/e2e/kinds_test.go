@@ -125,6 +125,7 @@ func TestKindsSampling(t *testing.T) {
 			bls[name] = strings.Replace(value, "[1, 1]", "[1]", 1)
 		}
 	}
+	executor["return_perf_metrics"] = "[1, 1] [true]" // the size of the blocks of bls isn't known
 	common := []any{"max_tokens", 5, "temperature", 0.5, "top_p", 0.75, "top_k", 20, "seed", 7, "frequency_penalty", 0.5, "presence_penalty", -0.5, "stop", []string{"x", "é"}}
 	whole := append(slices.Clone(common), "repetition_penalty", 1.25, "min_tokens", 2, "bad_words", []string{"no"})
 	for _, test := range []struct {
@@ -136,7 +137,7 @@ func TestKindsSampling(t *testing.T) {
 		{"bls", whole, bls},
 		{"llmapi", common, map[string]string{
 			"text_input": `[1] [" one"]`, "sampling_param_max_tokens": "[1] [5]", "streaming": "[1] [true]", "sampling_param_exclude_input_from_output": "[1] [true]",
-			"return_finish_reason": "[1] [true]", "sampling_param_temperature": "[1] [0.5]", "sampling_param_top_p": "[1] [0.75]", "sampling_param_top_k": "[1] [20]",
+			"return_finish_reason": "[1] [true]", "sampling_param_return_perf_metrics": "[1] [true]", "sampling_param_temperature": "[1] [0.5]", "sampling_param_top_p": "[1] [0.75]", "sampling_param_top_k": "[1] [20]",
 			"sampling_param_seed": "[1] [7]", "sampling_param_frequency_penalty": "[1] [0.5]", "sampling_param_presence_penalty": "[1] [-0.5]", "sampling_param_stop": `[2] ["x", "é"]`,
 		}},
 		{"vllm", append(whole, "min_p", 0.25, "stop_token_ids", []int{9}), map[string]string{

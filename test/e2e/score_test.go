@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"os"
@@ -108,5 +109,43 @@ func TestPromptScores(t *testing.T) {
 				t.Errorf("got %s", body)
 			}
 		})
+	}
+}
+
+// TestCachedTokens checks that the cached tokens of a prompt are those of the blocks that an earlier prompt has filled.
+// They are absent where the size of a block isn't known.
+func TestCachedTokens(t *testing.T) {
+	t.Parallel()
+	c := contracts(t)
+	ask := func(model, prompt string) any {
+		usage := decode[struct{ Usage map[string]any }](t, c.post(t, "/v1/completions", object{"model": model, "prompt": prompt, "max_tokens": 3}).want(t, http.StatusOK)).Usage
+		if usage["prompt_tokens"] != float64(len(c.tokens(t, prompt))) {
+			t.Errorf("%s: usage %v", model, usage)
+		}
+		details, ok := usage["prompt_tokens_details"].(map[string]any)
+		if !ok {
+			return nil
+		}
+		return details["cached_tokens"]
+	}
+	for _, model := range []string{"ensemble", "llmapi"} {
+		const first, second = "cached: q w e r t y", "cached: q w e r t y u i o p"
+		if got := ask(model, first); got != 0.0 {
+			t.Errorf("%s: the first prompt has %v cached tokens", model, got)
+		}
+		if got, want := ask(model, second), float64(len(c.tokens(t, first))/4*4); got != want {
+			t.Errorf("%s: a prompt with the same start has %v cached tokens, want %v", model, got, want)
+		}
+	}
+	for range 2 {
+		if got := ask("bls", "cached: z"); got != nil {
+			t.Errorf("bls: %v cached tokens", got)
+		}
+	}
+	const third = "cached: q w e r t y!"
+	want := fmt.Sprintf(`"cache_read_input_tokens":16,"input_tokens":%d,`, len(c.tokens(t, third))-16)
+	message := c.post(t, "/v1/messages", object{"model": "ensemble", "max_tokens": 3, "messages": []object{{"role": "user", "content": third}}}).want(t, http.StatusOK)
+	if !strings.Contains(string(message.body), want) {
+		t.Errorf("a message: %s, want %s", message.body, want)
 	}
 }

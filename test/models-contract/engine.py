@@ -47,6 +47,25 @@ def answer(prompt, least=0, endless=False):
     yield END
 
 
+class Cache:
+    """A KV cache: the blocks of all prompts so far. A block is known by all tokens up to its end."""
+
+    BLOCK = 4  # tokens
+
+    def __init__(self):
+        self._known = set()
+        self._lock = threading.Lock()
+
+    def reuse(self, prompt):
+        """Returns the number of blocks of a prompt that earlier prompts have filled. The last token is always
+        computed, so that its block isn't reused."""
+        ends = range(self.BLOCK, len(prompt), self.BLOCK)
+        with self._lock:
+            reused = sum(tuple(prompt[:end]) in self._known for end in ends)
+            self._known.update(tuple(prompt[:end]) for end in range(self.BLOCK, len(prompt) + 1, self.BLOCK))
+        return reused
+
+
 def tensor(request, name):
     found = pb_utils.get_input_tensor_by_name(request, name)
     return None if found is None else found.as_numpy()

@@ -14,12 +14,14 @@ import threading
 
 import bigrams
 import numpy as np
-from engine import CONTEXT, END, answer, cancelled, constrained, decode, encode, scalar, send, strings, tensor, texts
+from engine import CONTEXT, END, Cache, answer, cancelled, constrained, decode, encode, scalar, send, strings, tensor, texts
 
 ADAPTERS, LAYERS, MODULES, WIDTH = 2, 2, (0, 1), 8  # size of the cache; layers and modules of the model; values of a module at rank 1
 
 cache = collections.OrderedDict()  # first value of each cached adapter by its task's id, the most recently used one last
 cache_lock = threading.Lock()
+
+blocks = Cache()
 
 GUIDES = ("json", "json_schema", "regex", "ebnf_grammar")
 
@@ -45,6 +47,8 @@ class Request:
         self.logprobs = bool(scalar(request, "return_log_probs", False))
         self.context_logits = bool(scalar(request, "return_context_logits", False))
         self.counts = [name for name in ("num_input_tokens", "num_output_tokens") if scalar(request, "return_" + name, False)]
+        self.reused = blocks.reuse(self.prompt)
+        self.metrics = bool(scalar(request, "return_perf_metrics", False))
         self.stop = [encode(word) for word in texts(request, "stop_words")]
         adapter = lora(request)
         self.ids = self._answer(request) if adapter is None else itertools.chain([adapter], self._answer(request))
@@ -157,6 +161,8 @@ def outputs(request, text, counted, made):
         found["output_log_probs"] = np.array([[[-(1 + token % 8) / 8 for token in made]]], np.float32)
     if request.context_logits:
         found["context_logits"] = bigrams.logits(request.prompt)[np.newaxis]
+    if request.metrics:
+        found["kv_cache_reused_blocks"] = np.array([[request.reused]], np.int32)
     counts = {"num_input_tokens": len(request.prompt), "num_output_tokens": len(counted)}
     for name in request.counts:
         found[name] = np.array([[counts[name]]], np.int32)

@@ -1097,10 +1097,10 @@ type Usage struct {
 	// CacheCreationInputTokens Always null. Engines do not report it.
 	CacheCreationInputTokens *int `json:"cache_creation_input_tokens"`
 
-	// CacheReadInputTokens Always null. Engines do not report it.
+	// CacheReadInputTokens Tokens of the prompt that the engine found in a cache. It is null if the engine does not report it.
 	CacheReadInputTokens *int `json:"cache_read_input_tokens"`
 
-	// InputTokens Tokens of the prompt. At the start of a stream it is 0 if the number is not known yet.
+	// InputTokens Tokens of the prompt, without those of `cache_read_input_tokens`. At the start of a stream it is 0 if the number is not known yet.
 	InputTokens int `json:"input_tokens"`
 
 	// OutputTokens Tokens of the answer.

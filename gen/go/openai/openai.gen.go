@@ -1950,7 +1950,7 @@ type ResponseInputTokensDetails struct {
 	// CacheWriteTokens Number of prompt tokens that were written to a cache. Always 0, because engines don't report it.
 	CacheWriteTokens int `json:"cache_write_tokens"`
 
-	// CachedTokens Number of prompt tokens that were read from a cache. Always 0, because engines don't report it.
+	// CachedTokens Number of prompt tokens that were read from a cache. It is 0 if the engine doesn't report it, because clients of this API need a number.
 	CachedTokens int `json:"cached_tokens"`
 }
 

@@ -141,6 +141,9 @@ func (w *eventWriter) AppendEnd(dst []byte, u *inference.Usage) []byte {
 			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.PromptTokens + u.CompletionTokens,
 			OutputTokensDetails: api.ResponseOutputTokensDetails{ReasoningTokens: min(w.thought, u.CompletionTokens)},
 		}
+		if u.CachedTokens != nil {
+			r.Usage.InputTokensDetails.CachedTokens = *u.CachedTokens
+		}
 	}
 	w.body = encoded(r)
 	if w.keep != nil {

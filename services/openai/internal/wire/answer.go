@@ -13,10 +13,14 @@ func Usage(u *inference.Usage, rec *server.Record) *api.CompletionUsage {
 	if u.Unknown {
 		return nil
 	}
-	return &api.CompletionUsage{
+	usage := &api.CompletionUsage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens,
 		TotalTokens: u.PromptTokens + u.CompletionTokens,
 	}
+	if u.CachedTokens != nil {
+		usage.PromptTokensDetails = &api.PromptTokensDetails{CachedTokens: u.CachedTokens}
+	}
+	return usage
 }
 
 // TokenLogprobs returns log probabilities in the form of chats and responses.

@@ -15,9 +15,12 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import engine
 import imagefile
-from engine import END, decode, encode, scalar, send, strings, tensor, texts
+from engine import END, Cache, decode, encode, scalar, send, strings, tensor, texts
 
 SCALARS = ("max_tokens", "temperature", "top_k", "top_p", "frequency_penalty", "presence_penalty", "seed", "best_of")
+
+
+blocks = Cache()
 
 
 class TritonPythonModel:
@@ -50,6 +53,7 @@ def respond(request, sender):
     prompt = encode(scalar(request, "text_input").decode())
     if len(prompt) > engine.CONTEXT:
         raise ValueError(f"The sum of prompt length ({len(prompt)}.0), query length (0) should not exceed max_num_tokens ({engine.CONTEXT})")
+    reused = blocks.reuse(prompt)
     streaming = bool(scalar(request, "streaming", False))
     excluded = bool(scalar(request, "sampling_param_exclude_input_from_output", False))
     stop, limit = texts(request, "sampling_param_stop"), int(scalar(request, "sampling_param_max_tokens", 32))
@@ -63,6 +67,9 @@ def respond(request, sender):
         if streaming or reason != "None":
             whole = text if excluded or streaming else decode(prompt) + text
             outputs = {"finish_reason": strings(reason)} if scalar(request, "return_finish_reason", False) else {}
+            if scalar(request, "sampling_param_return_perf_metrics", False):
+                # The model makes its tensors of metrics of the datatype of text_output.
+                outputs["kv_cache_reused_block"] = strings(str(reused))
             send(sender, reason != "None", text_output=strings(whole), **outputs)
         if reason != "None":
             return None
