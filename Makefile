@@ -192,7 +192,7 @@ mutations: setup-test ## Check that the tests catch each defect in test/mutation
 	bin/mutations $(MUTATIONS)
 
 .PHONY: bench
-bench: setup build ## Measure Trident beside Triton's core, bare clients and peers, and write docs/performance.md (half an hour)
+bench: setup build ## Measure Trident beside Triton's core, bare clients and peers, and write docs/performance.md (40 minutes)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
