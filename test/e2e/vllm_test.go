@@ -527,7 +527,7 @@ func killEngine(t *testing.T, ours func(process) bool) {
 // labels aren't among the likeliest tokens.
 func vllmDecides(t *testing.T, c contract, model string) {
 	t.Helper()
-	a := c.trident.post(t, "/v1/decisions", object{"model": model, "input": "Berlin is the capital of Germany.", "questions": []object{choices("Tokyo", "Berlin")}})
+	a := c.post(t, "/v1/decisions", object{"model": model, "input": "Berlin is the capital of Germany.", "questions": []object{choices("Tokyo", "Berlin")}})
 	if a.status == http.StatusBadRequest && strings.Contains(string(a.body), "set logprobs_mode of the engine to processed_logprobs") {
 		t.Logf("%s", a.body)
 		return

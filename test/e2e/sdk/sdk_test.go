@@ -170,6 +170,42 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
+func TestDecisions(t *testing.T) {
+	client := connect(t, "TRIDENT_URL")
+	answer, err := client.Decisions.New(deadline(t), openai.DecisionNewParams{
+		Model: "chat", Input: openai.DecisionNewParamsInputUnion{OfString: openai.String("Berlin is the capital of Germany.")},
+		Questions: []openai.DecisionNewParamsQuestionUnion{
+			{OfPredicate: &openai.DecisionNewParamsQuestionPredicate{
+				Name: openai.String("city"), Instructions: openai.DecisionNewParamsQuestionPredicateInstructionsUnion{OfString: openai.String("Is it about a city?")},
+			}},
+			{OfChoice: &openai.DecisionNewParamsQuestionChoice{
+				Instructions: openai.DecisionNewParamsQuestionChoiceInstructionsUnion{OfString: openai.String("Which city?")},
+				Choices: []openai.DecisionNewParamsQuestionChoiceChoice{
+					{Value: openai.DecisionNewParamsQuestionChoiceChoiceValueUnion{OfString: openai.String("Tokyo")}},
+					{Value: openai.DecisionNewParamsQuestionChoiceChoiceValueUnion{OfString: openai.String("Berlin")}},
+				},
+			}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.Answers) != 2 || answer.Usage.OutputTokens != 2 {
+		t.Fatal(answer.RawJSON())
+	}
+	city, which := answer.Answers[0].AsPredicate(), answer.Answers[1].AsChoice()
+	if city.Name != "city" || city.Probability <= 0 || city.Probability >= 1 {
+		t.Errorf("predicate %s", city.RawJSON())
+	}
+	sum := 0.0
+	for _, p := range which.Probabilities {
+		sum += p.Probability
+	}
+	if len(which.Probabilities) != 2 || math.Abs(sum-1) > 1e-9 || which.Choice.OfString == "" {
+		t.Errorf("choice %s", which.RawJSON())
+	}
+}
+
 func TestModels(t *testing.T) {
 	client := connect(t, "TRIDENT_URL")
 	var ids []string
