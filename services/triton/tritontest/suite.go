@@ -57,6 +57,9 @@ type Subject struct {
 	// Server is the server behind the engine. It is nil if the engine has no
 	// server that can fail separately.
 	Server Server
+	// Paths is the number of endpoints of the engine that lead to the same server, each of which
+	// counts an inference of the server; 0 means 1.
+	Paths int
 }
 
 // longLimits returns limits that no test reaches by chance.

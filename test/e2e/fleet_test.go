@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/triton"
+	"github.com/trident-inference/trident/services/triton/fleet"
+	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/tier"
+)
+
+// suiteModels returns Triton's options for the models of the suite of engines.
+func suiteModels(t *testing.T) tritonserver.Options {
+	t.Helper()
+	return tritonserver.Options{Repositories: []string{tritontest.Repository(t)}, Args: []string{"--trace-config=triton,file=" + tritontest.TraceFile(t)}}
+}
+
+// TestFrontend checks a Trident in front of two others: both get requests, and all requests succeed
+// after one of them has ended.
+func TestFrontend(t *testing.T) {
+	t.Parallel()
+	needsServer(t)
+	models := ownEngine(t, suiteModels(t))
+	var pods []*kserveTrident
+	for range 2 {
+		s, err := models.launch(t, "", kservePorts()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod, err := s.kserve(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods = append(pods, pod)
+		t.Cleanup(func() { _ = pod.kill() }) // one has ended
+	}
+	s := start(t, "--triton-endpoint="+pods[0].native+","+pods[1].native, "--balance=round-robin")
+	if err := s.awaitReadyBy(client); err != nil {
+		t.Fatal(err)
+	}
+	infer := func() answer {
+		return s.post(t, "/v2/models/echo/infer", object{"inputs": []object{{"name": "TEXT", "datatype": "BYTES", "shape": []int{1}, "data": []string{"hello"}}}})
+	}
+	for range 10 {
+		if a := infer(); a.status != http.StatusOK || !strings.Contains(string(a.body), `"hello"`) {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	page := string(s.get(t, "/metrics").want(t, http.StatusOK).body)
+	for _, pod := range pods {
+		if line := `trident_endpoint_requests_total{endpoint="` + pod.native + `"} 5`; !strings.Contains(page, line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
+	if err := pods[0].stop(); err != nil {
+		t.Error(err)
+	}
+	for range 20 {
+		infer().want(t, http.StatusOK)
+	}
+	if !poll(startLimit, func() bool {
+		return strings.Contains(string(s.get(t, "/metrics").body), `trident_endpoint_state{endpoint="`+pods[0].native+`",state="out"} 1`)
+	}) {
+		t.Error("the pod that has ended isn't out")
+	}
+	s.get(t, "/health/ready").want(t, http.StatusOK)
+}
+
+// TestNameWithoutAddresses checks that a Trident whose servers' name has no addresses is live and not
+// ready, and shows the reason.
+func TestNameWithoutAddresses(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--triton-endpoint=dns:///nowhere.invalid.:8001")
+	s.get(t, "/health/live").want(t, http.StatusOK)
+	if a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable); !strings.Contains(string(a.body), "the DNS name of --triton-endpoint has no addresses") {
+		t.Errorf("the reason is %s", a.body)
+	}
+	if _, ok := s.log.await(startLimit, s.exited, func(l logLine) bool {
+		return l["msg"] == "the addresses of an endpoint can't be looked up" && l["endpoint"] == "dns:///nowhere.invalid.:8001"
+	}); !ok {
+		t.Errorf("the log lacks the lookup:\n%s", s.log)
+	}
+}
+
+// TestFleetOverTridents runs the suite of all engines over two Tridents that speak KServe, in front of
+// one tritonserver.
+func TestFleetOverTridents(t *testing.T) {
+	needsServer(t)
+	tier.OnlySlow(t)
+	models := ownEngine(t, suiteModels(t))
+	c := fleet.Config{Connection: triton.Default()}
+	for range 2 {
+		s, err := models.start(t, kservePorts()...).kserve(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Endpoints = append(c.Endpoints, s.native)
+	}
+	tritontest.RunSuite(t, func(testing.TB) tritontest.Subject {
+		return tritontest.Subject{Paths: len(c.Endpoints), Open: func(tb testing.TB, limits tritontest.Limits) tritontest.Engine {
+			tb.Helper()
+			c.Connection.KeepAlive, c.Connection.FirstResponse, c.Connection.Inactivity = limits.KeepAlive, limits.FirstResponse, limits.Inactivity
+			e, err := fleet.New(c, slog.New(slog.DiscardHandler))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+			defer cancel()
+			if err := e.Start(ctx); err != nil {
+				tb.Fatal(err)
+			}
+			return e
+		}}
+	})
+}
