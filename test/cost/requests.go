@@ -45,7 +45,7 @@ func openAIDocument() document {
 		bases: map[string]string{
 			"createChatCompletion":     chat,
 			"createCompletion":         `{"model":"text","max_tokens":1,"prompt":"a"}`,
-			"createDecision":           `{"model":"text","input":"a","questions":[{"type":"predicate","instructions":"a"}]}`,
+			"createDecision":           `{"model":"vllm","input":"a","questions":[{"type":"predicate","instructions":"a"}]}`,
 			"createEmbedding":          `{"model":"vllm","input":"a"}`,
 			"countChatInputTokens":     chat,
 			"renderChatCompletion":     chat,
