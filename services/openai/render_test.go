@@ -97,11 +97,12 @@ func TestRender(t *testing.T) {
 // parameters have each option of the request.
 func TestRenderedPromptIsSent(t *testing.T) {
 	engine := inferencetest.New()
+	addContract(t, engine, "ensemble", streamAsEnsemble)
 	server := renderServer(t, engine)
 	const options = `"messages":[{"role":"user","content":"a"}],"max_tokens":7,"min_tokens":2,"temperature":0.5,"top_p":0.9,"top_k":4,"min_p":0.1,"seed":9,` +
 		`"presence_penalty":1,"frequency_penalty":0.5,"repetition_penalty":1.5,"stop":["x"],"stop_token_ids":[5],"bad_words":["b"],"allowed_token_ids":[1,2],` +
 		`"ignore_eos":true,"include_stop_str_in_output":true,"skip_special_tokens":true,"spaces_between_special_tokens":false,"n":2,` +
-		`"logprobs":true,"top_logprobs":3,"prompt_logprobs":1,"logit_bias":{"4":2},"structured_outputs":{"regex":"a+"}`
+		`"logprobs":true,"top_logprobs":3,"structured_outputs":{"regex":"a+"}`
 	_, body := openaitest.Do(t, http.MethodPost, server.URL+renderPath, `{"model":"m",`+options+`}`)
 	var got struct {
 		Prompt   string         `json:"prompt"`
@@ -120,9 +121,14 @@ func TestRenderedPromptIsSent(t *testing.T) {
 	if !reflect.DeepEqual(got.Sampling, want) {
 		t.Errorf("sampling parameters\n%v\nwant\n%v", got.Sampling, want)
 	}
+	// vLLM's models have neither of these options.
+	const further = `"prompt_logprobs":1,"logit_bias":{"4":2}`
+	if _, body := openaitest.Do(t, http.MethodPost, server.URL+renderPath, `{"model":"chat","messages":[{"role":"user","content":"a"}],"max_tokens":7,`+further+`}`); !strings.Contains(body, `"sampling_params":{"logit_bias":{"4":2},"max_tokens":7,"n":1,"prompt_logprobs":1}`) {
+		t.Errorf("options of an ensemble: %s", body)
+	}
 	schema := openaitest.Schema(t, "RenderedSampling")
 	for name := range schema.Properties {
-		if _, ok := got.Sampling[name]; !ok {
+		if _, ok := got.Sampling[name]; !ok && !strings.Contains(further, `"`+name+`"`) {
 			t.Errorf("the request doesn't set %s", name)
 		}
 	}
@@ -133,5 +139,44 @@ func TestRenderedPromptIsSent(t *testing.T) {
 	forced := `{"model":"m","messages":[{"role":"user","content":"a"}],"tool_choice":"required","tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]}`
 	if _, body := openaitest.Do(t, http.MethodPost, server.URL+renderPath, forced); !strings.Contains(body, `"structured_outputs":{"json":`) || !strings.Contains(body, `"enum":["f"]`) && !strings.Contains(body, `"const":"f"`) {
 		t.Errorf("a forced call: %s", body)
+	}
+}
+
+// TestRenderRefuses checks that options which a model doesn't have are refused as the chat or completion refuses
+// them, for each kind of model.
+func TestRenderRefuses(t *testing.T) {
+	for operation, rows := range fieldTables(t) {
+		path, ok := strings.CutPrefix(operation, "POST ")
+		if !ok || path != chatPath && path != completionPath {
+			continue
+		}
+		for kind, add := range fieldKinds {
+			engine := inferencetest.New()
+			add(t, engine)
+			engine.AddModel("m", streamWithLogprobs, map[string]string{"trident.chat_template": fieldTemplate, "trident.tokenizer": byteTokenizer})
+			server, model := fieldServer(t, Config{}, engine), ""
+			if kind == "vLLM" { // its model chat has no tokenizer
+				model = `"model":"m"`
+			}
+			for field, row := range rows {
+				for _, p := range probesOf(kind, operation)[field] {
+					if row[kind] != refused || field == "truncate_prompt_tokens" || field == "best_of" { // render refuses both for all models
+						continue
+					}
+					f := fieldTest{server: server, engine: engine, path: path}
+					want := f.send(t, false, p.with, p.fields, model)
+					f.path += "/render"
+					got := f.send(t, false, baseFields[path], p.with, p.fields, model)
+					if want.status != http.StatusBadRequest || got.status != want.status || got.body != want.body || got.sent != "" {
+						t.Errorf("%s of %s, %s: %d %s\nwant %d %s", f.path, kind, p.fields, got.status, got.body, want.status, want.body)
+					}
+				}
+			}
+		}
+	}
+	server := renderServer(t, inferencetest.New())
+	const least = `{"model":"m","messages":[{"role":"user","content":"a"}],"min_tokens":62}`
+	if resp, body := openaitest.Do(t, http.MethodPost, server.URL+renderPath, least); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"param":"min_tokens"`) {
+		t.Errorf("more tokens than the context has: %s", body)
 	}
 }

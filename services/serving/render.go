@@ -39,6 +39,9 @@ func (s *Service) renderAll(ctx context.Context, model *catalog.Resolution, req 
 	if err != nil {
 		return nil, err
 	}
+	if err := run.planConstraint(); err != nil {
+		return nil, err
+	}
 	rendered, left, longest := &Rendered{Sampling: run.req.Sampling}, textBudget(run.card, len(prompts)), 0
 	for _, text := range prompts {
 		ids, err := run.card.Tokenizer.Encode(ctx, text, true, left)
@@ -47,8 +50,30 @@ func (s *Service) renderAll(ctx context.Context, model *catalog.Resolution, req 
 		}
 		rendered.Prompts, longest = append(rendered.Prompts, RenderedPrompt{Text: text, IDs: ids}), max(longest, len(ids))
 	}
-	rendered.MaxTokens, err = s.maxTokens(run.card, req, longest)
-	return rendered, err
+	if rendered.MaxTokens, err = s.answerTokens(run.card, req, longest); err != nil {
+		return nil, err
+	}
+	return rendered, run.checkEncoding(&inference.Job{Prompt: prompts[0], MaxTokens: rendered.MaxTokens})
+}
+
+// checkEncoding refuses options that the model's tensors don't have. It encodes the requests of a job without
+// sending them.
+func (r *textRun) checkEncoding(job *inference.Job) error {
+	scorer, err := r.scorer()
+	if err != nil {
+		return err
+	}
+	if scorer != nil {
+		if _, err := scorer.EncodeScore(&r.card.Target, r.req, job); err != nil {
+			return err
+		}
+		r.planNext()
+	}
+	if r.req.OnlyPrompt() {
+		return nil
+	}
+	_, err = r.card.Backend.Encode(&r.card.Target, r.req, job)
+	return err
 }
 
 // readPrompts returns a run with the prompts of its request, for operations that don't use the engine and

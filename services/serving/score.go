@@ -42,21 +42,11 @@ type promptScoring struct {
 // planScores prepares the log probabilities of the prompts if the request needs them. It refuses requests
 // that the model can't serve, before any inference.
 func (r *textRun) planScores(ctx context.Context, prompts []string, memory *semaphore.Weighted) error {
-	top, needed := r.req.Scores()
-	if !needed {
-		return nil
+	backend, err := r.scorer()
+	if backend == nil || err != nil {
+		return err
 	}
-	backend, ok := r.card.Backend.(inference.Scorer)
-	switch {
-	case !ok:
-		return r.req.UnsupportedScore("its backend returns no log probabilities of prompts")
-	case r.card.Tokenizer == nil:
-		return r.req.UnsupportedScore("its tokenizer isn't known")
-	case len(r.req.ImageRefs()) > 0:
-		return r.req.UnsupportedScore("the tokens of images aren't known")
-	case r.req.Sampling.TruncatePromptTokens != nil:
-		return r.req.UnsupportedScore("truncate_prompt_tokens can't be used with it")
-	}
+	top, _ := r.req.Scores()
 	s := &scoring{backend: backend, top: top, prompts: make([]promptScoring, len(prompts)), memory: memory}
 	if err := s.tokenize(ctx, r.card, r.req, prompts); err != nil {
 		return err
@@ -64,6 +54,26 @@ func (r *textRun) planScores(ctx context.Context, prompts []string, memory *sema
 	r.scoring = s
 	r.planNext()
 	return nil
+}
+
+// scorer returns the backend that returns the log probabilities of the request's prompts, or nil if the request
+// needs none. It refuses requests that the model can't serve.
+func (r *textRun) scorer() (inference.Scorer, error) {
+	if _, needed := r.req.Scores(); !needed {
+		return nil, nil //nolint:nilnil // the request doesn't need them
+	}
+	backend, ok := r.card.Backend.(inference.Scorer)
+	switch {
+	case !ok:
+		return nil, r.req.UnsupportedScore("its backend returns no log probabilities of prompts")
+	case r.card.Tokenizer == nil:
+		return nil, r.req.UnsupportedScore("its tokenizer isn't known")
+	case len(r.req.ImageRefs()) > 0:
+		return nil, r.req.UnsupportedScore("the tokens of images aren't known")
+	case r.req.Sampling.TruncatePromptTokens != nil:
+		return nil, r.req.UnsupportedScore("truncate_prompt_tokens can't be used with it")
+	}
+	return backend, nil
 }
 
 // tokenize finds the token ids of the prompts, and refuses prompts beyond the budgets.

@@ -251,16 +251,13 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	if err != nil {
 		return nil, err
 	}
-	maxTokens, err := s.maxTokens(card, req, used)
+	maxTokens, err := s.answerTokens(card, req, used)
 	if err != nil {
 		return nil, err
 	}
 	if len(prompts) == 1 {
 		run.onlyPrompt = used
 		run.countPrompt()
-	}
-	if least := req.Sampling.MinTokens; least != nil && *least > maxTokens {
-		return nil, inference.Invalid("min_tokens", "min_tokens must not be above the maximum number of tokens of the answer (%d), got %d", maxTokens, *least)
 	}
 	// Images are fetched last: a request that can't be served must not cause downloads.
 	if run.images, err = s.readImages(ctx, req); err != nil {
@@ -320,6 +317,19 @@ func plainPrompts(ctx context.Context, card *catalog.Card, req *inference.Reques
 		}
 	}
 	return texts, nil
+}
+
+// answerTokens returns the maximum number of tokens of an answer to a prompt of used tokens. It refuses a
+// minimum above it.
+func (s *Service) answerTokens(card *catalog.Card, req *inference.Request, used int) (int, error) {
+	most, err := s.maxTokens(card, req, used)
+	if err != nil {
+		return 0, err
+	}
+	if least := req.Sampling.MinTokens; least != nil && *least > most {
+		return 0, inference.Invalid("min_tokens", "min_tokens must not be above the maximum number of tokens of the answer (%d), got %d", most, *least)
+	}
+	return most, nil
 }
 
 // maxTokens returns the token limit of each choice: the requested one, or OpenAI's default for plain
