@@ -268,13 +268,17 @@ func newLogitRow(logits *inference.Logits, columns, top int) *logitRow {
 func (w *logitRow) read(row int) {
 	size := inference.LogitSize(w.logits.Type)
 	raw := w.logits.Raw[row*w.logits.Columns*size:][:w.columns*size]
-	for i := range w.values {
-		switch w.logits.Type {
-		case "FP16":
+	switch w.logits.Type {
+	case "FP16":
+		for i := range w.values {
 			w.values[i] = half(binary.LittleEndian.Uint16(raw[2*i:]))
-		case "BF16":
+		}
+	case "BF16":
+		for i := range w.values {
 			w.values[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw[2*i:])) << 16)
-		default:
+		}
+	default:
+		for i := range w.values {
 			w.values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 		}
 	}
@@ -284,7 +288,8 @@ func (w *logitRow) read(row int) {
 	}
 	sum := 0.0
 	for _, v := range w.values {
-		if below := float64(v - highest); below > -40 { // smaller ones don't change a float64 of at least 1
+		// Smaller ones don't change a float64 of at least 1. NaN must reach the sum.
+		if below := float64(v - highest); !(below < -40) {
 			sum += math.Exp(below)
 		}
 	}

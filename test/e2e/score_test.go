@@ -99,6 +99,12 @@ func TestPromptScores(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+	t.Run("an adapter", func(t *testing.T) {
+		got := decode[scored](t, c.post(t, "/v1/completions", object{"model": "ensemble_lora_doll", "prompt": prompt, "max_tokens": 1, "prompt_logprobs": 0}).want(t, http.StatusOK))
+		if n := len(got.Choices[0].PromptLogprobs); n != len(ids) {
+			t.Errorf("%d tokens have log probabilities, want %d", n, len(ids))
+		}
+	})
 	for other, want := range map[string]string{
 		"vllm": "its backend returns no log probabilities of prompts", "llmapi": "its backend returns no log probabilities of prompts",
 		"plain": "it does not declare the input return_context_logits", "bls": "build it with gather_context_logits",
