@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -291,6 +293,8 @@ func TestTrace(t *testing.T) {
 	for name, line := range map[string]string{
 		"no JSON":      `{"timestamp": `,
 		"no timestamp": `{"input_length": 600, "output_length": 7, "hash_ids": [0, 9]}`,
+		"too late":     `{"timestamp": 1e300, "input_length": 600, "output_length": 7, "hash_ids": [0, 9]}`,
+		"too long":     `{"timestamp": 5, "input_length": 600, "output_length": 9000000000000000000, "hash_ids": [0, 9]}`,
 		"no tokens":    `{"timestamp": 5, "input_length": 0, "output_length": 7, "hash_ids": []}`,
 		"few blocks":   `{"timestamp": 5, "input_length": 600, "output_length": 7, "hash_ids": [0]}`,
 		"many blocks":  `{"timestamp": 5, "input_length": 600, "output_length": 7, "hash_ids": [0, 9, 8]}`,
@@ -456,4 +460,52 @@ func TestFaults(t *testing.T) {
 	if n := figures["none"].streams; n < 90*endpoints {
 		t.Errorf("%d streams, fewer than 90 for each endpoint", n)
 	}
+}
+
+// TestDocs compares docs/simulation.md with the results for b2b-saas.
+func TestDocs(t *testing.T) {
+	tier.OnlySlow(t)
+	data, err := os.ReadFile("../../docs/simulation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := defaults(t)
+	w := b2bSaaS(o.Seed)
+	for row, rule := range map[string]string{
+		"random": "random", "two choices (unvalidated)": "two-choices", "hash with bounded loads (unvalidated)": "bounded-hash",
+		"SGLang's cache-aware policy (unvalidated)": "sglang", "llm-d's picker (unvalidated)": "llm-d", "llm-d's precise picker": "llm-d-precise",
+		"Trident, `--balance=cost`": "trident", "Trident, `--balance=tokens`": "trident-tokens",
+	} {
+		r := measured(t, o, &w, rule)
+		digits := 1
+		if r.percentile(0.9) < 1 {
+			digits = 3
+		}
+		if want := fmt.Sprintf("| %s | %.*f s | %.1f %% |", row, digits, r.percentile(0.9), 100*r.hit); !strings.Contains(string(data), want) {
+			t.Errorf("docs/simulation.md lacks %q", want)
+		}
+	}
+}
+
+// FuzzTrace reads traces of any bytes: the parts of each request's prompt have its tokens.
+func FuzzTrace(f *testing.F) {
+	f.Add([]byte(goodLine), true)
+	f.Add([]byte(goodLine+"\n{}\n\n"+goodLine), true)
+	f.Add([]byte(`{"timestamp": 1e300, "input_length": 1, "output_length": 0, "hash_ids": [18446744073709551615]}`), false)
+	f.Fuzz(func(t *testing.T, data []byte, tolerant bool) {
+		lines, err := parseTrace(data, &options{Tolerant: tolerant, Speed: 1}, io.Discard)
+		if err != nil && len(lines) > 0 {
+			t.Fatalf("%d lines with the error %v", len(lines), err)
+		}
+		for _, l := range lines {
+			tokens := 0
+			r := newRequest(0, l.Hashes, *l.Input, *l.Output)
+			for _, p := range r.parts {
+				tokens += p.tokens
+			}
+			if tokens != r.prompt || r.answer < 1 {
+				t.Fatalf("%d tokens in parts of a prompt of %d, answer of %d", tokens, r.prompt, r.answer)
+			}
+		}
+	})
 }

@@ -257,6 +257,12 @@ func conversation(seed uint64, speed float64, count int) workload {
 	}}
 }
 
+// Limits of a line of a trace.
+const (
+	latestTimestamp = 1_000_000_000 // ms: eleven days
+	longestOutput   = 1_000_000_000 // tokens
+)
+
 // traceLine is a line of a trace in Mooncake's format.
 type traceLine struct {
 	Timestamp *float64 `json:"timestamp"` // ms
@@ -268,12 +274,12 @@ type traceLine struct {
 // check returns an error if a field is missing or doesn't fit the others.
 func (l *traceLine) check() error {
 	switch {
-	case l.Timestamp == nil || *l.Timestamp < 0:
-		return fmt.Errorf("timestamp must be 0 or more")
+	case l.Timestamp == nil || *l.Timestamp < 0 || *l.Timestamp > latestTimestamp:
+		return fmt.Errorf("timestamp must be from 0 to %d", latestTimestamp)
 	case l.Input == nil || *l.Input < 1:
 		return fmt.Errorf("input_length must be 1 or more")
-	case l.Output == nil || *l.Output < 0:
-		return fmt.Errorf("output_length must be 0 or more")
+	case l.Output == nil || *l.Output < 0 || *l.Output > longestOutput:
+		return fmt.Errorf("output_length must be from 0 to %d", longestOutput)
 	case len(l.Hashes)*blockTokens < *l.Input:
 		return fmt.Errorf("%d hash_ids are too few for %d tokens in blocks of %d", len(l.Hashes), *l.Input, blockTokens)
 	case len(l.Hashes) > (*l.Input+blockTokens-1)/blockTokens:

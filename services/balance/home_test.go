@@ -2,6 +2,7 @@ package balance
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -40,6 +41,18 @@ func TestHomesMove(t *testing.T) {
 		if name != before[i] {
 			t.Fatalf("prefix %d is at %s, not at %s as before", i, name, before[i])
 		}
+	}
+}
+
+// TestHomesAgree adds the endpoints in another order: all homes are the same.
+func TestHomesAgree(t *testing.T) {
+	one, _ := newBalancer(t, Config{}, 12)
+	other, _ := newBalancer(t, Config{}, 0)
+	for i := range 12 {
+		add(t, other, Spec{Name: fmt.Sprintf("e%d", (7*i+5)%12)})
+	}
+	if a, b := homes(one, 5000), homes(other, 5000); !slices.Equal(a, b) {
+		t.Error("replicas don't agree on the homes of prefixes")
 	}
 }
 
