@@ -73,6 +73,7 @@ make_repository() {
 environment() {
     export VLLM_CPU_KVCACHE_SPACE=1 OMP_WAIT_POLICY=passive VLLM_HOST_IP=127.0.0.1 HF_HUB_OFFLINE=1 TORCHDYNAMO_DISABLE=1 VLLM_NO_USAGE_STATS=1
     export PATH=$venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+    unset VLLM_PORT # vLLM's engine would listen on it, too
 }
 
 site() { "$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
