@@ -131,13 +131,15 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	telemetry := server.NewTelemetry(provider.Tracers())
 	engine := inferencetest.New()
 	engine.AddModel("m", inferencetest.StreamText("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": "../../test/models-contract/vllm/tokenizer"})
+	scorer := inferencetest.Scorer{TokenIDs: true, Vocabulary: 258, ID: func(label string) int { return int(label[0]) }}
+	engine.AddModel("decider", scorer.Script(), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": "../../test/models-contract/vllm/tokenizer"})
 	service := inferencetest.Service(t, serving.Config{}, engine)
 	handler := http.NotFoundHandler()
 	messages, err := anthropic.New(anthropic.Config{}, service, seal.New())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" { // building the handler takes a second, as it reads the OpenAPI document
+	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" || t.Name() == "TestTraceOfDecisions" { // building the handler takes a second, as it reads the OpenAPI document
 		if handler, err = openai.New(openai.Config{}, service); err != nil {
 			t.Fatal(err)
 		}
@@ -345,6 +347,31 @@ func TestTraceOfMessages(t *testing.T) {
 				t.Errorf("the prompt or the answer is in %s", text)
 			}
 		})
+	}
+}
+
+// TestTraceOfDecisions checks that a decision has the spans of its admission, and of the template and the engine for
+// each question.
+func TestTraceOfDecisions(t *testing.T) {
+	collected, url := collect(t, tracing.ProtocolHTTP)
+	f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolHTTP})
+	f.post(t, "/v1/decisions", `{"model":"decider","input":"`+secret+`","questions":[{"type":"predicate","instructions":"?"},{"type":"predicate","instructions":"!"}]}`, "00-"+given+"-"+parent+"-01", `"probability":`)
+	f.stop()
+	spans := collected.byName()
+	if names := slices.Sorted(maps.Keys(spans)); !slices.Equal(names, []string{"POST /v1/decisions", "admit", "engine", "template"}) {
+		t.Fatalf("spans %v", names)
+	}
+	got := attributes(spans["POST /v1/decisions"])
+	for name, value := range map[string]any{
+		"http.response.status_code": int64(200), "gen_ai.operation.name": "decision", "gen_ai.request.model": "decider", "trident.surface": "openai",
+		"gen_ai.usage.input_tokens": int64(14), "gen_ai.usage.output_tokens": int64(2),
+	} {
+		if got[name] != value {
+			t.Errorf("%s is %v, want %v", name, got[name], value)
+		}
+	}
+	if text := fmt.Sprint(spans); strings.Contains(text, "secret") {
+		t.Errorf("the input is in %s", text)
 	}
 }
 
