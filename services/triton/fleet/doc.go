@@ -26,7 +26,8 @@
 // if it refuses connections, or if neither an answer nor a byte of a stream has arrived for a
 // while. One model of an endpoint is taken out if half of its last answers failed. Out endpoints
 // are asked at longer intervals. An endpoint that is back gets its share of requests step by
-// step. If more than half of a model's endpoints are out, all are used: the check may be at fault.
+// step. If more than half of a model's endpoints are out, all are used that don't refuse
+// connections, because the check may be at fault. Repeats go to an endpoint that is in.
 //
 // # Repeats
 //

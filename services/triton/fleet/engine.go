@@ -190,7 +190,7 @@ func (e *Engine) choose(r *run) (*member, error) {
 		r.assignment = e.balancer.Assign(m.endpoint, &r.request)
 		return m, nil
 	}
-	a, ok := e.balancer.Choose(e.elapsed(), &r.request, c.set)
+	a, ok := c.choose(e.balancer, e.elapsed(), r)
 	if !ok {
 		return nil, e.errNone()
 	}

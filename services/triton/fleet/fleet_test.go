@@ -176,7 +176,7 @@ func TestServerFreezes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if took := time.Since(began); took < 1500*time.Millisecond || took > 4500*time.Millisecond {
+	if took := time.Since(began); took < 1500*time.Millisecond || took > 6*time.Second {
 		t.Errorf("the requests took %s, want that of a health check", took)
 	}
 	one, _ := state(e, fakes[1].Address())
@@ -186,6 +186,40 @@ func TestServerFreezes(t *testing.T) {
 	}
 	fakes[1].Resume()
 	await(t, 5*time.Second, "the endpoint is back", func() bool { one, _ := state(e, fakes[1].Address()); return one.State != inference.EndpointOut })
+}
+
+// TestMostAreOut checks that requests succeed while most endpoints are down or frozen.
+func TestMostAreOut(t *testing.T) {
+	for name, fail := range map[string]func(*tritontest.Fake){"down": (*tritontest.Fake).Kill, "frozen": (*tritontest.Fake).Pause} {
+		t.Run(name, func(t *testing.T) {
+			fakes := tritontest.NewFakes(t, 4)
+			e := run(t, fakes.Addresses()...)
+			if _, err := send(t.Context(), e, echo("first")); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range fakes[1:] {
+				fail(f)
+			}
+			if name == "down" {
+				await(t, 5*time.Second, "three endpoints are out", func() bool {
+					return !slices.ContainsFunc(fakes[1:], func(f *tritontest.Fake) bool {
+						one, _ := state(e, f.Address())
+						return one.State != inference.EndpointOut
+					})
+				})
+			}
+			for i := range 30 {
+				began := time.Now()
+				if n, err := send(t.Context(), e, echo(fmt.Sprint(i))); n != 1 || err != nil || time.Since(began) > 15*time.Second {
+					t.Fatalf("request %d: %d responses after %s, %v", i, n, time.Since(began), err)
+				}
+				if name == "frozen" && i == 3 {
+					break // each may wait for two health checks
+				}
+			}
+			fakes.Resume()
+		})
+	}
 }
 
 // TestAfterResponse checks that a request that fails after a response isn't repeated.

@@ -30,6 +30,8 @@ type health struct {
 	// out is true while the endpoint gets no requests. unready is true if its server reports that
 	// it isn't ready: it gets requests only if no other endpoint can serve them.
 	out, unready atomic.Bool
+	// refuses is true while the endpoint is out because it refuses connections: it is surely down.
+	refuses atomic.Bool
 	// back is the Unix time in nanoseconds at which the endpoint was taken in again; 0 if it has
 	// been in since the start.
 	back atomic.Int64
@@ -117,6 +119,9 @@ func (m *member) look(ctx context.Context, w *watch, now time.Time) {
 	if now.Sub(w.alive) >= silence {
 		m.takeOut(fmt.Sprintf("no answer for %s", silence))
 	}
+	if m.health.out.Load() { // a request may have come because most endpoints are out
+		m.release(now.Add(-silence))
+	}
 	if !now.Before(w.next) {
 		m.ask(ctx, w)
 	}
@@ -139,7 +144,7 @@ func (m *member) answered(ctx context.Context, w *watch, a answer) {
 	m.health.mu.Unlock()
 	switch {
 	case refused(a.err):
-		m.takeOut("the connection was refused")
+		m.refuses()
 	case often && time.Since(w.asked) < quick:
 		m.takeOut("the health check failed")
 	}
@@ -179,9 +184,16 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 		m.health.back.Store(time.Now().UnixNano())
 		m.fleet.balancer.StartSlowly(m.endpoint, m.fleet.elapsed())
 		m.health.out.Store(false)
+		m.health.refuses.Store(false)
 		m.log.Info("endpoint is back", "endpoint", m.address)
 	}
 	m.fleet.shift()
+}
+
+// refuses takes the endpoint out because it refuses connections.
+func (m *member) refuses() {
+	m.health.refuses.Store(true)
+	m.takeOut("the connection was refused")
 }
 
 // takeOut takes the endpoint out. Requests that wait for their first response there are repeated
@@ -196,9 +208,17 @@ func (m *member) takeOut(reason string) {
 	m.count.outs.Add(1)
 	m.log.Warn("endpoint is out", "endpoint", m.address, "reason", reason)
 	m.fleet.shift()
-	if in := inOnly(m.fleet.all()); !slices.Contains(in, m) { // another endpoint may serve the requests
-		m.abandon(errOut(reason))
+	m.release(time.Now())
+}
+
+// release repeats the requests that have waited for their first response since a time on other
+// endpoints, if one is in.
+func (m *member) release(since time.Time) {
+	if in := inOnly(m.fleet.all()); slices.Contains(in, m) {
+		return
 	}
+	_, reason := m.health.state(time.Now())
+	m.abandon(errOut(reason), since)
 }
 
 // relist reads the models again after the engine has reported a change.

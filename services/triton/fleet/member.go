@@ -35,7 +35,13 @@ type member struct {
 	inFlight int
 	gone     bool          // the endpoint is no longer in the list
 	idle     chan struct{} // closed when the endpoint is gone and has no request in flight
-	waiting  map[*run]context.CancelCauseFunc
+	waiting  map[*run]waiter
+}
+
+// waiter is a request that waits for its first response.
+type waiter struct {
+	since  time.Time
+	cancel context.CancelCauseFunc
 }
 
 // counts are the counters of an endpoint since its first appearance in the list.
@@ -59,7 +65,7 @@ func (e *Engine) newMember(address string) (*member, error) {
 		address: address, engine: engine, fleet: e, log: e.log,
 		health:  health{poke: make(chan struct{}, 1), stale: make(chan struct{}, 1)},
 		idle:    make(chan struct{}),
-		waiting: map[*run]context.CancelCauseFunc{},
+		waiting: map[*run]waiter{},
 	}
 	m.ctx, m.stop = context.WithCancel(e.ctx)
 	return m, nil
@@ -130,7 +136,7 @@ func (m *member) load() int {
 func (m *member) await(r *run, cancel context.CancelCauseFunc) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting[r] = cancel
+	m.waiting[r] = waiter{time.Now(), cancel}
 }
 
 // arrived ends await.
@@ -140,12 +146,14 @@ func (m *member) arrived(r *run) {
 	delete(m.waiting, r)
 }
 
-// abandon cancels the requests that wait for their first response.
-func (m *member) abandon(why *inference.Error) {
+// abandon cancels the requests that have waited for their first response since a time.
+func (m *member) abandon(why *inference.Error, since time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, cancel := range m.waiting {
-		cancel(why)
+	for _, w := range m.waiting {
+		if !w.since.After(since) {
+			w.cancel(why)
+		}
 	}
 }
 

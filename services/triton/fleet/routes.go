@@ -38,6 +38,8 @@ type candidates struct {
 	until   time.Time // time until which they apply; the zero time means no limit
 	members []*member
 	set     *balance.Set
+	// sure are those of the members that are in, for repeats.
+	sure *balance.Set
 }
 
 // route has the endpoints of one model.
@@ -48,6 +50,7 @@ type route struct {
 	// versions are the endpoints that list a version of the model, with any configuration.
 	versions map[string]*group
 	model    inference.Model
+	applies  string // what requests are encoded by, see groupOf; empty if the model is ready nowhere
 }
 
 // machineParameters are parameters of configurations that describe the machine and not the model.
@@ -114,6 +117,7 @@ func routesOf(members []*member, previous *routes) *routes {
 func routeOf(name string, offers []offer, old *route) *route {
 	r := &route{current: &group{model: name}, versions: map[string]*group{}}
 	applies := majority(offers, old)
+	r.applies = applies
 	var first *inference.Model
 	for _, o := range offers {
 		for _, version := range o.model.Versions {
@@ -156,7 +160,7 @@ func majority(offers []offer, old *route) string {
 		}
 		previous := ""
 		if old != nil {
-			previous = groupOf(&old.model)
+			previous = old.applies
 		}
 		for _, group := range slices.Sorted(maps.Keys(votes)) {
 			if n := votes[group]; best == "" || n > votes[best] || n == votes[best] && group == previous {
@@ -205,17 +209,21 @@ func (r *routes) of(model, version string) (_ *group, listed bool) {
 }
 
 // candidates returns the endpoints of the group that may get a request: those that are in and
-// ready. If more than half are out, all are.
+// ready. If more than half are out, all are that don't refuse connections: the checks may be at
+// fault.
 func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 	if c := g.chosen.Load(); c != nil && c.epoch == epoch && (c.until.IsZero() || now.Before(c.until)) {
 		return c
 	}
 	c := &candidates{epoch: epoch}
-	in, unready := []*member{}, []*member{}
+	in, unready, unsure := []*member{}, []*member{}, []*member{}
 	for _, m := range g.members {
 		until := m.health.models.outUntil(g.model, now)
 		if !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
 			c.until = until
+		}
+		if !m.health.refuses.Load() {
+			unsure = append(unsure, m)
 		}
 		switch {
 		case m.health.out.Load() || !until.IsZero():
@@ -226,20 +234,37 @@ func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 		}
 	}
 	switch {
-	case 2*(len(in)+len(unready)) < len(g.members):
+	case len(unsure) == 0:
 		c.members = g.members
+	case 2*(len(in)+len(unready)) < len(g.members):
+		c.members = unsure
 	case len(in) > 0:
-		c.members = in
+		c.members, unready = in, nil
 	default:
 		c.members = unready
 	}
-	endpoints := make([]balance.Endpoint, len(c.members))
-	for i, m := range c.members {
-		endpoints[i] = m.endpoint
-	}
-	c.set = balance.NewSet(endpoints...)
+	c.set, c.sure = setOf(c.members), setOf(append(in, unready...))
 	g.chosen.Store(c)
 	return c
+}
+
+func setOf(members []*member) *balance.Set {
+	endpoints := make([]balance.Endpoint, len(members))
+	for i, m := range members {
+		endpoints[i] = m.endpoint
+	}
+	return balance.NewSet(endpoints...)
+}
+
+// choose takes an endpoint by the balancer's rule. A repeat goes to an endpoint that is in, if one is
+// left.
+func (c *candidates) choose(b *balance.Balancer, now time.Duration, r *run) (balance.Assignment, bool) {
+	if r.attempts > 0 {
+		if a, ok := b.Choose(now, &r.request, c.sure); ok {
+			return a, true
+		}
+	}
+	return b.Choose(now, &r.request, c.set)
 }
 
 // homeOf returns the candidate that a hash chooses for a sequence (rendezvous hashing): all

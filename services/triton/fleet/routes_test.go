@@ -104,7 +104,7 @@ func TestMajorityIsStable(t *testing.T) {
 
 // TestCandidates checks which endpoints of a group get requests by their health.
 func TestCandidates(t *testing.T) {
-	const in, unready, out, failing = "in", "unready", "out", "failing"
+	const in, unready, out, failing, refusing = "in", "unready", "out", "failing", "refusing"
 	for _, test := range []struct {
 		states []string
 		want   string
@@ -117,12 +117,16 @@ func TestCandidates(t *testing.T) {
 		{[]string{unready, unready, out}, "e0 e1"},
 		{[]string{out, out}, "e0 e1"},
 		{[]string{out}, "e0"},
+		{[]string{in, refusing, refusing, refusing}, "e0"},
+		{[]string{in, refusing, out, out}, "e0 e2 e3"},
+		{[]string{refusing, refusing}, "e0 e1"},
 	} {
 		now := time.Now()
 		g := &group{model: "m"}
 		for i, state := range test.states {
 			m := &member{address: fmt.Sprint("e", i)}
-			m.health.out.Store(state == out)
+			m.health.out.Store(state == out || state == refusing)
+			m.health.refuses.Store(state == refusing)
 			m.health.unready.Store(state == unready)
 			for range map[bool]int{true: outcomeLeast}[state == failing] {
 				m.health.models.record("m", true, now)

@@ -232,6 +232,8 @@ func (e *Engine) record(m *member, r *run, err error) {
 	}
 	if err != nil {
 		switch known := inference.AsError(err); {
+		case known.Reason == inference.ReasonEngineGone && refused(err):
+			m.refuses()
 		case known.Reason == inference.ReasonEngineGone:
 			m.health.askNow()
 		case r.listed && (known.Code == inference.CodeNotFound || known.Reason == inference.ReasonModelNotReady):
