@@ -104,7 +104,7 @@ const (
 // Budgets of the log probabilities of prompts. Engines return the logits of the whole vocabulary for each
 // token of a prompt. ContextLogits is the maximum number of bytes of all logits that are read at the same
 // time, and therefore of those of one prompt. PromptLogprobs is the maximum number of log probabilities of
-// a request's prompts.
+// prompts in a response.
 const (
 	ContextLogits  = 1 << 30
 	PromptLogprobs = 1 << 20

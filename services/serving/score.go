@@ -98,8 +98,11 @@ func (s *scoring) tokenize(ctx context.Context, card *catalog.Card, req *inferen
 		}
 		total += len(ids) * (s.top + 1)
 	}
+	if req.Messages == nil { // completions return them with each choice, chats once
+		total *= max(req.N, 1)
+	}
 	if total > budget.PromptLogprobs {
-		return inference.Invalid(req.ScoreParam(), "the prompts have %d log probabilities, but at most %d are returned for one request: send fewer prompts", total, budget.PromptLogprobs)
+		return inference.Invalid(req.ScoreParam(), "the response has %d log probabilities of prompts, but at most %d are returned for one request: send fewer prompts, or a lower n", total, budget.PromptLogprobs)
 	}
 	return nil
 }

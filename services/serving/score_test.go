@@ -281,8 +281,12 @@ func TestScoreBudgets(t *testing.T) {
 		req.Prompts = append(req.Prompts, inference.Input{Text: strings.Repeat("a", each-1)})
 	}
 	_, _, err := scored(t, s, req)
-	inferencetest.WantInvalid(t, err, "prompt_logprobs", fmt.Sprintf("the prompts have %d log probabilities, but at most %d are returned for one request: send fewer prompts", 4*each*21, budget.PromptLogprobs))
+	inferencetest.WantInvalid(t, err, "prompt_logprobs", fmt.Sprintf("the response has %d log probabilities of prompts, but at most %d are returned for one request: send fewer prompts, or a lower n", 4*each*21, budget.PromptLogprobs))
 	req.Prompts = req.Prompts[:1]
+	req.N = 4
+	_, _, err = scored(t, s, req)
+	inferencetest.WantInvalid(t, err, "prompt_logprobs", fmt.Sprintf("the response has %d log probabilities of prompts, but at most %d are returned for one request: send fewer prompts, or a lower n", 4*each*21, budget.PromptLogprobs))
+	req.N = 1
 	if _, _, err := scored(t, s, req); err == nil || !strings.Contains(err.Error(), "its engine returns no logits") {
 		t.Errorf("a request within the limits: %v", err)
 	}
