@@ -178,42 +178,48 @@ func (d *decision) planQuestion(ctx context.Context, i int, finder *labelFinder,
 	if err != nil {
 		return err
 	}
-	count, err := card.Tokenizer.Count(ctx, prompts[0], true, left)
+	prompt, err := d.withoutReasoning(prompts[0])
+	if err != nil {
+		return err
+	}
+	count, err := card.Tokenizer.Count(ctx, prompt, true, left)
 	switch {
 	case err != nil:
-		return errTokenize(card, "input", prompts[0], err)
+		return errTokenize(card, "input", prompt, err)
 	case card.ContextLength > 0 && count >= card.ContextLength:
 		return tooLong(card, "input", count, 1)
 	}
-	if err := d.checkReasoning(prompts[0]); err != nil {
-		return err
-	}
 	plan := &d.plans[i]
-	plan.prompt = prompts[0]
+	plan.prompt = prompt
 	for _, label := range labels {
 		plan.ids = append(plan.ids, label.id)
 	}
 	return nil
 }
 
-// checkReasoning refuses a prompt after which the model reasons before it answers.
-func (d *decision) checkReasoning(prompt string) error {
+// withoutReasoning returns a prompt with the markers before the text of the model's answer. It refuses a prompt
+// after which the model reasons before it answers.
+func (d *decision) withoutReasoning(prompt string) (string, error) {
 	dialect := d.run.card.ReasoningParser
 	if dialect == "" {
-		return nil
+		return prompt, nil
+	}
+	markers, known := toolparser.Dialects{}.AnswerStart(dialect)
+	if markers != "" {
+		return prompt + markers, nil
 	}
 	parser, err := toolparser.Dialects{}.Parser(&inference.ParserOptions{Reasoning: dialect, Prompt: prompt, ID: rand.Text})
 	if err != nil {
-		return fmt.Errorf("reasoning of the model %s: %w", d.run.card.Name, err)
+		return "", fmt.Errorf("reasoning of the model %s: %w", d.run.card.Name, err)
 	}
 	pieces, _ := parser.Parse([]byte("A"))
 	if len(pieces) == 0 {
 		pieces = parser.Finish()
 	}
-	if len(pieces) > 0 && pieces[0].Kind == inference.PieceReasoning {
-		return inference.Unsupported("model", "decisions are not supported by the model `%s`: its chat template has no switch that turns reasoning off", d.req.Model)
+	if !known || len(pieces) > 0 && pieces[0].Kind == inference.PieceReasoning {
+		return "", inference.Unsupported("model", "decisions are not supported by the model `%s`: its chat template has no switch that turns reasoning off", d.req.Model)
 	}
-	return nil
+	return prompt, nil
 }
 
 // readImages returns the images of each question: those of the input and then its own. Questions

@@ -151,6 +151,18 @@ func TestDecideForm(t *testing.T) {
 	}
 }
 
+// TestDecideHarmony checks that the answers of gpt-oss are asked for in the channel of its texts.
+func TestDecideHarmony(t *testing.T) {
+	model := scorer(t, inferencetest.Scorer{TokenIDs: true})
+	_, engine, _, err := decide(t, model.Script(), map[string]string{"trident.reasoning_parser": "openai_gptoss"}, choiceOf("a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if prompt := inferencetest.Input(engine.Requests()[0], "text_input"); !strings.HasSuffix(prompt, "[assistant]<|channel|>final<|message|>") {
+		t.Errorf("prompt %q", prompt)
+	}
+}
+
 // TestDecideRemembers checks that an engine is asked by ids only once if it refuses them.
 func TestDecideRemembers(t *testing.T) {
 	settings := inferencetest.WithTemplate()
@@ -187,6 +199,7 @@ func TestDecideRefused(t *testing.T) {
 		{"no tokenizer", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.tokenizer": "none"}, 2, "model", "decisions need the tokenizer of the model `m`"},
 		{"a context that is too short", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.context_length": "10"}, 2, "input", "maximum context length is 10 tokens"},
 		{"reasoning without a switch", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "deepseek_r1", "trident.chat_template": inferencetest.ChatTemplate + "<think>\n"}, 2, "model", "its chat template has no switch that turns reasoning off"},
+		{"answers that start with markers", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "inkling"}, 2, "model", "its chat template has no switch that turns reasoning off"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answers, _, _, err := decide(t, scorer(t, tt.model).Script(), tt.parameters, choiceOf(manyOptions(tt.options)...))
