@@ -57,8 +57,8 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 	return []toolDialect{
 		{names: []string{"openai", "harmony"}, unified: newHarmony, recognize: recognizeHarmony},
 		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling},
+		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeMuseGlimmer},
 		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse},
-		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeNone},
 		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3, form: deepseekV3Form, forced: forcedDeepseekV3},
 		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31, form: deepseekV31Form, forced: forcedDeepseekV31},
 		{names: []string{"deepseek_v41"}, read: newDeepseekV41, recognize: recognizeDeepseekV41},
@@ -125,8 +125,8 @@ var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:goch
 	return []reasoningDialect{
 		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, unified: newHarmony, recognize: recognizeHarmony, special: true},
 		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling, special: true},
+		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeMuseGlimmer, special: true},
 		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse, special: true},
-		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeNone, special: true},
 		{names: []string{"k2_horizon"}, tags: fixed(k2HorizonTags), recognize: recognizeK2Thoughts},
 		{names: []string{"plamo3"}, tags: fixed(plamo3Tags), recognize: func(t string) string { return matchAll(t, plamoThought) }},
 		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), recognize: recognizeKimiK3, special: true, drop: kimiK3Wrappers},

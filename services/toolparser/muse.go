@@ -125,3 +125,8 @@ func newMuseCalls(r *reader) dialect {
 func recognizeMuse(template string) string {
 	return matchAll(template, "<atem:function_calls>", "to=self")
 }
+
+// recognizeMuseGlimmer recognizes the template by an error that names the model.
+func recognizeMuseGlimmer(template string) string {
+	return matchAll(template, "<atem:function_calls>", "MuseGlimmer")
+}
