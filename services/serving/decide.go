@@ -368,6 +368,9 @@ func (d *decision) scoresOf(question int) ([]float64, error) {
 			}
 		}
 	}
+	if !slices.ContainsFunc(scores, func(score float64) bool { return score > impossible }) {
+		missing = len(scores) // there is no distribution over answers that are all impossible
+	}
 	if missing > 0 {
 		return nil, d.errMissing(question, missing)
 	}

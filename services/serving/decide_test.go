@@ -211,6 +211,21 @@ func TestDecideRefused(t *testing.T) {
 	}
 }
 
+// TestDecideWithoutProbabilities checks that labels which all have the probability 0 are an error, not numbers.
+func TestDecideWithoutProbabilities(t *testing.T) {
+	model := scorer(t, inferencetest.Scorer{})
+	_, _, _, err := decide(t, func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		resp := inferencetest.Token("x", "length")
+		impossible := `{"logprob": -Infinity, "rank": 9, "decoded_token": "t"}`
+		resp.Outputs = append(resp.Outputs, inferencetest.Bytes("logprobs", fmt.Sprintf(`[{"%d": %s, "%d": %s}]`, model.ID("A"), impossible, model.ID("B"), impossible)))
+		send(resp)
+		return nil
+	}, nil, choiceOf("a", "b"))
+	if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != "questions[0]" || !strings.Contains(e.Message, "of 2 of the 2 answers") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestDecideWithFewLabels checks that a vocabulary without enough labels is refused, and that labels of other
 // alphabets are used before.
 func TestDecideWithFewLabels(t *testing.T) {

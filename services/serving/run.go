@@ -176,10 +176,11 @@ func (r *textRun) job(ctx context.Context, job *inference.Job, emit func(inferen
 	if r.lora == "" {
 		return r.infer(ctx, job, nil, score, emit)
 	}
-	return total, r.adapted(ctx, job, func(job *inference.Job, used *catalog.LoRAUse) error {
+	err = r.adapted(ctx, job, func(job *inference.Job, used *catalog.LoRAUse) error {
 		total, err = r.infer(ctx, job, used, score, emit)
 		return err
 	})
+	return total, err
 }
 
 // adapted calls run with the job's adapter, if the request has one. If the engine lacks the adapter, adapted
