@@ -235,14 +235,14 @@ func (c *Card) CheckParts(req *inference.Request) error {
 					continue
 				}
 				if c.Images.Most > 0 {
-					return inference.Unsupported(inference.PartParam(i, j), "the model `%s` takes at most %d images in a request", req.Model, c.Images.Most)
+					return inference.Unsupported(p.Path(i, j), "the model `%s` takes at most %d images in a request", req.Model, c.Images.Most)
 				}
 				if c.noImagesReason != "" {
-					return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content: %s", p.Kind, c.noImagesReason)
+					return inference.Unsupported(p.Path(i, j), "this model takes no %s content: %s", p.Kind, c.noImagesReason)
 				}
 			case inference.PartAudio, inference.PartFile:
 			}
-			return inference.Unsupported(inference.PartParam(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
+			return inference.Unsupported(req.Messages[i].Parts[j].Path(i, j), "this model takes no %s content", req.Messages[i].Parts[j].Kind)
 		}
 	}
 	return nil

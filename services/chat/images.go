@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,8 +47,8 @@ func (p *placer) text(index int, m *inference.Message) (any, error) {
 		return content, nil
 	}
 	if p.token == "" {
-		part := fmt.Sprintf("messages[%d].content[%d]", index, slices.IndexFunc(m.Parts, isImage))
-		return nil, inference.Unsupported(part, "this model takes no image_url content: its chat template shows no images, and the model's parameter trident.image_token, the placeholder of an image in a prompt, is not set")
+		at := slices.IndexFunc(m.Parts, isImage)
+		return nil, inference.Unsupported(m.Parts[at].Path(index, at), "this model takes no image_url content: its chat template shows no images, and the model's parameter trident.image_token, the placeholder of an image in a prompt, is not set")
 	}
 	text, _ := content.(string) // a message with parts has a string
 	rest, lines := text, []string{}

@@ -62,6 +62,9 @@ func PartParam(message, part int) string {
 	return fmt.Sprintf("messages[%d].content[%d]", message, part)
 }
 
+// Path returns the path of the part in the client's request. The arguments are its position in a chat.
+func (p *Part) Path(message, part int) string { return cmp.Or(p.Param, PartParam(message, part)) }
+
 // imageParam returns the path of an image's URL in a request.
 func imageParam(message, part int) string { return PartParam(message, part) + ".image_url.url" }
 

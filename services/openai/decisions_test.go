@@ -162,6 +162,7 @@ func TestDecisionErrors(t *testing.T) {
 		{`"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://example.org/a.png"}]}],` + ask, "input[0].content[0].image_url", "input[0].content[0].image_url must be a data: URI"},
 		{`"input":[{"role":"user","content":[{"type":"input_json","data":[1]}]}],` + ask, "input[0].content[0].data[0]", "input[0].content[0].data[0] must be an object, got 1"},
 		{`"input":"a","questions":[{"type":"predicate","instructions":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]`, "questions[0].instructions[0].image_url", "questions[0].instructions[0].image_url is not a PNG"},
+		{`"input":"a","questions":[{"type":"predicate","instructions":[{"type":"input_text","text":"?"},{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]}]`, "questions[0].instructions[1].image_url", "this model takes no image_url content"},
 		{`"model":"chat","input":"a",` + ask, "model", "decisions are not supported by the model `chat`: its engine returns no log probabilities of given tokens (logprobs and allowed_token_ids)"},
 		{`"model":"embedding","input":"a",` + ask, "model", "the model `embedding` "},
 	} {
