@@ -191,6 +191,9 @@ func (e *Engine) choose(r *run) (*member, error) {
 		return m, nil
 	}
 	a, ok := c.choose(e.balancer, e.elapsed(), r)
+	if !ok && r.attempts == 0 && g != e.groupOf(r) { // the endpoints were replaced in this instant
+		return e.choose(r)
+	}
 	if !ok {
 		return nil, e.errNone()
 	}
@@ -201,6 +204,12 @@ func (e *Engine) choose(r *run) (*member, error) {
 		}
 	}
 	return nil, e.errNone() // can't happen: the set has the members' endpoints
+}
+
+// groupOf returns the endpoints that can serve a request now.
+func (e *Engine) groupOf(r *run) *group {
+	g, _ := e.routes.Load().of(r.model, r.version)
+	return g
 }
 
 // lookupInterval is the minimum interval between refreshes for models that no endpoint lists.

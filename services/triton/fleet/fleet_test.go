@@ -414,6 +414,34 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestUpdateUnderLoad checks that no request fails while the list of endpoints changes.
+func TestUpdateUnderLoad(t *testing.T) {
+	list := tritontest.NewFakes(t, 2).Addresses()
+	e := run(t, list...)
+	ctx, stop := context.WithCancel(t.Context())
+	var sending errgroup.Group
+	for range 4 {
+		sending.Go(func() error {
+			for ctx.Err() == nil {
+				if n, err := send(t.Context(), e, echo("x")); n != 1 || err != nil {
+					return fmt.Errorf("%d responses: %w", n, err)
+				}
+			}
+			return nil
+		})
+	}
+	for i := range 60 {
+		if err := e.Update([][]string{list[:1], list[1:], list}[i%3]); err != nil {
+			t.Error(err)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	stop()
+	if err := sending.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSharedMemory checks that shared memory needs a single endpoint.
 func TestSharedMemory(t *testing.T) {
 	fakes := tritontest.NewFakes(t, 2)

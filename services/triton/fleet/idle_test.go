@@ -9,7 +9,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestIdleCost holds 100 idle endpoints to a tenth of a core, with the servers' part in this process.
+// TestIdleCost checks that 100 idle endpoints take at most a tenth of a core, with the part of the
+// servers in memory.
 func TestIdleCost(t *testing.T) {
 	fakes := tritontest.NewFakes(t, 100)
 	e := run(t, fakes.Addresses()...)

@@ -156,18 +156,32 @@ func (e *Engine) settle() error {
 			wanted[address] = true
 		}
 	}
-	changed := false
+	var gone []*member
 	e.members = slices.DeleteFunc(e.members, func(m *member) bool {
 		if wanted[m.address] {
 			delete(wanted, m.address)
 			return false
 		}
-		changed = true
+		gone = append(gone, m)
+		return true
+	})
+	come, err := e.begin(wanted)
+	if len(come)+len(gone) > 0 {
+		e.members = append(e.members, come...)
+		slices.SortFunc(e.members, func(a, b *member) int { return strings.Compare(a.address, b.address) })
+		e.routes.Store(routesOf(slices.Clone(e.members), e.routes.Load()))
+		e.shift()
+	}
+	for _, m := range gone { // no new request finds them
 		e.mixed.Add(m.engine.Mixed())
 		m.retire()
 		e.log.Info("endpoint is gone", "endpoint", m.address)
-		return true
-	})
+	}
+	return err
+}
+
+// begin starts endpoints.
+func (e *Engine) begin(wanted map[string]bool) (come []*member, err error) {
 	var errs []error
 	for address := range wanted {
 		m, err := e.newMember(address)
@@ -178,16 +192,10 @@ func (e *Engine) settle() error {
 			errs = append(errs, err)
 			continue
 		}
-		changed = true
-		e.members = append(e.members, m)
+		come = append(come, m)
 		e.log.Debug("endpoint has come", "endpoint", address)
 	}
-	if changed {
-		slices.SortFunc(e.members, func(a, b *member) int { return strings.Compare(a.address, b.address) })
-		e.routes.Store(routesOf(slices.Clone(e.members), e.routes.Load()))
-		e.shift()
-	}
-	return errors.Join(errs...)
+	return come, errors.Join(errs...)
 }
 
 // lookedUp waits until each name has been looked up once, at most for the time that a request may
