@@ -3,6 +3,8 @@ package serving
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/semaphore"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
@@ -144,6 +149,81 @@ func TestLongestScore(t *testing.T) {
 			t.Errorf("%d tokens: %v", length, err)
 		}
 	}
+}
+
+// scorer is a backend whose models return logits of one column for each token.
+type scorer struct {
+	inference.Backend
+	inference.Scorer
+}
+
+func (scorer) EncodeScore(*inference.Target, *inference.Request, *inference.Job) (*kserve.ModelInferRequest, error) {
+	return &kserve.ModelInferRequest{}, nil
+}
+
+func (scorer) DecodeScore(*inference.Target, *inference.Response) (*inference.Logits, error) {
+	return &inference.Logits{Type: "FP32", Rows: 2, Columns: 1, Raw: make([]byte, 8)}, nil
+}
+
+// heldEngine answers when it is released.
+type heldEngine struct {
+	inference.Engine
+
+	began, release chan struct{}
+}
+
+func (e heldEngine) Stream(context.Context, *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
+	return func(yield func(*inference.Response, error) bool) {
+		e.began <- struct{}{}
+		<-e.release
+		yield(&inference.Response{Final: true}, nil)
+	}
+}
+
+// oneToken is a tokenizer with one token.
+type oneToken struct{ inference.Tokenizer }
+
+func (oneToken) Size() int                 { return 1 }
+func (oneToken) Decode([]int, bool) string { return "a" }
+
+// TestLogitsInMemory checks that the logits of a prompt count in the budget until the score ends. A prompt that waits
+// leaves the queue with its client.
+func TestLogitsInMemory(t *testing.T) {
+	engine := heldEngine{began: make(chan struct{}), release: make(chan struct{})}
+	card := &catalog.Card{Target: inference.Target{Tokenizer: oneToken{}}, Engine: engine, Backend: scorer{}}
+	memory := semaphore.NewWeighted(2 * 4) // one prompt of two tokens
+	score := func(ctx context.Context) error {
+		s := &scoring{backend: scorer{}, memory: memory, prompts: []promptScoring{{ids: []int{0, 0}}}}
+		r := &textRun{card: card, req: &inference.Request{}, scoring: s}
+		_, err := r.score(ctx, &inference.Job{Prompt: "aa"}, nil)
+		return err
+	}
+	result := make(chan error)
+	go func() { result <- score(t.Context()) }()
+	<-engine.began
+	if memory.TryAcquire(1) {
+		t.Error("the logits of the prompt don't count")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := score(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second prompt beside the first: %v", err)
+	}
+	for range 2 {
+		engine.release <- struct{}{}
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+		if memory.TryAcquire(2 * 4) { // the memory is free again
+			memory.Release(2 * 4)
+		} else {
+			t.Fatal("the memory of the logits isn't released")
+		}
+		go func() { result <- score(t.Context()) }()
+		<-engine.began
+	}
+	engine.release <- struct{}{}
+	<-result
 }
 
 // BenchmarkLogitRow answers how long a row of a large vocabulary takes, with 5 alternatives.
