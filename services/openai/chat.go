@@ -70,7 +70,7 @@ func (h *Handler) chat(ctx context.Context, body *api.CreateChatCompletionReques
 	}
 	answer.SystemFingerprint, answer.Usage = wire.Optional(model.Fingerprint()), wire.Usage(&all.Usage, rec)
 	if prompt := all.Choices[0].Prompt; prompt != nil {
-		answer.PromptLogprobs = new(promptLogprobs(prompt, *req.Sampling.PromptLogprobs))
+		answer.PromptLogprobs = promptLogprobs(prompt, *req.Sampling.PromptLogprobs)
 	}
 	_, custom := readTools(body.Tools)
 	for i := range all.Choices {

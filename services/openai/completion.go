@@ -10,6 +10,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/requests"
@@ -94,7 +95,7 @@ func (h *Handler) completion(ctx context.Context, req *inference.Request) (api.C
 		choice := api.CompletionChoice{Index: i, Text: string(c.Text), FinishReason: api.CompletionFinishReason(c.Finish)}
 		choice.Logprobs = completionLogprobs(req, c)
 		if c.Prompt != nil && req.Sampling.PromptLogprobs != nil {
-			choice.PromptLogprobs = new(promptLogprobs(c.Prompt, *req.Sampling.PromptLogprobs))
+			choice.PromptLogprobs = promptLogprobs(c.Prompt, *req.Sampling.PromptLogprobs)
 		}
 		answer.Choices = append(answer.Choices, choice)
 	}
@@ -174,22 +175,43 @@ func addToken(lists *api.CompletionLogprobs, t *inference.TokenLogprob, top, off
 	lists.TopLogprobs = append(lists.TopLogprobs, likeliest)
 }
 
-// promptLogprobs returns the log probabilities of a prompt in vLLM's form.
+// promptLogprobs returns the log probabilities of a prompt in vLLM's form. It writes JSON, because maps of a
+// million tokens would take several times as much memory.
 func promptLogprobs(prompt *inference.PromptScore, top int) api.PromptLogprobs {
-	list := make(api.PromptLogprobs, len(prompt.Tokens))
+	const most = 80 // bytes of most members
+	list := append(make([]byte, 0, most*len(prompt.Tokens)*(top+1)), '[')
 	for i := range prompt.Tokens {
-		token := &prompt.Tokens[i]
-		if token.Rank == 0 {
-			continue
+		if i > 0 {
+			list = append(list, ',')
 		}
-		position := make(api.PromptPosition, top+1)
-		for rank, alt := range token.Top[:min(top, len(token.Top))] {
-			position[strconv.Itoa(alt.ID)] = api.PromptLogprob{Logprob: alt.Logprob, Rank: rank + 1, DecodedToken: alt.Token}
-		}
-		position[strconv.Itoa(token.ID)] = api.PromptLogprob{Logprob: token.Logprob, Rank: token.Rank, DecodedToken: token.Token}
-		list[i] = position
+		list = appendPosition(list, &prompt.Tokens[i], top)
 	}
-	return list
+	return append(list, ']')
+}
+
+// appendPosition appends api.PromptPosition: the token and the likeliest ones, or null for a token without a log
+// probability.
+func appendPosition(dst []byte, token *inference.PromptToken, top int) []byte {
+	if token.Rank == 0 {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '{')
+	for rank, alt := range token.Top[:min(top, len(token.Top))] {
+		if alt.ID != token.ID {
+			dst = append(appendLogprob(dst, &alt, rank+1), ',')
+		}
+	}
+	own := inference.TopLogprob{ID: token.ID, Token: token.Token, Logprob: token.Logprob}
+	return append(appendLogprob(dst, &own, token.Rank), '}')
+}
+
+// appendLogprob appends a member of api.PromptPosition.
+func appendLogprob(dst []byte, t *inference.TopLogprob, rank int) []byte {
+	dst = strconv.AppendInt(append(dst, '"'), int64(t.ID), 10)
+	dst = strconv.AppendFloat(append(dst, `":{"logprob":`...), t.Logprob, 'g', -1, 64)
+	dst = strconv.AppendInt(append(dst, `,"rank":`...), int64(rank), 10)
+	dst = jsonstring.AppendEscaped(append(dst, `,"decoded_token":"`...), []byte(t.Token))
+	return append(dst, `"}`...)
 }
 
 // completionStream is a response that is written while the model generates it.

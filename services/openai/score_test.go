@@ -6,11 +6,13 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/openaitest"
 )
@@ -102,6 +104,41 @@ func TestPromptLogprobs(t *testing.T) {
 	}
 	if completion.Choices[0].Logprobs != nil || completion.Choices[0].Text != "Hello" {
 		t.Errorf("the answer is %+v", completion.Choices[0])
+	}
+}
+
+// TestPromptLogprobsMemory checks that the list takes memory in proportion to its JSON, and that it has each token
+// once, in the form of the document.
+func TestPromptLogprobsMemory(t *testing.T) {
+	score := &inference.PromptScore{Tokens: make([]inference.PromptToken, 10000)}
+	for i := 1; i < len(score.Tokens); i++ {
+		top := []inference.TopLogprob{{ID: 7, Token: "\"a\xff", Logprob: -1e-9}, {ID: i, Token: "b", Logprob: -9999}}
+		score.Tokens[i] = inference.PromptToken{TokenLogprob: inference.TokenLogprob{ID: i, Token: "b", Logprob: -9999, Top: top}, Rank: 2}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	list := promptLogprobs(score, 2)
+	runtime.ReadMemStats(&after)
+	if used, most := after.TotalAlloc-before.TotalAlloc, uint64(3*len(list)); used > most {
+		t.Errorf("%d bytes for %d bytes of JSON", used, len(list))
+	}
+	var got []promptPosition
+	if err := json.Unmarshal(list, &got); err != nil || len(got) != len(score.Tokens) || got[0] != nil {
+		t.Fatalf("%v: %s", err, list[:100])
+	}
+	for i, position := range got[1:] {
+		want := map[string]string{"7": "\"a\uFFFD", strconv.Itoa(i + 1): "b"}
+		if i+1 == 7 {
+			want = map[string]string{"7": "b"}
+		}
+		for id, token := range position {
+			if token.Token != want[id] || id != strconv.Itoa(i+1) && (token.Rank != 1 || token.Logprob != -1e-9) || id == strconv.Itoa(i+1) && (token.Rank != 2 || token.Logprob != -9999) {
+				t.Fatalf("position %d has %s: %+v", i+1, id, token)
+			}
+		}
+		if len(position) != len(want) {
+			t.Fatalf("position %d has %v", i+1, position)
+		}
 	}
 }
 

@@ -461,7 +461,7 @@ type CompletionChoice struct {
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
 	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
-	PromptLogprobs *PromptLogprobs `json:"prompt_logprobs,omitempty"`
+	PromptLogprobs PromptLogprobs `json:"prompt_logprobs,omitempty"`
 
 	// Text The continuation. With `echo` it starts with the prompt.
 	Text string `json:"text"`
@@ -785,7 +785,7 @@ type CreateChatCompletionResponse struct {
 	Object string `json:"object"`
 
 	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
-	PromptLogprobs *PromptLogprobs `json:"prompt_logprobs,omitempty"`
+	PromptLogprobs PromptLogprobs `json:"prompt_logprobs,omitempty"`
 
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
@@ -1642,7 +1642,7 @@ type PromptLogprob struct {
 }
 
 // PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
-type PromptLogprobs = []PromptPosition
+type PromptLogprobs = json.RawMessage
 
 // PromptPosition The prompt's token at one position and the likeliest ones, by token id.
 type PromptPosition map[string]PromptLogprob
