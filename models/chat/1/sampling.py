@@ -1,7 +1,7 @@
 """Translates vllm.SamplingParams to llama.cpp's parameters.
 
-Each parameter of vLLM 0.13 is supported or refused by name; none is ignored. logprob_token_ids is from a later version. If a name means different things in the
-two engines, a docstring describes the difference.
+Each parameter of vLLM 0.13 is supported or refused by name; none is ignored. logprob_token_ids is from a later
+version. If a name means different things in the two engines, a docstring describes the difference.
 """
 
 import json
