@@ -189,6 +189,24 @@ func TestDecisionUnknownFields(t *testing.T) {
 	}
 }
 
+// TestDecisionMembersOfOtherKinds checks that the members of another kind of question are reported, and that a
+// strict server refuses them.
+func TestDecisionMembersOfOtherKinds(t *testing.T) {
+	engine := inferencetest.New()
+	addVLLM(engine)
+	const body = `{"model":"decision","input":"a","questions":[{"type":"predicate","instructions":"?","choices":[{"value":"a"},{"value":"b"}],"levels":null},
+		{"type":"score","instructions":"?","levels":[{"label":"a"},{"label":"b"}]},
+		{"type":"choice","instructions":"?","choices":[{"value":"a"},{"value":"b"}],"levels":[{"label":"a"},{"label":"b"}]}]}`
+	resp, answer := openaitest.Do(t, http.MethodPost, fieldServer(t, Config{}, engine).URL+decisionPath, body)
+	if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != "questions[0].choices, questions[2].levels" {
+		t.Errorf("%d %q: %s", resp.StatusCode, got, answer)
+	}
+	resp, answer = openaitest.Do(t, http.MethodPost, fieldServer(t, Config{Strict: true}, engine).URL+decisionPath, body)
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(answer, `"message":"questions[0].choices has no effect: only questions of the type choice have choices`) || !strings.Contains(answer, `"param":"questions[0].choices"`) {
+		t.Errorf("%d: %s", resp.StatusCode, answer)
+	}
+}
+
 // TestDecisionImages checks the images of the input and of questions, and the limits that they count in.
 func TestDecisionImages(t *testing.T) {
 	engine := inferencetest.New()

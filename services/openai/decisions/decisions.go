@@ -40,6 +40,9 @@ func (a *Answerer) CreateDecision(ctx context.Context, request api.CreateDecisio
 	req := &serving.DecisionRequest{ID: "decision_" + rand.Text(), Model: body.Model, Input: input}
 	for i := range questions {
 		req.Questions = append(req.Questions, questions[i].asked)
+		if err := server.Ignore(ctx, questions[i].unused...); err != nil {
+			return nil, err
+		}
 	}
 	model := a.service.Resolve(req.Model)
 	answers, used, err := a.service.Decide(ctx, &model, req)

@@ -8,6 +8,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -26,6 +27,7 @@ type question struct {
 	asked  serving.DecisionQuestion
 	values []json.RawMessage // values of a choice
 	labels []string          // labels of a score
+	unused []server.IgnoredField
 }
 
 // decodeQuestions reads questions that the document's schema has accepted. It refuses values that the
@@ -66,6 +68,7 @@ func (q *question) read(r *strictjson.Reader, path string) error {
 	if q.asked.Instructions, err = decodeContent(instructions, path+".instructions", userParts()); err != nil {
 		return strictjson.At("instructions", err)
 	}
+	q.ignoreOthers(members, path)
 	switch q.kind {
 	case kindChoice:
 		return q.readChoices(members["choices"])
@@ -76,6 +79,16 @@ func (q *question) read(r *strictjson.Reader, path string) error {
 	q.asked.Options = []string{"it holds", "it doesn't hold"}
 	q.asked.Words = []string{"Yes", "No"}
 	return nil
+}
+
+// ignoreOthers records the members that only questions of other kinds have.
+func (q *question) ignoreOthers(members map[string]any, path string) {
+	for key, kind := range map[string]string{"choices": kindChoice, "levels": kindScore} {
+		if members[key] != nil && q.kind != kind {
+			name := path + "." + key
+			q.unused = append(q.unused, server.IgnoredField{Name: name, Reason: name + " has no effect: only questions of the type " + kind + " have " + key})
+		}
+	}
 }
 
 // readChoices reads the values of a choice. Models read them as JSON, so that a string differs from a
