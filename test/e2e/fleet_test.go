@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,46 @@ func TestFrontend(t *testing.T) {
 		t.Error("the pod that has ended isn't out")
 	}
 	s.get(t, "/health/ready").want(t, http.StatusOK)
+}
+
+// TestChatsOverServers checks chats over two tritonservers: both get some, and none fails after one
+// server was killed.
+func TestChatsOverServers(t *testing.T) {
+	t.Parallel()
+	needsServer(t)
+	var servers []engine
+	var list []string
+	for range 2 {
+		e := ownEngine(t, scripted(t, "chat"))
+		servers, list = append(servers, e), append(list, e.server.GRPC())
+	}
+	s := start(t, append(slices.Clone(servers[0].files), "--triton-endpoint="+strings.Join(list, ","))...)
+	if err := s.awaitReadyBy(client); err != nil {
+		t.Fatal(err)
+	}
+	chats := func(n int) {
+		var waiting []<-chan answer
+		for i := range n {
+			waiting = append(waiting, s.postAsync(t, "/v1/chat/completions", ask(fmt.Sprint("Say the number ", i), "max_tokens", 16)))
+		}
+		for _, w := range waiting {
+			if a := <-w; a.status != http.StatusOK {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+	}
+	chats(24)
+	page := string(s.get(t, "/metrics").body)
+	for _, address := range list {
+		if line := `trident_endpoint_requests_total{endpoint="` + address + `"} 0`; strings.Contains(page, line+"\n") || !strings.Contains(page, strings.TrimSuffix(line, "0")) {
+			t.Errorf("the server %s got no chat", address)
+		}
+	}
+	servers[1].server.Kill()
+	chats(24)
+	if body := string(s.get(t, "/v1/models").want(t, http.StatusOK).body); !strings.Contains(body, `"chat"`) {
+		t.Errorf("the models are %s", body)
+	}
 }
 
 // TestNameWithoutAddresses checks that a Trident whose servers' name has no addresses is live and not
