@@ -265,6 +265,9 @@ func (c contract) since(t *testing.T, from, to int64) []string {
 			t.Fatal(err)
 		}
 		delete(given, "id")
+		if inputs, ok := given["inputs"].(map[string]any); ok {
+			delete(inputs, "return_num_input_tokens") // depends on earlier requests: TestKindsPromptTokens
+		}
 		text, err := json.Marshal(given)
 		if err != nil {
 			t.Fatal(err)

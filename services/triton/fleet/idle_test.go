@@ -9,8 +9,8 @@ import (
 	"github.com/trident-inference/trident/test/tier"
 )
 
-// TestIdleCost checks that 100 idle endpoints take at most a tenth of a core, with the part of the
-// servers in memory.
+// TestIdleCost checks that 100 idle endpoints take at most a tenth of a core. The CPU time includes
+// that of the servers, which run in the same process.
 func TestIdleCost(t *testing.T) {
 	fakes := tritontest.NewFakes(t, 100)
 	e := run(t, fakes.Addresses()...)
