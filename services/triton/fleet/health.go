@@ -122,6 +122,9 @@ func (m *member) look(ctx context.Context, w *watch, now time.Time) {
 	if m.health.out.Load() { // a request may have come because most endpoints are out
 		m.release(now.Add(-silence))
 	}
+	if m.health.models.takeBack(now) {
+		m.startSlowly()
+	}
 	if !now.Before(w.next) {
 		m.ask(ctx, w)
 	}
@@ -181,13 +184,18 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 	w.alive = time.Now()
 	m.fleet.reroute()
 	if m.health.out.Load() {
-		m.health.back.Store(time.Now().UnixNano())
-		m.fleet.balancer.StartSlowly(m.endpoint, m.fleet.elapsed())
+		m.startSlowly()
 		m.health.out.Store(false)
 		m.health.refuses.Store(false)
 		m.log.Info("endpoint is back", "endpoint", m.address)
 	}
 	m.fleet.shift()
+}
+
+// startSlowly begins the slow start of the endpoint, after it or a model of it was out.
+func (m *member) startSlowly() {
+	m.health.back.Store(time.Now().UnixNano())
+	m.fleet.balancer.StartSlowly(m.endpoint, m.fleet.elapsed())
 }
 
 // refuses takes the endpoint out because it refuses connections.

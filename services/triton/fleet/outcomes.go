@@ -32,6 +32,7 @@ type outcome struct {
 	seconds [outcomeSeconds]tally
 	until   time.Time     // the model is out until then
 	pause   time.Duration // duration of the last time out
+	out     bool          // takeBack hasn't reported the end of the time out
 }
 
 // tally has the answers of one second.
@@ -70,7 +71,7 @@ func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
 		o.blocked.Add(1)
 	}
 	m.pause = min(max(2*m.pause, firstPause), lastPause)
-	m.until = now.Add(m.pause)
+	m.until, m.out = now.Add(m.pause), true
 	clear(m.seconds[:])
 	return true
 }
@@ -105,6 +106,21 @@ func (o *outcomes) outUntil(model string, now time.Time) time.Time {
 		return m.until
 	}
 	return time.Time{}
+}
+
+// takeBack reports whether a time out of a model has ended since the last call.
+func (o *outcomes) takeBack(now time.Time) (back bool) {
+	if o.blocked.Load() == 0 {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range o.models {
+		if m.out && !now.Before(m.until) {
+			m.out, back = false, true
+		}
+	}
+	return back
 }
 
 // judge reports whether an error counts as a failed answer, and whether it counts at all. Errors

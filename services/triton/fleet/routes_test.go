@@ -199,8 +199,9 @@ func TestOutcomes(t *testing.T) {
 		if !fail(outcomeLeast) || o.outUntil("m", now) != now.Add(pause) {
 			t.Fatalf("time out %d ends %s, want a pause of %s", i, o.outUntil("m", now), pause)
 		}
-		if now = now.Add(pause); !o.outUntil("m", now).IsZero() {
-			t.Fatalf("time out %d doesn't end", i)
+		early := o.takeBack(now)
+		if now = now.Add(pause); !o.outUntil("m", now).IsZero() || early || !o.takeBack(now) || o.takeBack(now) {
+			t.Fatalf("time out %d doesn't end, or isn't reported once", i)
 		}
 	}
 	now = now.Add(lastPause + time.Second)
