@@ -146,3 +146,29 @@ func TestCompletionStream(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 }
+
+// TestEchoRefuses checks that a completion that generates nothing is refused for the options that its model doesn't
+// have, as the completion of one token is, for each kind of model.
+func TestEchoRefuses(t *testing.T) {
+	for kind, add := range fieldKinds {
+		engine, checked := inferencetest.New(), 0
+		add(t, engine)
+		f := fieldTest{server: fieldServer(t, Config{}, engine), engine: engine, path: completionPath}
+		for field, row := range fieldTables(t)["POST "+completionPath] {
+			for _, p := range probesOf(kind, "POST "+completionPath)[field] {
+				if row[kind] != refused {
+					continue
+				}
+				want := f.send(t, false, p.with, p.fields, `"echo":true,"max_tokens":1`)
+				got := f.send(t, false, p.with, p.fields, `"echo":true,"max_tokens":0`)
+				if want.status != http.StatusBadRequest || got.status != want.status || got.body != want.body && field != "min_tokens" || got.sent != "" {
+					t.Errorf("%s, %s: %d %s\nwant %d %s", kind, p.fields, got.status, got.body, want.status, want.body)
+				}
+				checked++
+			}
+		}
+		if checked < 2 {
+			t.Errorf("%s: %d options", kind, checked)
+		}
+	}
+}

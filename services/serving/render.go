@@ -69,11 +69,23 @@ func (r *textRun) checkEncoding(job *inference.Job) error {
 		}
 		r.planNext()
 	}
-	if r.req.OnlyPrompt() {
-		return nil
+	return r.checkOptions(job)
+}
+
+// checkOptions refuses options that the model's tensors don't have, of the generation of a job. A request that
+// generates nothing is refused as the one that generates a token.
+func (r *textRun) checkOptions(job *inference.Job) error {
+	req, generation := r.req, job
+	if req.OnlyPrompt() {
+		asked, one := *req, *job
+		asked.Sampling.MaxTokens, one.MaxTokens = new(1), 1
+		if !r.hidden { // the log probabilities are those of the prompt, which the generation doesn't return
+			asked.Sampling.Logprobs = nil
+		}
+		req, generation = &asked, &one
 	}
-	_, err = r.card.Backend.Encode(&r.card.Target, r.req, job)
-	return err
+	_, err := r.card.Backend.Encode(&r.card.Target, req, generation)
+	return r.bestOfError(err)
 }
 
 // readPrompts returns a run with the prompts of its request, for operations that don't use the engine and

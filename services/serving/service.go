@@ -268,7 +268,10 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	}
 	run.rank()
 	run.planChoices(prompts, maxTokens)
-	return run, nil
+	if req.OnlyPrompt() { // nothing else encodes the options of the generation
+		err = run.checkOptions(run.jobs[0])
+	}
+	return run, err
 }
 
 // prompts returns the request's prompts, or its messages rendered by the model's template.
