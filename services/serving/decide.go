@@ -198,28 +198,37 @@ func (d *decision) planQuestion(ctx context.Context, i int, finder *labelFinder,
 }
 
 // withoutReasoning returns a prompt with the markers before the text of the model's answer. It refuses a prompt
-// after which the model reasons before it answers.
+// after which the model reasons before it answers, and models whose markers aren't certain.
 func (d *decision) withoutReasoning(prompt string) (string, error) {
-	dialect := d.run.card.ReasoningParser
-	if dialect == "" {
-		return prompt, nil
-	}
-	markers, known := toolparser.Dialects{}.AnswerStart(dialect)
-	if markers != "" {
-		return prompt + markers, nil
-	}
-	parser, err := toolparser.Dialects{}.Parser(&inference.ParserOptions{Reasoning: dialect, Prompt: prompt, ID: rand.Text})
+	card := d.run.card
+	reasons, err := d.reasons(prompt)
 	if err != nil {
-		return "", fmt.Errorf("reasoning of the model %s: %w", d.run.card.Name, err)
+		return "", fmt.Errorf("reasoning of the model %s: %w", card.Name, err)
+	}
+	if reasons {
+		return "", inference.Unsupported("model", "decisions are not supported by the model `%s`: its chat template has no switch that turns reasoning off", d.req.Model)
+	}
+	markers, known := toolparser.Dialects{}.AnswerStart(card.ToolParser, card.ReasoningParser, prompt)
+	if !known {
+		return "", inference.Unsupported("model", "decisions are not supported by the model `%s`: it is not certain which markers it writes before the text of an answer (its parsers are %s)", d.req.Model, card.Parsers())
+	}
+	return prompt + markers, nil
+}
+
+// reasons reports whether the text after a prompt is reasoning.
+func (d *decision) reasons(prompt string) (bool, error) {
+	if d.run.card.ReasoningParser == "" {
+		return false, nil
+	}
+	parser, err := toolparser.Dialects{}.Parser(&inference.ParserOptions{Reasoning: d.run.card.ReasoningParser, Prompt: prompt, ID: rand.Text})
+	if err != nil {
+		return false, err
 	}
 	pieces, _ := parser.Parse([]byte("A"))
 	if len(pieces) == 0 {
 		pieces = parser.Finish()
 	}
-	if !known || len(pieces) > 0 && pieces[0].Kind == inference.PieceReasoning {
-		return "", inference.Unsupported("model", "decisions are not supported by the model `%s`: its chat template has no switch that turns reasoning off", d.req.Model)
-	}
-	return prompt, nil
+	return len(pieces) > 0 && pieces[0].Kind == inference.PieceReasoning, nil
 }
 
 // readImages returns the images of each question: those of the input and then its own. Questions

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -151,15 +152,29 @@ func TestDecideForm(t *testing.T) {
 	}
 }
 
-// TestDecideHarmony checks that the answers of gpt-oss are asked for in the channel of its texts.
-func TestDecideHarmony(t *testing.T) {
+// TestDecideStart checks that labels are scored after the markers before the text of an answer.
+func TestDecideStart(t *testing.T) {
 	model := scorer(t, inferencetest.Scorer{TokenIDs: true})
-	_, engine, _, err := decide(t, model.Script(), map[string]string{"trident.reasoning_parser": "openai_gptoss"}, choiceOf("a", "b"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if prompt := inferencetest.Input(engine.Requests()[0], "text_input"); !strings.HasSuffix(prompt, "[assistant]<|channel|>final<|message|>") {
-		t.Errorf("prompt %q", prompt)
+	for _, tt := range []struct{ setting, parser, after, end string }{
+		{"trident.reasoning_parser", "openai_gptoss", "", "[assistant]<|channel|>final<|message|>"},
+		{"trident.tool_call_parser", "openai", "", "[assistant]<|channel|>final<|message|>"},
+		{"trident.reasoning_parser", "cohere_command4", "<|START_THINKING|><|END_THINKING|>", "[assistant]<|START_THINKING|><|END_THINKING|><|START_TEXT|>"},
+		{"trident.tool_call_parser", "cohere_command3", "", "[assistant]<|START_RESPONSE|>"},
+		{"trident.reasoning_parser", "hunyuan_a13b", "<think>\n\n</think>\n", "[assistant]<think>\n\n</think>\n<answer>\n"},
+		{"trident.reasoning_parser", "kimi_k3", "<|open|>response<|sep|>", "[assistant]<|open|>response<|sep|>"},
+		{"trident.reasoning_parser", "qwen3", "<think>\n\n</think>\n\n", "[assistant]<think>\n\n</think>\n\n"},
+	} {
+		t.Run(tt.parser, func(t *testing.T) {
+			_, engine, _, err := decide(t, model.Script(), map[string]string{
+				tt.setting: tt.parser, "trident.chat_template": inferencetest.ChatTemplate + "{{ " + strconv.Quote(tt.after) + " }}",
+			}, choiceOf("a", "b"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if prompt := inferencetest.Input(engine.Requests()[0], "text_input"); !strings.HasSuffix(prompt, tt.end) {
+				t.Errorf("prompt %q", prompt)
+			}
+		})
 	}
 }
 
@@ -199,7 +214,9 @@ func TestDecideRefused(t *testing.T) {
 		{"no tokenizer", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.tokenizer": "none"}, 2, "model", "decisions need the tokenizer of the model `m`"},
 		{"a context that is too short", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.context_length": "10"}, 2, "input", "maximum context length is 10 tokens"},
 		{"reasoning without a switch", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "deepseek_r1", "trident.chat_template": inferencetest.ChatTemplate + "<think>\n"}, 2, "model", "its chat template has no switch that turns reasoning off"},
-		{"answers that start with markers", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "inkling"}, 2, "model", "its chat template has no switch that turns reasoning off"},
+		{"answers that start with markers", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "inkling"}, 2, "model", "it is not certain which markers it writes before the text of an answer (its parsers are none, inkling)"},
+		{"answers that may start with a marker", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.tool_call_parser": "ernie45"}, 2, "model", "it is not certain which markers it writes before the text of an answer (its parsers are ernie45, none)"},
+		{"reasoning that the prompt has begun", inferencetest.Scorer{TokenIDs: true}, map[string]string{"trident.reasoning_parser": "cohere_command4", "trident.chat_template": inferencetest.ChatTemplate + "<|START_THINKING|>"}, 2, "model", "its chat template has no switch that turns reasoning off"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answers, _, _, err := decide(t, scorer(t, tt.model).Script(), tt.parameters, choiceOf(manyOptions(tt.options)...))

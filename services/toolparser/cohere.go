@@ -7,6 +7,12 @@ func newCohere3(r *reader) dialect { return newCohere(r, cohere3Wrappers()) }
 // newCohere4 reads the calls of Command A+, whose text has additional tags.
 func newCohere4(r *reader) dialect { return newCohere(r, cohere4Wrappers()) }
 
+// Markers before the text of an answer.
+const (
+	cohere3Text = "<|START_RESPONSE|>"
+	cohere4Text = "<|START_TEXT|>"
+)
+
 func newCohere(r *reader, drop wrappers) dialect {
 	return newJSONCalls(r, &format{
 		open: []string{"<|START_ACTION|>"}, end: []string{"<|END_ACTION|>"}, array: true, name: "tool_name", id: "tool_call_id", drop: drop,
@@ -16,15 +22,15 @@ func newCohere(r *reader, drop wrappers) dialect {
 // cohere3Wrappers returns the wrappers around text and around parts of the text that cite a
 // source.
 func cohere3Wrappers() wrappers {
-	return append(around("<|START_RESPONSE|>", "<|END_RESPONSE|>"), wrapper{text: "<co>", inline: true}, wrapper{text: "</co: ", until: ">", inline: true})
+	return append(around(cohere3Text, "<|END_RESPONSE|>"), wrapper{text: "<co>", inline: true}, wrapper{text: "</co: ", until: ">", inline: true})
 }
 
 func cohere4Wrappers() wrappers {
-	return append(around("<|START_TEXT|>", "<|END_TEXT|>"), cohere3Wrappers()...)
+	return append(around(cohere4Text, "<|END_TEXT|>"), cohere3Wrappers()...)
 }
 
 func recognizeCohere3(template string) string { return matchAll(template, "<|START_ACTION|>") }
 
 func recognizeCohere4(template string) string {
-	return matchAll(template, "<|START_ACTION|>", "<|START_TEXT|>")
+	return matchAll(template, "<|START_ACTION|>", cohere4Text)
 }

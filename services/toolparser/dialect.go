@@ -41,6 +41,8 @@ type toolDialect struct {
 	form func() *callForm
 	// forced describes answers that are calls, if a structural tag can; nil otherwise.
 	forced func() *forcedForm
+	// start returns the markers before the text of an answer. If nil, there are none.
+	start answerStart
 }
 
 // newReader returns the reader of the dialect's calls.
@@ -55,16 +57,16 @@ func (d *toolDialect) newReader(r *reader) dialect {
 // built once, because each request searches it.
 var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
 	return []toolDialect{
-		{names: []string{"openai", "harmony"}, unified: newHarmony, recognize: recognizeHarmony},
-		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling},
-		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeMuseGlimmer},
-		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse},
+		{names: []string{"openai", "harmony"}, unified: newHarmony, recognize: recognizeHarmony, start: startWith(harmonyChannel + "final" + harmonyMessage)},
+		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling, start: startUnknown},
+		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeMuseGlimmer, start: startUnknown},
+		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse, start: startUnknown},
 		{names: []string{"deepseek_v3"}, read: newDeepseekV3, recognize: recognizeDeepseekV3, form: deepseekV3Form, forced: forcedDeepseekV3},
 		{names: []string{"deepseek_v31"}, read: newDeepseekV31, recognize: recognizeDeepseekV31, form: deepseekV31Form, forced: forcedDeepseekV31},
 		{names: []string{"deepseek_v41"}, read: newDeepseekV41, recognize: recognizeDeepseekV41},
 		{names: []string{"deepseek_v4"}, read: newDeepseekV4, recognize: recognizeDeepseekV4},
 		{names: []string{"deepseek_v32"}, read: newDeepseekV32, recognize: recognizeDeepseekV32},
-		{names: []string{"kimi_k3"}, read: newKimiK3, recognize: recognizeKimiK3, drop: kimiK3Wrappers},
+		{names: []string{"kimi_k3"}, read: newKimiK3, recognize: recognizeKimiK3, drop: kimiK3Wrappers, start: startWith(kimiK3Text)},
 		{names: []string{"kimi_k2"}, read: newKimiK2, recognize: recognizeKimiK2, form: kimiK2Form, forced: forcedKimiK2},
 		{names: []string{"minimax_m3"}, read: newMiniMaxM3, recognize: recognizeMiniMaxM3},
 		{names: []string{"minimax_m2"}, read: newMiniMaxM2, recognize: recognizeMiniMaxM2, form: invokeForm},
@@ -76,8 +78,8 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, read: newGLM45, recognize: recognizeGLM45},
 		{names: []string{"gemma4"}, read: newGemma4, recognize: recognizeGemma4},
 		{names: []string{"functiongemma"}, read: newFunctionGemma, recognize: recognizeFunctionGemma},
-		{names: []string{"cohere_command4"}, read: newCohere4, recognize: recognizeCohere4, drop: cohere4Wrappers, forced: forcedCohere},
-		{names: []string{"cohere_command3"}, read: newCohere3, recognize: recognizeCohere3, drop: cohere3Wrappers, forced: forcedCohere},
+		{names: []string{"cohere_command4"}, read: newCohere4, recognize: recognizeCohere4, drop: cohere4Wrappers, forced: forcedCohere, start: startWith(cohere4Text)},
+		{names: []string{"cohere_command3"}, read: newCohere3, recognize: recognizeCohere3, drop: cohere3Wrappers, forced: forcedCohere, start: startWith(cohere3Text)},
 		{names: []string{"step3"}, read: newStep3, recognize: recognizeStep3},
 		{names: []string{"seed_oss"}, read: newSeedOSS, recognize: recognizeSeedOSS, form: qwenForm},
 		{names: []string{"longcat"}, read: newLongCat, recognize: recognizeLongCat},
@@ -94,9 +96,9 @@ var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknogloba
 		{names: []string{"qwen3_coder", "qwen3_xml", "step3p5", "step5"}, read: newQwen3Coder, recognize: recognizeQwen3Coder, form: qwenForm},
 		{names: []string{"granite"}, read: newGranite, recognize: recognizeGranite, forced: listForm("<|tool_call|>", "")},
 		{names: []string{"granite-20b-fc"}, read: newGranite20bFC, recognize: recognizeGranite20bFC, forced: forcedGranite20b},
-		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, recognize: recognizeHunyuanA13B, drop: hunyuanWrappers, forced: listForm("<tool_calls>", "</tool_calls>")},
+		{names: []string{"hunyuan_a13b"}, read: newHunyuanA13B, recognize: recognizeHunyuanA13B, drop: hunyuanWrappers, forced: listForm("<tool_calls>", "</tool_calls>"), start: startUnknown},
 		{names: []string{"jamba"}, read: newJamba, recognize: recognizeJamba, forced: listForm("<tool_calls>", "</tool_calls>")},
-		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers, form: hermesForm, forced: forcedHermes},
+		{names: []string{"ernie45"}, read: newErnie45, recognize: recognizeErnie45, drop: ernieWrappers, form: hermesForm, forced: forcedHermes, start: startUnknown},
 		{names: []string{"xlam"}, read: newXLAM, recognize: recognizeXLAM},
 		{names: []string{"hermes", "granite4", "qwen3_json"}, read: newHermes, recognize: recognizeHermes, form: hermesForm, forced: forcedHermes},
 		{names: []string{"phi4_mini_json", "firefunction"}, read: newFunctools, recognize: recognizeFunctools, forced: listForm("functools", "")},
@@ -116,6 +118,8 @@ type reasoningDialect struct {
 	drop func() wrappers
 	// lead is emitted before an answer that is text only.
 	lead string
+	// start returns the markers before the text of an answer. If nil, there are none.
+	start answerStart
 }
 
 // fixed returns tags that don't depend on the prompt.
@@ -123,16 +127,16 @@ func fixed(t func() *tags) func(string) *tags { return func(string) *tags { retu
 
 var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:gochecknoglobals // never changed
 	return []reasoningDialect{
-		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, unified: newHarmony, recognize: recognizeHarmony, special: true},
-		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling, special: true},
-		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeMuseGlimmer, special: true},
-		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse, special: true},
+		{names: []string{"openai_gptoss", "gpt_oss", "harmony"}, unified: newHarmony, recognize: recognizeHarmony, special: true, start: startWith(harmonyChannel + "final" + harmonyMessage)},
+		{names: []string{"inkling"}, unified: newInkling, recognize: recognizeInkling, special: true, start: startUnknown},
+		{names: []string{"muse_glimmer"}, unified: newMuseGlimmer, recognize: recognizeMuseGlimmer, special: true, start: startUnknown},
+		{names: []string{"muse", "musespark1x"}, unified: newMuse, recognize: recognizeMuse, special: true, start: startUnknown},
 		{names: []string{"k2_horizon"}, tags: fixed(k2HorizonTags), recognize: recognizeK2Thoughts},
 		{names: []string{"plamo3"}, tags: fixed(plamo3Tags), recognize: func(t string) string { return matchAll(t, plamoThought) }},
-		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), recognize: recognizeKimiK3, special: true, drop: kimiK3Wrappers},
+		{names: []string{"kimi_k3"}, tags: fixed(kimiK3Tags), recognize: recognizeKimiK3, special: true, drop: kimiK3Wrappers, start: startWith(kimiK3Text)},
 		{names: []string{"gemma4"}, tags: fixed(gemma4Tags), recognize: func(t string) string { return matchAll(t, "<|channel>", "<channel|>") }, special: true},
-		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers},
-		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers},
+		{names: []string{"cohere_command4"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>", "<|START_TEXT|>") }, special: true, drop: cohere4Wrappers, start: startWith(cohere4Text)},
+		{names: []string{"cohere_command3"}, tags: fixed(cohereTags), recognize: func(t string) string { return matchAll(t, "<|START_THINKING|>") }, special: true, drop: cohere3Wrappers, start: startWith(cohere3Text)},
 		{names: []string{"mistral"}, tags: fixed(mistralTags), recognize: func(t string) string { return matchAll(t, "[THINK]") }, special: true},
 		{names: []string{"granite"}, tags: fixed(graniteTags), recognize: func(t string) string { return matchAll(t, "Here is my thought process:") }},
 		{names: []string{"seed_oss"}, tags: fixed(seedTags), recognize: func(t string) string { return matchAll(t, "<seed:think>") }},
@@ -143,8 +147,8 @@ var reasoningDialects = sync.OnceValue(func() []reasoningDialect { //nolint:goch
 		{names: []string{"hy_v3", "hy_v4"}, tags: hyV3Tags, recognize: func(t string) string { return cmp.Or(recognizeHYV3(t), recognizeHYV4(t)) }},
 		{names: []string{"glm45", "glm47", "ling3", "poolside_v1"}, tags: fixed(glm45Tags), recognize: func(t string) string { return matchAll(t, argKey, "</think>") }},
 		{names: []string{"kimi_k2"}, tags: fixed(kimiK2Tags), recognize: func(t string) string { return matchAll(t, "<|tool_calls_section_begin|>", "</think>") }},
-		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), recognize: recognizeHunyuanThoughts, drop: hunyuanWrappers},
-		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), recognize: func(t string) string { return matchAll(t, "</think>", "<response>", "<tool_call>") }, drop: ernieWrappers},
+		{names: []string{"hunyuan_a13b"}, tags: fixed(thinkTags), recognize: recognizeHunyuanThoughts, drop: hunyuanWrappers, start: startHunyuan},
+		{names: []string{"ernie45"}, tags: fixed(deepseekR1Tags), recognize: func(t string) string { return matchAll(t, "</think>", "<response>", "<tool_call>") }, drop: ernieWrappers, start: startUnknown},
 		{names: []string{"deepseek_r1", "step3"}, tags: fixed(deepseekR1Tags), recognize: recognizeDeepseekR1},
 		{names: []string{"step3p5", "step5"}, tags: fixed(step3p5Tags), recognize: recognizeNone},
 		{names: []string{"qwen3", "mimo", "nemotron_v3", "granite_thinking_parser", "deepseek_v3", "holo2", "olmo3", "minicpmv"}, tags: fixed(qwen3Tags), recognize: func(t string) string { return matchAll(t, "</think>") }},

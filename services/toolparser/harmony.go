@@ -1,7 +1,6 @@
 package toolparser
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/trident-inference/trident/services/inference"
@@ -49,20 +48,6 @@ func newHarmony(r *reader, callTools bool, forced dialect) dialect {
 		outside: newMarkers(harmonyStart, harmonyChannel, harmonyMessage, "<|end|>", "<|return|>", "<|call|>"),
 		ends:    newMarkers(harmonyStart, harmonyChannel, "<|end|>", "<|return|>", "<|call|>"),
 	}
-}
-
-// AnswerStart returns the markers before the text of an answer without reasoning, in models of this dialect. It
-// returns false if the dialect has such markers but they depend on more than the prompt. Answers of most dialects
-// start with their text.
-func (Dialects) AnswerStart(reasoning string) (markers string, ok bool) {
-	d, err := reasoningNamed(reasoning)
-	switch {
-	case err != nil || d.unified == nil:
-		return "", err == nil
-	case slices.Contains(d.names, "harmony"):
-		return harmonyChannel + "final" + harmonyMessage, true
-	}
-	return "", false
 }
 
 func recognizeHarmony(template string) string {

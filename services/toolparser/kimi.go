@@ -37,9 +37,12 @@ func newKimiK3(r *reader) dialect {
 	})
 }
 
+// kimiK3Text is the marker before the text of an answer.
+const kimiK3Text = "<|open|>response<|sep|>"
+
 // kimiK3Wrappers returns the wrappers around K3's text.
 func kimiK3Wrappers() wrappers {
-	return around("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>")
+	return around(kimiK3Text, "<|close|>response<|sep|>", "<|close|>message<|sep|>")
 }
 
 // kimiK3Escapes decodes the escapes of attributes. Values have no escapes.

@@ -60,12 +60,12 @@ func seedTags() *tags {
 
 func kimiK3Tags() *tags {
 	t := &tags{open: []string{"<|open|>think<|sep|>"}, shut: []string{"<|close|>think<|sep|>"}}
-	return t.ends("<|open|>response<|sep|>", "<|open|>tools<|sep|>")
+	return t.ends(kimiK3Text, "<|open|>tools<|sep|>")
 }
 
 func cohereTags() *tags {
 	t := &tags{open: []string{"<|START_THINKING|>"}, shut: []string{"<|END_THINKING|>"}}
-	return t.ends("<|START_ACTION|>", "<|START_RESPONSE|>", "<|START_TEXT|>")
+	return t.ends("<|START_ACTION|>", cohere3Text, cohere4Text)
 }
 
 // gemma4Tags returns the tags of Gemma 4's channel. The channel's name isn't part of
