@@ -299,12 +299,12 @@ func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 		}
 		body.SetModel(only.Name)
 	}
-	if len(body.Unknown) == 0 {
-		return body, nil
+	var fields []server.IgnoredField
+	for _, name := range body.Unknown {
+		fields = append(fields, server.IgnoredField{Name: name, Reason: "unknown field " + name})
 	}
-	fields := make([]server.IgnoredField, len(body.Unknown))
-	for i, name := range body.Unknown {
-		fields[i] = server.IgnoredField{Name: name, Reason: "unknown field " + name}
+	for _, name := range body.Misplaced {
+		fields = append(fields, server.IgnoredField{Name: name, Reason: name + " has no effect: only objects of another type have it"})
 	}
 	return body, server.Ignore(r.Context(), fields...)
 }

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"encoding/json"
+
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/trident-inference/trident/services/budget"
@@ -14,15 +16,19 @@ type shape struct {
 	open  bool              // the object accepts any key
 	keys  map[string]*shape // allowed keys of an object, with the shapes of their values
 	items *shape            // shape of a list's elements; nil if the schema defines none
+	// kinds has the keys of each alternative by its type, and under "" those of alternatives without one.
+	kinds map[string]map[string]bool
 }
 
 // shapeOf returns the shape of a schema, which must not be recursive. It returns nil
 // if no key can be unknown.
 func shapeOf(schema *openapi3.Schema) *shape {
-	s := &shape{keys: map[string]*shape{}}
+	s := newShape()
 	s.add(schema)
 	return s.trimmed()
 }
+
+func newShape() *shape { return &shape{keys: map[string]*shape{}, kinds: map[string]map[string]bool{}} }
 
 // trimmed removes shapes in which no key can be unknown.
 func (s *shape) trimmed() *shape {
@@ -44,7 +50,7 @@ func (s *shape) add(schema *openapi3.Schema) {
 	}
 	if schema.Items != nil {
 		if s.items == nil {
-			s.items = &shape{keys: map[string]*shape{}}
+			s.items = newShape()
 		}
 		s.items.add(schema.Items.Value)
 	}
@@ -52,10 +58,40 @@ func (s *shape) add(schema *openapi3.Schema) {
 	s.open = s.open || extra.Schema != nil || extra.Has != nil && *extra.Has
 	for name, property := range schema.Properties {
 		if s.keys[name] == nil {
-			s.keys[name] = &shape{keys: map[string]*shape{}}
+			s.keys[name] = newShape()
 		}
 		s.keys[name].add(property.Value)
 	}
+	s.addKinds(schema)
+}
+
+// typeKey is the key whose value selects an alternative.
+const typeKey = "type"
+
+// addKinds records the keys of an alternative by the values of its type.
+func (s *shape) addKinds(schema *openapi3.Schema) {
+	if len(schema.Properties) == 0 {
+		return
+	}
+	types := []any{""}
+	if selector := schema.Properties[typeKey]; selector != nil && len(selector.Value.Enum) > 0 {
+		types = selector.Value.Enum
+	}
+	for _, value := range types {
+		kind, _ := value.(string)
+		if s.kinds[kind] == nil {
+			s.kinds[kind] = map[string]bool{}
+		}
+		for name := range schema.Properties {
+			s.kinds[kind][name] = true
+		}
+	}
+}
+
+// misplaced reports whether only alternatives of other types than kind have a key.
+func (s *shape) misplaced(kind, key string) bool {
+	keys, known := s.kinds[kind]
+	return known && kind != "" && !keys[key] && !s.kinds[""][key]
 }
 
 // maxUnknown is the maximum number of unknown keys that are collected. The client
@@ -66,8 +102,12 @@ const maxUnknown = server.MaxIgnored
 // maxUnknown+1 of them.
 type unknownKeys struct {
 	names []string
-	seen  map[string]bool // true for the path of each collected key, without the positions in lists
-	trail []step
+	// misplaced are the known keys that objects of another type have, up to maxUnknown+1 of them. They
+	// are collected if byType is true.
+	misplaced []string
+	byType    bool
+	seen      map[string]bool // true for the path of each collected key, without the positions in lists
+	trail     []step
 }
 
 // step leads from a value to a member or an item of it.
@@ -87,14 +127,7 @@ func (u *unknownKeys) walk(r *strictjson.Reader, s *shape) error {
 		if err := r.Count(); err != nil {
 			return err
 		}
-		return r.Object(func(key string) error {
-			u.trail = append(u.trail[:at], step{key: key})
-			below, known := s.keys[key]
-			if !known {
-				u.note()
-			}
-			return u.walk(r, below)
-		})
+		return u.object(r, s)
 	case s != nil && c == '[' && s.items != nil:
 		if err := r.Count(); err != nil {
 			return err
@@ -108,10 +141,56 @@ func (u *unknownKeys) walk(r *strictjson.Reader, s *shape) error {
 	return err
 }
 
-// note records the current path. Positions in lists are ignored: a key that is unknown
+// object reads an object. The key that selects the alternative may come last, so that the keys are compared with
+// it at the end.
+func (u *unknownKeys) object(r *strictjson.Reader, s *shape) error {
+	at, kind := len(u.trail), ""
+	var present []string // at most the keys of the shape
+	err := r.Object(func(key string) error {
+		u.trail = append(u.trail[:at], step{key: key})
+		below, known := s.keys[key]
+		if !known {
+			u.note(&u.names)
+		}
+		if u.byType && known && len(s.kinds) > 1 {
+			if key == typeKey && r.Peek() == '"' {
+				value, err := r.Value(true)
+				kind, _ = value.(string)
+				return err
+			}
+			start := r.Offset()
+			err := u.walk(r, below)
+			if err == nil && !neutral(r.Since(start)) {
+				present = append(present, key)
+			}
+			return err
+		}
+		return u.walk(r, below)
+	})
+	for _, key := range present {
+		if s.misplaced(kind, key) {
+			u.trail = append(u.trail[:at], step{key: key})
+			u.note(&u.misplaced)
+		}
+	}
+	return err
+}
+
+// neutral reports whether a value has the meaning of an absent member: null, or empty.
+func neutral(raw json.RawMessage) bool {
+	switch raw[0] {
+	case 'n':
+		return true
+	case '"', '[', '{':
+		return isEmpty(raw)
+	}
+	return false
+}
+
+// note adds the current path to names. Positions in lists are ignored: a key that is unknown
 // in every message is recorded for the first.
-func (u *unknownKeys) note() {
-	if len(u.names) > maxUnknown {
+func (u *unknownKeys) note(names *[]string) {
+	if len(*names) > maxUnknown {
 		return
 	}
 	path, general := "", ""
@@ -129,5 +208,5 @@ func (u *unknownKeys) note() {
 		u.seen = map[string]bool{}
 	}
 	u.seen[general] = true
-	u.names = append(u.names, budget.Cut(path, budget.NameBytes))
+	*names = append(*names, budget.Cut(path, budget.NameBytes))
 }

@@ -49,6 +49,56 @@ func TestUnknownKeysBelow(t *testing.T) {
 	}
 }
 
+// TestMembersOfOtherTypes tests that members which only parts or items of another type have are reported, and that a
+// strict server refuses them.
+func TestMembersOfOtherTypes(t *testing.T) {
+	const (
+		data  = `"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="`
+		image = `{"type":"image_url","image_url":{"url":` + data + `},`
+		call  = `{"type":"function_call","call_id":"a","name":"f","arguments":"{}",`
+	)
+	chat := func(parts string) string {
+		return `{"model":"chat","messages":[{"role":"user","content":[{"type":"text","text":"a"},` + parts + `]}]}`
+	}
+	response := func(items string) string {
+		return `{"model":"chat","input":[` + items + `{"role":"user","content":"a"}]}`
+	}
+	parts := func(parts string) string { return response(`{"role":"user","content":[` + parts + `]},`) }
+	const responsePath = "/v1/responses"
+	for _, tt := range []struct{ name, path, body, want string }{
+		{"image in a text", chatPath, chat(`{"image_url":{"url":"https://a.example/b.png"},"type":"text","text":"b"}`), "messages[0].content[1].image_url"},
+		{"file and sound in a text", chatPath, chat(`{"type":"text","text":"b","input_audio":{"data":"a","format":"wav"},"file":{"file_data":"a"}}`), "messages[0].content[1].file messages[0].content[1].input_audio"},
+		{"text in an image", chatPath, chat(image + `"text":"b"}`), "messages[0].content[1].text"},
+		{"several parts", chatPath, chat(`{"type":"text","text":"b","file":{"file_id":"a"}},{"type":"text","text":"c","file":{"file_id":"a"}}`), "messages[0].content[1].file"},
+		{"no value", chatPath, chat(`{"type":"text","text":"b","image_url":null,"refusal":"","file":{ },"input_audio":{}},` + image + `"text":""}`), ""},
+		{"every type", chatPath, chat(`{"type":"text","text":"b","prompt_cache_breakpoint":{"mode":"explicit"}},` + image + `"prompt_cache_breakpoint":null}`), ""},
+		{"refusal in the model's text", chatPath, `{"model":"chat","messages":[{"role":"assistant","content":[{"type":"text","text":"a","refusal":"b"}]},{"role":"user","content":"c"}]}`, "messages[0].content[0].refusal"},
+		{"custom tool in a call", chatPath, `{"model":"chat","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"custom":{"name":"f","input":"x"}}]}]}`, "messages[0].tool_calls[0].custom"},
+		{"image in an input text", responsePath, parts(`{"type":"input_text","text":"a","image_url":"https://a.example/b.png"}`), "input[0].content[0].image_url"},
+		{"text in an input image", responsePath, parts(`{"type":"input_image","image_url":` + data + `,"text":"b"}`), "input[0].content[0].text"},
+		{"output in a call", responsePath, response(call + `"output":"x"},`), "input[0].output"},
+		{"arguments of an output", responsePath, response(call + `"id":"x"},{"type":"function_call_output","call_id":"a","output":"x","arguments":"{}"},`), "input[1].arguments"},
+		{"content in a call", responsePath, response(call + `"content":[{"type":"input_text","text":"x"}]},`), "input[0].content"},
+		{"every item", responsePath, response(call + `"id":"x","status":"completed","namespace":null,"output":null,"summary":[]},`), ""},
+		{"image in a text of a decision", decisionPath, `{"model":"decision","input":[{"role":"user","content":[{"type":"input_text","text":"a","image_url":"x"}]}],"questions":[{"type":"predicate","instructions":"?"}]}`, "input[0].content[0].image_url"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			engine := inferencetest.New()
+			addVLLM(engine)
+			resp, body := openaitest.Do(t, http.MethodPost, fieldServer(t, Config{}, engine).URL+tt.path, tt.body)
+			if got := resp.Header.Get("X-Trident-Ignored-Fields"); resp.StatusCode != http.StatusOK || got != strings.ReplaceAll(tt.want, " ", ", ") {
+				t.Errorf("%d %q %s", resp.StatusCode, got, body)
+			}
+			resp, body = openaitest.Do(t, http.MethodPost, fieldServer(t, Config{Strict: true}, engine).URL+tt.path, tt.body)
+			first, _, _ := strings.Cut(tt.want, " ")
+			if first == "" && resp.StatusCode != http.StatusOK ||
+				first != "" && (resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"message":"`+first+` has no effect: only objects of another type have it"`) || !strings.Contains(body, `"param":"`+first+`","code":"unsupported_parameter"`)) {
+				t.Errorf("strict: %d %s", resp.StatusCode, body)
+			}
+		})
+	}
+}
+
 // TestUnknownKeysAreBounded tests the limit of the reported keys for a body with
 // many unknown keys.
 func TestUnknownKeysAreBounded(t *testing.T) {

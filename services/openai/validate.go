@@ -221,6 +221,9 @@ type Validated struct {
 	// messages[0].zeta. For a list, the first item is named. The names come from the client
 	// and long ones are cut: quote them before they are used in a header.
 	Unknown []string
+	// Misplaced are the sorted names of members of messages and inputs that only objects of another
+	// type have, such as messages[0].content[0].image_url in a part of the type text.
+	Misplaced []string
 	// NoModel reports that the operation runs a model and that the request names none.
 	NoModel bool
 
@@ -274,7 +277,8 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 		return nil, explain(checked, err)
 	}
 	slices.Sort(unknown.names)
-	result.Unknown = unknown.names
+	slices.Sort(unknown.misplaced)
+	result.Unknown, result.Misplaced = unknown.names, unknown.misplaced
 	if _, runs := schema.fields["model"]; runs {
 		result.NoModel = result.value["model"] == nil || result.value["model"] == ""
 	}
@@ -292,7 +296,7 @@ func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, 
 	f, known := s.fields[name]
 	unknown.trail = append(unknown.trail[:0], step{key: name})
 	if !known {
-		unknown.note()
+		unknown.note(&unknown.names)
 	}
 	start := r.Offset()
 	value, err := f.read(r, known, unknown)
@@ -320,6 +324,8 @@ func (f field) read(r *strictjson.Reader, known bool, unknown *unknownKeys) (any
 	defer func() { r.FreeNumbers = false }()
 	switch {
 	case f.loose: // its decoder counts the values that it builds
+		unknown.byType = true
+		defer func() { unknown.byType = false }()
 		return nil, unknown.walk(r, f.shape)
 	case !known:
 		return r.Value(false)
