@@ -102,12 +102,14 @@ const (
 )
 
 // Budgets of the log probabilities of prompts. Engines return the logits of the whole vocabulary for each
-// token of a prompt. ContextLogits is the maximum number of bytes of all logits that are read at the same
-// time, and therefore of those of one prompt. PromptLogprobs is the maximum number of log probabilities of
+// token of a prompt. ContextLogits is the maximum number of bytes of the logits of one model that are read at
+// the same time, and therefore of those of one prompt. AllContextLogits is that of all models together, which is
+// more, so that a model whose engine doesn't answer doesn't block the others. PromptLogprobs is the maximum number of log probabilities of
 // prompts in a response.
 const (
-	ContextLogits  = 1 << 30
-	PromptLogprobs = 1 << 20
+	ContextLogits    = 1 << 30
+	AllContextLogits = 2 * ContextLogits
+	PromptLogprobs   = 1 << 20
 )
 
 // Text returns the maximum number of bytes of a tokenized text for a context length in tokens. The

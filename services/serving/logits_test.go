@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/sync/semaphore"
+	"testing/synctest"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
@@ -191,7 +190,7 @@ func (oneToken) Decode([]int, bool) string { return "a" }
 func TestLogitsInMemory(t *testing.T) {
 	engine := heldEngine{began: make(chan struct{}), release: make(chan struct{})}
 	card := &catalog.Card{Target: inference.Target{Tokenizer: oneToken{}}, Engine: engine, Backend: scorer{}}
-	memory := semaphore.NewWeighted(2 * 4) // one prompt of two tokens
+	memory := newLogitMemory(2*4, 2*4) // one prompt of two tokens
 	score := func(ctx context.Context) error {
 		s := &scoring{backend: scorer{}, memory: memory, prompts: []promptScoring{{ids: []int{0, 0}}}}
 		r := &textRun{card: card, req: &inference.Request{}, scoring: s}
@@ -201,7 +200,7 @@ func TestLogitsInMemory(t *testing.T) {
 	result := make(chan error)
 	go func() { result <- score(t.Context()) }()
 	<-engine.began
-	if memory.TryAcquire(1) {
+	if memory.total.TryAcquire(1) {
 		t.Error("the logits of the prompt don't count")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -214,8 +213,8 @@ func TestLogitsInMemory(t *testing.T) {
 		if err := <-result; err != nil {
 			t.Error(err)
 		}
-		if memory.TryAcquire(2 * 4) { // the memory is free again
-			memory.Release(2 * 4)
+		if memory.total.TryAcquire(2 * 4) { // the memory is free again
+			memory.total.Release(2 * 4)
 		} else {
 			t.Fatal("the memory of the logits isn't released")
 		}
@@ -224,6 +223,56 @@ func TestLogitsInMemory(t *testing.T) {
 	}
 	engine.release <- struct{}{}
 	<-result
+	if len(memory.models) > 0 {
+		t.Errorf("%d shares of models are kept", len(memory.models))
+	}
+}
+
+// TestLogitsOfStalledModel checks that a model whose engine doesn't answer, with more prompts than its share, leaves
+// memory to other models, whose prompts together don't exceed the total.
+func TestLogitsOfStalledModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := newLogitMemory(2*2*4, 2*4) // two prompts of two tokens; one of each model
+		engines := map[string]heldEngine{}
+		score := func(ctx context.Context, model string) error {
+			card := &catalog.Card{Target: inference.Target{Name: model, Tokenizer: oneToken{}}, Engine: engines[model], Backend: scorer{}}
+			s := &scoring{backend: scorer{}, memory: memory, prompts: []promptScoring{{ids: []int{0, 0}}}}
+			_, err := (&textRun{card: card, req: &inference.Request{}, scoring: s}).score(ctx, &inference.Job{Prompt: "aa"}, nil)
+			return err
+		}
+		for _, model := range []string{"stalled", "second", "third"} {
+			engines[model] = heldEngine{began: make(chan struct{}, 9), release: make(chan struct{}, 9)}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 3 {
+			go func() { _ = score(ctx, "stalled") }()
+		}
+		synctest.Wait()
+		if n := len(engines["stalled"].began); n != 1 {
+			t.Errorf("%d prompts of the stalled model are at its engine", n)
+		}
+		others := make(chan error, 1)
+		go func() { others <- score(t.Context(), "second") }()
+		synctest.Wait()
+		go func() { others <- score(t.Context(), "third") }()
+		synctest.Wait()
+		if second, last := len(engines["second"].began), len(engines["third"].began); second != 1 || last != 0 {
+			t.Errorf("%d and %d prompts of the other models are at their engines, want 1 and 0", second, last)
+		}
+		engines["third"].release <- struct{}{}
+		engines["second"].release <- struct{}{}
+		for range 2 {
+			if err := <-others; err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+		engines["stalled"].release <- struct{}{}
+		synctest.Wait()
+		if len(memory.models) > 0 || !memory.total.TryAcquire(2*2*4) {
+			t.Errorf("%d shares of models are kept", len(memory.models))
+		}
+	})
 }
 
 // BenchmarkLogitRow answers how long a row of a large vocabulary takes, with 5 alternatives.

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
@@ -27,7 +25,7 @@ type scoring struct {
 	backend inference.Scorer
 	top     int
 	prompts []promptScoring
-	memory  *semaphore.Weighted // bytes of all logits that are read at the same time
+	memory  *logitMemory
 }
 
 // promptScoring is the score of one prompt, which the first job of the prompt computes.
@@ -41,7 +39,7 @@ type promptScoring struct {
 
 // planScores prepares the log probabilities of the prompts if the request needs them. It refuses requests
 // that the model can't serve, before any inference.
-func (r *textRun) planScores(ctx context.Context, prompts []string, memory *semaphore.Weighted) error {
+func (r *textRun) planScores(ctx context.Context, prompts []string, memory *logitMemory) error {
 	backend, err := r.scorer()
 	if backend == nil || err != nil {
 		return err
@@ -168,10 +166,11 @@ func (r *textRun) score(ctx context.Context, job *inference.Job, used *catalog.L
 		return &inference.PromptScore{}, nil
 	}
 	size := int64(len(p.ids)) * int64(s.logitBytes(r.card))
-	if err := s.memory.Acquire(ctx, size); err != nil {
+	release, err := s.memory.acquire(ctx, r.card.Name, size)
+	if err != nil {
 		return nil, err
 	}
-	defer s.memory.Release(size)
+	defer release()
 	var score *inference.PromptScore
 	for resp, err := range r.stream(ctx, job, infer, used) {
 		if err != nil {

@@ -11,8 +11,6 @@ import (
 	"iter"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
@@ -76,7 +74,7 @@ type Service struct {
 	images    *images.Reader
 	admission *admission.Controller
 	meters    *metering.Meters
-	logits    *semaphore.Weighted // bytes of logits of prompts that are read at the same time
+	logits    *logitMemory
 }
 
 // New returns a service over the catalog's engines. The argument pictures reads the images of
@@ -86,7 +84,7 @@ func New(cfg Config, models *catalog.Catalog, reader *images.Reader) (*Service, 
 		return nil, err
 	}
 	meters := metering.New(models.Knows)
-	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters, logits: semaphore.NewWeighted(budget.ContextLogits)}, nil
+	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters, logits: newLogitMemory(budget.AllContextLogits, budget.ContextLogits)}, nil
 }
 
 // Catalog returns the catalog of the models.
