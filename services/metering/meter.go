@@ -66,7 +66,8 @@ type meter struct {
 	waiting              atomic.Int64 // number of queued requests in Trident's queue
 	ended                [Outcomes]atomic.Uint64
 	prompts, completions atomic.Uint64
-	completed            past[uint64] // earlier values of completions
+	cached               atomic.Uint64 // number of prompt tokens that engines found in a cache
+	completed            past[uint64]  // earlier values of completions
 	first, gaps          histogram
 	succeeded, failed    histogram // durations of whole requests
 	inputs, outputs      sizes
@@ -173,6 +174,9 @@ type Figures struct {
 	// PromptTokens is the number of prompt tokens of requests that have succeeded, and
 	// CompletionTokens the number of tokens of answers so far.
 	PromptTokens, CompletionTokens uint64
+	// CachedPromptTokens is the number of the prompt tokens that engines found in a cache, of
+	// requests for which the engine reports it.
+	CachedPromptTokens uint64
 	// FirstToken and InterToken are times of streamed generations. Succeeded and Failed are the
 	// durations of whole requests. Inputs and Outputs are the tokens of requests that have
 	// succeeded.
@@ -187,7 +191,7 @@ func (ms *Meters) Figures() []Figures {
 	for series, m := range ms.all {
 		f := Figures{
 			Series: series, InFlight: int(m.inFlight.Load()), Queued: int(m.queued.Load()), Waiting: int(m.waiting.Load()),
-			PromptTokens: m.prompts.Load(), CompletionTokens: m.completions.Load(),
+			PromptTokens: m.prompts.Load(), CompletionTokens: m.completions.Load(), CachedPromptTokens: m.cached.Load(),
 			FirstToken: m.first.export(), InterToken: m.gaps.export(), Succeeded: m.succeeded.export(), Failed: m.failed.export(),
 			Inputs: m.inputs.export(), Outputs: m.outputs.export(),
 		}
@@ -289,6 +293,9 @@ func (m *Measure) End(outcome Outcome, usage *inference.Usage) {
 	if usage != nil && !usage.Unknown {
 		m.meter.prompts.Add(uint64(usage.PromptTokens))
 		m.meter.inputs.add(usage.PromptTokens)
+		if usage.CachedTokens != nil {
+			m.meter.cached.Add(uint64(*usage.CachedTokens))
+		}
 		if m.series.Operation != inference.OperationEmbeddings {
 			m.meter.outputs.add(usage.CompletionTokens)
 		}

@@ -94,6 +94,7 @@ func (c *collector) collectSeries(out sink, f *metering.Figures) {
 		return
 	}
 	out.value(c.promptTokens, float64(f.PromptTokens), series...)
+	out.value(c.cachedTokens, float64(f.CachedPromptTokens), series...)
 	out.value(c.generatedTokens, float64(f.CompletionTokens), series...)
 	genAI := []string{string(f.Operation), "triton", model, string(f.Surface)}
 	out.histogram(c.duration, &f.Succeeded, append(genAI, "")...)

@@ -32,7 +32,7 @@ const (
 
 // families are Trident's metrics.
 type families struct {
-	requests, inFlight, queued, waitingTurn, promptTokens, generatedTokens, inferDuration, refused *family
+	requests, inFlight, queued, waitingTurn, promptTokens, cachedTokens, generatedTokens, inferDuration, refused *family
 
 	firstToken, interToken, duration, tokenUsage *family
 
@@ -64,6 +64,7 @@ func newFamilies(cfg Config) *families {
 		queued:          newFamily("trident_requests_queued", "Number of requests in flight without an answer yet, in Trident's queue or in the engine.", gauge, series...),
 		waitingTurn:     newFamily("trident_requests_waiting", "Number of requests that wait in Trident's queue for a slot.", gauge, series...),
 		promptTokens:    newFamily("trident_prompt_tokens_total", "Number of tokens in the prompts and inputs of successful requests.", counter, series...),
+		cachedTokens:    newFamily("trident_cached_prompt_tokens_total", "Number of tokens in the prompts of successful requests that the engine found in its prefix cache. Engines that don't report them add nothing.", counter, series...),
 		generatedTokens: newFamily("trident_generated_tokens_total", "Number of generated tokens, counted when they arrive from the engine.", counter, series...),
 		inferDuration:   newFamily("trident_infer_duration_seconds", "Duration of inference requests with tensors, in seconds. The label error_type is empty for successful requests and _OTHER for failed ones.", histogram, labelModel, labelSurface, "error_type"),
 		refused:         newFamily("trident_requests_refused_total", "Number of requests that were refused before they reached a model. The label code is limited for a rate limit or a limit of an API key, and overloaded for a limit of the server or of a model. It is unavailable during the shutdown, and canceled if the client disconnected while the request was queued.", counter, labelCode),
@@ -120,7 +121,7 @@ func newFamilies(cfg Config) *families {
 // list returns all families.
 func (f *families) list() []*family {
 	return []*family{
-		f.requests, f.inFlight, f.queued, f.waitingTurn, f.promptTokens, f.generatedTokens, f.inferDuration, f.refused,
+		f.requests, f.inFlight, f.queued, f.waitingTurn, f.promptTokens, f.cachedTokens, f.generatedTokens, f.inferDuration, f.refused,
 		f.firstToken, f.interToken, f.duration, f.tokenUsage,
 		f.refusals, f.bodyBytes, f.decoding, f.decodeWaiting,
 		f.httpRequests, f.grpcRequests, f.panics,

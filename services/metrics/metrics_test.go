@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"github.com/prometheus/common/model"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/admission"
@@ -116,6 +118,49 @@ func generateUnder(ctx context.Context, s *serving.Service, name string) {
 	ctx = inference.WithOrigin(ctx, &inference.Origin{Surface: inference.SurfaceOpenAI})
 	for _, err := range inferencetest.Generate(ctx, s, &inference.Request{Model: name, Task: inference.TaskGenerate, Stream: true, Messages: []inference.Message{{Role: "user", Text: "hi"}}}) {
 		_ = err
+	}
+}
+
+// TestCachedPromptTokens checks that the cached tokens of prompts are counted where the engine reports them.
+func TestCachedPromptTokens(t *testing.T) {
+	number := func(name string, value uint32) inference.Output {
+		return inference.Output{Name: name, Type: "INT32", Shape: []int64{1, 1}, Raw: binary.LittleEndian.AppendUint32(nil, value)}
+	}
+	page, service, e := newPage(t, Default(), inferencetest.StreamText("a"), tritons)
+	text, err := os.ReadFile("../../test/models-contract/ensemble/config.pbtxt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, block := range map[string]string{"cached": "3", "other": ""} {
+		var config kserve.ModelConfig
+		if err := prototext.Unmarshal(text, &config); err != nil {
+			t.Fatal(err)
+		}
+		config.Parameters = map[string]*kserve.ModelParameter{"trident.chat_template": {StringValue: inferencetest.ChatTemplate}}
+		if block != "" {
+			config.Parameters["trident.tokens_per_block"] = &kserve.ModelParameter{StringValue: block}
+		}
+		e.AddOther(model, &config, func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+			send(&inference.Response{Final: true, Outputs: []inference.Output{inferencetest.Bytes("text_output", "a"), number("num_input_tokens", 9), number("num_output_tokens", 1), number("kv_cache_reused_blocks", 2)}})
+			return nil
+		})
+	}
+	if err := service.Catalog().Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, model := range []string{"cached", "cached", "other", "chat"} {
+		generate(t, service, model)
+	}
+	shown := scrape(t, page, "")
+	for _, line := range []string{
+		`trident_prompt_tokens_total{model="cached",operation="chat",surface="openai"} 18`,
+		`trident_cached_prompt_tokens_total{model="cached",operation="chat",surface="openai"} 12`,
+		`trident_cached_prompt_tokens_total{model="other",operation="chat",surface="openai"} 0`,
+		`trident_cached_prompt_tokens_total{model="chat",operation="chat",surface="openai"} 0`,
+	} {
+		if !strings.Contains(shown, line+"\n") {
+			t.Errorf("the page lacks %s", line)
+		}
 	}
 }
 
