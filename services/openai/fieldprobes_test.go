@@ -188,8 +188,8 @@ func decisionProbes() map[string][]probe {
 		},
 		"questions": {
 			{fields: `"questions":[{"type":"predicate","name":"p","instructions":"True?"}]`, sent: "True?\n\nDoes this hold for the input?\n", got: `"name":"p","probability":`},
-			{fields: `"questions":[{"type":"choice","instructions":[{"type":"input_text","text":"Which?"}],"choices":[{"value":"true"},{"value":true,"description":"it is"}]}]`, sent: "Options:\nA: \"true\"\nB: true - it is\n", got: `"type":"choice"`},
-			{fields: `"questions":[{"type":"score","instructions":"How?","levels":[{"label":"low"},{"label":"high","description":"very"}]}]`, sent: "A: low\nB: high - very\n", got: `"type":"score"`},
+			{fields: `"questions":[{"type":"choice","instructions":[{"type":"input_text","text":"Which?"}],"choices":[{"value":"true"},{"value":true,"description":"it is"}]}]`, sent: "Options:\nA: \"true\"\nB: true - \"it is\"\n", got: `"type":"choice"`},
+			{fields: `"questions":[{"type":"score","instructions":"How?","levels":[{"label":"low"},{"label":"high","description":"very"}]}]`, sent: "A: \"low\"\nB: \"high\" - \"very\"\n", got: `"type":"score"`},
 		},
 		"safety_identifier":    {{fields: `"safety_identifier":"s"`}},
 		"prompt_cache_key":     {{fields: `"prompt_cache_key":"k"`}},

@@ -66,7 +66,8 @@ func (m *logitMemory) leave(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	own := m.models[model]
-	if own.users--; own.users == 0 {
+	own.users--
+	if own.users == 0 {
 		delete(m.models, model)
 	}
 }

@@ -93,7 +93,7 @@ func (r *row) more() (more []row) {
 // decisionScripts returns the script of questions about an input: the scores of their answers.
 func decisionScripts(input string) []script {
 	return []script{{input, []object{{"scores": object{
-		"it holds": 1, "it doesn't hold": 0, `"warm" - not cold`: 2, "true": 1, "mild": 0, "hot - above 60 degrees": 1, "burning": 0,
+		"it holds": 1, "it doesn't hold": 0, `"warm" - "not cold"`: 2, "true": 1, `"mild"`: 0, `"hot" - "above 60 degrees"`: 1, `"burning"`: 0,
 	}}}}}
 }
 

@@ -101,12 +101,12 @@ func (q *question) readChoices(list any) error {
 		members, _ := choice.(map[string]any)
 		value := members["value"]
 		if seen[value] {
-			return strictjson.At("choices", strictjson.At(strictjson.Index(i), &strictjson.Error{Path: "value", Message: "repeats an earlier value: each may occur once", Named: true}))
+			return strictjson.At("choices", strictjson.At(strictjson.Index(i), repeated("value")))
 		}
 		seen[value] = true
 		text := fmt.Sprint(value)
 		if s, ok := value.(string); ok {
-			text = string(jsonstring.Quoted(s))
+			text = quoted(s)
 		}
 		q.values = append(q.values, json.RawMessage(text))
 		q.option(text, members)
@@ -114,15 +114,28 @@ func (q *question) readChoices(list any) error {
 	return nil
 }
 
+// repeated is the error of a member that may occur once in a list.
+func repeated(key string) error {
+	return &strictjson.Error{Path: key, Message: "repeats an earlier " + key + ": each may occur once", Named: true}
+}
+
+// quoted returns a text as JSON. A line feed in it can't begin another option.
+func quoted(text string) string { return string(jsonstring.Quoted(text)) }
+
 // readLevels reads the levels of a score.
 func (q *question) readLevels(list any) error {
 	q.asked.Task = "Levels, from the lowest to the highest:"
 	levels, _ := list.([]any)
-	for _, level := range levels {
+	seen := make(map[string]bool, len(levels))
+	for i, level := range levels {
 		members, _ := level.(map[string]any)
 		text, _ := members["label"].(string)
+		if seen[text] {
+			return strictjson.At("levels", strictjson.At(strictjson.Index(i), repeated("label")))
+		}
+		seen[text] = true
 		q.labels = append(q.labels, text)
-		q.option(text, members)
+		q.option(quoted(text), members)
 	}
 	return nil
 }
@@ -130,7 +143,7 @@ func (q *question) readLevels(list any) error {
 // option adds an option with its description.
 func (q *question) option(text string, members map[string]any) {
 	if description, ok := members["description"].(string); ok && description != "" {
-		text += " - " + description
+		text += " - " + quoted(description)
 	}
 	q.asked.Options = append(q.asked.Options, text)
 }
