@@ -79,6 +79,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"openai.SealKeyFile":               "seal-key-file",
 		"server.AllowedHosts":              "allowed-host",
 		"server.CORSOrigins":               "cors-origin",
+		"server.DrainDelay":                "drain-delay",
 		"server.Host":                      "host",
 		"server.MaxBody":                   "http-max-input-size",
 		"server.MaxConnections":            "max-connections",

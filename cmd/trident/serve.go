@@ -212,6 +212,7 @@ type flags struct {
 	MaxConnections           int           `group:"Listener" default:"${max_connections}" help:"Maximum number of open connections of each port; 0 means no limit. A connection beyond the limit is closed at once."`
 	MaxConnectionsPerAddress int           `group:"Listener" default:"${max_connections_per_address}" help:"Maximum number of open connections of each port from one address, or from one IPv6 network (/64); 0 means no limit. Connections from loopback addresses aren't limited. Increase the limit if a proxy on another machine forwards all clients."`
 	WriteTimeout             time.Duration `group:"Listener" default:"${write_timeout}" help:"Time without progress after which a response is aborted because its client doesn't read it."`
+	DrainDelay               time.Duration `group:"Listener" default:"${drain_delay}" help:"Time after SIGTERM in which readiness checks already fail and requests are still served, so that a balancer sends further requests elsewhere before the shutdown starts. Set at least the interval of its checks times the number of failures that it needs. SIGINT doesn't wait."`
 	ShutdownTimeout          time.Duration `group:"Listener" default:"${shutdown_timeout}" help:"Grace period of a shutdown by SIGINT or SIGTERM: requests in flight may finish in this time; then they are cancelled. 0 cancels them at once. A second signal, at least 200 ms after the first, ends the process at once."`
 
 	DefaultMaxTokens int           `group:"Requests" default:"${default_max_tokens}" help:"Maximum number of output tokens of requests that don't set a maximum; 0 means the rest of the model's context length."`
@@ -271,6 +272,7 @@ func defaults() kong.Option {
 		"openai_port":                 strconv.Itoa(s.Port),
 		"playground":                  strconv.FormatBool(s.Playground),
 		"http_max_input_size":         strconv.FormatInt(s.MaxBody, 10),
+		"drain_delay":                 s.DrainDelay.String(),
 		"shutdown_timeout":            s.ShutdownTimeout.String(),
 	})
 }
@@ -301,7 +303,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 	inProcess.Names, memory.Names, several.Names = names, names, names
 	shared := server.Config{
 		Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
-		ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
+		DrainDelay: f.DrainDelay, ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
 		MaxConnections: f.MaxConnections, MaxConnectionsPerAddress: f.MaxConnectionsPerAddress,
 		TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
 		ProfileAddress: f.ProfileAddress, Playground: f.Playground, Names: names,

@@ -89,6 +89,7 @@ func (s *execution) run(first <-chan os.Signal, failures <-chan error) error {
 	case err = <-started:
 	case sig = <-first:
 		s.log.Info("stopping once the start has finished; a second signal ends the process at once", "signal", sig.String())
+		s.parts.Service.Admission().Leave()
 		err = <-started
 	}
 	if err != nil {
@@ -99,6 +100,9 @@ func (s *execution) run(first <-chan os.Signal, failures <-chan error) error {
 		case sig = <-first:
 		case failure = <-failures:
 		}
+		if failure == nil {
+			failure = s.leave(sig, failures)
+		}
 	}
 	if failure != nil {
 		s.log.Error("stopping after a failure; a second signal ends the process at once", append(s.pending(), "error", failure)...)
@@ -106,6 +110,25 @@ func (s *execution) run(first <-chan os.Signal, failures <-chan error) error {
 		s.log.Info("stopping; a second signal ends the process at once", append(s.pending(), "signal", sig.String())...)
 	}
 	return errors.Join(failure, s.stop())
+}
+
+// leave makes the server not ready and serves for the drain delay after SIGTERM. It returns the
+// failure that ends the serving earlier.
+func (s *execution) leave(sig os.Signal, failures <-chan error) error {
+	delay := s.config.Server.DrainDelay
+	if sig != syscall.SIGTERM || delay == 0 {
+		return nil
+	}
+	s.parts.Service.Admission().Leave()
+	s.log.Info("not ready any more, and serving for the drain delay; a second signal ends the process at once", "drain_delay", delay, "signal", sig.String())
+	late := time.NewTimer(delay)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		return nil
+	case failure := <-failures:
+		return failure
+	}
 }
 
 func (s *execution) stop() error {

@@ -35,6 +35,8 @@ type Controller struct {
 
 	idle     chan struct{} // closed when the controller is closed and count is 0
 	draining chan struct{} // closed when the controller is closed
+	leaving  chan struct{} // closed when Leave is called, or at the drain
+	left     sync.Once     // closes leaving
 
 	mu         sync.Mutex
 	bounds     Bounds
@@ -56,7 +58,7 @@ type Controller struct {
 // New returns a controller with valid bounds. It counts refusals on meters.
 func New(b Bounds, meters *metering.Meters) *Controller {
 	a := &Controller{
-		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}),
+		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}), leaving: make(chan struct{}),
 		models: map[string]*scope{}, clients: map[string]*client{},
 	}
 	a.set(b)
@@ -393,10 +395,17 @@ func (a *Controller) MaxInFlight() int {
 	return a.bounds.Server.InFlight
 }
 
-// Ready returns nil until the drain begins.
+// Leave makes Ready return an error, so that balancers send their requests elsewhere. Requests are
+// still admitted until the drain begins.
+func (a *Controller) Leave() { a.left.Do(func() { close(a.leaving) }) }
+
+// Leaving returns a channel that is closed at the first call of Leave or of Drain.
+func (a *Controller) Leaving() <-chan struct{} { return a.leaving }
+
+// Ready returns nil until the first call of Leave or of Drain.
 func (a *Controller) Ready() error {
 	select {
-	case <-a.draining:
+	case <-a.leaving:
 		return errStopping
 	default:
 		return nil
@@ -406,6 +415,7 @@ func (a *Controller) Ready() error {
 // Drain refuses new and queued requests. It lets requests in flight continue until ctx ends, and
 // then cancels them. When it returns, no request is in flight.
 func (a *Controller) Drain(ctx context.Context) {
+	a.Leave()
 	a.mu.Lock()
 	if !a.closed {
 		a.closed = true

@@ -464,3 +464,28 @@ func TestConcurrentClients(t *testing.T) {
 	}
 	s.Admission().Drain(t.Context())
 }
+
+// TestLeave checks that a controller that leaves isn't ready and still admits requests, until it
+// drains.
+func TestLeave(t *testing.T) {
+	a := inferencetest.Service(t, serving.Config{}, inferencetest.New()).Admission()
+	if err := a.Ready(); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // a repeated call has no effect
+		a.Leave()
+	}
+	<-a.Leaving()
+	if err := inference.AsError(a.Ready()); err == nil || err.Reason != inference.ReasonShuttingDown {
+		t.Errorf("it is ready: %v", err)
+	}
+	arrival := a.Arrive(t.Context())
+	if err := arrival.Admit(); err != nil {
+		t.Errorf("a request is refused: %v", err)
+	}
+	arrival.Leave()
+	a.Drain(t.Context())
+	if err := a.Arrive(t.Context()).Admit(); inference.AsError(err).Reason != inference.ReasonShuttingDown {
+		t.Errorf("after the drain: %v", err)
+	}
+}

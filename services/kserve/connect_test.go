@@ -373,8 +373,9 @@ func TestHealthWatch(t *testing.T) {
 	next(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	engine.SetDown(nil)
 	next(grpc_health_v1.HealthCheckResponse_SERVING)
-	core.Admission().Drain(t.Context())
+	core.Admission().Leave()
 	next(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	core.Admission().Drain(t.Context())
 	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
 		t.Errorf("it ends with %v", err)
 	}

@@ -71,7 +71,7 @@ const watchInterval = time.Second
 func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheckRequest, stream *connect.ServerStream[grpc_health_v1.HealthCheckResponse]) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	told := grpc_health_v1.HealthCheckResponse_UNKNOWN
+	told, leaving := grpc_health_v1.HealthCheckResponse_UNKNOWN, h.core.Admission().Leaving()
 	for {
 		now := grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN // permanent: no services are added later
 		if served(req.GetService()) {
@@ -90,6 +90,8 @@ func (h sharedHealth) Watch(ctx context.Context, req *grpc_health_v1.HealthCheck
 			if told != grpc_health_v1.HealthCheckResponse_SERVING {
 				return h.core.Ready(ctx)
 			}
+		case <-leaving:
+			leaving = nil // the loop sends the change, once
 		case <-tick.C:
 		}
 	}

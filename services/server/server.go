@@ -29,6 +29,9 @@ type Config struct {
 	// ShutdownTimeout is how long requests in flight may continue after the start of a
 	// shutdown; then they are cancelled.
 	ShutdownTimeout time.Duration
+	// DrainDelay is how long requests are still served after SIGTERM while the server already
+	// reports that it isn't ready. The shutdown starts after it.
+	DrainDelay time.Duration
 	// WriteTimeout is how long a client may read nothing before its response is aborted.
 	WriteTimeout time.Duration
 	// TLS configures TLS of all ports except the port of profiles.
@@ -71,6 +74,8 @@ func (c Config) Validate() error {
 		return configfield.Errorf("server.ShutdownTimeout", "%s is negative: give a duration of 0 or more", c.ShutdownTimeout)
 	}
 	switch {
+	case c.DrainDelay < 0:
+		return configfield.Errorf("server.DrainDelay", "%s is negative: give a duration of 0 or more", c.DrainDelay)
 	case c.WriteTimeout <= 0:
 		return configfield.Errorf("server.WriteTimeout", "%s is not a positive duration", c.WriteTimeout)
 	case c.MaxConnections < 0:

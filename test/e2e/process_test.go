@@ -73,6 +73,7 @@ func TestDrain(t *testing.T) {
 		signalStop(t, s, syscall.SIGTERM)
 		checkExit(t, s, idleLimit)
 	})
+	t.Run("drain delay", func(t *testing.T) { testDrainDelay(t, models) })
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run("streams that don't: "+signal.String(), func(t *testing.T) {
 			s := models.startReady(t, "--shutdown-timeout=500ms")
@@ -151,6 +152,7 @@ func TestRefusesToStart(t *testing.T) {
 		{"no port", []string{"--openai-port=70000"}, "", []string{"--openai-port", "70000"}},
 		{"no duration", []string{"--inactivity-timeout=soon"}, "", []string{"--inactivity-timeout", "soon"}},
 		{"negative duration", []string{"--shutdown-timeout=-1s"}, "", []string{"--shutdown-timeout", "-1s"}},
+		{"negative delay", []string{"--drain-delay=-2s"}, "", []string{"--drain-delay", "-2s"}},
 		{"bad endpoint", []string{"--triton-endpoint=ftp://triton"}, "", []string{"--triton-endpoint", "ftp"}},
 		{"bad origin", []string{"--cors-origin=example.com"}, "", []string{"--cors-origin", "example.com"}},
 		{"bad host", []string{"--host=not a host", "--openai-port=0"}, "", []string{"--host", "not a host"}},
