@@ -357,7 +357,7 @@ func (d *decision) scoresOf(question int) ([]float64, error) {
 	plan := &d.plans[question]
 	ids, inferences := plan.ids, d.scores[plan.start:plan.end]
 	scores := make([]float64, len(ids))
-	missing := 0
+	missing, incomparable := 0, false
 	for g := range inferences {
 		group := &inferences[g]
 		if group.refused {
@@ -370,18 +370,22 @@ func (d *decision) scoresOf(question int) ([]float64, error) {
 		for _, label := range group.labels {
 			logprob, found := group.logprobs[ids[label]]
 			switch {
-			case !found, label == 0 && logprob <= impossible && len(inferences) > 1:
+			case !found:
 				missing++
+			case label == 0 && logprob <= impossible && len(inferences) > 1:
+				incomparable = true
 			case g == 0 || label > 0:
 				scores[label] = logprob + base
 			}
 		}
 	}
-	if !slices.ContainsFunc(scores, func(score float64) bool { return score > impossible }) {
-		missing = len(scores) // there is no distribution over answers that are all impossible
-	}
-	if missing > 0 {
+	switch {
+	case missing > 0:
 		return nil, d.errMissing(question, missing)
+	case incomparable:
+		return nil, d.errImpossible(question, "the label of the first answer, by which the inferences of a question with many answers are compared: ask for fewer answers, or for another one first")
+	case !slices.ContainsFunc(scores, func(score float64) bool { return score > impossible }):
+		return nil, d.errImpossible(question, "the label of each answer: there are no probabilities to compare")
 	}
 	return scores, nil
 }
@@ -394,6 +398,12 @@ func (d *decision) errMissing(question, missing int) error {
 	param := fmt.Sprintf("questions[%d]", question)
 	return inference.Unsupported(param, "%s: the engine of the model `%s` returned no log probability of %d of the %d answers. They aren't among the %d likeliest tokens: set logprobs_mode of the engine to processed_logprobs, or raise its max_logprobs",
 		param, d.req.Model, missing, len(d.plans[question].ids), d.run.card.MaxLogprobs)
+}
+
+// errImpossible is the error of a question with labels that can't follow the prompt.
+func (d *decision) errImpossible(question int, which string) error {
+	param := fmt.Sprintf("questions[%d]", question)
+	return inference.Unsupported(param, "%s: the engine of the model `%s` returned the probability 0 of %s", param, d.req.Model, which)
 }
 
 // shares converts scores to probabilities that sum to 1. It returns nil for nil.
@@ -425,13 +435,18 @@ func refusesScoring(err error) bool {
 	return ok && e.Code == inference.CodeInvalid && (e.Param == "logprob_token_ids" || e.Reason == inference.ReasonUnsupported && (e.Param == "allowed_token_ids" || e.Param == ""))
 }
 
-// explainScoring explains an engine's refusal of a number of log probabilities, which no client sent.
+// explainScoring explains an engine's refusal of token ids or of a number of log probabilities, which no client
+// sent.
 func explainScoring(model string, err error) error {
 	e, ok := errors.AsType[*inference.Error](err)
 	if !ok || e.Code != inference.CodeInvalid {
 		return err
 	}
-	if e.Param == "top_logprobs" || e.Param == "logprobs" {
+	switch e.Param {
+	case "allowed_token_ids":
+		return inference.Unsupported("model", "decisions are not supported by the model `%s`: its tokenizer has labels whose token ids its engine doesn't have. Set the model's parameter %s to the tokenizer of the engine",
+			model, inference.ParamPrefix+inference.SettingTokenizer)
+	case "top_logprobs", "logprobs":
 		return inference.Unsupported("model", "decisions need more log probabilities than the engine of the model `%s` returns: %s. Set the model's parameter %s to that number, or raise max_logprobs of the engine",
 			model, e.Message, inference.ParamPrefix+inference.SettingMaxLogprobs)
 	}

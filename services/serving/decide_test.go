@@ -2,6 +2,7 @@ package serving_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -228,18 +229,59 @@ func TestDecideRefused(t *testing.T) {
 	}
 }
 
-// TestDecideWithoutProbabilities checks that labels which all have the probability 0 are an error, not numbers.
+// TestDecideWithoutProbabilities checks that probabilities of 0 that leave nothing to compare are an error that names
+// the reason, not numbers.
 func TestDecideWithoutProbabilities(t *testing.T) {
-	model := scorer(t, inferencetest.Scorer{})
-	_, _, _, err := decide(t, func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		resp := inferencetest.Token("x", "length")
-		impossible := `{"logprob": -Infinity, "rank": 9, "decoded_token": "t"}`
-		resp.Outputs = append(resp.Outputs, inferencetest.Bytes("logprobs", fmt.Sprintf(`[{"%d": %s, "%d": %s}]`, model.ID("A"), impossible, model.ID("B"), impossible)))
-		send(resp)
-		return nil
-	}, nil, choiceOf("a", "b"))
-	if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != "questions[0]" || !strings.Contains(e.Message, "of 2 of the 2 answers") {
-		t.Errorf("got %v", err)
+	for _, tt := range []struct {
+		name    string
+		options []string
+		most    string // setting max_logprobs
+		message string
+	}{
+		{"all labels", []string{"a", "b"}, "", "questions[0]: the engine of the model `m` returned the probability 0 of the label of each answer: there are no probabilities to compare"},
+		{"the first label of several inferences", []string{"a", "b", "c"}, "2", "questions[0]: the engine of the model `m` returned the probability 0 of the label of the first answer, by which the inferences of a question with many answers are compared: ask for fewer answers, or for another one first"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			model := scorer(t, inferencetest.Scorer{})
+			_, _, _, err := decide(t, func(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+				var asked struct {
+					Allowed []int `json:"allowed_token_ids"`
+				}
+				if err := json.Unmarshal([]byte(inferencetest.Input(req, "sampling_parameters")), &asked); err != nil {
+					return err
+				}
+				if strings.Contains(inferencetest.Input(req, "sampling_parameters"), "logprob_token_ids") {
+					return &inference.Error{Code: inference.CodeInternal, Message: "'NoneType' object has no attribute 'lora_name'"}
+				}
+				var scores []string
+				for _, id := range asked.Allowed {
+					logprob := "-Infinity"
+					if len(tt.options) > 2 && id != model.ID("A") {
+						logprob = "-0.5"
+					}
+					scores = append(scores, fmt.Sprintf(`"%d": {"logprob": %s, "rank": 9, "decoded_token": "t"}`, id, logprob))
+				}
+				resp := inferencetest.Token("x", "length")
+				resp.Outputs = append(resp.Outputs, inferencetest.Bytes("logprobs", "[{"+strings.Join(scores, ", ")+"}]"))
+				send(resp)
+				return nil
+			}, map[string]string{"trident.max_logprobs": tt.most}, choiceOf(tt.options...))
+			if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != "questions[0]" || e.Message != tt.message {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestDecideWithForeignTokenizer checks that labels whose ids the engine doesn't have are an error about the
+// tokenizer, not about a field that no client sent.
+func TestDecideWithForeignTokenizer(t *testing.T) {
+	model := scorer(t, inferencetest.Scorer{TokenIDs: true})
+	model.Vocabulary = 10
+	_, _, _, err := decide(t, model.Script(), nil, choiceOf("a", "b"))
+	const want = "decisions are not supported by the model `m`: its tokenizer has labels whose token ids its engine doesn't have. Set the model's parameter trident.tokenizer to the tokenizer of the engine"
+	if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != "model" || e.Message != want {
+		t.Errorf("got %v of %s", err, e.Param)
 	}
 }
 

@@ -64,6 +64,8 @@ func (s Scorer) Script() Script {
 		}
 		most := cmp.Or(s.Most, inference.DefaultMaxLogprobs)
 		switch {
+		case slices.ContainsFunc(asked.Allowed, func(id int) bool { return id >= s.Vocabulary }):
+			return refusal("Error generating stream: allowed_token_ids contains out-of-vocab token id!")
 		case asked.IDs != nil && !s.TokenIDs:
 			return refusal("'NoneType' object has no attribute 'lora_name'")
 		case len(asked.IDs) > inference.MaxScoredIDs:
