@@ -46,6 +46,8 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"kserve.GRPCPort":                  "kserve-grpc-port",
 		"kserve.HTTPForward":               "http-header-forward-pattern",
 		"kserve.HTTPPort":                  "kserve-http-port",
+		"kserve.MaxConnectionAge":          "grpc-max-connection-age",
+		"kserve.MaxConnectionAgeGrace":     "grpc-max-connection-age-grace",
 		"local.BackendDirectory":           "backend-directory",
 		"local.ControlMode":                "model-control-mode",
 		"local.ExitOnError":                "exit-on-error",

@@ -27,6 +27,27 @@ func TestKServeFlags(t *testing.T) {
 	}
 }
 
+// TestConnectionAge checks that the ages of connections are tritonserver's milliseconds, and that
+// values which are wrong or without an effect are refused with the flag that helps.
+func TestConnectionAge(t *testing.T) {
+	cfg, err := parse("--triton-endpoint=triton:8001", "--enable-kserve-frontends", "--grpc-max-connection-age=30000", "--grpc-max-connection-age-grace=5000")
+	if err != nil || cfg.KServe.MaxConnectionAge != 30000 || cfg.KServe.MaxConnectionAgeGrace != 5000 {
+		t.Errorf("%+v, %v", cfg.KServe, err)
+	}
+	for args, want := range map[string]string{
+		"--enable-kserve-frontends --grpc-max-connection-age=-1":                                   "--grpc-max-connection-age: must be from 0 to 2147483647 milliseconds, not -1",
+		"--enable-kserve-frontends --grpc-max-connection-age=2147483648":                           "--grpc-max-connection-age: must be from 0 to",
+		"--enable-kserve-frontends --grpc-max-connection-age=1 --grpc-max-connection-age-grace=-1": "--grpc-max-connection-age-grace: must be from 0 to",
+		"--enable-kserve-frontends --grpc-max-connection-age-grace=1":                              "set both",
+		"--grpc-max-connection-age=1":                                                              "set --enable-kserve-frontends too",
+		"--enable-kserve-frontends --grpc-max-connection-age=30s":                                  "--grpc-max-connection-age",
+	} {
+		if _, err := parse(append(strings.Fields(args), "--triton-endpoint=triton:8001")...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
 // TestRestrictionSyntax checks that the flags that restrict KServe's APIs accept the syntax that
 // tritonserver accepts, and the syntax in tritonserver's --help.
 func TestRestrictionSyntax(t *testing.T) {

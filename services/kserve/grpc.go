@@ -97,7 +97,7 @@ func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOp
 		grpc.WriteBufferSize(bufferSize),
 		grpc.NumStreamWorkers(workers),
 		experimental.BufferPool(replies),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveParams(Config{}.keepalive()),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingPause, PermitWithoutStream: true}),
 	}
 }
@@ -116,6 +116,7 @@ func NewServer(service *Service, listener *Listener, c server.Common) (*Server, 
 	s.grpc = grpc.NewServer(append(TransportOptions(security),
 		grpc.ForceServerCodecV2(s.codec),
 		grpc.MaxRecvMsgSize(s.most),
+		grpc.KeepaliveParams(service.cfg.keepalive()),
 		grpc.StreamInterceptor(s.serve),
 		grpc.InTapHandle(checkHeader),
 	)...)
