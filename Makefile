@@ -247,6 +247,11 @@ measured: setup-test ## Run the tests of limits on time and memory
 cost: setup-test ## Measure the cost of hostile requests for each field of each API (three minutes; COST='--only logit_bias')
 	go run ./test/cost $(COST)
 
+# The race detector makes a simulation sixty times slower.
+.PHONY: simulation
+simulation: ## Simulate the choice of an endpoint, with up to 1,000 endpoints, and compare it with the rules of other projects
+	TRIDENT_TEST_SLOW=1 go test -count 1 -timeout 20m ./cmd/tridentsim
+
 .PHONY: bench-quick
 bench-quick: setup build ## Run the main scenarios of the bench and a comparison for seconds, to check that the bench works
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench

@@ -33,7 +33,7 @@ func fullBalancer(tb testing.TB, entries, steps int) (*Balancer, []string) {
 	for i := range 256 {
 		prompts = append(prompts, prompt(1, 3, i, steps))
 	}
-	for i := range 3000 {
+	for i := range tier.BenchSize(300, 3000) {
 		a := choose(tb, b, &Request{Prompt: prompts[i%len(prompts)]}, nil)
 		b.FirstToken(&a)
 		if i%2 == 0 {
@@ -53,7 +53,7 @@ func fullBalancer(tb testing.TB, entries, steps int) (*Balancer, []string) {
 // benchmarkChoose measures decisions with the hash of the prompt.
 func benchmarkChoose(b *testing.B, steps int) {
 	b.Helper()
-	balancer, prompts := fullBalancer(b, tier.BenchSize(1<<12, 1<<20), steps)
+	balancer, prompts := fullBalancer(b, tier.BenchSize(1<<8, 1<<20), steps)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
@@ -71,7 +71,7 @@ func BenchmarkChoose400KB(b *testing.B) { benchmarkChoose(b, 200) }
 // BenchmarkChooseNew measures decisions for prompts of which the index has nothing: 4 Ki
 // models make 4 Ki different prompts of each.
 func BenchmarkChooseNew32KB(b *testing.B) {
-	balancer, prompts := fullBalancer(b, tier.BenchSize(1<<12, 1<<20), 16)
+	balancer, prompts := fullBalancer(b, tier.BenchSize(1<<8, 1<<20), 16)
 	models := make([]string, 4096)
 	for i := range models {
 		models[i] = fmt.Sprint("model ", i)

@@ -34,7 +34,7 @@ func suites() []suite { return slices.Concat(checkSuites(), slowSuites()) }
 // detector alone. A run without the race detector measures their coverage in seconds, and runs the
 // tests that skip the race detector (tier.Computes).
 func computing() []string {
-	return []string{"services/budget", "services/chat", "services/toolparser", "services/chat/jinja", "services/openai", "services/openai/responses", "services/requests", "services/tokenizer"}
+	return []string{"cmd/tridentsim", "services/budget", "services/chat", "services/toolparser", "services/chat/jinja", "services/openai", "services/openai/responses", "services/requests", "services/tokenizer"}
 }
 
 // noVet disables the part of go vet that go test runs, because make lint runs all of go vet.
@@ -90,6 +90,7 @@ func slowSuites() []suite {
 		{Name: "test-asan", Shows: "the in-process engine passes under the address sanitizer"},
 		{Name: "measured", Shows: "times and memory stay within their bounds, measured without the race detector"},
 		{Name: "cost", Shows: "CPU time and memory of hostile requests, generated for each field of each API, stay within bounds"},
+		{Name: "simulation", Shows: "in simulations of up to 1,000 endpoints, Trident's choice of an endpoint is as good as that of other projects, and survives failures"},
 		{Name: "bench-quick", Shows: "the bench runs without errors, each scenario for seconds"},
 		{Name: "fuzz-targets", Shows: "Go's fuzzing finds no failure, in 30 s for each target"},
 		{Name: "fuzz-contract", Shows: "200 requests generated from the OpenAPI documents get valid responses, for each operation"},
