@@ -320,6 +320,7 @@ func TestTrace(t *testing.T) {
 // TestPlot: a line ends at the right, where all requests have their first token, and names are
 // escaped.
 func TestPlot(t *testing.T) {
+	withoutRace(t)
 	folder := t.TempDir()
 	var out bytes.Buffer
 	if err := run([]string{"--workload=conversation", "--rule=random", "--plot=" + folder}, &out, &out); err != nil {
