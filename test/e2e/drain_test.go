@@ -144,7 +144,7 @@ func checkConnectionAge(t *testing.T, address string) {
 		if time.Since(began) > startLimit {
 			t.Fatalf("%d connections after %s", opened.Load(), time.Since(began))
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 	if took := time.Since(began); took < 1500*time.Millisecond {
 		t.Errorf("3 connections after %s", took)
