@@ -67,18 +67,30 @@ func TestConstrain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			target := &inference.Target{Name: "m", StructuredOutputs: tt.setting}
-			got, err := VLLM{}.Constrain(target, &inference.Structured{Kind: tt.kind, Value: json.RawMessage(tt.value), Param: tt.param})
-			if tt.want != "" {
-				if err != nil || got.Kind+" "+string(got.Value) != tt.want || got.Param != tt.param {
-					t.Errorf("got %+v, %v; want %s", got, err, tt.want)
+			for _, backend := range []inference.Constrainer{VLLM{}, TensorRTLLM{}, Python{}} {
+				got, err := backend.Constrain(target, &inference.Structured{Kind: tt.kind, Value: json.RawMessage(tt.value), Param: tt.param})
+				if tt.want != "" {
+					if err != nil || got.Kind+" "+string(got.Value) != tt.want || got.Param != tt.param {
+						t.Errorf("%T: got %+v, %v; want %s", backend, got, err, tt.want)
+					}
+					continue
 				}
-				return
-			}
-			refused, ok := errors.AsType[*inference.Error](err)
-			if !ok || refused.Code != inference.CodeInvalid || refused.Param != tt.wantParam || refused.Message != tt.message || refused.Reason != tt.reason {
-				t.Errorf("got %#v\nwant %s: %s", err, tt.wantParam, tt.message)
+				refused, ok := errors.AsType[*inference.Error](err)
+				if !ok || refused.Code != inference.CodeInvalid || refused.Param != tt.wantParam || refused.Message != tt.message || refused.Reason != tt.reason {
+					t.Errorf("%T: got %#v\nwant %s: %s", backend, err, tt.wantParam, tt.message)
+				}
 			}
 		})
+	}
+}
+
+// TestConstrainBySettingOfNoBackend checks that an unknown value of the operator's setting is an error that
+// names the setting and its values.
+func TestConstrainBySettingOfNoBackend(t *testing.T) {
+	_, err := VLLM{}.Constrain(&inference.Target{Name: "m", StructuredOutputs: "lark"}, &inference.Structured{Kind: "regex", Value: json.RawMessage(`"a"`)})
+	const want = `trident.structured_outputs: "lark" is not one of auto, xgrammar, guidance, outlines, none`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

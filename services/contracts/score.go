@@ -68,7 +68,7 @@ func contextLogits(target *inference.Target, resp *inference.Response) (*inferen
 		}
 		n := len(out.Shape)
 		if n < 2 || out.Shape[n-2] < 0 || out.Shape[n-1] <= 0 || out.Shape[n-2] > int64(len(out.Raw)) || out.Shape[n-1] > int64(len(out.Raw)) ||
-			out.Shape[n-2]*out.Shape[n-1] != int64(len(out.Raw)/size) {
+			out.Shape[n-2]*out.Shape[n-1] != int64(len(out.Raw)/size) || len(out.Raw)%size != 0 {
 			return nil, fmt.Errorf("model %s: output %s: %d bytes of %s have the shape %v", target.Name, out.Name, len(out.Raw), out.Type, out.Shape)
 		}
 		return &inference.Logits{Type: out.Type, Rows: int(out.Shape[n-2]), Columns: int(out.Shape[n-1]), Raw: out.Raw}, nil

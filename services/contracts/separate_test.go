@@ -116,8 +116,20 @@ func TestTasks(t *testing.T) {
 			}
 		})
 	}
-	if first := All(Config{First: "tensorrtllm"})[0].Name(); first != "tensorrtllm" {
-		t.Errorf("%s comes first", first)
+	for first, want := range map[string]string{
+		"": "vllm llmapi tensorrtllm python", "vllm": "vllm llmapi tensorrtllm python", "llmapi": "llmapi vllm tensorrtllm python",
+		"tensorrtllm": "tensorrtllm vllm llmapi python", "python": "python vllm llmapi tensorrtllm",
+	} {
+		var order []string
+		for _, b := range All(Config{First: first}) {
+			order = append(order, b.Name())
+		}
+		if got := strings.Join(order, " "); got != want {
+			t.Errorf("%q first: got %s, want %s", first, got, want)
+		}
+		if err := (Config{First: first}).Validate(); err != nil {
+			t.Errorf("%q: %v", first, err)
+		}
 	}
 	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `contracts.First: "nim" is not one of vllm, llmapi, tensorrtllm, python`) {
 		t.Errorf("got %v", err)
@@ -139,6 +151,10 @@ func inputsOf(t *testing.T, req *kserve.ModelInferRequest) map[string]string {
 				values, raw = append(values, strconv.FormatBool(raw[0] == 1)), raw[1:]
 			case "FP32":
 				values, raw = append(values, fmt.Sprint(math.Float32frombits(binary.LittleEndian.Uint32(raw)))), raw[4:]
+			case "FP64":
+				values, raw = append(values, fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(raw)))), raw[8:]
+			case "UINT32":
+				values, raw = append(values, fmt.Sprint(binary.LittleEndian.Uint32(raw))), raw[4:]
 			case "INT32":
 				values, raw = append(values, fmt.Sprint(int32(binary.LittleEndian.Uint32(raw)))), raw[4:]
 			case "UINT64", "INT64":
@@ -264,6 +280,18 @@ func TestSeparateEncode(t *testing.T) {
 			map[string]string{"text_input": `BYTES[1 1]"p"`, "max_tokens": "INT64[1]9"},
 		},
 		{
+			"plain: an input to ignore the end token",
+			Python{},
+			tensorsOf(0, true, []string{"text_input STRING 1", "ignore_eos? BOOL 1", "end_id? INT32 1"}, "text_output"), func(r *inference.Request) { r.Sampling.IgnoreEOS = new(true) },
+			map[string]string{"text_input": `BYTES[1]"p"`, "ignore_eos": "BOOL[1]true"},
+		},
+		{
+			"plain: a double and an unsigned number",
+			Python{},
+			tensorsOf(0, true, []string{"text_input STRING 1", "temperature? FP64 1", "max_tokens UINT32 1"}, "text_output"), func(r *inference.Request) { r.Sampling.Temperature = new(0.7) },
+			map[string]string{"text_input": `BYTES[1]"p"`, "temperature": "FP64[1]0.7", "max_tokens": "UINT32[1]9"},
+		},
+		{
 			"plain: a temperature as it is",
 			Python{},
 			tensorsOf(0, true, []string{"text_input STRING 1", "temperature? FP32 1", "top_k? INT32 1"}, "text_output"), func(r *inference.Request) { r.Sampling.Temperature = new(0.0) },
@@ -305,6 +333,8 @@ func without(inputs map[string]string, name string) map[string]string {
 
 func TestSeparateRefuses(t *testing.T) {
 	bare := tensorsOf(0, true, []string{"text_input STRING 1"}, "text_output")
+	prioritized := ensembleConfig()
+	prioritized.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PriorityLevels: 3}}
 	tests := []struct {
 		name           string
 		kind           inference.Backend
@@ -326,11 +356,14 @@ func TestSeparateRefuses(t *testing.T) {
 		{"a regular expression that is none", TensorRTLLM{}, ensembleConfig(), constrained("regex", `5`), "response_format", "not a valid regex"},
 		{"a bias without a tokenizer", TensorRTLLM{}, ensembleConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 1} }, "logit_bias", "trident.tokenizer"},
 		{"a seed beyond the input", TensorRTLLM{}, ensembleConfig("-seed", "random_seed? INT32 1"), func(r *inference.Request) { r.Sampling.Seed = new(int64(1 << 40)) }, "seed", "declares this input as INT32"},
+		{"a seed below an unsigned input", TensorRTLLM{}, ensembleConfig("-seed", "random_seed? UINT32 1"), func(r *inference.Request) { r.Sampling.Seed = new(int64(-1)) }, "seed", "seed can't be -1: the model `` declares this input as UINT32"},
+		{"a seed for a text", TensorRTLLM{}, ensembleConfig("-seed", "random_seed? STRING 1"), func(r *inference.Request) { r.Sampling.Seed = new(int64(1)) }, "seed", "declares this input as STRING"},
 		{"llmapi: logprobs", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", ""},
 		{"llmapi: a constraint", LLMAPI{}, llmapiConfig(), constrained("json", `{}`), "response_format", "does not declare the input"},
 		{"llmapi: a bias", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 1} }, "logit_bias", "does not declare the input"},
 		{"llmapi: min_tokens", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.MinTokens = new(1) }, "min_tokens", ""},
 		{"llmapi: ignore_eos", LLMAPI{}, llmapiConfig(), func(r *inference.Request) { r.Sampling.IgnoreEOS = new(true) }, "ignore_eos", ""},
+		{"a priority above the levels", TensorRTLLM{}, prioritized, func(r *inference.Request) { r.Priority = new(4) }, "priority", "from 1 to 3"},
 		{"plain: a limit", Python{}, bare, func(r *inference.Request) { r.Sampling.MaxTokens = new(5) }, "max_tokens", ""},
 		{"plain: temperature", Python{}, bare, func(r *inference.Request) { r.Sampling.Temperature = new(0.5) }, "temperature", ""},
 		{"plain: bad_words", Python{}, bare, func(r *inference.Request) { r.Sampling.BadWords = []string{"x"} }, "bad_words", ""},
@@ -430,6 +463,17 @@ func TestLogitBias(t *testing.T) {
 	}
 }
 
+// TestLogitBiasOfFixedSize checks that more biases than the model's inputs have elements are refused.
+func TestLogitBiasOfFixedSize(t *testing.T) {
+	config := ensembleConfig("-embedding_bias_words", "embedding_bias_words? STRING 1")
+	req := &inference.Request{Model: "m", Sampling: inference.Sampling{LogitBias: map[int]float64{0: -1, 1: -1}}}
+	_, err := TensorRTLLM{}.Encode(&inference.Target{Name: "m", Config: config, Tokenizer: letters(t, false)}, req, &inference.Job{Prompt: "p", MaxTokens: 9})
+	const want = "logit_bias has 2 tokens, which is more than the inputs of the model `m` accept"
+	if e := inference.AsError(err); err == nil || e.Param != "logit_bias" || e.Message != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestTensorRTExplain(t *testing.T) {
 	chat := &inference.Request{Model: "m", Messages: []inference.Message{{}}}
 	constrained := &inference.Request{Model: "m", Sampling: inference.Sampling{Structured: &inference.Structured{Param: "guided_regex"}}}
@@ -457,5 +501,9 @@ func TestTensorRTExplain(t *testing.T) {
 	other := &inference.Error{Code: inference.CodeInternal, Message: "GuidedDecoder is not setup"}
 	if got := (TensorRTLLM{}).Explain(chat, other); got != other {
 		t.Errorf("a text that isn't about the request became %+v", got)
+	}
+	away := &inference.Error{Code: inference.CodeUnavailable, Message: tests[0].text}
+	if got := (TensorRTLLM{}).Explain(chat, away); got != away {
+		t.Errorf("an error of an unavailable server became %+v", got)
 	}
 }

@@ -115,6 +115,7 @@ func TestTextDecode(t *testing.T) {
 		{"an index below 0", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", -1))}, "", "more than 128 texts"},
 		{"an index too high", TensorRTLLM{}, accumulating(), []*inference.Response{response(false, texts("text_output", "a"), count("sequence_index", 1<<30))}, "", "more than 128 texts"},
 		{"a text that is cut", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'}))}, "", "9 bytes, but only 1 bytes follow"},
+		{"a reason that is cut", LLMAPI{}, llmapiConfig(), []*inference.Response{response(false, texts("text_output", "a"), output("finish_reason", "BYTES", []byte{9, 0}))}, "", "model m: output text_output: an element of a BYTES tensor is shorter than its 4-byte length prefix"},
 		{"a text of another type", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("text_output", 1))}, "", "INT32 instead of BYTES"},
 		{"probabilities of another type", TensorRTLLM{}, ensembleConfig(), []*inference.Response{response(false, count("output_log_probs", 1))}, "", "INT32 instead of FP32"},
 	}

@@ -142,6 +142,11 @@ func TestVLLMEncodeVariants(t *testing.T) {
 		{"a constraint", vllmConfig(), red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"structured_outputs":"{\"choice\":[\"red\"]}"}`}, ""},
 		{"a constraint of an older backend", vllmConfig("embedding_request"), red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"guided_decoding":"{\"choice\":[\"red\"]}"}`}, ""},
 		{"a constraint of another model", another, red, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"structured_outputs":"{\"choice\":[\"red\"]}"}`}, ""},
+		{"special tokens for a parser", vllmConfig(), func(r *inference.Request) { r.Sampling.KeepSpecialTokens = inference.SettingToolParser }, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"skip_special_tokens":false}`}, ""},
+		{"a stop sequence to report", vllmConfig(), func(r *inference.Request) { r.Sampling.ReportStop, r.Sampling.Stop = true, []string{"."} }, "", map[string]string{"sampling_parameters": `{"max_tokens":9,"stop":["."],"include_stop_str_in_output":true}`}, ""},
+		{"a constraint that isn't JSON", vllmConfig(), func(r *inference.Request) {
+			r.Sampling.Structured = &inference.Structured{Kind: "json", Value: json.RawMessage(`{`), Param: "guided_json"}
+		}, "guided_json", nil, ""},
 		{"logit_bias", vllmConfig(), func(r *inference.Request) { r.Sampling.LogitBias = map[int]float64{1: 2} }, "logit_bias", nil, ""},
 		{"logprobs undeclared", vllmConfig("return_logprobs"), func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, "logprobs", nil, ""},
 		{"priority without levels", vllmConfig(), func(r *inference.Request) { r.Priority = new(-1) }, "", map[string]string{"stream": "true"}, ""},
@@ -176,6 +181,35 @@ func TestVLLMEncodeVariants(t *testing.T) {
 			levels, sent := tt.config.GetDynamicBatching().GetPriorityLevels(), got.GetParameters()["priority"]
 			if levels > 0 && sent.GetUint64Param() != 2 || levels == 0 && sent != nil {
 				t.Errorf("priority %v", got.GetParameters())
+			}
+		})
+	}
+}
+
+// TestVLLMEncodeJob checks the sampling parameters that belong to a job: its adapter, and the tokens whose log
+// probabilities are needed, in each form in which vLLM returns them.
+func TestVLLMEncodeJob(t *testing.T) {
+	candidates := func(s inference.Scoring) inference.Job {
+		return inference.Job{Candidates: &inference.Candidates{IDs: []int{7, 9}, Scoring: s, Most: 20}}
+	}
+	for _, tt := range []struct {
+		name string
+		job  inference.Job
+		want string
+	}{
+		{"an adapter", inference.Job{LoRA: &inference.LoRA{Name: "doll", ID: 7}}, `{"max_tokens":1,"lora_name":"doll"}`},
+		{"the likeliest tokens", candidates(inference.ScoringTop), `{"max_tokens":1,"logprobs":20}`},
+		{"allowed tokens", candidates(inference.ScoringAllowed), `{"max_tokens":1,"allowed_token_ids":[7,9],"logprobs":20}`},
+		{"tokens by their ids", candidates(inference.ScoringIDs), `{"max_tokens":1,"allowed_token_ids":[7,9],"logprob_token_ids":[7,9]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.job.Prompt, tt.job.MaxTokens = "p", 1
+			got, err := VLLM{}.Encode(&inference.Target{Config: vllmConfig()}, &inference.Request{Task: inference.TaskGenerate}, &tt.job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sampling := sent(t, got)["sampling_parameters"]; sampling != tt.want {
+				t.Errorf("got %s, want %s", sampling, tt.want)
 			}
 		})
 	}
@@ -246,6 +280,13 @@ func TestVLLMDecode(t *testing.T) {
 			`{ [{b 9 -9.5 [{a 7 -0.5} {c 6 -0.7}]}] "" [] 0 0}`, "",
 		},
 		{"logprobs null", []inference.Output{bytesOutput("logprobs", "null")}, `{ [] "" [] 0 0}`, ""},
+		{"a filter", []inference.Output{bytesOutput("finish_reason", "content_filter")}, `{ [] "content_filter" [] 0 0}`, ""},
+		{"logprobs of a position without tokens", []inference.Output{bytesOutput("logprobs", "[{}]")}, `{ [] "" [] 0 0}`, ""},
+		{"logprobs of a position that is a list", []inference.Output{bytesOutput("logprobs", "[[1]]")}, "", "model m: output logprobs: expected a JSON object, got ["},
+		{"logprobs of no token id", []inference.Output{bytesOutput("logprobs", `[{"a": {"logprob": -1}}]`)}, "", `model m: output logprobs: token id "a"`},
+		{"logprobs that are texts", []inference.Output{bytesOutput("logprobs", `[{"1": {"logprob": "-1"}}]`)}, "", "model m: output logprobs: json: cannot unmarshal string"},
+		{"logprobs of another type", []inference.Output{output("logprobs", "FP32", count)}, "", "model m: output logprobs: the output tensor has datatype FP32 instead of BYTES"},
+		{"a reason of another type", []inference.Output{output("finish_reason", "INT32", count)}, "", "model m: output finish_reason: the output tensor has datatype INT32 instead of BYTES"},
 		{"logprobs that are no JSON", []inference.Output{bytesOutput("logprobs", "[{")}, "", "output logprobs"},
 		{"a lying length", []inference.Output{output("text_output", "BYTES", []byte{9, 0, 0, 0, 'x'})}, "", "9 bytes, but only 1 bytes follow"},
 		{"a cut length", []inference.Output{output("text_output", "BYTES", []byte{9, 0})}, "", "shorter than its 4-byte length prefix"},
@@ -270,6 +311,16 @@ func TestVLLMDecode(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestVLLMDecodeUnrequestedLogprobs checks that log probabilities that the client hasn't requested aren't read.
+func TestVLLMDecodeUnrequestedLogprobs(t *testing.T) {
+	var s inference.Step
+	d := VLLM{}.Decoder(&inference.Target{Name: "m"}, &inference.Request{Task: inference.TaskGenerate})
+	outs := []inference.Output{bytesOutput("text_output", "hi"), bytesOutput("logprobs", "[{")}
+	if err := d.Decode(&inference.Response{Outputs: outs}, &s); err != nil || string(s.Text) != "hi" || s.Logprobs != nil {
+		t.Errorf("got %q with %v, %v", s.Text, s.Logprobs, err)
 	}
 }
 
@@ -300,6 +351,7 @@ func TestVLLMExplain(t *testing.T) {
 		{"a long chat", "The prompt (total length 3031) is longer than the maximum model length of 2048, which must hold", chat, "messages", inference.ReasonContextLength, "2048 tokens, but messages has 3031"},
 		{"a long prompt, as vLLM 0.13 has it", "The decoder prompt (length 3000) is longer than the maximum model length of 2048. Make sure", constrained, "prompt", inference.ReasonContextLength, "2048 tokens, but prompt has 3000"},
 		{"a long input", "The input (total length 300) is longer than the maximum model length of 256", embed, "input", inference.ReasonContextLength, "256 tokens, but input has 300"},
+		{"a long prompt of unknown length", "The decoder prompt is longer than the maximum model length of 2048", chat, "messages", inference.ReasonContextLength, "2048 tokens, but messages has more"},
 		{"a parameter that the model lacks", "sampling parameter 'min_tokens' is not supported by this model", chat, "min_tokens", inference.ReasonUnsupported, "min_tokens"},
 		{"a parameter's value", "sampling parameter 'top_k' must be an integer", chat, "top_k", inference.ReasonInvalidValue, "top_k"},
 		{"a constraint", "sampling parameter 'structured_outputs.regex' is not valid: x", constrained, "guided_regex", inference.ReasonInvalidValue, "guided_regex is not valid: x"},
@@ -337,6 +389,10 @@ func TestVLLMExplain(t *testing.T) {
 	dead := &inference.Error{Code: inference.CodeInternal, Message: "Error generating stream: EngineCore encountered an issue. See stack trace (above) for the root cause."}
 	if got := (VLLM{}).Explain(constrained, dead); got.Code != inference.CodeUnavailable || got.Reason != inference.ReasonModelNotReady || !strings.Contains(got.Message, "has stopped") {
 		t.Errorf("an engine that has ended: %+v", got)
+	}
+	away := &inference.Error{Code: inference.CodeUnavailable, Message: "sampling parameter 'top_k' must be an integer"}
+	if got := (VLLM{}).Explain(chat, away); got != away {
+		t.Errorf("an error of an unavailable server became %+v", got)
 	}
 	for _, text := range []string{"out of memory", "Error generating stream:"} { // the request has no constraint, so the error stays as it is
 		other := &inference.Error{Code: inference.CodeInternal, Message: text}
