@@ -18,7 +18,6 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
-	"github.com/trident-inference/trident/services/tokenizer"
 )
 
 // chatTokenizer is the tokenizer of the demo model, with 49152 tokens.
@@ -27,7 +26,7 @@ const chatTokenizer = "../../models/chat/tokenizer"
 // scorer returns a model over the tokenizer of the demo model.
 func scorer(t *testing.T, s inferencetest.Scorer) inferencetest.Scorer {
 	t.Helper()
-	tok, err := tokenizer.NewFolders().Load(chatTokenizer)
+	tok, err := inferencetest.Tokenizers().Load(chatTokenizer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -292,9 +292,16 @@ func Open(cfg serving.Config, engines ...inference.Engine) (service *serving.Ser
 	return open(catalog.Config{}, cfg, images.Default(), engines)
 }
 
+// tokenizers caches the tokenizers of all services of a test binary. Parsing a tokenizer of 50,000 tokens
+// takes half a second with the race detector.
+var tokenizers = tokenizer.NewFolders() //nolint:gochecknoglobals // a cache that is safe for concurrent use
+
+// Tokenizers returns the tokenizers of the services, for tests that need the tokenizer of a model.
+func Tokenizers() *tokenizer.Folders { return tokenizers }
+
 func open(names catalog.Config, cfg serving.Config, rules images.Config, engines []inference.Engine) (*serving.Service, func(), error) {
 	names.Names, rules.Names = cfg.Names, cfg.Names // all parts use the same names of fields, as in one program
-	models := catalog.New(names, engines, contracts.All(contracts.Config{Names: cfg.Names}), tokenizer.NewFolders(), slog.New(slog.DiscardHandler))
+	models := catalog.New(names, engines, contracts.All(contracts.Config{Names: cfg.Names}), Tokenizers(), slog.New(slog.DiscardHandler))
 	reader, err := images.New(rules)
 	if err != nil {
 		return nil, nil, err

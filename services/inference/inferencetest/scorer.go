@@ -76,15 +76,8 @@ func (s Scorer) Script() Script {
 			return refusal("Error generating stream: Requested sample logprobs of %d, which is greater than max allowed: %d", *asked.Logprobs, most)
 		}
 		logits := s.logits(Input(req, "text_input"))
-		masked := slices.Clone(logits)
-		if asked.Allowed != nil {
-			for id := range masked {
-				if !slices.Contains(asked.Allowed, id) {
-					masked[id] = math.Inf(-1)
-				}
-			}
-		}
-		sampled := ranked(masked)[0]
+		masked := mask(logits, asked.Allowed)
+		sampled := slices.Index(masked, slices.Max(masked))
 		if s.Processed {
 			logits = masked
 		}
@@ -116,6 +109,18 @@ func (s Scorer) logits(prompt string) []float64 {
 	return logits
 }
 
+// mask returns the logits of the allowed tokens. Those of the others are negative infinity, unless allowed is nil.
+func mask(logits []float64, allowed []int) []float64 {
+	if allowed == nil {
+		return logits
+	}
+	masked := slices.Repeat([]float64{math.Inf(-1)}, len(logits))
+	for _, id := range allowed {
+		masked[id] = logits[id]
+	}
+	return masked
+}
+
 // ranked returns the ids of the tokens, the likeliest first.
 func ranked(logits []float64) []int {
 	ids := make([]int, len(logits))
@@ -131,16 +136,20 @@ func logSoftmax(logits []float64) []float64 {
 	for _, logit := range logits {
 		sum += math.Exp(logit)
 	}
+	total := math.Log(sum)
 	result := make([]float64, len(logits))
 	for id, logit := range logits {
-		result[id] = logit - math.Log(sum)
+		result[id] = logit - total
 	}
 	return result
 }
 
 // response returns a token with the log probabilities of the sampled token and of ids.
 func (s Scorer) response(sampled int, ids []int, logprobs []float64) *inference.Response {
-	rank := ranked(logprobs)
+	ranks := make([]int, len(logprobs))
+	for i, id := range ranked(logprobs) {
+		ranks[id] = i + 1
+	}
 	var entries bytes.Buffer
 	for i, id := range append([]int{sampled}, slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return id == sampled })...) {
 		if i > 0 {
@@ -150,7 +159,7 @@ func (s Scorer) response(sampled int, ids []int, logprobs []float64) *inference.
 		if math.IsInf(logprobs[id], -1) {
 			value = "-Infinity" // as Python writes it
 		}
-		fmt.Fprintf(&entries, `"%d": {"logprob": %s, "rank": %d, "decoded_token": "t%d"}`, id, value, slices.Index(rank, id)+1, id)
+		fmt.Fprintf(&entries, `"%d": {"logprob": %s, "rank": %d, "decoded_token": "t%d"}`, id, value, ranks[id], id)
 	}
 	response := Token("x", "length")
 	if ids != nil {
