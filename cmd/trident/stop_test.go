@@ -198,3 +198,55 @@ func TestInFlight(t *testing.T) {
 		t.Errorf("%d requests: %s", len(requests), got)
 	}
 }
+
+// TestDrainDelay checks that SIGTERM makes a server not ready for the drain delay, in which it doesn't
+// drain, that SIGINT doesn't wait, and that a failure ends the delay.
+func TestDrainDelay(t *testing.T) {
+	failed := errors.New("serve: gone")
+	for name, test := range map[string]struct {
+		signal  os.Signal
+		delay   time.Duration
+		failure error
+		waits   bool
+	}{
+		"SIGTERM":   {syscall.SIGTERM, 100 * time.Millisecond, nil, true},
+		"SIGINT":    {syscall.SIGINT, time.Hour, nil, false},
+		"no delay":  {syscall.SIGTERM, 0, nil, false},
+		"a failure": {syscall.SIGTERM, time.Hour, failed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, log := newServing(t)
+			s.config.Server.DrainDelay = test.delay
+			failures, ended, began := make(chan error, 1), make(chan error, 1), time.Now()
+			go func() { ended <- s.leave(test.signal, failures) }()
+			admission := s.parts.Service.Admission()
+			if test.waits {
+				if line := log.await(t, "msg=\"not ready any more"); !strings.Contains(line, "drain_delay="+test.delay.String()) {
+					t.Errorf("logged: %s", line)
+				}
+			}
+			if test.failure != nil {
+				failures <- test.failure
+			}
+			if err := <-ended; !errors.Is(err, test.failure) {
+				t.Errorf("the failure is %v", err)
+			}
+			if took := time.Since(began); test.waits && test.failure == nil && took < test.delay {
+				t.Errorf("it waited for %s", took)
+			}
+			if err := admission.Ready(); (err != nil) != test.waits {
+				t.Errorf("its readiness is %v", err)
+			}
+			select {
+			case <-admission.Draining():
+				t.Error("it drains")
+			default:
+			}
+			first := make(chan os.Signal, 1)
+			first <- syscall.SIGINT
+			if err := s.run(first, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
