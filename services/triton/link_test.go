@@ -17,13 +17,15 @@ import (
 )
 
 // router forwards connections to a server. It can drop its state: then it discards
-// the bytes of its connections, and neither side is notified.
+// the bytes of its connections, and neither side is notified. While a test holds delay, the router
+// forwards nothing, and continues afterwards.
 type router struct {
 	net.Listener
 
 	accepted atomic.Int32
 	lost     atomic.Pointer[atomic.Bool] // reports whether the router has dropped the state of the current connections
 	running  sync.WaitGroup
+	delay    sync.RWMutex
 	mu       sync.Mutex
 	open     []net.Conn
 }
@@ -52,8 +54,8 @@ func route(t *testing.T, target string) *router {
 			r.open = append(r.open, near, far)
 			r.mu.Unlock()
 			lost := r.lost.Load()
-			r.running.Go(func() { carry(far, near, lost) })
-			r.running.Go(func() { carry(near, far, lost) })
+			r.running.Go(func() { r.carry(far, near, lost) })
+			r.running.Go(func() { r.carry(near, far, lost) })
 		}
 	})
 	t.Cleanup(func() {
@@ -68,7 +70,7 @@ func route(t *testing.T, target string) *router {
 	return r
 }
 
-func carry(to io.WriteCloser, from io.Reader, lost *atomic.Bool) {
+func (r *router) carry(to io.WriteCloser, from io.Reader, lost *atomic.Bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -78,11 +80,19 @@ func carry(to io.WriteCloser, from io.Reader, lost *atomic.Bool) {
 			}
 			continue
 		}
-		if _, werr := to.Write(buffer[:n]); err != nil || werr != nil {
+		if werr := r.write(to, buffer[:n]); err != nil || werr != nil {
 			to.Close()
 			return
 		}
 	}
+}
+
+// write forwards bytes once no test holds delay.
+func (r *router) write(to io.Writer, data []byte) error {
+	r.delay.RLock()
+	defer r.delay.RUnlock()
+	_, err := to.Write(data)
+	return err
 }
 
 func (r *router) forget() { r.lost.Swap(new(atomic.Bool)).Store(true) }
