@@ -198,8 +198,12 @@ func TestFailures(t *testing.T) {
 	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	c := converse(t, driver{})
 	defer c.end()
-	for want, handler := range map[string]http.HandlerFunc{"the response has 1 tokens, not 5": short, "status 404: no such model": refuse, "after 0 tokens: EOF": hangUp} {
+	const shortEnd = "the response has 1 tokens, not 5"
+	for want, handler := range map[string]http.HandlerFunc{shortEnd: short, "status 404: no such model": refuse, "after 0 tokens: EOF": hangUp} {
 		for _, hold := range []bool{false, true} {
+			if hold && want == shortEnd {
+				continue // the stream may be canceled before its end is read
+			}
 			server := httptest.NewServer(handler)
 			c.send(workerOrder{Job: &job{Address: server.Listener.Addr().String(), Path: "/", Streams: 2, Requests: 2, Tokens: 5, Hold: hold}})
 			c.expect(stateReady)
