@@ -9,6 +9,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/fleet"
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 func TestSuiteOnOneFake(t *testing.T)   { suiteOnFakes(t, 1) }
@@ -25,6 +26,7 @@ func suiteOnFakes(t *testing.T, count int) {
 
 // TestSuiteOnTritonserver runs the suite over one real tritonserver.
 func TestSuiteOnTritonserver(t *testing.T) {
+	tier.OnlySlow(t) // two minutes; the suite on servers in memory runs in the check tier
 	server := tritontest.StartServer(t, tritonserver.Options{Args: []string{"--trace-config=triton,file=" + tritontest.TraceFile(t)}})
 	tritontest.RunSuite(t, func(testing.TB) tritontest.Subject {
 		return tritontest.Subject{Open: opener(server.GRPC()), Server: server}
