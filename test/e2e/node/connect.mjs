@@ -146,7 +146,7 @@ async function leaves(client) {
 }
 
 async function chat(client) {
-  const request = { model: "chat", maxTokens: 8, messages: [{ role: Role.USER, content: "Count from one to a hundred in words." }] };
+  const request = { model: "chat", maxTokens: 8, temperature: 0, messages: [{ role: Role.USER, content: "Count from one to a hundred in words." }] };
   const whole = await client.chat(request);
   assert.equal(whole.usage.completionTokens, 8);
   assert.notEqual(whole.choices[0].message.content, "");
