@@ -8,37 +8,27 @@ import (
 // The budget of repeats: a share of the requests of the last seconds, and a minimum for servers
 // with few requests.
 const (
-	budgetSeconds = 10
-	budgetShare   = 0.2
-	budgetLeast   = 64
+	budgetShare = 0.2
+	budgetLeast = 64
+)
+
+// Counts of the budget's window.
+const (
+	requestsMade = iota
+	repeatsMade
 )
 
 // budget limits the repeats of requests. Its methods may be called concurrently.
 type budget struct {
-	mu      sync.Mutex
-	seconds [budgetSeconds]spending
-}
-
-// spending has the counts of one second.
-type spending struct {
-	at                int64 // Unix time; the counts of another second are void
-	requests, repeats int
-}
-
-// slot returns the counts of the current second. The caller must hold the mutex.
-func (b *budget) slot(now time.Time) *spending {
-	s := &b.seconds[now.Unix()%budgetSeconds]
-	if s.at != now.Unix() {
-		*s = spending{at: now.Unix()}
-	}
-	return s
+	mu     sync.Mutex
+	counts window
 }
 
 // request counts a request.
 func (b *budget) request(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.slot(now).requests++
+	b.counts.add(requestsMade, now)
 }
 
 // take counts a repeat and reports whether the budget allows it. A repeat that isn't allowed isn't
@@ -46,15 +36,10 @@ func (b *budget) request(now time.Time) {
 func (b *budget) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	requests, repeats := 0, 0
-	for _, s := range b.seconds {
-		if now.Unix()-s.at < budgetSeconds {
-			requests, repeats = requests+s.requests, repeats+s.repeats
-		}
-	}
+	requests, repeats := b.counts.sum(now)
 	if repeats >= max(budgetLeast, int(budgetShare*float64(requests))) {
 		return false
 	}
-	b.slot(now).repeats++
+	b.counts.add(repeatsMade, now)
 	return true
 }

@@ -11,10 +11,15 @@ import (
 // The rule that takes a model of an endpoint out: half of its last answers failed. The pause
 // doubles each time.
 const (
-	outcomeSeconds = 10 // time in which answers are counted
-	outcomeLeast   = 10 // minimum number of answers
-	firstPause     = 2 * time.Second
-	lastPause      = time.Minute
+	outcomeLeast = 10 // minimum number of answers
+	firstPause   = 2 * time.Second
+	lastPause    = time.Minute
+)
+
+// Counts of the window of a model's answers.
+const (
+	succeeded = iota
+	failures
 )
 
 // outcomes are the answers of one endpoint by model. Its methods may be called concurrently.
@@ -29,16 +34,10 @@ type outcomes struct {
 
 // outcome has the last answers of one model at one endpoint.
 type outcome struct {
-	seconds [outcomeSeconds]tally
+	answers window
 	until   time.Time     // the model is out until then
 	pause   time.Duration // duration of the last time out
 	out     bool          // takeBack hasn't reported the end of the time out
-}
-
-// tally has the answers of one second.
-type tally struct {
-	at         int64 // Unix time; the counts of another second are void
-	ok, failed int
 }
 
 // record counts an answer, and reports whether it takes the model out.
@@ -56,7 +55,12 @@ func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
 		m = &outcome{}
 		o.models[model] = m
 	}
-	ok, bad := m.add(failed, now)
+	count := succeeded
+	if failed {
+		count = failures
+	}
+	m.answers.add(count, now)
+	ok, bad := m.answers.sum(now)
 	if bad == 0 && now.Sub(m.until) > lastPause {
 		if m.pause > 0 {
 			o.blocked.Add(-1)
@@ -72,27 +76,8 @@ func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
 	}
 	m.pause = min(max(2*m.pause, firstPause), lastPause)
 	m.until, m.out = now.Add(m.pause), true
-	clear(m.seconds[:])
+	m.answers = window{}
 	return true
-}
-
-// add counts an answer and returns the numbers of the last seconds.
-func (m *outcome) add(failed bool, now time.Time) (ok, bad int) {
-	s := &m.seconds[now.Unix()%outcomeSeconds]
-	if s.at != now.Unix() {
-		*s = tally{at: now.Unix()}
-	}
-	if failed {
-		s.failed++
-	} else {
-		s.ok++
-	}
-	for _, s := range m.seconds {
-		if now.Unix()-s.at < outcomeSeconds {
-			ok, bad = ok+s.ok, bad+s.failed
-		}
-	}
-	return ok, bad
 }
 
 // outUntil returns the time until which a model is out, or the zero time if it is in.

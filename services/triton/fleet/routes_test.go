@@ -186,7 +186,7 @@ func TestOutcomes(t *testing.T) {
 	if fail(outcomeLeast-1) || !o.outUntil("m", now).IsZero() {
 		t.Fatal("out after too few answers")
 	}
-	now = now.Add(outcomeSeconds * time.Second)
+	now = now.Add(windowSeconds * time.Second)
 	out := fail(1)
 	for range outcomeLeast + 1 {
 		out = o.record("m", false, now) || out
@@ -195,7 +195,7 @@ func TestOutcomes(t *testing.T) {
 		t.Fatal("out although more than half succeeded")
 	}
 	for i, pause := range []time.Duration{firstPause, 2 * firstPause, 4 * firstPause} {
-		now = now.Add(outcomeSeconds * time.Second)
+		now = now.Add(windowSeconds * time.Second)
 		if !fail(outcomeLeast) || o.outUntil("m", now) != now.Add(pause) {
 			t.Fatalf("time out %d ends %s, want a pause of %s", i, o.outUntil("m", now), pause)
 		}
@@ -233,7 +233,7 @@ func TestBudget(t *testing.T) {
 	if n := taken(); n != 200 {
 		t.Errorf("%d repeats for 1000 requests, want 200", n)
 	}
-	if now = now.Add(budgetSeconds * time.Second); b.take(now) != true {
+	if now = now.Add(windowSeconds * time.Second); b.take(now) != true {
 		t.Error("the budget isn't renewed")
 	}
 }
