@@ -93,10 +93,7 @@ func (r Reason) String() string {
 // is no candidate. now is the time since an arbitrary moment, the same for all calls.
 func (b *Balancer) Choose(now time.Duration, r *Request, among *Set) (Assignment, bool) {
 	var space [mostSteps]prefixHash
-	var prefixes []prefixHash
-	if b.config.Policy == Cost {
-		prefixes = hashSteps(space[:0], r)
-	}
+	prefixes := b.hashPrefixes(space[:0], r)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if among == nil {
@@ -116,13 +113,18 @@ func (b *Balancer) Choose(now time.Duration, r *Request, among *Set) (Assignment
 	}
 }
 
+// hashPrefixes appends the hashes of the request's prefixes to dst if the policy uses them.
+func (b *Balancer) hashPrefixes(dst []prefixHash, r *Request) []prefixHash {
+	if b.config.Policy != Cost {
+		return nil
+	}
+	return hashSteps(dst, r)
+}
+
 // Assign adds a request to the load of an endpoint that the caller has chosen.
 func (b *Balancer) Assign(e Endpoint, r *Request) Assignment {
 	var space [mostSteps]prefixHash
-	var prefixes []prefixHash
-	if b.config.Policy == Cost {
-		prefixes = hashSteps(space[:0], r)
-	}
+	prefixes := b.hashPrefixes(space[:0], r)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state(e) == nil {
