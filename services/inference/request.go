@@ -8,6 +8,7 @@ package inference
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Task is the operation that a request selects.
@@ -180,6 +181,19 @@ type Part struct {
 	// Param is the path of the image in the client's request, for errors. If it is empty, the path is
 	// that of a chat's message.
 	Param string
+}
+
+// JoinTexts returns parts that are all texts as one text, which all chat templates can print, and
+// no parts. Otherwise it returns the parts as they are, and no text.
+func JoinTexts(parts []Part) (string, []Part) {
+	var b strings.Builder
+	for i := range parts {
+		if parts[i].Kind != PartText {
+			return "", parts
+		}
+		b.WriteString(parts[i].Text)
+	}
+	return b.String(), nil
 }
 
 // ToolCall is a call that an assistant message made.

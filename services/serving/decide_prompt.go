@@ -23,20 +23,8 @@ func (q *DecisionQuestion) messages(input []inference.Message, labels []label) [
 		asked.Parts = append(append(slices.Clip(parts), textPart("\n\n")), asked.Parts...)
 		input = input[:last]
 	}
-	asked.Text, asked.Parts = joined(asked.Parts)
+	asked.Text, asked.Parts = inference.JoinTexts(asked.Parts)
 	return append(slices.Clip(input), asked)
-}
-
-// joined returns parts that are all texts as one text, which all templates can print. Others stay as they are.
-func joined(parts []inference.Part) (string, []inference.Part) {
-	var b strings.Builder
-	for i := range parts {
-		if parts[i].Kind != inference.PartText {
-			return "", parts
-		}
-		b.WriteString(parts[i].Text)
-	}
-	return b.String(), nil
 }
 
 func textPart(text string) inference.Part {

@@ -59,7 +59,7 @@ func decodeInput(raw json.RawMessage) ([]inference.Message, error) {
 	for i := range in.messages {
 		m := &in.messages[i]
 		if m.Parts != nil {
-			m.Text, m.Parts = textOf(m.Parts)
+			m.Text, m.Parts = inference.JoinTexts(m.Parts) // each question's prompt has the input again
 		}
 	}
 	return in.messages, nil

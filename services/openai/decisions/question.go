@@ -3,9 +3,7 @@ package decisions
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
-	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/server"
@@ -146,17 +144,4 @@ func (q *question) option(text string, members map[string]any) {
 		text += " - " + quoted(description)
 	}
 	q.asked.Options = append(q.asked.Options, text)
-}
-
-// textOf returns parts that are all texts as one text. All templates print it, and each question's prompt
-// has it again. Other parts stay as they are.
-func textOf(parts []inference.Part) (string, []inference.Part) {
-	var b strings.Builder
-	for i := range parts {
-		if parts[i].Kind != inference.PartText {
-			return "", parts
-		}
-		b.WriteString(parts[i].Text)
-	}
-	return b.String(), nil
 }
