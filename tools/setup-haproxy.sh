@@ -1,34 +1,28 @@
 #!/usr/bin/env bash
 # Installs haproxy, from Debian's packages, if it is missing and this script runs as root on such a system. A failure is
-# not an error: without haproxy, the test of restarts behind a balancer logs this and is skipped. The packages are
-# unpacked, not installed, so no service starts. haproxy runs with the libraries beside it.
+# not an error: without haproxy, the test of restarts behind a balancer logs this and is skipped. haproxy runs
+# with the libraries beside it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
+# shellcheck source-path=SCRIPTDIR source=debian.sh
+. "$repo/tools/debian.sh"
 
 skip() { say "haproxy isn't installed: $*; the test of restarts behind a balancer will be skipped"; exit 0; }
 
 # runs DIR: haproxy starts with the libraries in DIR.
 runs() { LD_LIBRARY_PATH=$1 "$1/haproxy" -v >/dev/null 2>&1; }
 
-! path=$(command -v haproxy) || { say "haproxy: $path"; exit 0; }
-command -v apt-get >/dev/null || skip "install it by the name haproxy"
-[ "$(id -u)" = 0 ] || skip "apt-get install haproxy"
+debian_package haproxy haproxy
 lock_cache
-program=$cache/bin/haproxy-$(sha256sum </etc/os-release | cut -c1-16)
+program=$(debian_entry haproxy)
 if [ -d "$program" ]; then
     say "haproxy: taken from the cache"
 else
     dir=$(mktemp -d "$cache/bin/new-XXXXXX")
     trap 'rm -rf "$dir"' EXIT
-    chmod 777 "$dir"
-    say "haproxy [1/1] apt-get download haproxy and its libraries"
     cd "$dir"
-    packages=(haproxy liblua5.3-0 libopentracing-c-wrapper0 libopentracing1)
-    { apt-get download "${packages[@]}" || { apt-get update && apt-get download "${packages[@]}"; }; } >log 2>&1 ||
-        skip "apt-get can't download it ($(grep '^E:' log | tail -n1))"
-    say "haproxy: downloaded $(megabytes .) MB"
-    for package in *.deb; do dpkg -x "$package" .; done
+    unpack_packages haproxy haproxy liblua5.3-0 libopentracing-c-wrapper0 libopentracing1
     mkdir program
     mv usr/sbin/haproxy usr/lib/*/lib*.so* program
     runs program || skip "it doesn't start: $(LD_LIBRARY_PATH=program program/haproxy -v 2>&1 | head -n1)"
