@@ -4,6 +4,8 @@
 # defines skip REASON, which says that the program is missing and ends the script without an error. Packages are
 # unpacked, not installed, so no service starts.
 
+: "${cache:?is set by cache.sh, which must be sourced first}"
+
 # debian_package PROGRAM PACKAGE ends the script if PROGRAM is installed, and skips it if packages can't be installed.
 debian_package() {
     local path
