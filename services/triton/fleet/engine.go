@@ -224,10 +224,10 @@ func (e *Engine) refresh(ctx context.Context, minAge time.Duration) (asked []*me
 	case <-ctx.Done():
 		return nil, nil
 	}
-	if minAge > 0 && time.Since(e.refreshed) < minAge && e.lookedUp(ctx) {
+	recent := minAge > 0 && time.Since(e.refreshed) < minAge
+	if e.lookedUp(ctx) && recent {
 		return nil, nil
 	}
-	e.lookedUp(ctx)
 	e.mu.Lock()
 	members := slices.Clone(e.members)
 	e.mu.Unlock()

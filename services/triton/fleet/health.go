@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/triton"
 )
 
 // The intervals and limits of the health checks.
@@ -36,7 +37,7 @@ type health struct {
 	// been in since the start.
 	back atomic.Int64
 	// poke asks for a question at once, and stale for a new list of the models.
-	poke, stale chan struct{}
+	poke, stale triton.Changes
 
 	mu     sync.Mutex
 	reason string // reason why the endpoint is out
@@ -252,16 +253,8 @@ func (h *health) state(now time.Time) (inference.EndpointState, string) {
 }
 
 // askNow asks the server at once, after a request has failed there.
-func (h *health) askNow() { wake(h.poke) }
+func (h *health) askNow() { h.poke.Notify() }
 
 // relistNow reads the models of the server at once, after a request has found that they have
 // changed.
-func (h *health) relistNow() { wake(h.stale) }
-
-// wake sends an element unless one is waiting already.
-func wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (h *health) relistNow() { h.stale.Notify() }

@@ -63,7 +63,7 @@ func (e *Engine) newMember(address string) (*member, error) {
 	}
 	m := &member{
 		address: address, engine: engine, fleet: e, log: e.log,
-		health:  health{poke: make(chan struct{}, 1), stale: make(chan struct{}, 1)},
+		health:  health{poke: make(triton.Changes, 1), stale: make(triton.Changes, 1)},
 		idle:    make(chan struct{}),
 		waiting: map[*run]waiter{},
 	}

@@ -37,12 +37,11 @@ func (e *Engine) RepositoryIndex(ctx context.Context, req *kserve.RepositoryInde
 
 // mergeIndexes merges the rows of the same version of a model.
 func mergeIndexes(indexes []*kserve.RepositoryIndexResponse) []*indexRow {
-	type version struct{ name, version string }
-	rows := map[version][]*indexRow{}
-	var order []version
+	rows := map[target][]*indexRow{}
+	var order []target
 	for _, index := range indexes {
 		for _, row := range index.GetModels() {
-			key := version{row.GetName(), row.GetVersion()}
+			key := target{row.GetName(), row.GetVersion()}
 			if rows[key] == nil {
 				order = append(order, key)
 			}
@@ -68,7 +67,9 @@ func compareVersions(a, b string) int {
 
 // mergeRows merges the rows of one version of a model on some of the servers.
 func mergeRows(rows []*indexRow, servers int) *indexRow {
-	best := slices.MaxFunc(rows, func(a, b *indexRow) int { return cmp.Compare(progress(a), progress(b)) })
+	best := slices.MaxFunc(rows, func(a, b *indexRow) int {
+		return cmp.Compare(progress(inference.ModelState(a.GetState())), progress(inference.ModelState(b.GetState())))
+	})
 	ready := 0
 	for _, row := range rows {
 		if row.GetState() == string(inference.ModelReady) {
@@ -82,9 +83,7 @@ func mergeRows(rows []*indexRow, servers int) *indexRow {
 }
 
 // progress orders the states of models: a model that is ready comes last.
-func progress(row *indexRow) int {
-	return slices.Index(progressOfStates, inference.ModelState(row.GetState()))
-}
+func progress(s inference.ModelState) int { return slices.Index(progressOfStates, s) }
 
 // progressOfStates are the states of models, that which is closest to ready last.
 var progressOfStates = []inference.ModelState{ //nolint:gochecknoglobals // a constant table
@@ -118,12 +117,11 @@ func (e *Engine) ModelStatistics(ctx context.Context, req *kserve.ModelStatistic
 
 // sum adds the statistics of the same version of a model.
 func sum(answers []*kserve.ModelStatisticsResponse) []*statistics {
-	type version struct{ name, version string }
-	sums := map[version]*statistics{}
+	sums := map[target]*statistics{}
 	var list []*statistics
 	for _, answer := range answers {
 		for _, row := range answer.GetModelStats() {
-			key := version{row.GetName(), row.GetVersion()}
+			key := target{row.GetName(), row.GetVersion()}
 			if sums[key] == nil {
 				sums[key] = row
 				list = append(list, row)

@@ -176,8 +176,7 @@ func majority(offers []offer, old *route) string {
 
 // mostAdvanced returns a model in the state that is closest to ready.
 func mostAdvanced(offers []offer) *inference.Model {
-	weight := func(o offer) int { return slices.Index(progressOfStates, o.model.State) }
-	return slices.MaxFunc(offers, func(a, b offer) int { return cmp.Compare(weight(a), weight(b)) }).model
+	return slices.MaxFunc(offers, func(a, b offer) int { return cmp.Compare(progress(a.model.State), progress(b.model.State)) }).model
 }
 
 // differenceOf describes how a model of an endpoint differs from the one that requests are encoded
