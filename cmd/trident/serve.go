@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -244,15 +243,11 @@ const tritonEndpoint = "localhost:8001"
 
 // defaults sets the flags' defaults to those of the modules, so that each is written once.
 func defaults() kong.Option {
-	var policies []string
-	for _, policy := range balance.Policies() {
-		policies = append(policies, string(policy))
-	}
 	t, i, p, o, s := triton.Default(), serving.Default(), images.Default(), openai.Default(), server.Default()
 	return tritonDefaults().CloneWith(kserveDefaults()).CloneWith(platformDefaults()).CloneWith(limitDefaults()).CloneWith(observeDefaults()).CloneWith(kong.Vars{
 		"triton_endpoint":             tritonEndpoint,
-		"balance":                     policies[0],
-		"balance_policies":            strings.Join(policies, ", "),
+		"balance":                     string(balance.Policies()[0]),
+		"balance_policies":            balance.PolicyNames(),
 		"first_response_timeout":      t.FirstResponse.String(),
 		"inactivity_timeout":          t.Inactivity.String(),
 		"sse_header_timeout":          t.KeepAlive.String(),

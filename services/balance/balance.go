@@ -152,7 +152,7 @@ func New(config Config) (*Balancer, error) {
 		config.Policy = Policies()[0]
 	}
 	if !slices.Contains(Policies(), config.Policy) {
-		return nil, fmt.Errorf("unknown policy %q: use one of %s", config.Policy, policyNames())
+		return nil, fmt.Errorf("unknown policy %q: use one of %s", config.Policy, PolicyNames())
 	}
 	if config.Random == nil {
 		return nil, fmt.Errorf("a balancer needs a source of random numbers")
@@ -175,8 +175,8 @@ func New(config Config) (*Balancer, error) {
 	return b, nil
 }
 
-// policyNames returns the names of all policies, comma-separated.
-func policyNames() string {
+// PolicyNames returns the names of all policies, comma-separated.
+func PolicyNames() string {
 	var names []string
 	for _, p := range Policies() {
 		names = append(names, string(p))
