@@ -23,7 +23,7 @@ func serveRPC(ctx context.Context, infer func(ctx context.Context, request mem.B
 	if err != nil {
 		return nil, nil, err
 	}
-	s := grpc.NewServer(append(kserve.TransportOptions(insecure.NewCredentials()), grpc.ForceServerCodecV2(passCodec{}))...)
+	s := grpc.NewServer(append(kserve.TransportOptions(insecure.NewCredentials(), kserve.Config{}), grpc.ForceServerCodecV2(passCodec{}))...)
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: api.GRPCInferenceService_ServiceDesc.ServiceName, HandlerType: (*any)(nil),
 		Methods: []grpc.MethodDesc{{

@@ -83,7 +83,7 @@ const (
 
 // TransportOptions returns the options of grpc-go's server that affect its speed, and its
 // limits.
-func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOption {
+func TransportOptions(security credentials.TransportCredentials, cfg Config) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(reading{security}),
 		grpc.MaxRecvMsgSize(math.MaxInt32), // tritonserver has the same limit
@@ -97,7 +97,7 @@ func TransportOptions(security credentials.TransportCredentials) []grpc.ServerOp
 		grpc.WriteBufferSize(bufferSize),
 		grpc.NumStreamWorkers(workers),
 		experimental.BufferPool(replies),
-		grpc.KeepaliveParams(Config{}.keepalive()),
+		grpc.KeepaliveParams(cfg.keepalive()),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPingPause, PermitWithoutStream: true}),
 	}
 }
@@ -113,10 +113,9 @@ func NewServer(service *Service, listener *Listener, c server.Common) (*Server, 
 	if s.secure {
 		security = credentials.NewTLS(c.Certificates.Config("h2"))
 	}
-	s.grpc = grpc.NewServer(append(TransportOptions(security),
+	s.grpc = grpc.NewServer(append(TransportOptions(security, service.cfg),
 		grpc.ForceServerCodecV2(s.codec),
 		grpc.MaxRecvMsgSize(s.most),
-		grpc.KeepaliveParams(service.cfg.keepalive()),
 		grpc.StreamInterceptor(s.serve),
 		grpc.InTapHandle(checkHeader),
 	)...)
