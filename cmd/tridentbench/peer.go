@@ -101,21 +101,20 @@ func (p *peer) column(worker *worker, triton tritonAddress) *column {
 	return c
 }
 
-// ownColumns returns the names of the bench's own columns.
-func ownColumns() []string {
-	var names []string
-	for _, s := range scenarios() {
-		names = append(names, s.columns...)
+// model returns the peer's name of one of the bench's models, or "" if it has none.
+func (p *peer) model(ours string) string {
+	if p.models == nil {
+		return ours
 	}
-	return names
+	return p.models[ours]
 }
 
 // model returns the column's name of one of the bench's models, or "" if it has none.
 func (c *column) model(ours string) string {
-	if c.peer == nil || c.peer.models == nil {
+	if c.peer == nil {
 		return ours
 	}
-	return c.peer.models[ours]
+	return c.peer.model(ours)
 }
 
 // notMeasured returns a line for each figure that the settings of the peers and of tritonserver
@@ -135,7 +134,7 @@ func (b *bench) notMeasured() []string {
 		}
 		var left []string
 		for j := range b.scenarios {
-			if s := &b.scenarios[j]; s.chats() && p.column(nil, tritonAddress{}).model(s.job.Model) == "" {
+			if s := &b.scenarios[j]; s.chats() && p.model(s.job.Model) == "" {
 				left = append(left, s.name)
 			}
 		}
@@ -150,9 +149,14 @@ func (b *bench) notMeasured() []string {
 // exist.
 func (o *options) validatePeers() error {
 	seen := map[string]bool{}
+	for _, s := range scenarios() {
+		for _, name := range s.columns {
+			seen[name] = true
+		}
+	}
 	for i := range o.Peer {
 		p := &o.Peer[i]
-		if seen[p.name] || slices.Contains(ownColumns(), p.name) {
+		if seen[p.name] {
 			return fmt.Errorf("--peer: there are two columns of the name %s", p.name)
 		}
 		seen[p.name] = true

@@ -74,7 +74,7 @@ func scenarios() []scenario {
 		list = append(list, paced(n, fastPace))
 	}
 	list = append(list, paced(1, stepPace), paced(64, stepPace), ensemble(flat(64)), ensemble(paced(64, fastPace)))
-	clients := job{Model: "burst_10ms", Streams: 100, Requests: 200, Tokens: 100}
+	clients := job{Model: modelAt(flatModel, fastPace), Streams: 100, Requests: 200, Tokens: 100}
 	whole := clients
 	whole.Whole = true
 	return append(list,
@@ -87,7 +87,7 @@ func scenarios() []scenario {
 		paced(256, fastPace), paced(256, stepPace), flat(256), ensemble(flat(256)),
 		scenario{
 			name: slow1024, title: "1,024 streams, a token each 50 ms", columns: trident,
-			job: job{Model: "burst_50ms", Streams: 1024, Requests: 1024, Tokens: 40, Pace: slowPace},
+			job: job{Model: modelAt(flatModel, slowPace), Streams: 1024, Requests: 1024, Tokens: 40, Pace: slowPace},
 		},
 		paced(1024, fastPace), flat(1024),
 	)
