@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -37,12 +38,7 @@ func newBoundedHash(f *fleet, _ int) (rule, error) {
 			x.ring = append(x.ring, ringPoint{xxhash.Sum64String(fmt.Sprintf("endpoint-%d-%d", e, replica)), e})
 		}
 	}
-	slices.SortFunc(x.ring, func(a, b ringPoint) int {
-		if a.hash < b.hash {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(x.ring, func(a, b ringPoint) int { return cmp.Compare(a.hash, b.hash) })
 	return x, nil
 }
 
@@ -56,12 +52,7 @@ func (x *boundedHash) choose(_ time.Duration, r *request) (int, error) {
 
 // place returns the endpoint for a hash.
 func (x *boundedHash) place(hash uint64) int {
-	first, _ := slices.BinarySearchFunc(x.ring, hash, func(p ringPoint, hash uint64) int {
-		if p.hash < hash {
-			return -1
-		}
-		return 1
-	})
+	first, _ := slices.BinarySearchFunc(x.ring, hash, func(p ringPoint, hash uint64) int { return cmp.Compare(p.hash, hash) })
 	limit := boundedLoad * float64(x.total+1) / float64(len(x.counts))
 	for i := range x.ring {
 		e := x.ring[(first+i)%len(x.ring)].endpoint

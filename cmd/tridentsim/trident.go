@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/trident-inference/trident/services/balance"
@@ -19,7 +18,7 @@ type trident struct {
 
 func newTrident(policy balance.Policy) func(f *fleet, frontend int) (rule, error) {
 	return func(f *fleet, frontend int) (rule, error) {
-		b, err := balance.New(balance.Config{Policy: policy, Random: rand.NewPCG(f.seed, 1000+uint64(frontend))})
+		b, err := balance.New(balance.Config{Policy: policy, Random: f.newSource(frontend)})
 		if err != nil {
 			return nil, err
 		}
