@@ -347,7 +347,12 @@ func ownFragments(d toolDialect) []string {
 	if d.drop != nil {
 		f = d.drop().texts()
 	}
-	switch d := d.newReader(newReader(&sink{}, &inference.ParserOptions{}, nil)).(type) {
+	r := newReader(&sink{}, &inference.ParserOptions{}, nil)
+	read := d.read
+	if d.unified != nil {
+		read = func(r *reader) dialect { return d.unified(r, true, nil) }
+	}
+	switch d := read(r).(type) {
 	case *jsonCalls:
 		f = append(append(f, d.markers.texts...), d.format.end...)
 	case *mistral:

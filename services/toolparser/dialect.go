@@ -45,14 +45,6 @@ type toolDialect struct {
 	start answerStart
 }
 
-// newReader returns the reader of the dialect's calls.
-func (d *toolDialect) newReader(r *reader) dialect {
-	if d.unified != nil {
-		return d.unified(r, true, nil)
-	}
-	return d.read(r)
-}
-
 // toolDialects returns the dialects in the order in which templates are tried. The list is
 // built once, because each request searches it.
 var toolDialects = sync.OnceValue(func() []toolDialect { //nolint:gochecknoglobals // never changed
@@ -306,7 +298,7 @@ func newReader(s *sink, options *inference.ParserOptions, id func(string) string
 // answer returns the dialect that reads what follows the reasoning.
 func answer(r *reader, options *inference.ParserOptions, tools toolDialect, unified unifiedDialect, drop func() wrappers) dialect {
 	if options.Native {
-		return tools.newReader(r)
+		return tools.read(r) // no unified dialect has a form of its own
 	}
 	forced := forcedCalls(r, options.Choice)
 	if options.Either {

@@ -56,12 +56,13 @@ func inklingHead(r *reader, marker string) (blockKind, verdict) {
 	undecided := no
 	for _, content := range inklingContents() {
 		rest := window[i:]
-		switch {
-		case bytes.HasPrefix(rest, []byte(content)):
+		switch begins(rest, content, r.final) {
+		case yes:
 			r.take(i + len(content))
 			return inklingKind(content), yes
-		case !r.final && len(rest) < len(content) && content[:len(rest)] == string(rest):
+		case more:
 			undecided = more
+		case no:
 		}
 	}
 	return 0, undecided

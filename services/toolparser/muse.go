@@ -63,12 +63,8 @@ func museLooks(rest []byte, marker string, final bool) verdict {
 		return more
 	case i <= 0:
 		return no
-	case bytes.HasPrefix(window[i:], []byte(museMessage)):
-		return yes
-	case !final && len(window) < maxHeader && strings.HasPrefix(museMessage, string(window[i:])):
-		return more
 	}
-	return no
+	return begins(window[i:], museMessage, final || len(window) == maxHeader)
 }
 
 // museHead returns a function that reads a head after one of its markers.

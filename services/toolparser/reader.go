@@ -291,18 +291,7 @@ func (r *reader) close() {
 }
 
 // before reads a short string up to a literal, and the literal. It returns the string.
-func (r *reader) before(literal string) (string, verdict) {
-	window := r.in[:min(len(r.in), maxHeader)]
-	switch i := bytes.Index(window, []byte(literal)); {
-	case i >= 0:
-		text := string(window[:i])
-		r.take(i + len(literal))
-		return text, yes
-	case len(window) < maxHeader && !r.final:
-		return "", more
-	}
-	return "", no
-}
+func (r *reader) before(literal string) (string, verdict) { return r.element("", literal) }
 
 // element reads a short element: a prefix, a string and a suffix. It returns the string. It reads
 // nothing unless all of them stand next.

@@ -201,7 +201,7 @@ func (t *thinking) start(in []byte, final bool) []byte {
 			t.state = thinkingInside
 			return rest[len(open):]
 		}
-		wait = wait || !final && len(rest) > 0 && strings.HasPrefix(open, string(rest))
+		wait = wait || begins(rest, open, final) == more
 	}
 	called := no
 	for _, begin := range t.constrained {
