@@ -199,7 +199,7 @@ func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []infer
 	first := len(d.tokens)
 	texts := d.split(string(step.Text), count)
 	for i := range count {
-		logprob := max(float64(math.Float32frombits(binary.LittleEndian.Uint32(values[4*i:]))), minLogprob)
+		logprob := max(float64(math.Float32frombits(binary.LittleEndian.Uint32(values[4*i:]))), inference.MinLogprob)
 		if i < len(texts) {
 			d.tokens = append(d.tokens, inference.TokenLogprob{Token: texts[i], ID: -1, Logprob: logprob})
 		} else {
@@ -208,9 +208,6 @@ func (d *textDecoder) tokenLogprobs(values []byte, step *inference.Step) []infer
 	}
 	return d.tokens[first:]
 }
-
-// minLogprob is the value that OpenAI uses for the probability 0.
-const minLogprob = -9999
 
 // split splits a text into the texts of its tokens. It returns the whole text if it can't be split
 // into count tokens.

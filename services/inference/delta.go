@@ -77,6 +77,9 @@ type TokenLogprob struct {
 	Top []TopLogprob
 }
 
+// MinLogprob is the log probability of a token with the probability 0, as in OpenAI's API.
+const MinLogprob = -9999
+
 // TopLogprob is one alternative at a position.
 type TopLogprob struct {
 	Token   string

@@ -372,7 +372,7 @@ func (d *decision) scoresOf(question int) ([]float64, error) {
 			switch {
 			case !found:
 				missing++
-			case label == 0 && logprob <= impossible && len(inferences) > 1:
+			case label == 0 && logprob <= inference.MinLogprob && len(inferences) > 1:
 				incomparable = true
 			case g == 0 || label > 0:
 				scores[label] = logprob + base
@@ -384,14 +384,11 @@ func (d *decision) scoresOf(question int) ([]float64, error) {
 		return nil, d.errMissing(question, missing)
 	case incomparable:
 		return nil, d.errImpossible(question, "the label of the first answer, by which the inferences of a question with many answers are compared: ask for fewer answers, or for another one first")
-	case !slices.ContainsFunc(scores, func(score float64) bool { return score > impossible }):
+	case !slices.ContainsFunc(scores, func(score float64) bool { return score > inference.MinLogprob }):
 		return nil, d.errImpossible(question, "the label of each answer: there are no probabilities to compare")
 	}
 	return scores, nil
 }
-
-// impossible is the log probability of a token that has the probability 0, as OpenAI's API has it.
-const impossible = -9999
 
 // errMissing is the error of a question some of whose labels have no log probability.
 func (d *decision) errMissing(question, missing int) error {
@@ -418,7 +415,7 @@ func shares(scores []float64) []float64 {
 	sum := 0.0
 	probabilities := make([]float64, len(scores))
 	for i, score := range scores {
-		if score > impossible {
+		if score > inference.MinLogprob {
 			probabilities[i] = math.Exp(score - highest)
 		}
 		sum += probabilities[i]

@@ -73,12 +73,12 @@ func TestImpossibleTokens(t *testing.T) {
 	}
 	row := newLogitRow(&inference.Logits{Type: "FP32", Rows: 1, Columns: 3, Raw: raw}, 2, 1)
 	row.read(0)
-	if got := []float64{row.logprob(row.values[0]), row.logprob(row.values[1])}; !slices.Equal(got, []float64{0, minLogprob}) {
+	if got := []float64{row.logprob(row.values[0]), row.logprob(row.values[1])}; !slices.Equal(got, []float64{0, inference.MinLogprob}) {
 		t.Errorf("got %v", got)
 	}
 	row = newLogitRow(&inference.Logits{Type: "FP32", Rows: 1, Columns: 3, Raw: raw}, 3, 1)
 	row.read(0)
-	if got := row.logprob(row.values[0]); got != minLogprob {
+	if got := row.logprob(row.values[0]); got != inference.MinLogprob {
 		t.Errorf("beside NaN: %v", got)
 	}
 }

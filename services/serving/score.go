@@ -16,9 +16,6 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 )
 
-// minLogprob is the log probability of an impossible token, as in OpenAI's API.
-const minLogprob = -9999
-
 // scoring computes the log probabilities of a request's prompts. Each prompt is one inference, because the
 // engine returns the logits with each token of a stream, and because the choices of a prompt share them.
 type scoring struct {
@@ -323,9 +320,9 @@ func (w *logitRow) choose() {
 func (w *logitRow) logprob(logit float32) float64 {
 	p := float64(logit) - w.norm
 	if math.IsNaN(p) {
-		return minLogprob
+		return inference.MinLogprob
 	}
-	return min(max(p, minLogprob), 0)
+	return min(max(p, inference.MinLogprob), 0)
 }
 
 // rank returns the rank of a token with this logit, from 1.
