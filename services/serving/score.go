@@ -202,7 +202,7 @@ func (r *textRun) readLogits(ctx context.Context, job *inference.Job, logits *in
 		return nil, r.req.UnsupportedScore(fmt.Sprintf("its engine returns the logits of %d tokens, but the prompt has %d tokens: it must run without the reuse of KV cache blocks, and with the tokenizer that Trident uses", logits.Rows, len(p.ids)))
 	}
 	// The columns above the vocabulary are padding.
-	row := newLogitRow(logits, min(tokenizer.Size(), logits.Columns), r.scoring.top)
+	row := newLogitRow(logits, min(tokenizer.Size(), logits.Columns), max(r.scoring.top, r.nextTop))
 	score := &inference.PromptScore{Tokens: make([]inference.PromptToken, len(p.ids)), Added: p.added, Length: utf8.RuneCountInString(job.Prompt)}
 	texts := newTokenTexts(tokenizer, job.Prompt)
 	for i, id := range p.ids {

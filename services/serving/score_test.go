@@ -152,6 +152,9 @@ func TestScoredChoices(t *testing.T) {
 	}{
 		{"echo", inference.Input{Text: "abba"}, func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, []int{3, 2, 1, 0}, "1+4 <s>@0#0() ab@0#1() b@2#1() a@3#1()", "abbab", "b -0.25 []", 2, "length"},
 		{"alternatives to the only new token", inference.Input{Text: "b"}, func(r *inference.Request) { r.Sampling.Logprobs = new(1) }, []int{3, 1}, "1+1 <s>@0#0() b@0#3(ab)", "bb", "b -0.25 [a]", 2, "length"},
+		{"more alternatives to the new token than to those of the prompt", inference.Input{Text: "b"}, func(r *inference.Request) {
+			r.Echo, r.Sampling.PromptLogprobs, r.Sampling.Logprobs = false, new(0), new(2)
+		}, []int{3, 1}, "1+1 <s>@0#0() b@0#3()", "b", "b -0.25 [a <s>]", 2, "length"},
 		{"nothing new", inference.Input{Text: "ab"}, func(r *inference.Request) { r.Sampling.Logprobs, r.Sampling.MaxTokens = new(1), new(0) }, []int{3, 2}, "1+2 <s>@0#0() ab@0#1(ab)", "ab", "", 1, "length"},
 		{"nothing new, without log probabilities", inference.Input{Text: "ab"}, func(r *inference.Request) { r.Sampling.MaxTokens = new(0) }, nil, "none", "ab", "", 0, "length"},
 		{"token ids", inference.Input{TokenIDs: []int{2}}, func(r *inference.Request) { r.Sampling.Logprobs = new(0) }, []int{3, 2}, "1+2 <s>@0#0() ab@0#1()", "abb", "b -0.25 []", 2, "length"},
