@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ func newLabelFinder(tokenizer inference.Tokenizer) *labelFinder {
 // has enough labels of one token.
 func (f *labelFinder) find(ctx context.Context, q *DecisionQuestion, model string) ([]label, error) {
 	n, most := len(q.Options), 0
-	for texts := range labelAlphabets(q.Words, n) {
+	for _, texts := range labelAlphabets(q.Words, n) {
 		labels, err := f.choose(ctx, texts, n)
 		if err != nil {
 			return nil, err
@@ -79,35 +80,24 @@ func (f *labelFinder) id(ctx context.Context, text string) (int, error) {
 	return id, nil
 }
 
-// labelAlphabets yields the words, if there are as many as options, and then alphabets of labels. The last
+// labelAlphabets returns the words, if there are as many as options, and then alphabets of labels. The last
 // one has all labels.
-func labelAlphabets(words []string, n int) iter.Seq[iter.Seq[string]] {
-	alphabets := []iter.Seq[string]{letters, numbers, pairs}
-	all := func(yield func(string) bool) {
-		for _, texts := range append(alphabets, characters) {
-			for text := range texts {
-				if !yield(text) {
-					return
-				}
-			}
-		}
+func labelAlphabets(words []string, n int) []iter.Seq[string] {
+	var alphabets []iter.Seq[string]
+	if len(words) == n {
+		alphabets = append(alphabets, slices.Values(words))
 	}
-	return func(yield func(iter.Seq[string]) bool) {
-		if len(words) == n && !yield(func(yield func(string) bool) {
-			for _, word := range words {
-				if !yield(word) {
-					return
-				}
-			}
-		}) {
-			return
-		}
-		for _, texts := range alphabets {
-			if !yield(texts) {
+	return append(alphabets, letters, numbers, pairs, allLabels)
+}
+
+// allLabels yields the labels of all alphabets.
+func allLabels(yield func(string) bool) {
+	for _, texts := range []iter.Seq[string]{letters, numbers, pairs, characters} {
+		for text := range texts {
+			if !yield(text) {
 				return
 			}
 		}
-		yield(all)
 	}
 }
 
