@@ -222,6 +222,15 @@ func (d *description) contextLength(s inference.Setting) error {
 }
 
 func (d *description) defaultMaxTokens(s inference.Setting) error {
+	return d.numberOfTokens(s, &d.card.DefaultMaxTokens)
+}
+
+func (d *description) tokensPerBlock(s inference.Setting) error {
+	return d.numberOfTokens(s, &d.card.TokensPerBlock)
+}
+
+// numberOfTokens reads a setting that is a number of tokens.
+func (d *description) numberOfTokens(s inference.Setting, to *int) error {
 	if s.Value == "" {
 		return nil
 	}
@@ -229,7 +238,7 @@ func (d *description) defaultMaxTokens(s inference.Setting) error {
 	if err != nil || n < 1 {
 		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
 	}
-	d.card.DefaultMaxTokens = n
+	*to = n
 	d.keepGiven(s)
 	return nil
 }
@@ -247,19 +256,6 @@ func (d *description) maxLogprobs(s inference.Setting) error {
 		n = inference.MaxLogprobs
 	}
 	d.card.MaxLogprobs = min(n, inference.MaxLogprobs)
-	d.keepGiven(s)
-	return nil
-}
-
-func (d *description) tokensPerBlock(s inference.Setting) error {
-	if s.Value == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(s.Value)
-	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
-	}
-	d.card.TokensPerBlock = n
 	d.keepGiven(s)
 	return nil
 }
