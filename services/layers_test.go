@@ -225,7 +225,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai/internal/decode", layer: frontend,
 		purpose: "the parts of request bodies that several operations of OpenAI's API share: members, parts, calls, constraints, unsupported fields",
-		imports: []string{"services/budget", "services/inference", "services/requests", "services/strictjson"},
+		imports: []string{"services/budget", "services/inference", "services/openai/internal/toolform", "services/requests", "services/strictjson"},
 	},
 	{
 		path: "services/openai/internal/wire", layer: frontend,

@@ -7,7 +7,6 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
-	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -275,21 +274,11 @@ func decodeToolCall(r *strictjson.Reader, value any) (inference.ToolCall, error)
 		return inference.ToolCall{}, err
 	}
 	if kind == customType {
-		call, err := decodeCustomCall(function)
+		call, err := decode.CustomCall(function)
 		call.ID = id
 		return call, strictjson.At(kind, err)
 	}
 	call, err := decode.Function(r, function)
 	call.ID = id
 	return call, strictjson.At(kind, err)
-}
-
-// decodeCustomCall reads a call of a custom tool, as a call of the function that the model sees.
-func decodeCustomCall(custom map[string]any) (inference.ToolCall, error) {
-	name, err := decode.Text(custom, "name", true)
-	if err != nil {
-		return inference.ToolCall{}, err
-	}
-	input, err := decode.Text(custom, "input", true)
-	return inference.ToolCall{Name: name, Arguments: toolform.Arguments(input)}, err
 }

@@ -174,7 +174,7 @@ func (in *inputReader) call(r *strictjson.Reader, object map[string]any, kind st
 	custom := kind == "custom_tool_call"
 	var call inference.ToolCall
 	if custom {
-		call, err = customCall(object)
+		call, err = decode.CustomCall(object)
 	} else {
 		call, err = decode.Function(r, object)
 	}
@@ -189,16 +189,6 @@ func (in *inputReader) call(r *strictjson.Reader, object map[string]any, kind st
 	last := &in.messages[len(in.messages)-1]
 	last.ToolCalls = append(last.ToolCalls, call)
 	return nil
-}
-
-// customCall reads the call of a custom tool, which is a call of a function with one argument.
-func customCall(object map[string]any) (inference.ToolCall, error) {
-	name, err := decode.Text(object, "name", true)
-	if err != nil {
-		return inference.ToolCall{}, err
-	}
-	input, err := decode.Text(object, "input", true)
-	return inference.ToolCall{Name: name, Arguments: toolform.Arguments(input)}, err
 }
 
 // output adds the output of a call.

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -34,6 +35,16 @@ func CheckCacheHint(part map[string]any) error {
 	}
 	_, err = Word(hint, "mode", []string{"explicit"})
 	return strictjson.At(key, err)
+}
+
+// CustomCall reads a call of a custom tool, as a call of the function that the model sees.
+func CustomCall(custom map[string]any) (inference.ToolCall, error) {
+	name, err := Text(custom, "name", true)
+	if err != nil {
+		return inference.ToolCall{}, err
+	}
+	input, err := Text(custom, "input", true)
+	return inference.ToolCall{Name: name, Arguments: toolform.Arguments(input)}, err
 }
 
 // Function reads the name and the arguments of a call. The arguments are as a model wrote
