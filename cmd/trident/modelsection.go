@@ -66,7 +66,7 @@ func modelKeys() []modelKey {
 		{"context-length", inference.SettingContextLength, "Maximum number of tokens of the prompt and the output together.", kindInt, false, positiveNumber},
 		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Maximum number of output tokens of requests that don't set a maximum.", kindInt, false, positiveNumber},
 		{"max-logprobs", inference.SettingMaxLogprobs, "Maximum number of log probabilities that the engine returns for one token, vLLM's max_logprobs; -1 for its whole vocabulary. Default: derived from the model's files, else 20.", kindInt, false, logprobsNumber},
-		{"tokens-per-block", inference.SettingTokensPerBlock, "Number of tokens of a block of the engine's KV cache, with which TensorRT-LLM's models report the cached tokens of prompts. Default: detected from the model's files.", kindInt, false, positiveNumber},
+		{"tokens-per-block", inference.SettingTokensPerBlock, "Number of tokens of a block of the engine's KV cache, with which TensorRT-LLM's models report the cached tokens of prompts. Default: derived from the model's files.", kindInt, false, positiveNumber},
 		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindString, false, backendName},
 		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindString, false, oneOf("generate", "embed")},
 		{"vision", inference.SettingVision, "True if the model reads images, false if it doesn't. Default: derived from the model's files and tensors.", kindBool, false, asIs},

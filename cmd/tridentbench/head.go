@@ -104,8 +104,7 @@ func (t *headTable) table() table {
 	return text
 }
 
-// String returns the median with the least and the most, and with the interval if there is
-// one.
+// String returns the median, the minimum and maximum, and the interval if there is one.
 func (c *headCell) String() string {
 	switch {
 	case c == nil:
