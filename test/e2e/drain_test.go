@@ -26,16 +26,7 @@ func testDrainDelay(t *testing.T, models engine) {
 	const delay = 2 * time.Second
 	begin := func(t *testing.T, delay time.Duration) *kserveTrident {
 		t.Helper()
-		s, err := models.launch(t, "", append(kservePorts(), "--drain-delay="+delay.String())...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.kill() })
-		pod, err := s.kserve(client)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pod
+		return models.launchKServe(t, "--drain-delay="+delay.String())
 	}
 	t.Run("serves until it is over", func(t *testing.T) {
 		s := begin(t, delay)

@@ -32,16 +32,7 @@ func TestFrontend(t *testing.T) {
 	models := ownEngine(t, suiteModels(t))
 	var pods []*kserveTrident
 	for range 2 {
-		s, err := models.launch(t, "", kservePorts()...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod, err := s.kserve(client)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pods = append(pods, pod)
-		t.Cleanup(func() { _ = pod.kill() }) // one has ended
+		pods = append(pods, models.launchKServe(t))
 	}
 	s := start(t, "--triton-endpoint="+pods[0].native+","+pods[1].native, "--balance=round-robin")
 	if err := s.awaitReadyBy(client); err != nil {

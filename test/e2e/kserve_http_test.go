@@ -24,3 +24,18 @@ func TestKServeHTTPClient(t *testing.T) {
 func kservePorts() []string {
 	return []string{"--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0"}
 }
+
+// launchKServe starts a trident with KServe's own ports. The test may end it.
+func (e engine) launchKServe(t *testing.T, flags ...string) *kserveTrident {
+	t.Helper()
+	s, err := e.launch(t, "", append(kservePorts(), flags...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.kill() })
+	k, err := s.kserve(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
