@@ -242,6 +242,12 @@ cross: ## Build trident without cgo for all platforms
 measured: setup-test ## Run the tests of limits on time and memory
 	go test -count 1 -run '^(TestInferJSONTime|TestStreamMemory)$$' ./services/kserve ./services/kserve/rest
 	TRIDENT_TEST_SLOW=1 go test -count 1 -run '^TestMemoryComesBack$$' ./test/cost
+	$(MAKE) bench-tokenizer
+
+# The test trains a vocabulary for each family of encoder models, which takes most of its time.
+.PHONY: bench-tokenizer
+bench-tokenizer: setup-test ## Compare the speed of the tokenizer with Hugging Face's, one thread each; fails below twice the speed
+	TRIDENT_TEST_SLOW=1 go test -count 1 -v -timeout 30m -run '^TestSpeed$$' ./services/tokenizer
 
 # The suite measures CPU time and memory of one process. Other processes on the machine increase both.
 .PHONY: cost

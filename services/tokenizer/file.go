@@ -17,8 +17,8 @@ const maxID = 1 << 22
 // field might change their meaning.
 type file struct {
 	Version       string       `json:"version"`
-	Truncation    *Truncation  `json:"truncation"` // applied by the caller
-	Padding       *Padding     `json:"padding"`    // applied by the caller
+	Truncation    *truncation  `json:"truncation"` // applied by the caller
+	Padding       *padding     `json:"padding"`    // applied by the caller
 	AddedTokens   []addedToken `json:"added_tokens"`
 	Normalizer    *component   `json:"normalizer"`
 	PreTokenizer  *component   `json:"pre_tokenizer"`

@@ -109,11 +109,10 @@ func (c *cache) slot(word string) *atomic.Pointer[cached] {
 
 // wordpiece splits a word greedily: it repeatedly takes the longest token from the left.
 type wordpiece struct {
-	ids      map[string]int32
-	unknown  int32
-	prefix   string // prefix of tokens inside of a word
-	maxChars int    // maximum characters of a word; longer words are unknown
-	most     int    // length of the longest token in bytes, including its prefix
+	// first has all tokens, and rest the tokens inside of a word without their prefix.
+	first, rest *trie
+	unknown     int32
+	maxChars    int // maximum characters of a word; longer words are unknown
 }
 
 func newWordPiece(c *component) (vocab, func(bool) (model, error), error) {
@@ -135,10 +134,13 @@ func newWordPiece(c *component) (vocab, func(bool) (model, error), error) {
 		return vocab{}, nil, fmt.Errorf("WordPiece: unk_token %q is not in the vocabulary", f.Unknown)
 	}
 	build := func(inAlphabet bool) (model, error) {
-		m := &wordpiece{f.Vocab, unknown, *f.Prefix, *f.MaxChars, 0}
-		for token := range f.Vocab {
-			m.most = max(m.most, len(token))
+		rest := make(map[string]int32, len(f.Vocab))
+		for token, id := range f.Vocab {
+			if inside, ok := strings.CutPrefix(token, *f.Prefix); ok {
+				rest[inside] = id
+			}
 		}
+		m := &wordpiece{newTrie(f.Vocab), newTrie(rest), unknown, *f.MaxChars}
 		if inAlphabet {
 			return spelled{m}, nil
 		}
@@ -154,58 +156,23 @@ func (s spelled) encode(word string, scratch *wordScratch, ids []int32) []int32 
 	return s.of.encode(spellBytes(word), scratch, ids)
 }
 
-func (w *wordpiece) encode(word string, scratch *wordScratch, ids []int32) []int32 {
+func (w *wordpiece) encode(word string, _ *wordScratch, ids []int32) []int32 {
 	if longer(word, w.maxChars) {
 		return append(ids, w.unknown)
 	}
 	before := len(ids)
-	for start := 0; start < len(word); {
-		id, length := w.longest(word[start:], start > 0, scratch)
+	from := w.first
+	for word != "" {
+		id, length := from.longest(word)
 		if length == 0 {
 			return append(ids[:before], w.unknown)
 		}
-		ids = append(ids, id)
-		start += length
+		ids, word, from = append(ids, id), word[length:], w.rest
 	}
 	return ids
-}
-
-// longest returns the longest token that is a prefix of a text. Its length is 0 if
-// there is none.
-func (w *wordpiece) longest(text string, inside bool, scratch *wordScratch) (id int32, length int) {
-	key := scratch.text[:0]
-	if inside {
-		key = append(key, w.prefix...)
-	}
-	prefix := len(key)
-	text = head(text, w.most-prefix)
-	key = append(key, text...)
-	scratch.text = key
-	for end := len(text); end > 0; end -= lastSize(text[:end]) {
-		if id, ok := w.ids[string(key[:prefix+end])]; ok {
-			return id, end
-		}
-	}
-	return 0, 0
-}
-
-// head returns the longest prefix of whole characters of at most n bytes.
-func head(text string, n int) string {
-	if n >= len(text) {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:max(n, 0)]
 }
 
 // longer reports whether a text has more than n characters.
 func longer(text string, n int) bool {
 	return len(text) > n && utf8.RuneCountInString(text) > n
-}
-
-func lastSize(text string) int {
-	_, size := utf8.DecodeLastRuneInString(text)
-	return size
 }

@@ -18,7 +18,10 @@ import (
 
 // request is a request to test/tokenizer/oracle.py, which documents the fields.
 type request struct {
-	Train string          `json:"train,omitempty"`
+	Train  string   `json:"train,omitempty"`
+	Tokens []string `json:"tokens,omitempty"`
+	Size   int      `json:"size,omitempty"`
+
 	Path  string          `json:"path,omitempty"`
 	JSON  json.RawMessage `json:"json,omitempty"`
 	Texts []string        `json:"texts"`

@@ -13,9 +13,9 @@ type template struct{ single, pair []templatePart }
 
 // templatePart is a text or special tokens.
 type templatePart struct {
-	text    int   // firstText, secondText, or noText for special tokens
-	special []int // ids of special tokens
-	kind    int   // type id of the part's tokens
+	text    int     // firstText, secondText, or noText for special tokens
+	special []int32 // ids of special tokens
+	kind    int32   // type id of the part's tokens
 }
 
 const (
@@ -32,7 +32,7 @@ func untouched() template {
 
 // around returns the special tokens before and after the text of the single
 // template.
-func (t template) around() (before, after []int) {
+func (t template) around() (before, after []int32) {
 	to := &before
 	for _, part := range t.single {
 		if part.text == noText {
@@ -46,8 +46,8 @@ func (t template) around() (before, after []int) {
 
 // surrounded returns a template with special tokens before and after each text, as
 // transformers builds it for Llama's family.
-func surrounded(before, after []int) template {
-	around := func(text, kind int) (parts []templatePart) {
+func surrounded(before, after []int32) template {
+	around := func(text int, kind int32) (parts []templatePart) {
 		for _, part := range []templatePart{{special: before, kind: kind}, {text: text, kind: kind}, {special: after, kind: kind}} {
 			if part.text != noText || len(part.special) > 0 {
 				parts = append(parts, part)
@@ -103,7 +103,7 @@ func newTemplates(c *component) (t template, ok bool, err error) {
 }
 
 // tokenID is the id of a token, written as an array of the token and its id.
-type tokenID struct{ id int }
+type tokenID struct{ id int32 }
 
 // UnmarshalJSON reads the id.
 func (t *tokenID) UnmarshalJSON(data []byte) error {
@@ -132,7 +132,7 @@ func newBertTemplate(c *component) (template, error) {
 	if f.Sep == nil || f.Cls == nil {
 		return template{}, fmt.Errorf("%s: the field sep or cls is missing", c.kind)
 	}
-	cls, sep := []int{f.Cls.id}, []int{f.Sep.id}
+	cls, sep := []int32{f.Cls.id}, []int32{f.Sep.id}
 	single := []templatePart{{special: cls}, {text: firstText}, {special: sep}}
 	second := []templatePart{{text: secondText, kind: 1}, {special: sep, kind: 1}}
 	if c.kind == "RobertaProcessing" {
@@ -145,17 +145,17 @@ func newBertTemplate(c *component) (template, error) {
 type templateItem struct {
 	Sequence *struct {
 		ID   string `json:"id"`
-		Type int    `json:"type_id"`
+		Type int32  `json:"type_id"`
 	}
 	SpecialToken *struct {
 		ID   string `json:"id"`
-		Type int    `json:"type_id"`
+		Type int32  `json:"type_id"`
 	}
 }
 
 type specialToken struct {
 	ID     string   `json:"id"`
-	IDs    []int    `json:"ids"`
+	IDs    []int32  `json:"ids"`
 	Tokens []string `json:"tokens"`
 }
 

@@ -31,10 +31,10 @@ type Tokenizer struct {
 	splitters            []splitter
 	model                model
 	template             template
-	truncation           *Truncation
-	padding              *Padding
+	truncation           *truncation
+	padding              *padding
 	// before and after are the special tokens around a text, by the template.
-	before, after []int
+	before, after []int32
 	decoders      []decoder
 	encoders      *sync.Pool
 }
@@ -80,7 +80,7 @@ func (t *Tokenizer) arrangeBy(by template) {
 	t.before, t.after = by.around()
 }
 
-func (t *Tokenizer) single(add *bool, token, name string) ([]int, error) {
+func (t *Tokenizer) single(add *bool, token, name string) ([]int32, error) {
 	if add == nil || !*add || token == "" {
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func (t *Tokenizer) single(add *bool, token, name string) ([]int, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s %q is not in the vocabulary", name, token)
 	}
-	return []int{id}, nil
+	return []int32{int32(id)}, nil
 }
 
 // Encode returns the ids of a text, never nil. Strings of added tokens in the text become
@@ -109,15 +109,21 @@ func (t *Tokenizer) Encode(ctx context.Context, text string, special bool, left 
 	}
 	ids := make([]int, 0, len(t.before)+len(e.ids)+len(t.after))
 	if special {
-		ids = append(ids, t.before...)
+		ids = widen(ids, t.before)
 	}
-	for _, id := range e.ids {
-		ids = append(ids, int(id))
-	}
+	ids = widen(ids, e.ids)
 	if special {
-		ids = append(ids, t.after...)
+		ids = widen(ids, t.after)
 	}
 	return ids, nil
+}
+
+// widen appends ids.
+func widen(to []int, ids []int32) []int {
+	for _, id := range ids {
+		to = append(to, int(id))
+	}
+	return to
 }
 
 // Count returns the number of ids that Encode would return, or Encode's error. It stores no

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/test/tier"
 )
@@ -484,9 +485,12 @@ func FuzzParse(f *testing.F) {
 		}
 		ids, _ := tok.Encode(t.Context(), text, true, nil)
 		tok.Decode(ids, true)
-		e, _ := tok.EncodePair(t.Context(), text, text, tokenizer.Arrangement{Special: true, Cut: tok.Truncation()})
-		if len(e.IDs) != len(e.TypeIDs) || len(e.IDs) != len(e.Attention) {
-			t.Fatalf("%d ids with %d types and an attention of %d", len(e.IDs), len(e.TypeIDs), len(e.Attention))
+		s, err := tok.Sequence(t.Context(), inference.Texts{First: text, Second: &text}, inference.SequenceOptions{Truncation: tok.Truncation()})
+		if s.TypeIDs != nil && len(s.IDs) != len(s.TypeIDs) {
+			t.Fatalf("%d ids with %d types", len(s.IDs), len(s.TypeIDs))
+		}
+		if most := tok.Truncation(); err == nil && most != nil && len(s.IDs) > most.MaxTokens {
+			t.Fatalf("%d ids after a truncation to %d", len(s.IDs), most.MaxTokens)
 		}
 	})
 }

@@ -38,6 +38,22 @@ func newTrie(ids map[string]int32) *trie {
 	return &trie{b.cells}
 }
 
+// longest returns the longest token that is a prefix of a text. Its length is 0 if there is
+// none.
+func (t *trie) longest(text string) (id int32, length int) {
+	node := int32(0)
+	for i := range len(text) {
+		child := t.cells[node].base + int32(text[i])
+		if t.cells[child].parent != node {
+			break
+		}
+		if node = child; t.cells[node].id != noToken {
+			id, length = t.cells[node].id, i+1
+		}
+	}
+	return id, length
+}
+
 // trieBuilder places nodes in the cells. Free cells are a list in the order of their
 // indices.
 type trieBuilder struct {

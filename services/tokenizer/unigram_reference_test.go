@@ -14,6 +14,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
@@ -203,20 +204,20 @@ func TestTruncationOfFile(t *testing.T) {
 	file["truncation"] = parts{"direction": "Left", "max_length": 5, "strategy": "OnlySecond", "stride": 1}
 	file["padding"] = parts{"strategy": parts{"Fixed": 7}, "direction": "Right", "pad_to_multiple_of": 8, "pad_id": 1, "pad_type_id": 2, "pad_token": "<pad>"}
 	tok := file.parse(t)
-	if got, want := *tok.Truncation(), (tokenizer.Truncation{Direction: tokenizer.Left, MaxLength: 5, Strategy: tokenizer.OnlySecond, Stride: 1}); got != want {
+	if got, want := *tok.Truncation(), (inference.Truncation{Side: inference.LeftSide, MaxTokens: 5, Strategy: inference.OnlySecond, Stride: 1}); got != want {
 		t.Errorf("truncation %v, want %v", got, want)
 	}
-	if got, want := *tok.Padding(), (tokenizer.Padding{Fixed: 7, Direction: tokenizer.Right, Multiple: 8, ID: 1, Type: 2, Token: "<pad>"}); got != want {
+	if got, want := *tok.Padding(), (inference.Padding{Fixed: 7, Side: inference.RightSide, Multiple: 8, ID: 1, TypeID: 2, Token: "<pad>"}); got != want {
 		t.Errorf("padding %v, want %v", got, want)
 	}
 	file["padding"] = parts{"strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": nil, "pad_id": 0, "pad_type_id": 0, "pad_token": "<pad>"}
-	if got, want := *file.parse(t).Padding(), (tokenizer.Padding{Direction: tokenizer.Left, Token: "<pad>"}); got != want {
+	if got, want := *file.parse(t).Padding(), (inference.Padding{Side: inference.LeftSide, Token: "<pad>"}); got != want {
 		t.Errorf("padding %v, want %v", got, want)
 	}
 	if tok := fallback().parse(t); tok.Truncation() != nil || tok.Padding() != nil {
 		t.Error("a file without truncation and padding has some")
 	}
-	if _, err := tok.EncodePair(t.Context(), "a", "b", tokenizer.Arrangement{Special: true}); err == nil || !strings.Contains(err.Error(), "the template pair must contain the texts A and B") {
+	if _, err := tok.Sequence(t.Context(), pairOf("a", "b"), inference.SequenceOptions{}); err == nil || !strings.Contains(err.Error(), "the template pair must contain the texts A and B") {
 		t.Errorf("a template without pairs: %v", err)
 	}
 }
@@ -229,12 +230,12 @@ func TestPairWithConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tok.EncodePair(t.Context(), "a", "hello", tokenizer.Arrangement{Special: true})
-	if want := []int{0, 98, 264, 0, 260, 264}; err != nil || !slices.Equal(got.IDs, want) || !slices.Equal(got.TypeIDs, []int{0, 0, 0, 1, 1, 1}) {
+	got, err := tok.Sequence(t.Context(), pairOf("a", "hello"), inference.SequenceOptions{})
+	if want := []int32{0, 98, 264, 0, 260, 264}; err != nil || !slices.Equal(got.IDs, want) || !slices.Equal(got.TypeIDs, []int32{0, 0, 0, 1, 1, 1}) {
 		t.Errorf("got %v (%v), want %v", got, err, want)
 	}
-	got, err = tok.EncodeSingle(t.Context(), "aaa", true, &tokenizer.Truncation{MaxLength: 3, Strategy: tokenizer.LongestFirst}, nil)
-	if want := []int{0, 262, 264}; err != nil || !got.Truncated || !slices.Equal(got.IDs, want) {
+	got, err = tok.Sequence(t.Context(), inference.Texts{First: "aaa"}, inference.SequenceOptions{Truncation: &inference.Truncation{MaxTokens: 3, Strategy: inference.LongestFirst}})
+	if want := []int32{0, 262, 264}; err != nil || !got.Truncated() || !slices.Equal(got.IDs, want) {
 		t.Errorf("got %v (%v), want %v", got, err, want)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/test/golden"
 	"github.com/trident-inference/trident/test/tier"
@@ -207,30 +207,30 @@ func pairInputs(n int) []input {
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	tier.Computes(t)
-	inputs := pairInputs(1000)
-	subjects := pairSubjects(t)
+	comparePairs(t, pairSubjects(t), pairInputs(1000), "testdata/pairs.golden")
+}
+
+// comparePairs compares texts and pairs with the oracle, by a golden file unless its name is
+// empty. Some inputs must fail, in Trident as in the oracle.
+func comparePairs(t *testing.T, subjects []subject, inputs []input, file string) {
+	t.Helper()
 	questions := make([]golden.Question, len(subjects))
+	bodies := make([]any, len(subjects))
 	for i, s := range subjects {
-		questions[i] = s.question(t, request{JSON: s.json, Inputs: inputs})
+		r := request{JSON: s.json, Path: s.path, Inputs: inputs}
+		questions[i], bodies[i] = s.question(t, r), r
 	}
-	oracle := golden.Oracle{Script: script, File: "testdata/pairs.golden", Digests: true, Form: form}
+	if file == "" {
+		for i, data := range (golden.Oracle{Script: script}).Ask(t, bodies...) {
+			checkEncodings(t, subjects[i], inputs, encodings(t, parse(t, subjects[i]), inputs), decodeAnswer(t, string(data)).Encodings)
+		}
+		return
+	}
+	oracle := golden.Oracle{Script: script, File: file, Digests: true, Form: form}
 	for i, want := range oracle.Answers(t, questions) {
 		got := answer{Encodings: encodings(t, parse(t, subjects[i]), inputs)}
-		failed := 0
-		for _, e := range got.Encodings {
-			if e.IDs == nil {
-				failed++
-			}
-		}
-		if failed == 0 || failed > len(inputs)/2 {
-			t.Errorf("%s: %d of %d inputs fail", subjects[i].name, failed, len(inputs))
-		}
 		if text, known := want.Text(); known {
-			for j, e := range decodeAnswer(t, text).Encodings {
-				if g := got.Encodings[j]; !slices.Equal(g.IDs, e.IDs) || !slices.Equal(g.Types, e.Types) || (g.IDs == nil) != (e.IDs == nil) {
-					t.Errorf("%s: input %+v: got %v, want %v", subjects[i].name, inputs[j], g, e)
-				}
-			}
+			checkEncodings(t, subjects[i], inputs, got.Encodings, decodeAnswer(t, text).Encodings)
 		}
 		form, err := got.form()
 		if err != nil {
@@ -242,69 +242,61 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// checkEncodings compares the results of inputs with the oracle's.
+func checkEncodings(t *testing.T, s subject, inputs []input, got, want []encoding) {
+	t.Helper()
+	if len(want) != len(inputs) {
+		t.Fatalf("%s: %d results for %d inputs", s.name, len(want), len(inputs))
+	}
+	for i, e := range want {
+		if g := got[i]; !slices.Equal(g.IDs, e.IDs) || !slices.Equal(g.Types, e.Types) || (g.IDs == nil) != (e.IDs == nil) {
+			t.Errorf("%s: input %+v: got %v, want %v", s.name, inputs[i], g, e)
+		}
+	}
+}
+
 // encodings returns Trident's results for inputs.
 func encodings(t *testing.T, tok *tokenizer.Tokenizer, inputs []input) []encoding {
 	t.Helper()
 	all := make([]encoding, len(inputs))
+	failed := 0
 	for i, in := range inputs {
-		var cut *tokenizer.Truncation
+		options := inference.SequenceOptions{Plain: !in.Special}
 		if c := in.Truncation; c != nil {
-			cut = &tokenizer.Truncation{
-				MaxLength: c.MaxLength, Stride: c.Stride,
-				Strategy:  map[string]tokenizer.Strategy{"longest_first": tokenizer.LongestFirst, "only_first": tokenizer.OnlyFirst, "only_second": tokenizer.OnlySecond}[c.Strategy],
-				Direction: map[string]tokenizer.Direction{"left": tokenizer.Left, "right": tokenizer.Right}[c.Direction],
+			options.Truncation = &inference.Truncation{
+				MaxTokens: c.MaxLength, Stride: c.Stride,
+				Strategy: map[string]inference.TruncationStrategy{"longest_first": inference.LongestFirst, "only_first": inference.OnlyFirst, "only_second": inference.OnlySecond}[c.Strategy],
+				Side:     map[string]inference.Side{"left": inference.LeftSide, "right": inference.RightSide}[c.Direction],
 			}
 		}
-		var e tokenizer.Encoding
-		var err error
-		if in.Second == nil {
-			e, err = tok.EncodeSingle(t.Context(), in.First, in.Special, cut, nil)
-		} else {
-			e, err = tok.EncodePair(t.Context(), in.First, *in.Second, tokenizer.Arrangement{Special: in.Special, Cut: cut})
-		}
+		s, err := tok.Sequence(t.Context(), inference.Texts{First: in.First, Second: in.Second}, options)
 		if err == nil {
-			all[i] = encoding{e.IDs, e.TypeIDs}
+			all[i] = encoding{widen(s.IDs), widen(s.TypeIDs)}
+			if s.TypeIDs == nil {
+				all[i].Types = make([]int, len(s.IDs))
+			}
+		} else {
+			failed++
 		}
-		if len(e.Attention) != len(e.IDs) || slices.Contains(e.Attention, 0) {
-			t.Errorf("the attention of %d ids is %v", len(e.IDs), e.Attention)
-		}
+	}
+	if failed == 0 || failed > len(inputs)/2 {
+		t.Errorf("%d of %d inputs fail", failed, len(inputs))
 	}
 	return all
 }
 
-// TestManyLines compares 100,000 lines with Hugging Face's tokenizers. The lines are
-// generated, or consist of words of a real multilingual vocabulary.
-func TestManyLines(t *testing.T) {
-	t.Parallel()
-	tier.OnlySlow(t)
-	texts := append(shuffled(40_000), marked(25_000)...)
-	texts = append(texts, multilingual(t, 40_000)...)
-	var subjects []subject
-	for _, s := range trainedUnigrams(t) {
-		if s.name == "XLM-RoBERTa's" || s.name == "bytes of unknown characters" || s.name == "words of a whole text" {
-			subjects = append(subjects, s)
-		}
+// widen returns ids as the oracle's JSON has them, never nil.
+func widen(ids []int32) []int {
+	wide := make([]int, len(ids))
+	for i, id := range ids {
+		wide[i] = int(id)
 	}
-	t.Logf("%d lines", len(texts))
-	compareUnrecorded(t, append(subjects, wordPieces(t)), texts)
+	return wide
 }
 
-// wordPieces returns the trained WordPiece vocabulary.
-func wordPieces(t *testing.T) subject {
-	t.Helper()
-	questions := training(t)
-	var bases []string
-	for _, a := range (golden.Oracle{Script: script, File: "testdata/trained.golden.gz", Varies: true, Form: form}).Answers(t, questions) {
-		text, _ := a.Text()
-		bases = append(bases, text)
-	}
-	for _, s := range variantsOf(t, questions, bases) {
-		if s.name == "word pieces as trained" {
-			return s
-		}
-	}
-	t.Fatal("the word pieces are missing")
-	return subject{}
+// pairOf returns the input of a pair.
+func pairOf(first, second string) inference.Texts {
+	return inference.Texts{First: first, Second: &second}
 }
 
 // multilingual returns lines of tokens of a real vocabulary, which has words of all
@@ -323,42 +315,4 @@ func multilingual(t *testing.T, n int) []text {
 		texts[i] = text{fmt.Sprintf("words %d %.60q", i, line), line}
 	}
 	return texts
-}
-
-// TestUnigramSpeed compares the time of one goroutine with that of one thread of Hugging
-// Face's tokenizers, for the same texts.
-func TestUnigramSpeed(t *testing.T) {
-	tier.OnlySlow(t)
-	var texts []string
-	for _, x := range multilingual(t, 20_000) {
-		texts = append(texts, x.text)
-	}
-	for _, x := range corpus(t) {
-		texts = append(texts, strings.Split(x.text, "\n")...)
-	}
-	const rounds = 3
-	for _, s := range slices.Concat(trainedUnigrams(t)[:5], []subject{wordPieces(t)}) {
-		t.Run(s.name, func(t *testing.T) {
-			tok := parse(t, s)
-			here := time.Hour
-			for range rounds {
-				start := time.Now()
-				for _, text := range texts {
-					if _, err := tok.Encode(t.Context(), text, true, nil); err != nil {
-						t.Fatal(err)
-					}
-				}
-				here = min(here, time.Since(start))
-			}
-			var there answer
-			if err := json.Unmarshal((golden.Oracle{Script: script}).Ask(t, request{JSON: s.json, Texts: texts, Rounds: rounds})[0], &there); err != nil || there.Seconds == 0 {
-				t.Fatal(err, there.Error)
-			}
-			ratio := there.Seconds / here.Seconds()
-			t.Logf("%d texts: %v, tokenizers %.3f s: %.1f times as fast", len(texts), here, there.Seconds, ratio)
-			if least := 2.0; ratio < least && !tier.Race {
-				t.Errorf("%.2f times as fast as tokenizers, want %v", ratio, least)
-			}
-		})
-	}
 }

@@ -3,6 +3,8 @@
 Reads requests as JSON lines and writes one response for each:
 
     {"train": KIND, "texts": [...]}           {"json": TOKENIZER}: a small one, trained on the texts
+    {"train": "again", "json": TOKENIZER,     {"json": TOKENIZER}: the same with a vocabulary of this size, trained on the texts.
+     "tokens": [...], "size": N, "texts": [...]} It has the tokens at its start
     {"path" or "json": ..., "texts": [...],   {"plain", "special": ids of each text, without and with special tokens,
      "ids": [[...]]}                           "text", "skipped": each text decoded again, and each list of ids,
                                                "count": the vocabulary's size}, or {"error": ...}
@@ -96,6 +98,20 @@ def train(kind, texts):
     return json.loads(t.to_str())
 
 
+def train_again(file, tokens, size, texts):
+    t = Tokenizer.from_str(json.dumps({**file, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}))
+    options = {"vocab_size": size, "special_tokens": tokens, "show_progress": False}
+    kind = file["model"]["type"]
+    if kind == "Unigram":
+        trainer = trainers.UnigramTrainer(unk_token=tokens[3], **options)
+    elif kind == "WordPiece":
+        trainer = trainers.WordPieceTrainer(**options)
+    else:
+        trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **options)
+    t.train_from_iterator(texts, trainer)
+    return {**file, "model": json.loads(t.to_str())["model"]}
+
+
 def ranges(points):
     out = []
     for c in points:
@@ -173,6 +189,8 @@ def answer(request):
         return {"versions": [f"tokenizers=={tokenizers.__version__}"]}
     if "properties" in request:
         return unicode(request["properties"])
+    if request.get("train") == "again":
+        return {"json": train_again(request["json"], request["tokens"], request["size"], request["texts"])}
     if "train" in request:
         return {"json": train(request["train"], request["texts"])}
     t = Tokenizer.from_file(request["path"]) if "path" in request else Tokenizer.from_str(json.dumps(request["json"]))
