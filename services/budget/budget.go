@@ -22,6 +22,8 @@ const (
 	// Embedded is the maximum number of embedding inputs or prompts that are read. A request may be
 	// limited to fewer.
 	Embedded = 4096
+	// EncodeInputs is the maximum number of texts or pairs of a request to an encoder.
+	EncodeInputs = 1 << 14
 	// Depth is the maximum nesting depth of lists and objects, or of messages.
 	Depth = 128
 	// Values is the maximum number of values in a JSON text or a message: strings, numbers, literals,

@@ -176,16 +176,14 @@ func (d *description) structuredOutputs(s inference.Setting) error {
 }
 
 func (d *description) task(s inference.Setting) error {
-	switch s.Value {
-	case "":
+	if s.Value == "" {
 		return nil
-	case "generate":
-		d.card.Tasks &= inference.TaskGenerate
-	case "embed":
-		d.card.Tasks &= inference.TaskEmbed
-	default:
-		return fmt.Errorf("%q is not a task: write generate or embed", s.Value)
 	}
+	task, ok := inference.ParseTask(s.Value)
+	if !ok {
+		return fmt.Errorf("%q is not a task: write one of %s", s.Value, strings.Join((inference.TaskGenerate|inference.TasksEncode).Names(), ", "))
+	}
+	d.card.Tasks &= task
 	d.keep(s.Name, s.Value, s.Origin)
 	return nil
 }

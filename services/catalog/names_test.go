@@ -88,9 +88,9 @@ func TestAdapterReachesTheModel(t *testing.T) {
 	if sampling := inferencetest.Input(sent, "sampling_parameters"); sent.GetModelName() != "org/chat" || !strings.Contains(sampling, `"lora_name":"doll"`) {
 		t.Errorf("%s got %s", sent.GetModelName(), sampling)
 	}
-	a = inferencetest.Collect(t.Context(), s, &inference.Request{Model: "vectors:x", Task: inference.TaskEmbed, Inputs: prompt})
-	if a.Err == nil || a.Err.Param != "model" || a.Err.Message != "the model `vectors:x` is a LoRA adapter, which doesn't support embeddings" {
-		t.Errorf("embeddings by an adapter: %v", a.Err)
+	_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "vectors:x", Task: inference.TaskEmbed, Inputs: inference.EncodeInputs(prompt)})
+	if e := inference.AsError(err); err == nil || e.Param != "model" || e.Message != "the model `vectors:x` is a LoRA adapter, which doesn't support embeddings" {
+		t.Errorf("embeddings by an adapter: %v", err)
 	}
 	if n := len(engine.Requests()); n != 1 {
 		t.Errorf("%d requests", n)

@@ -111,13 +111,18 @@ func trtExplain(req *inference.Request, err *inference.Error) *inference.Error {
 	}
 	for _, text := range trtTooLong {
 		if m := text.FindStringSubmatch(err.Message); m != nil {
-			return because(err, &inference.Error{
-				Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
-				Message: fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", m[2], req.TextParam(), m[1]),
-			})
+			return because(err, longerThan(m[2], req.TextParam(), m[1]))
 		}
 	}
 	return err
+}
+
+// longerThan returns the error of a field whose text has more tokens than the context length.
+func longerThan(limit, param, has string) *inference.Error {
+	return &inference.Error{
+		Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: param,
+		Message: fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", limit, param, has),
+	}
 }
 
 // trtExplainLoRA explains an error about adapters. It returns nil for other errors.

@@ -88,9 +88,6 @@ func (VLLM) Extras(config *kserve.ModelConfig) inference.Extras {
 // Encode returns the request of one job.
 func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *inference.Job) (*kserve.ModelInferRequest, error) {
 	t := newTensors(target)
-	if req.Task == inference.TaskEmbed {
-		return v.encodeEmbedding(t, job)
-	}
 	sampling, err := vllmSamplingJSON(req, job, vllmGuides(target.Config))
 	if err != nil {
 		return nil, err
@@ -113,25 +110,6 @@ func (v VLLM) Encode(target *inference.Target, req *inference.Request, job *infe
 		t.bool(vllmReturnLogprobs, true)
 	}
 	return t.req, t.priority(target, req.Priority)
-}
-
-func (VLLM) encodeEmbedding(t *tensors, job *inference.Job) (*kserve.ModelInferRequest, error) {
-	// Trident truncates vectors itself, because only some models support pooling_params.
-	body := struct {
-		Input any `json:"input"`
-	}{job.Input.Text}
-	if job.Input.TokenIDs != nil {
-		body.Input = job.Input.TokenIDs
-	}
-	request, err := marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("embedding request: %w", err)
-	}
-	t.text(vllmText, "")
-	t.text(vllmEmbedding, request)
-	t.bool(vllmStream, false)
-	t.bool(vllmReturnInput, true)
-	return t.req, nil
 }
 
 // vllmSamplingParams has the names of vllm.SamplingParams. vLLM's defaults apply to nil fields.
@@ -244,12 +222,11 @@ func marshal(v any) (string, error) {
 
 // Decoder returns a decoder of this contract's responses.
 func (VLLM) Decoder(target *inference.Target, req *inference.Request) inference.Decoder {
-	return &vllmDecoder{model: target.Name, task: req.Task, logprobs: req.Sampling.Logprobs}
+	return &vllmDecoder{model: target.Name, logprobs: req.Sampling.Logprobs}
 }
 
 type vllmDecoder struct {
 	model    string
-	task     inference.Task
 	logprobs *int
 }
 
@@ -271,9 +248,6 @@ func (d *vllmDecoder) output(out *inference.Output, step *inference.Step) error 
 		text, err := firstBytes(out)
 		if err != nil {
 			return err
-		}
-		if d.task == inference.TaskEmbed {
-			return json.Unmarshal(text, &step.Embedding)
 		}
 		step.Text = text
 	case vllmFinish:
@@ -426,9 +400,7 @@ func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.E
 		explained.Reason = inference.ReasonUnsupported
 		explained.Message = "this model's version of vLLM refuses one of the request's sampling parameters; the log of the model's server names the parameter"
 	case vllmTooLong.MatchString(err.Message):
-		explained.Reason, explained.Param = inference.ReasonContextLength, req.TextParam()
-		limit := vllmTooLong.FindStringSubmatch(err.Message)[3]
-		explained.Message = fmt.Sprintf("This model's maximum context length is %s tokens, but %s has %s", limit, explained.Param, lengthIn(err.Message, limit))
+		return because(err, vllmLong(req.TextParam(), err.Message))
 	case vllmBadParameter.MatchString(err.Message):
 		m := vllmBadParameter.FindStringSubmatch(err.Message)
 		if added := v.explainAdded(req, m[1], err.Message[len(m[0]):], m[2] != ""); added != nil {
@@ -438,13 +410,16 @@ func (v VLLM) Explain(req *inference.Request, err *inference.Error) *inference.E
 		if m[2] != "" {
 			explained.Reason = inference.ReasonUnsupported
 		}
-	case req.Task == inference.TaskEmbed && vllmBadToken.MatchString(err.Message):
-		explained.Reason, explained.Param = inference.ReasonInvalidValue, "input"
-		explained.Message = "input has token ids that this model doesn't have: send text instead (in LangChain, set check_embedding_ctx_length=False)"
 	default:
 		return err
 	}
 	return &explained
+}
+
+// vllmLong returns the error of a text that exceeds the context length.
+func vllmLong(param, message string) *inference.Error {
+	limit := vllmTooLong.FindStringSubmatch(message)[3]
+	return longerThan(limit, param, lengthIn(message, limit))
 }
 
 // vllmConstraints matches the messages of vLLM, and of its structured outputs libraries, about
@@ -480,7 +455,7 @@ func vllmExplainEngine(req *inference.Request, message string) *inference.Error 
 		return inference.Invalid("top_logprobs", "top_logprobs must be at most %s for this model", m[1])
 	}
 	if vllmOtherTask.MatchString(message) {
-		return inference.NoTask(req)
+		return inference.NoTask(req.Model, req.Task)
 	}
 	if vllmEnded.MatchString(message) {
 		return &inference.Error{

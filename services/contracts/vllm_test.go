@@ -226,8 +226,8 @@ func TestVLLMEncodeEmbedding(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			req := &inference.Request{Task: inference.TaskEmbed}
-			got, err := VLLM{}.Encode(&inference.Target{Config: vllmConfig()}, req, &inference.Job{Input: &tt.input})
+			batch := &inference.EncodeBatch{ID: "embd-1", Items: []*inference.EncodeItem{{Input: &inference.EncodeInput{Input: tt.input}}}}
+			got, err := VLLM{}.EncodeBatch(&inference.Target{Config: vllmConfig()}, batch)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +307,7 @@ func TestVLLMDecode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := fmt.Sprintf("{%s %v %q %v %d %d}", s.Text, s.Logprobs, s.Finish, s.Embedding, s.PromptTokens, s.OutputTokens); got != tt.want {
+			if got := fmt.Sprintf("{%s %v %q %v %d %d}", s.Text, s.Logprobs, s.Finish, s.Others, s.PromptTokens, s.OutputTokens); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
@@ -325,15 +325,16 @@ func TestVLLMDecodeUnrequestedLogprobs(t *testing.T) {
 }
 
 func TestVLLMDecodeEmbedding(t *testing.T) {
-	d := VLLM{}.Decoder(&inference.Target{Name: "m"}, &inference.Request{Task: inference.TaskEmbed})
-	var s inference.Step
-	if err := d.Decode(&inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "[0.5, -1e-3]")}}, &s); err != nil {
+	var result inference.Encoded
+	target, batch := &inference.Target{Name: "m"}, &inference.EncodeBatch{Items: []*inference.EncodeItem{{Result: &result}}}
+	count := output("num_input_tokens", "UINT32", []byte{5, 0, 0, 0})
+	if err := (VLLM{}).DecodeBatch(target, batch, &inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "[0.5, -1e-3]"), count}}); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(s.Embedding) != "[0.5 -0.001]" {
-		t.Errorf("got %v", s.Embedding)
+	if fmt.Sprint(result.Vector) != "[0.5 -0.001]" || result.PromptTokens != 5 {
+		t.Errorf("got %+v", result)
 	}
-	if err := d.Decode(&inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "oops")}}, &s); err == nil {
+	if err := (VLLM{}).DecodeBatch(target, batch, &inference.Response{Outputs: []inference.Output{bytesOutput("text_output", "oops")}}); err == nil {
 		t.Error("no error for a vector that is no JSON")
 	}
 }
@@ -341,7 +342,6 @@ func TestVLLMDecodeEmbedding(t *testing.T) {
 func TestVLLMExplain(t *testing.T) {
 	chat := &inference.Request{Task: inference.TaskGenerate, Messages: []inference.Message{{}}}
 	constrained := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Structured: &inference.Structured{Param: "guided_regex"}}}
-	embed := &inference.Request{Task: inference.TaskEmbed}
 	tests := []struct {
 		name, text    string
 		req           *inference.Request
@@ -350,7 +350,6 @@ func TestVLLMExplain(t *testing.T) {
 	}{
 		{"a long chat", "The prompt (total length 3031) is longer than the maximum model length of 2048, which must hold", chat, "messages", inference.ReasonContextLength, "2048 tokens, but messages has 3031"},
 		{"a long prompt, as vLLM 0.13 has it", "The decoder prompt (length 3000) is longer than the maximum model length of 2048. Make sure", constrained, "prompt", inference.ReasonContextLength, "2048 tokens, but prompt has 3000"},
-		{"a long input", "The input (total length 300) is longer than the maximum model length of 256", embed, "input", inference.ReasonContextLength, "256 tokens, but input has 300"},
 		{"a long prompt of unknown length", "The decoder prompt is longer than the maximum model length of 2048", chat, "messages", inference.ReasonContextLength, "2048 tokens, but messages has more"},
 		{"a parameter that the model lacks", "sampling parameter 'min_tokens' is not supported by this model", chat, "min_tokens", inference.ReasonUnsupported, "min_tokens"},
 		{"a parameter's value", "sampling parameter 'top_k' must be an integer", chat, "top_k", inference.ReasonInvalidValue, "top_k"},
@@ -365,10 +364,7 @@ func TestVLLMExplain(t *testing.T) {
 		{"a structural tag, of which nothing is told", "Error generating stream:", constrained, "guided_regex", inference.ReasonInvalidValue, "can't be enforced by this model's engine"},
 		{"what of the prompt is kept", "Error generating stream: truncate_prompt_tokens value (100000) is greater than max_model_len (2048). Please", chat, "truncate_prompt_tokens", inference.ReasonInvalidValue, "must be at most 2048"},
 		{"log probabilities", "Error generating stream: Requested sample logprobs of 6, which is greater than max allowed: 5", chat, "top_logprobs", inference.ReasonInvalidValue, "must be at most 5"},
-		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", embed, "model", inference.ReasonUnsupported, "doesn't support embeddings"},
 		{"a chat with a model for embeddings", "Error generating stream: Model llm does not support 'generate' request", chat, "model", inference.ReasonUnsupported, "doesn't support text generation"},
-		{"a token id", "input holds a token id that is not in [0, 30522)", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
-		{"a token id, as vLLM has it", "Token id 99999 is out of vocabulary", embed, "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -399,6 +395,28 @@ func TestVLLMExplain(t *testing.T) {
 		if got := (VLLM{}).Explain(chat, other); got != other {
 			t.Errorf("%s became %+v", text, got)
 		}
+	}
+}
+
+// TestVLLMExplainBatch checks the errors of embeddings.
+func TestVLLMExplainBatch(t *testing.T) {
+	for _, tt := range []struct{ name, text, param, reason, message string }{
+		{"a long input", "The input (total length 300) is longer than the maximum model length of 256", "input", inference.ReasonContextLength, "256 tokens, but input has 300"},
+		{"no text", "text_input must not be empty", "input", inference.ReasonInvalidValue, "input must not be empty"},
+		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", "model", inference.ReasonUnsupported, "doesn't support embeddings"},
+		{"a token id", "input holds a token id that is not in [0, 30522)", "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
+		{"a token id, as vLLM has it", "Token id 99999 is out of vocabulary", "input", inference.ReasonInvalidValue, "check_embedding_ctx_length=False"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := VLLM{}.ExplainBatch(&inference.EncodeRequest{Task: inference.TaskEmbed}, &inference.Error{Code: inference.CodeInternal, Message: tt.text})
+			if got.Code != inference.CodeInvalid || got.Param != tt.param || got.Reason != tt.reason || !strings.Contains(got.Message, tt.message) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	away := &inference.Error{Code: inference.CodeUnavailable, Message: "Token id 99999 is out of vocabulary"}
+	if got := (VLLM{}).ExplainBatch(&inference.EncodeRequest{Task: inference.TaskEmbed}, away); got != away {
+		t.Errorf("an error of an unavailable server became %+v", got)
 	}
 }
 

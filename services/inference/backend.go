@@ -92,8 +92,6 @@ type Step struct {
 	Logprobs []TokenLogprob
 	// Finish is the model's finish reason, once it is known.
 	Finish FinishReason
-	// Embedding is the vector as the model returned it.
-	Embedding []float32
 	// PromptTokens is the number of tokens in the job's prompt, 0 if this response has no count.
 	PromptTokens int
 	// CachedTokens is the number of the prompt's tokens that the engine found in a cache, or nil if
@@ -109,23 +107,21 @@ type Step struct {
 	Others []Step
 }
 
-// Job is one inference of a request: one choice, or one input to embed.
+// Job is one inference of a request: one choice.
 type Job struct {
-	// Index is the index of the choice or input, in the answer's order.
+	// Index is the index of the choice, in the answer's order.
 	Index int
 	// Prompt is the text to continue.
 	Prompt string
-	// PromptIndex is the index of the prompt, or of the input, in the request.
+	// PromptIndex is the index of the prompt in the request.
 	PromptIndex int
-	// Input is the input to embed.
-	Input *Input
 	// Seed is the seed of this choice. It is derived from the request's and differs for each
 	// choice.
 	Seed *int64
 	// PromptTokens is the number of the prompt's tokens as the engine counts them, or 0 if only
 	// the engine knows it. The engine isn't asked for a number that is known.
 	PromptTokens int
-	// MaxTokens limits this job's answer, in tokens. It is 0 for embeddings.
+	// MaxTokens limits this job's answer, in tokens.
 	MaxTokens int
 	// Images are the request's images. They are nil if there are none or the model takes none.
 	Images *Images

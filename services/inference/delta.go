@@ -12,11 +12,10 @@ const (
 	FinishContentFilter FinishReason = "content_filter"
 )
 
-// Delta is one step of an answer: text of one choice, one embedding, or the usage that ends the
-// stream. The slices of a Delta belong to the producer and are valid until the consumer requests
+// Delta is one step of an answer: text of one choice, or the usage that ends the stream. The slices of a Delta belong to the producer and are valid until the consumer requests
 // the next Delta. Copy slices that must live longer.
 type Delta struct {
-	// Index is the index of the choice, or of the embedded input.
+	// Index is the index of the choice.
 	Index int
 	// Text is appended to the choice. It is complete UTF-8. Only at the very end of a choice may
 	// it contain bytes that can't become valid any more.
@@ -39,8 +38,6 @@ type Delta struct {
 	// StopSequence is the stop sequence that ended the choice, in the Delta with Finish. It is empty if
 	// there was none, if the model didn't report it, or without [Sampling.ReportStop].
 	StopSequence string
-	// Embedding is the vector of input Index, of unit length.
-	Embedding []float32
 	// Usage is set once, without other content, in the last Delta of a successful request.
 	Usage *Usage
 	// Idle marks a Delta without content. It is sent while the model is idle, so that the
@@ -54,7 +51,7 @@ type Delta struct {
 
 // Empty reports whether the Delta has no content. It may still ask the frontend to flush.
 func (d *Delta) Empty() bool {
-	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Prompt == nil && d.Embedding == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
+	return len(d.Text) == 0 && len(d.Reasoning) == 0 && len(d.ToolCalls) == 0 && d.Logprobs == nil && d.Prompt == nil && d.Usage == nil && d.Finish == FinishNone && !d.Idle
 }
 
 // ToolCallPiece is one step of a tool call. The pieces of a call follow each other: no other content of the

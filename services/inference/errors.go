@@ -100,13 +100,9 @@ func Unsupported(param, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Reason: ReasonUnsupported, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// NoTask returns the error for a model that doesn't support the request's task.
-func NoTask(req *Request) *Error {
-	what := "text generation"
-	if req.Task == TaskEmbed {
-		what = "embeddings"
-	}
-	return Unsupported("model", "the model `%s` doesn't support %s", req.Model, what)
+// NoTask returns the error for a model that doesn't support the task of a request.
+func NoTask(model string, task Task) *Error {
+	return Unsupported("model", "the model `%s` doesn't support %s", model, task.what())
 }
 
 // AsError returns the [Error] in err. An expired deadline and a cancellation get their own codes.

@@ -44,7 +44,7 @@ func SurfaceOf(ctx context.Context) Surface {
 }
 
 // Operation is the operation that a request selects, by OpenTelemetry's names for generative AI,
-// plus one for decisions and one for tensors.
+// plus those of decisions, scores, classes and tensors.
 type Operation string
 
 // The operations that a request can ask for.
@@ -52,16 +52,25 @@ const (
 	OperationChat       Operation = "chat"
 	OperationCompletion Operation = "text_completion"
 	OperationEmbeddings Operation = "embeddings"
+	OperationScore      Operation = "score"
+	OperationClassify   Operation = "classify"
 	OperationDecision   Operation = "decision"
 	OperationInfer      Operation = "infer"
 )
 
+// Generates reports whether the answers of an operation have tokens.
+func (o Operation) Generates() bool {
+	switch o {
+	case OperationEmbeddings, OperationScore, OperationClassify:
+		return false
+	default:
+		return true
+	}
+}
+
 // Operation returns the operation that the request asks for.
 func (r *Request) Operation() Operation {
-	switch {
-	case r.Task == TaskEmbed:
-		return OperationEmbeddings
-	case r.Messages != nil:
+	if r.Messages != nil {
 		return OperationChat
 	}
 	return OperationCompletion

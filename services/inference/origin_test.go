@@ -1,6 +1,7 @@
 package inference_test
 
 import (
+	"fmt"
 	"net"
 	"testing"
 
@@ -68,12 +69,28 @@ func TestOperation(t *testing.T) {
 		operation inference.Operation
 		param     string
 	}{
-		{inference.Request{Task: inference.TaskEmbed}, inference.OperationEmbeddings, "input"},
 		{inference.Request{Task: inference.TaskGenerate, Messages: []inference.Message{}}, inference.OperationChat, "messages"},
 		{inference.Request{Task: inference.TaskGenerate}, inference.OperationCompletion, "prompt"},
 	} {
 		if o, p := test.req.Operation(), test.req.TextParam(); o != test.operation || p != test.param {
 			t.Errorf("got %q with the text in %q, want %q, %q", o, p, test.operation, test.param)
+		}
+	}
+	for _, test := range []struct {
+		req       inference.EncodeRequest
+		operation inference.Operation
+		param     string
+	}{
+		{inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: make([]inference.EncodeInput, 1)}, inference.OperationEmbeddings, "input"},
+		{inference.EncodeRequest{Task: inference.TaskSparse, Inputs: make([]inference.EncodeInput, 2)}, inference.OperationEmbeddings, "input[1]"},
+		{inference.EncodeRequest{Task: inference.TaskScore, Param: func(i int) string { return fmt.Sprintf("documents[%d]", i) }}, inference.OperationScore, "documents[1]"},
+		{inference.EncodeRequest{Task: inference.TaskClassify, Inputs: make([]inference.EncodeInput, 2)}, inference.OperationClassify, "input[1]"},
+	} {
+		if o, p := test.req.Operation(), test.req.InputParam(1); o != test.operation || p != test.param {
+			t.Errorf("got %q with the input in %q, want %q, %q", o, p, test.operation, test.param)
+		}
+		if test.req.Operation().Generates() {
+			t.Errorf("%s generates tokens", test.operation)
 		}
 	}
 }

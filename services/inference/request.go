@@ -16,20 +16,27 @@ type Task uint8
 
 // The tasks that a model can do. A model's card lists its tasks.
 const (
-	TaskGenerate Task = 1 << iota // generates text from messages or a prompt
-	TaskEmbed                     // computes one vector for each input
+	TaskGenerate   Task = 1 << iota // generates text from messages or a prompt
+	TaskEmbed                       // computes one vector for each input
+	TaskTokenEmbed                  // computes one vector for each token of each input
+	TaskSparse                      // computes a sparse vector for each input: weights of tokens
+	TaskScore                       // computes a score for each pair of texts
+	TaskClassify                    // computes the probabilities of classes for each input
 )
 
-// Request is one generation or embedding, independent of any frontend's wire format and of any
-// backend's tensors. Exactly one of Messages, Prompts and Inputs is used. The model's chat
-// template renders Messages. Prompts go to the model unchanged. Inputs are embedded. A Request is
-// read-only once it has been passed to the service.
+// TasksEncode are the tasks of an [EncodeRequest].
+const TasksEncode = TaskEmbed | TaskTokenEmbed | TaskSparse | TaskScore | TaskClassify
+
+// Request is one generation, independent of any frontend's wire format and of any backend's
+// tensors. Either Messages or Prompts are used. The model's chat template renders Messages. Prompts
+// go to the model unchanged. A Request is read-only once it has been passed to the service.
+// [EncodeRequest] is the request of the other tasks.
 type Request struct {
 	// ID identifies the request in logs and in Triton's request id.
 	ID string
 	// Model is the name that the client used.
 	Model string
-	// Task selects the operation.
+	// Task is [TaskGenerate].
 	Task Task
 
 	// Messages of a chat, oldest first.
@@ -77,12 +84,6 @@ type Request struct {
 	// the highest average token likelihood are returned. 0 means N.
 	BestOf int
 
-	// Inputs are the texts to embed. Each input gets one vector.
-	Inputs []Input
-	// Dimensions truncates embedding vectors to their first n components, which are renormalized
-	// to unit length. 0 keeps all components.
-	Dimensions int
-
 	// Sampling has the options of token sampling.
 	Sampling Sampling
 	// N is the number of independent answers (choices); 0 means 1.
@@ -103,10 +104,7 @@ const (
 
 // TextParam returns the request field that has the text, for errors.
 func (r *Request) TextParam() string {
-	switch {
-	case r.Task == TaskEmbed:
-		return "input"
-	case r.Messages != nil:
+	if r.Messages != nil {
 		return "messages"
 	}
 	return "prompt"

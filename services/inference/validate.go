@@ -89,9 +89,6 @@ func (r *Request) validateTexts() error {
 			return Invalid(param, "%s must not be empty", param)
 		}
 	}
-	if len(r.Inputs) > maxInputs {
-		return Invalid("input", "input takes at most %d entries, got %d", maxInputs, len(r.Inputs))
-	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package inference_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -9,6 +10,34 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
+
+// TestValidateEncode checks which field of a request to an encoder an error names.
+func TestValidateEncode(t *testing.T) {
+	inputs := func(n int) []inference.EncodeInput { return make([]inference.EncodeInput, n) }
+	documents := func(i int) string { return fmt.Sprintf("documents[%d]", i) }
+	for _, test := range []struct {
+		name, param, message string
+		req                  inference.EncodeRequest
+	}{
+		{"most embeddings", "", "", inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: inputs(2048)}},
+		{"inputs", "input", "input takes at most 2048 entries, got 2049", inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: inputs(2049)}},
+		{"most documents", "", "", inference.EncodeRequest{Task: inference.TaskScore, Inputs: inputs(16384), Param: documents}},
+		{"documents", "documents", "documents takes at most 16384 entries, got 16385", inference.EncodeRequest{Task: inference.TaskScore, Inputs: inputs(16385), Param: documents}},
+		{"dimensions", "dimensions", "dimensions must be at least 1, got -1", inference.EncodeRequest{Dimensions: -1}},
+		{"tokens", "max_tokens", "max_tokens must be at least 1, got -1", inference.EncodeRequest{MaxTokens: -1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.req.Validate()
+			if test.param == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			inferencetest.WantInvalid(t, err, test.param, test.message)
+		})
+	}
+}
 
 // TestValidate checks which field an error names if its value is out of range, and what the error says.
 func TestValidate(t *testing.T) {
@@ -37,7 +66,6 @@ func TestValidate(t *testing.T) {
 		{"stop sequences", "stop", "stop may have at most 64 stop sequences, got 65", inference.Request{Sampling: inference.Sampling{Stop: stops}}},
 		{"an empty stop sequence", "stop[1]", "stop[1] must not be empty", inference.Request{Sampling: inference.Sampling{Stop: []string{"a", ""}}}},
 		{"an empty bad word", "bad_words[0]", "bad_words[0] must not be empty", inference.Request{Sampling: inference.Sampling{BadWords: []string{""}}}},
-		{"inputs", "input", "input takes at most 2048 entries, got 2049", inference.Request{Inputs: inputs(2049)}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -296,7 +296,7 @@ func (m *Measure) End(outcome Outcome, usage *inference.Usage) {
 		if usage.CachedTokens != nil {
 			m.meter.cached.Add(uint64(*usage.CachedTokens))
 		}
-		if m.series.Operation != inference.OperationEmbeddings {
+		if m.series.Operation.Generates() {
 			m.meter.outputs.add(usage.CompletionTokens)
 		}
 	}

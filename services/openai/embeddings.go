@@ -26,30 +26,28 @@ func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddi
 	if f := request.Body.EncodingFormat; f != nil && *f == "base64" {
 		encode = appendBase64
 	}
-	answer := api.CreateEmbedding200JSONResponse{Object: "list", Model: req.Model, Data: make([]api.Embedding, len(req.Inputs))}
 	model := h.service.Resolve(req.Model)
-	for delta, err := range h.service.Generate(ctx, &model, req) {
-		switch {
-		case err != nil:
-			return nil, err
-		case delta.Embedding != nil:
-			answer.Data[delta.Index] = api.Embedding{Object: "embedding", Index: delta.Index, Embedding: encode(nil, delta.Embedding)}
-		case delta.Usage != nil:
-			rec.PromptTokens = delta.Usage.PromptTokens
-			if !delta.Usage.Unknown {
-				answer.Usage = &api.EmbeddingUsage{PromptTokens: rec.PromptTokens, TotalTokens: rec.PromptTokens}
-			}
-		}
+	encoded, err := h.service.Encode(ctx, &model, req)
+	if err != nil {
+		return nil, err
+	}
+	answer := api.CreateEmbedding200JSONResponse{Object: "list", Model: req.Model, Data: make([]api.Embedding, len(encoded.Results))}
+	for i := range encoded.Results {
+		answer.Data[i] = api.Embedding{Object: "embedding", Index: i, Embedding: encode(nil, encoded.Results[i].Vector)}
+	}
+	rec.PromptTokens = encoded.Usage.PromptTokens
+	if !encoded.Usage.Unknown {
+		answer.Usage = &api.EmbeddingUsage{PromptTokens: rec.PromptTokens, TotalTokens: rec.PromptTokens}
 	}
 	return answer, nil
 }
 
-func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.Request, error) {
+func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.EncodeRequest, error) {
 	inputs, err := DecodeInput(body.Input)
 	if err != nil {
 		return nil, err
 	}
-	req := &inference.Request{ID: "embd-" + rand.Text(), Model: body.Model, Task: inference.TaskEmbed, Inputs: inputs}
+	req := &inference.EncodeRequest{ID: "embd-" + rand.Text(), Model: body.Model, Task: inference.TaskEmbed, Inputs: inference.EncodeInputs(inputs)}
 	if body.Dimensions != nil {
 		req.Dimensions = *body.Dimensions
 	}

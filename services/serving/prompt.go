@@ -135,18 +135,15 @@ func longestOf(ctx context.Context, c *catalog.Card, param string, texts []strin
 	return most, nil
 }
 
-// checkInputs refuses inputs that the model can't embed. It checks nothing if the tokenizer isn't
+// checkInputs refuses inputs that the model can't encode. It checks nothing if the tokenizer isn't
 // known.
-func checkInputs(ctx context.Context, c *catalog.Card, inputs []inference.Input) error {
+func checkInputs(ctx context.Context, c *catalog.Card, req *inference.EncodeRequest) error {
 	if c.Tokenizer == nil {
 		return nil
 	}
-	left := textBudget(c, len(inputs))
-	for i, in := range inputs {
-		param := fmt.Sprintf("input[%d]", i)
-		if len(inputs) == 1 {
-			param = "input"
-		}
+	left := textBudget(c, len(req.Inputs))
+	for i := range req.Inputs {
+		in, param := &req.Inputs[i], req.InputParam(i)
 		n := len(in.TokenIDs)
 		if n > 0 {
 			if id := slices.Max(in.TokenIDs); id >= c.Tokenizer.Size() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -28,7 +27,7 @@ type textRun struct {
 	jobs         []*inference.Job
 	images       *inference.Images // nil if there are none
 	tokens       int               // number of tokens of the answers
-	promptTokens []int             // number of tokens of each prompt or input
+	promptTokens []int             // number of tokens of each prompt
 	cached       []*int            // number of tokens of each prompt that the engine found in a cache, nil if it isn't known
 	onlyPrompt   int               // number of tokens of the only prompt by the model's tokenizer, or 0
 	comparable   bool              // the engine counts onlyPrompt too
@@ -55,13 +54,6 @@ func (r *textRun) planChoices(prompts []string, maxTokens int) {
 			}
 			r.jobs = append(r.jobs, job)
 		}
-	}
-}
-
-func (r *textRun) planInputs() {
-	r.promptTokens = make([]int, len(r.req.Inputs))
-	for i := range r.req.Inputs {
-		r.jobs = append(r.jobs, &inference.Job{Index: i, PromptIndex: i, Input: &r.req.Inputs[i]})
 	}
 }
 
@@ -125,14 +117,14 @@ func (r *textRun) cachedTokens() *int {
 // that the model didn't count.
 func (r *textRun) usage() *inference.Usage {
 	for _, job := range r.jobs {
-		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && job.Input == nil && r.card.Tokenizer != nil {
+		if n := &r.promptTokens[job.PromptIndex]; *n == 0 && r.card.Tokenizer != nil {
 			*n, _ = r.card.Tokenizer.Count(context.Background(), job.Prompt, true, nil) // an error must not fail a complete answer; the same text was counted before
 		}
 	}
-	u := &inference.Usage{CompletionTokens: r.tokens, Unknown: r.uncounted && r.req.Task != inference.TaskEmbed}
+	u := &inference.Usage{CompletionTokens: r.tokens, Unknown: r.uncounted}
 	for _, n := range r.promptTokens {
 		u.PromptTokens += n
-		u.Unknown = u.Unknown || n == 0 && (r.card.Tokenizer == nil || r.req.Task == inference.TaskEmbed)
+		u.Unknown = u.Unknown || n == 0 && r.card.Tokenizer == nil
 	}
 	u.CachedTokens = r.cachedTokens()
 	return u
@@ -249,9 +241,6 @@ func (r *textRun) routing(job *inference.Job) *inference.Routing {
 		return nil
 	}
 	routing := &inference.Routing{Adapter: r.lora, Prompt: job.Prompt, PromptTokens: job.PromptTokens, AnswerTokens: min(job.MaxTokens, expectedAnswer)}
-	if job.Input != nil {
-		routing.Prompt, routing.PromptTokens = job.Input.Text, len(job.Input.TokenIDs)
-	}
 	if job.Images != nil {
 		routing.Images = job.Images.Digests()
 	}
@@ -324,16 +313,16 @@ func (r *textRun) explain(err error) error {
 
 // read emits the Delta of one step. The argument more is set if the next step has arrived. read returns
 // false if the consumer has stopped.
-func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inference.Delta) bool) (bool, error) {
+func (s *jobStream) read(step *inference.Step, end, more bool, emit func(inference.Delta) bool) bool {
 	if s.stopped {
-		return true, nil
+		return true
 	}
-	delta, err := s.delta(step, end, more)
-	return err == nil && s.emitDelta(&delta, emit), err
+	delta := s.delta(step, end, more)
+	return s.emitDelta(&delta, emit)
 }
 
 // delta returns the Delta of one step. The last Delta of a choice has the finish reason.
-func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta, error) {
+func (s *jobStream) delta(step *inference.Step, end, more bool) inference.Delta {
 	delta := inference.Delta{Index: s.index, More: more}
 	s.total.prompt = max(s.total.prompt, step.PromptTokens)
 	if step.CachedTokens != nil {
@@ -342,9 +331,6 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 	s.total.tokens += step.OutputTokens
 	s.run.measure.Step(&s.pace, step.OutputTokens, len(step.Text) > 0, more && !end)
 	s.finish = cmp.Or(step.Finish, s.finish)
-	if s.run.req.Task == inference.TaskEmbed {
-		return s.embedding(delta, step, end)
-	}
 	s.tally.add(step)
 	delta.Text, delta.Logprobs = s.answer(step, end), step.Logprobs
 	if s.stopped {
@@ -362,7 +348,7 @@ func (s *jobStream) delta(step *inference.Step, end, more bool) (inference.Delta
 			delta.StopSequence = s.stop.found
 		}
 	}
-	return delta, nil
+	return delta
 }
 
 // begin adds what precedes the answer to the first Delta of the choice.
@@ -395,20 +381,6 @@ func (s *jobStream) answer(step *inference.Step, end bool) []byte {
 	return text
 }
 
-// embedding normalizes the vector. A model that ends without a vector is an error.
-func (s *jobStream) embedding(delta inference.Delta, step *inference.Step, end bool) (inference.Delta, error) {
-	var err error
-	switch {
-	case step.Embedding != nil:
-		s.run.measure.Answer()
-		s.finish = inference.FinishStop
-		delta.Embedding, err = s.run.vector(step.Embedding)
-	case end && s.finish == inference.FinishNone:
-		err = fmt.Errorf("model %s: the response ended without an embedding", s.run.card.Name)
-	}
-	return delta, err
-}
-
 // finishOf derives the finish reason if the backend has reported none.
 func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishReason {
 	switch {
@@ -418,30 +390,6 @@ func finishOf(given inference.FinishReason, tokens, limit int) inference.FinishR
 		return inference.FinishLength
 	}
 	return inference.FinishStop
-}
-
-// vector truncates an embedding to the requested dimensions and normalizes it to unit length.
-// OpenAI's embeddings have unit length, and a truncated vector no longer has it. The engine isn't
-// asked to truncate, because only some models support that parameter, and the result is the same.
-func (r *textRun) vector(v []float32) ([]float32, error) {
-	if n := r.req.Dimensions; n > len(v) {
-		return nil, inference.Invalid("dimensions", "the model `%s` returns embeddings of %d dimensions, but %d were requested", r.req.Model, len(v), n)
-	} else if n > 0 {
-		v = v[:n]
-	}
-	var sum float64
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return nil, fmt.Errorf("model %s: the embedding can't be normalized: its squared length is %v", r.card.Name, sum)
-	}
-	if scale := float32(1 / math.Sqrt(sum)); scale != 1 {
-		for i := range v {
-			v[i] *= scale
-		}
-	}
-	return v, nil
 }
 
 // part is a Delta that a job's goroutine sends to the consumer. The job waits for taken before it

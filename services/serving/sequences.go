@@ -63,13 +63,13 @@ func (s *sequences) read(resp *inference.Response, emit func(inference.Delta) bo
 		return false, err
 	}
 	if s.step.Sequence == 0 && len(s.step.Others) == 0 && len(s.streams) == 1 {
-		wanted, err := first.read(&s.step, resp.Final, resp.More || resp.Final && first.isOnlyChoice(), emit)
-		return wanted && !first.stopped, err
+		wanted := first.read(&s.step, resp.Final, resp.More || resp.Final && first.isOnlyChoice(), emit)
+		return wanted && !first.stopped, nil
 	}
 	if wanted, err := s.readAll(resp, emit); !wanted || err != nil || !resp.Final {
 		return wanted, err
 	}
-	return s.end(emit)
+	return s.end(emit), nil
 }
 
 // readAll emits the Deltas of a response that extends several texts. It returns false if the consumer
@@ -84,21 +84,21 @@ func (s *sequences) readAll(resp *inference.Response, emit func(inference.Delta)
 		if err != nil {
 			return false, err
 		}
-		if wanted, err := stream.read(step, false, resp.More || i < len(s.step.Others)-1, emit); !wanted || err != nil {
-			return false, err
+		if !stream.read(step, false, resp.More || i < len(s.step.Others)-1, emit) {
+			return false, nil
 		}
 	}
 	return slices.ContainsFunc(s.streams, func(stream *jobStream) bool { return !stream.stopped }), nil
 }
 
 // end ends several texts. Only the job's last response is known to be the last one of each text.
-func (s *sequences) end(emit func(inference.Delta) bool) (bool, error) {
+func (s *sequences) end(emit func(inference.Delta) bool) bool {
 	for i, stream := range s.streams {
-		if wanted, err := stream.read(&inference.Step{}, true, i < len(s.streams)-1 || len(s.run.jobs) == 1, emit); !wanted || err != nil {
-			return false, err
+		if !stream.read(&inference.Step{}, true, i < len(s.streams)-1 || len(s.run.jobs) == 1, emit) {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // total returns the number of tokens that the job has used.

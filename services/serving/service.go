@@ -210,7 +210,7 @@ func (s *Service) newTextRun(ctx context.Context, model *catalog.Resolution, req
 	card := model.Card
 	measure.Settle(card.Name, model.LoRA)
 	if card.Tasks&req.Task == 0 {
-		return nil, inference.NoTask(req)
+		return nil, inference.NoTask(req.Model, req.Task)
 	}
 	if err := s.checkParts(card, req); err != nil {
 		return nil, err
@@ -225,16 +225,6 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 		return nil, err
 	}
 	card := run.card
-	if req.Task == inference.TaskEmbed {
-		if run.lora != "" {
-			return nil, inference.Unsupported("model", "the model `%s` is a LoRA adapter, which doesn't support embeddings", req.Model)
-		}
-		if err := checkInputs(ctx, card, req.Inputs); err != nil {
-			return nil, err
-		}
-		run.planInputs()
-		return run, nil
-	}
 	if err := run.planReading(&s.cfg); err != nil {
 		return nil, err
 	}

@@ -331,24 +331,27 @@ func TestEmbeddings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Embed(tt.vector...), nil)
-			req := &inference.Request{
+			req := &inference.EncodeRequest{
 				Model: "m", Task: inference.TaskEmbed, Dimensions: tt.dimensions,
-				Inputs: []inference.Input{{Text: "a"}, {TokenIDs: []int{1, 2}}},
+				Inputs: inference.EncodeInputs([]inference.Input{{Text: "a"}, {TokenIDs: []int{1, 2}}}),
 			}
-			a := inferencetest.Collect(t.Context(), s, req)
+			a, err := inferencetest.Encode(t.Context(), s, req)
 			if tt.param != "" {
-				if a.Err == nil || a.Err.Param != tt.param {
-					t.Fatalf("got %v", a.Err)
+				if err == nil || inference.AsError(err).Param != tt.param {
+					t.Fatalf("got %v", err)
 				}
 				return
 			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i := range req.Inputs {
-				if fmt.Sprint(a.Vectors[i]) != fmt.Sprint(tt.want) {
-					t.Errorf("vector %d is %v, want %v", i, a.Vectors[i], tt.want)
+				if fmt.Sprint(a.Results[i].Vector) != fmt.Sprint(tt.want) {
+					t.Errorf("vector %d is %v, want %v", i, a.Results[i].Vector, tt.want)
 				}
 			}
-			if *a.Usage != (inference.Usage{PromptTokens: 6}) {
-				t.Errorf("usage %+v", *a.Usage)
+			if a.Usage != (inference.Usage{PromptTokens: 6}) {
+				t.Errorf("usage %+v", a.Usage)
 			}
 		})
 	}

@@ -113,14 +113,14 @@ func TestInputsAreChecked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.Embed(1), withTokenizer(t, ""))
-			a := inferencetest.Collect(t.Context(), s, &inference.Request{Model: "m", Task: inference.TaskEmbed, Inputs: tt.inputs})
-			switch {
+			_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: inference.EncodeInputs(tt.inputs)})
+			switch e := inference.AsError(err); {
 			case tt.message == "":
-				if a.Err != nil {
-					t.Error(a.Err)
+				if err != nil {
+					t.Error(err)
 				}
-			case a.Err == nil || a.Err.Param != tt.param || a.Err.Message != tt.message:
-				t.Errorf("got %+v", a.Err)
+			case err == nil || e.Param != tt.param || e.Message != tt.message:
+				t.Errorf("got %+v", err)
 			}
 		})
 	}

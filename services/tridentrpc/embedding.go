@@ -3,7 +3,6 @@ package tridentrpc
 import (
 	"context"
 	"crypto/rand"
-	"slices"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
@@ -12,24 +11,22 @@ import (
 
 // Embed returns one vector for each input.
 func (s *Service) Embed(ctx context.Context, msg *tridentv1.EmbedRequest) (*tridentv1.EmbedResponse, error) {
-	req := &inference.Request{
+	req := &inference.EncodeRequest{
 		ID: "embd-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskEmbed,
-		Inputs: textInputs(msg.GetInput()), Dimensions: int(msg.GetDimensions()),
+		Inputs: inference.EncodeInputs(textInputs(msg.GetInput())), Dimensions: int(msg.GetDimensions()),
 	}
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	answer := &tridentv1.EmbedResponse{Model: req.Model, Embeddings: make([]*tridentv1.Embedding, len(req.Inputs))}
 	model := s.core.Resolve(req.Model)
-	for delta, err := range s.core.Generate(ctx, &model, req) {
-		switch {
-		case err != nil:
-			return nil, err
-		case delta.Embedding != nil:
-			answer.Embeddings[delta.Index] = &tridentv1.Embedding{Index: uint32(delta.Index), Values: slices.Clone(delta.Embedding)}
-		case delta.Usage != nil:
-			answer.Usage = usage(delta.Usage, server.RecordOf(ctx))
-		}
+	encoded, err := s.core.Encode(ctx, &model, req)
+	if err != nil {
+		return nil, err
 	}
+	answer := &tridentv1.EmbedResponse{Model: req.Model, Embeddings: make([]*tridentv1.Embedding, len(encoded.Results))}
+	for i := range encoded.Results {
+		answer.Embeddings[i] = &tridentv1.Embedding{Index: uint32(i), Values: encoded.Results[i].Vector}
+	}
+	answer.Usage = usage(&encoded.Usage, server.RecordOf(ctx))
 	return answer, nil
 }

@@ -71,11 +71,10 @@ func EncodedRequest(tb testing.TB, req *kserve.ModelInferRequest) *inference.Inf
 
 // Answer is the result of a request, by choice.
 type Answer struct {
-	Texts   map[int]string
-	Finish  map[int]inference.FinishReason
-	Vectors map[int][]float32
-	Usage   *inference.Usage
-	Err     *inference.Error
+	Texts  map[int]string
+	Finish map[int]inference.FinishReason
+	Usage  *inference.Usage
+	Err    *inference.Error
 }
 
 // Failure returns the error, or nil.
@@ -90,6 +89,12 @@ func (a *Answer) Failure() error {
 func Generate(ctx context.Context, s *serving.Service, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	model := s.Resolve(req.Model)
 	return s.Generate(ctx, &model, req)
+}
+
+// Encode calls the service's Encode for the model that the request names.
+func Encode(ctx context.Context, s *serving.Service, req *inference.EncodeRequest) (*inference.EncodeAnswer, error) {
+	model := s.Resolve(req.Model)
+	return s.Encode(ctx, &model, req)
 }
 
 // CountPrompt calls the service's CountPrompt for the model that the request names.
@@ -110,7 +115,7 @@ func Infer(ctx context.Context, s *serving.Service, m *inference.InferRequest, u
 
 // Collect runs a request to its end and returns the answer.
 func Collect(ctx context.Context, s *serving.Service, req *inference.Request) *Answer {
-	a := &Answer{Texts: map[int]string{}, Finish: map[int]inference.FinishReason{}, Vectors: map[int][]float32{}}
+	a := &Answer{Texts: map[int]string{}, Finish: map[int]inference.FinishReason{}}
 	for d, err := range Generate(ctx, s, req) {
 		switch {
 		case err != nil:
@@ -118,8 +123,6 @@ func Collect(ctx context.Context, s *serving.Service, req *inference.Request) *A
 		case d.Usage != nil:
 			u := *d.Usage
 			a.Usage = &u
-		case d.Embedding != nil:
-			a.Vectors[d.Index] = append([]float32(nil), d.Embedding...)
 		default:
 			a.Texts[d.Index] += string(d.Text)
 			if d.Finish != inference.FinishNone {
