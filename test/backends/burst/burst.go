@@ -45,9 +45,35 @@ type Model struct {
 	Ensemble bool
 	// Tokenizer adds a tokenizer whose tokens are words, as the model counts them.
 	Tokenizer bool
+	// Scheduler makes the model work like vLLM with a prefix cache, instead of at a pace. Python and
+	// Ensemble don't support it.
+	Scheduler *Scheduler
 	// Echo selects another kind of model. It returns its input as output, a list of UINT8, and
 	// supports no other option.
 	Echo bool
+}
+
+// Scheduler has the constants of a model that works in steps, with a KV cache of limited size.
+// cmd/tridentsim simulates the same model, and its help has the sources of the constants. All are
+// above 0. Prompts are cached in blocks, and the time to a first token depends on the tokens of
+// the prompt that aren't in the cache. The metrics burst_prompt_tokens_total and
+// burst_cached_tokens_total of tritonserver, with the label model, count the tokens of the prompts
+// and those that were in the cache.
+type Scheduler struct {
+	// CacheTokens is the number of tokens of the cache. BlockTokens is the number of tokens of a
+	// block.
+	CacheTokens, BlockTokens int
+	// TokenBytes is the number of bytes of a token of a prompt, instead of a word. The tokens of
+	// answers are words.
+	TokenBytes int
+	// BatchTokens is the maximum number of tokens of a step, and BatchRequests that of requests.
+	BatchTokens, BatchRequests int
+	// Step is the time of a step, Prompt the additional time for each token of a prompt that the
+	// step computes, and Context the additional time for each token of the contexts of the streams
+	// that get a token, in microseconds.
+	Step, Prompt, Context float64
+	// TimeFactor is a factor of all times.
+	TimeFactor float64
 }
 
 // Memory is the memory in which a model allocates its outputs.
@@ -128,6 +154,9 @@ func (m Model) write(ctx context.Context, dir string) error {
 	}
 	if m.Python && (m.Counts || m.Ensemble) {
 		return errors.New("a python model doesn't count, and has no contract except that of vLLM")
+	}
+	if m.Scheduler != nil && (m.Python || m.Ensemble) {
+		return errors.New("a model with a scheduler is in C++, and has the contract of vLLM")
 	}
 	version := filepath.Join(dir, "1")
 	if err := os.MkdirAll(version, 0o750); err != nil {

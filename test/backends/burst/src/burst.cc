@@ -11,9 +11,16 @@
 //   pace_us        microseconds between steps; 0 for no wait
 //   output_memory  where the outputs are allocated: CPU, GPU for a GPU's memory, or MISLABELLED for host memory that
 //                  is reported as a GPU's
+//   cache_tokens   with this parameter the model works like vLLM with a prefix cache of so many tokens: scheduler.h. Then
+//                  it needs the parameters block_tokens, token_bytes, batch_tokens, batch_requests, step_us, prompt_us,
+//                  context_us and time_factor, which are the members of Steps, and pace_us has no effect. The metrics
+//                  burst_prompt_tokens_total and burst_cached_tokens_total have the tokens of all prompts, and how many
+//                  of them were in the cache.
 // With the parameter "echo", which must be true, a model returns its first input as "output" instead.
 #include <charconv>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -36,13 +43,41 @@ std::string Parameter(std::string_view config, const char* name) {
   return *value;
 }
 
-std::chrono::microseconds Pace(const std::string& text) {
-  int64_t pace = 0;
+// Whole returns a parameter that is a whole number from least.
+int64_t Whole(std::string_view config, const char* name, int64_t least) {
+  std::string text = Parameter(config, name);
+  int64_t value = 0;
   const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, pace);
-  if (error != std::errc() || stop != end || pace < 0)
-    throw Failure(triton::kInvalid, "the parameter pace_us must be a whole number from 0, not " + text);
-  return std::chrono::microseconds(pace);
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < least)
+    throw Failure(triton::kInvalid, std::string("the parameter ") + name + " must be a whole number from " +
+                                        std::to_string(least) + ", not " + text);
+  return value;
+}
+
+// Positive returns a parameter that is a number above 0.
+double Positive(std::string_view config, const char* name) {
+  std::string text = Parameter(config, name);
+  char* stop = nullptr;
+  double value = std::strtod(text.c_str(), &stop);
+  if (text.empty() || *stop != 0 || !(value > 0) || !std::isfinite(value))
+    throw Failure(triton::kInvalid, std::string("the parameter ") + name + " must be a number above 0, not " + text);
+  return value;
+}
+
+Steps ReadSteps(std::string_view config) {
+  Steps steps;
+  if (!Json::Find(config, {"parameters", "cache_tokens", "string_value"}).has_value()) return steps;
+  steps.cache_tokens = Whole(config, "cache_tokens", 2);
+  steps.block_tokens = Whole(config, "block_tokens", 1);
+  steps.token_bytes = Whole(config, "token_bytes", 1);
+  steps.batch_tokens = Whole(config, "batch_tokens", 1);
+  steps.batch_requests = Whole(config, "batch_requests", 1);
+  steps.step_us = Positive(config, "step_us");
+  steps.prompt_us = Positive(config, "prompt_us");
+  steps.context_us = Positive(config, "context_us");
+  steps.time_factor = Positive(config, "time_factor");
+  return steps;
 }
 
 Settings Read(std::string_view config) {
@@ -55,7 +90,8 @@ Settings Read(std::string_view config) {
   settings.ensemble = contract == "ensemble";
   if (contract != "vllm" && !settings.ensemble)
     throw Failure(triton::kInvalid, "the parameter contract must be vllm or ensemble, not " + contract);
-  settings.pace = Pace(Parameter(config, "pace_us"));
+  settings.pace = std::chrono::microseconds(Whole(config, "pace_us", 0));
+  settings.steps = ReadSteps(config);
   std::string memory = Parameter(config, "output_memory");
   settings.gpu = memory == "GPU";
   settings.mislabelled = memory == "MISLABELLED";
@@ -75,7 +111,13 @@ std::unique_ptr<Engine> MakeEngine(TRITONBACKEND_Model* model) {
   Must(TRITONSERVER_MessageSerializeToJson(message, &base, &size));
   std::string_view config(base, size);
   std::optional<std::string> echo = Json::Find(config, {"parameters", "echo", "string_value"});
-  if (!echo.has_value()) return std::make_unique<Engine>(Read(config));
+  if (!echo.has_value()) {
+    Settings settings = Read(config);
+    const char* name = nullptr;
+    Must(TRITONBACKEND_ModelName(model, &name));
+    settings.model = name;
+    return std::make_unique<Engine>(settings);
+  }
   if (*echo != "true") throw Failure(triton::kInvalid, "the parameter echo must be true");
   return nullptr;
 }
@@ -97,7 +139,6 @@ using burst::Engine;
 using burst::Failure;
 using burst::Guarded;
 using burst::Must;
-using burst::Sequence;
 
 extern "C" {
 
@@ -139,7 +180,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstan
   for (uint32_t i = 0; i < count; i++) {
     TRITONSERVER_Error* error = Guarded([&] {
       if (state == nullptr) return burst::Echo(instance, requests[i]);
-      static_cast<Engine*>(state)->Add(std::make_unique<Sequence>(instance, requests[i]));
+      static_cast<Engine*>(state)->Add(instance, requests[i]);
     });
     if (error != nullptr) burst::Refuse(instance, requests[i], error);
   }

@@ -16,7 +16,9 @@
 
 #include "cuda.h"
 #include "failure.h"
+#include "metrics.h"
 #include "request.h"
+#include "scheduler.h"
 #include "statistics.h"
 
 namespace burst {
@@ -29,6 +31,8 @@ struct Settings {
   bool gpu = false;          // outputs are allocated in a GPU's memory
   bool mislabelled = false;  // outputs are reported as a GPU's memory but are not
   bool ensemble = false;     // the contract is that of TensorRT-LLM's ensemble instead of vLLM's
+  std::string model;         // name of the model, for metrics
+  Steps steps;               // constants of the scheduler, if the model has one
 };
 
 // Number returns the single element of a UINT32 tensor.
@@ -45,11 +49,17 @@ inline std::string Element(std::string_view text) {
 
 // Sequence is a request in flight. It owns the request and releases it before the last
 // response. So a client that has the last response sees the request in the statistics.
-class Sequence {
+class Sequence : public Work {
  public:
   // If it throws, it hasn't taken ownership of the request.
-  Sequence(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request)
-      : ask(Ask::Of(request)), instance_(instance), request_(request), began_(Nanoseconds()) {
+  Sequence(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request, const Steps& steps)
+      : ask(Ask::Of(request, steps.token_bytes)), instance_(instance), request_(request), began_(Nanoseconds()) {
+    if (steps.cache_tokens > 0) {
+      parts = Parts(ask.prompt, steps.block_tokens, steps.token_bytes);
+      prompt = target = std::max<int64_t>(ask.prompt_tokens, 1);
+      if (ask.max_tokens > steps.cache_tokens - prompt)
+        throw Failure(triton::kInvalid, "the prompt and the answer don't fit into the cache");
+    }
     Must(TRITONBACKEND_ResponseFactoryNew(&factory, request));
   }
   Sequence(const Sequence&) = delete;
@@ -73,6 +83,7 @@ class Sequence {
   const Ask ask;
   TRITONBACKEND_ResponseFactory* factory = nullptr;
   int64_t tokens = 0;  // number of generated tokens
+  bool ended = false;  // set for the engine's scheduler
 
  private:
   TRITONBACKEND_ModelInstance* const instance_;
@@ -80,11 +91,15 @@ class Sequence {
   const uint64_t began_;
 };
 
-// Engine has one thread, which generates one token for each sequence in every step.
+// Engine has one thread, which generates one token for each sequence in every step, or the tokens of the scheduler's
+// steps.
 class Engine {
  public:
   explicit Engine(const Settings& settings)
-      : settings_(settings), cuda_(settings.gpu ? new Cuda : nullptr), thread_(&Engine::Run, this) {}
+      : settings_(settings),
+        cuda_(settings.gpu ? new Cuda : nullptr),
+        counts_(settings.steps.cache_tokens > 0 ? new Counts(settings.model) : nullptr),
+        thread_(settings.steps.cache_tokens > 0 ? &Engine::RunScheduled : &Engine::Run, this) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -98,8 +113,9 @@ class Engine {
     thread_.join();
   }
 
-  // Add queues a sequence for the next step.
-  void Add(std::unique_ptr<Sequence> sequence) {
+  // Add queues a request for the next step. If it throws, it hasn't taken ownership of the request.
+  void Add(TRITONBACKEND_ModelInstance* instance, TRITONBACKEND_Request* request) {
+    auto sequence = std::make_unique<Sequence>(instance, request, settings_.steps);
     {
       std::lock_guard<std::mutex> lock(mutex_);
       arrivals_.push_back(std::move(sequence));
@@ -133,6 +149,34 @@ class Engine {
     std::move(arrivals_.begin(), arrivals_.end(), std::back_inserter(*batch));
     arrivals_.clear();
     return !batch->empty();
+  }
+
+  // RunScheduled runs the steps of a scheduler. A step that ends late shortens the next one, so that all steps together
+  // take the time that they should.
+  void RunScheduled() {
+    Scheduler scheduler(settings_.steps);
+    Batch batch;
+    Clock::time_point now = Clock::now();
+    while (true) {
+      size_t known = batch.size();
+      if (!Admit(&batch, &now)) return;
+      for (size_t i = known; i < batch.size(); i++) scheduler.Enqueue(batch[i].get());
+      for (auto& sequence : batch)
+        if (sequence->tokens == 0 && sequence->Cancelled()) {
+          scheduler.Remove(sequence.get());
+          sequence->ended = Step(sequence.get());
+        }
+      now += scheduler.Begin();
+      counts_->prompt.Set(scheduler.prompt_tokens);
+      counts_->cached.Set(scheduler.cached_tokens);
+      std::this_thread::sleep_until(now);
+      scheduler.End([this](Work* work) {
+        auto* sequence = static_cast<Sequence*>(work);
+        return sequence->ended = Step(sequence);
+      });
+      batch.erase(std::remove_if(batch.begin(), batch.end(), [](auto& sequence) { return sequence->ended; }),
+                  batch.end());
+    }
   }
 
   // Step generates a token. It returns true if the sequence has ended.
@@ -227,6 +271,14 @@ class Engine {
     return Element(text);
   }
 
+  // Counts are the metrics of a scheduler.
+  struct Counts {
+    explicit Counts(const std::string& model)
+        : prompt(model, "burst_prompt_tokens_total", "Tokens of the prompts that were started."),
+          cached(model, "burst_cached_tokens_total", "Tokens of these prompts that were in the prefix cache.") {}
+    Counter prompt, cached;
+  };
+
   static constexpr uint32_t kZero = 0;
   static constexpr std::string_view kNone{"\4\0\0\0None", 8};
   static constexpr std::string_view kLength{"\6\0\0\0length", 10};
@@ -234,6 +286,7 @@ class Engine {
   const Settings settings_;
   std::string counted_;
   const std::unique_ptr<Cuda> cuda_;
+  const std::unique_ptr<Counts> counts_;  // of a model with a scheduler
   std::mutex mutex_;
   std::condition_variable wake_;
   Batch arrivals_;

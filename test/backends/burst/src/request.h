@@ -19,7 +19,7 @@ namespace burst {
 struct Ask {
   std::string id;  // id of the request; empty for none
   std::string prompt;
-  uint32_t prompt_tokens = 0;  // number of its words
+  uint32_t prompt_tokens = 0;  // number of its words, or of its tokens if these have a size
   int64_t max_tokens = 16;
   bool stream = false;
   bool exclude_input = true;
@@ -29,9 +29,9 @@ struct Ask {
   bool sequence_index = false;  // whether the request names this output of the ensemble, or no output
   bool batch_index = false;
 
-  // Of copies the id and the inputs of a request. It throws a Failure for unsupported
-  // values.
-  static Ask Of(TRITONBACKEND_Request* request);
+  // Of copies the id and the inputs of a request. Tokens of the prompt have so many bytes, or are words if that is 0.
+  // It throws a Failure for unsupported values.
+  static Ask Of(TRITONBACKEND_Request* request, int64_t token_bytes);
 
  private:
   void Take(std::string_view name, TRITONBACKEND_Input* input);
@@ -122,7 +122,7 @@ inline void Ask::Outputs(TRITONBACKEND_Request* request) {
   }
 }
 
-inline Ask Ask::Of(TRITONBACKEND_Request* request) {
+inline Ask Ask::Of(TRITONBACKEND_Request* request, int64_t token_bytes) {
   Ask ask;
   bool excludes = false;
   uint32_t count = 0;
@@ -140,6 +140,10 @@ inline Ask Ask::Of(TRITONBACKEND_Request* request) {
   }
   ask.Outputs(request);
   ask.prompt_tokens = Words(ask.prompt);
+  if (token_bytes > 0) {
+    int64_t bytes = static_cast<int64_t>(ask.prompt.size());
+    ask.prompt_tokens = static_cast<uint32_t>((bytes + token_bytes - 1) / token_bytes);
+  }
   if (!excludes) ask.exclude_input = ask.stream;
   if (ask.stream && !ask.exclude_input)
     throw Failure(triton::kInvalid, "exclude_input_in_output must not be false with stream");

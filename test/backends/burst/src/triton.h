@@ -11,6 +11,9 @@
 struct TRITONSERVER_Error;
 struct TRITONSERVER_Message;
 struct TRITONSERVER_BufferAttributes;
+struct TRITONSERVER_MetricFamily;
+struct TRITONSERVER_Metric;
+struct TRITONSERVER_Parameter;
 struct TRITONBACKEND_Backend;
 struct TRITONBACKEND_Model;
 struct TRITONBACKEND_ModelInstance;
@@ -29,6 +32,8 @@ enum : int { kBool = 1, kUint32 = 4, kInt32 = 8, kBytes = 13 };
 enum : int { kHostMemory = 0, kPinnedMemory = 1, kDeviceMemory = 2 };
 enum : uint32_t { kReleaseAll = 1 };
 enum : uint32_t { kMore = 0, kFinal = 1 };
+enum : int { kCounter = 0 };  // kind of a metric
+enum : int { kString = 0 };   // type of a parameter
 
 // The minimum version of the backend API, for ResponseFactoryIsCancelled.
 enum : uint32_t { kApiMajor = 1, kApiMinor = 15 };
@@ -46,9 +51,20 @@ TRITONSERVER_Error* TRITONSERVER_MessageDelete(TRITONSERVER_Message*);
 TRITONSERVER_Error* TRITONSERVER_LogMessage(int level, const char* file, int line, const char* message);
 TRITONSERVER_Error* TRITONSERVER_BufferAttributesSetMemoryType(TRITONSERVER_BufferAttributes*, int memory);
 
+TRITONSERVER_Error* TRITONSERVER_MetricFamilyNew(TRITONSERVER_MetricFamily**, int kind, const char* name,
+                                                 const char* description);
+TRITONSERVER_Error* TRITONSERVER_MetricFamilyDelete(TRITONSERVER_MetricFamily*);
+TRITONSERVER_Error* TRITONSERVER_MetricNew(TRITONSERVER_Metric**, TRITONSERVER_MetricFamily*,
+                                           const TRITONSERVER_Parameter** labels, uint64_t count);
+TRITONSERVER_Error* TRITONSERVER_MetricDelete(TRITONSERVER_Metric*);
+TRITONSERVER_Error* TRITONSERVER_MetricIncrement(TRITONSERVER_Metric*, double value);
+TRITONSERVER_Parameter* TRITONSERVER_ParameterNew(const char* name, int type, const void* value);
+void TRITONSERVER_ParameterDelete(TRITONSERVER_Parameter*);
+
 TRITONSERVER_Error* TRITONBACKEND_ApiVersion(uint32_t* major, uint32_t* minor);
 
 TRITONSERVER_Error* TRITONBACKEND_ModelConfig(TRITONBACKEND_Model*, uint32_t version, TRITONSERVER_Message**);
+TRITONSERVER_Error* TRITONBACKEND_ModelName(TRITONBACKEND_Model*, const char** name);
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceModel(TRITONBACKEND_ModelInstance*, TRITONBACKEND_Model**);
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceState(TRITONBACKEND_ModelInstance*, void** state);
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceSetState(TRITONBACKEND_ModelInstance*, void* state);
