@@ -178,7 +178,7 @@ func (e *Engine) choose(r *run) (*member, error) {
 		}
 		g, listed = e.routes.Load().of(r.model, r.version)
 	}
-	if r.listed = listed; len(g.members) == 0 {
+	if r.listed, r.encoded = listed, g.encoded; len(g.members) == 0 {
 		return nil, e.errNone()
 	}
 	c := g.candidates(e.epoch.Load(), time.Now())

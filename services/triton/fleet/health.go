@@ -33,6 +33,10 @@ type health struct {
 	out, unready atomic.Bool
 	// refuses is true while the endpoint is out because it refuses connections: it is surely down.
 	refuses atomic.Bool
+	// silent is true while the endpoint is out because nothing has arrived from it: a response takes it
+	// in again. If it is out for another reason, only an answer to a question does: responses that
+	// came before are still being read.
+	silent atomic.Bool
 	// back is the Unix time in nanoseconds at which the endpoint was taken in again; 0 if it has
 	// been in since the start.
 	back atomic.Int64
@@ -115,9 +119,12 @@ func (m *member) ask(ctx context.Context, w *watch) {
 func (m *member) look(ctx context.Context, w *watch, now time.Time) {
 	if received := m.responses.Load(); received != w.received {
 		w.received, w.alive = received, now
-		m.takeIn(ctx, w)
+		if !m.health.out.Load() || m.health.silent.Load() && !m.health.refuses.Load() {
+			m.takeIn(ctx, w)
+		}
 	}
-	if now.Sub(w.alive) >= silence {
+	if now.Sub(w.alive) >= silence && !m.health.out.Load() {
+		m.health.silent.Store(true)
 		m.takeOut(fmt.Sprintf("no answer for %s", silence))
 	}
 	if m.health.out.Load() { // a request may have come because most endpoints are out
@@ -185,9 +192,11 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 	w.alive = time.Now()
 	m.fleet.reroute()
 	if m.health.out.Load() {
+		m.health.models.forgive()
 		m.startSlowly()
 		m.health.out.Store(false)
 		m.health.refuses.Store(false)
+		m.health.silent.Store(false)
 		m.log.Info("endpoint is back", "endpoint", m.address)
 	}
 	m.fleet.shift()
@@ -202,6 +211,7 @@ func (m *member) startSlowly() {
 // refuses takes the endpoint out because it refuses connections.
 func (m *member) refuses() {
 	m.health.refuses.Store(true)
+	m.health.silent.Store(false)
 	m.takeOut("the connection was refused")
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/balance"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton"
@@ -175,3 +176,22 @@ func (m *member) refresh(ctx context.Context) error {
 
 // listLimit is the time limit for the list of a server's models.
 const listLimit = 5 * time.Second
+
+// differs reports whether the server has another configuration of a model now than the one that a
+// request was encoded for. It is one call, which costs less than the request that failed.
+func (m *member) differs(ctx context.Context, encoded *inference.Model) bool {
+	if encoded == nil || encoded.State != inference.ModelReady {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	answer, err := m.engine.ModelConfig(ctx, &kserve.ModelConfigRequest{Name: encoded.Name, Version: encoded.Version})
+	if err != nil {
+		return false
+	}
+	if groupOf(&inference.Model{Version: encoded.Version, State: inference.ModelReady, Config: answer.GetConfig()}) == groupOf(encoded) {
+		return false
+	}
+	m.health.relistNow()
+	return true
+}

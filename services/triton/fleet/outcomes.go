@@ -40,11 +40,15 @@ type outcome struct {
 	out     bool          // takeBack hasn't reported the end of the time out
 }
 
-// record counts an answer, and reports whether it takes the model out.
+// record counts an answer, and reports whether it takes the model out. Only a failure does. Answers
+// that come while the model is out don't count: their requests were sent before.
 func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.models[model]
+	if m != nil && now.Before(m.until) {
+		return false
+	}
 	if m == nil {
 		if !failed {
 			return false // a model without failures needs no record
@@ -68,7 +72,7 @@ func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
 		delete(o.models, model)
 		return false
 	}
-	if ok+bad < outcomeLeast || 2*bad < ok+bad || now.Before(m.until) {
+	if !failed || ok+bad < outcomeLeast || 2*bad < ok+bad {
 		return false
 	}
 	if m.pause == 0 {
@@ -78,6 +82,15 @@ func (o *outcomes) record(model string, failed bool, now time.Time) (out bool) {
 	m.until, m.out = now.Add(m.pause), true
 	m.answers = window{}
 	return true
+}
+
+// forgive forgets all failures, and takes all models in. An endpoint that is back may have other
+// models, and the failures were its own.
+func (o *outcomes) forgive() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.models)
+	o.blocked.Store(0)
 }
 
 // outUntil returns the time until which a model is out, or the zero time if it is in.

@@ -28,7 +28,8 @@ type routes struct {
 // group is a set of endpoints that can serve the same requests.
 type group struct {
 	members []*member
-	model   string // the model whose failures count; empty for requests of unknown models
+	model   string           // the model whose failures count; empty for requests of unknown models
+	encoded *inference.Model // the model that requests without a version are encoded for; nil for requests of versions and of unknown models
 	chosen  atomic.Pointer[candidates]
 }
 
@@ -137,7 +138,7 @@ func routeOf(name string, offers []offer, old *route) *route {
 	if applies == "" {
 		first = mostAdvanced(offers)
 	}
-	r.model = *first
+	r.model, r.current.encoded = *first, first
 	for _, o := range offers {
 		if applies == "" {
 			r.model.Recovering = r.model.Recovering || o.model.Recovering

@@ -237,3 +237,36 @@ func TestBudget(t *testing.T) {
 		t.Error("the budget isn't renewed")
 	}
 }
+
+// TestOutcomesOfOutages checks which answers take a model of an endpoint out, and when it is in again.
+func TestOutcomesOfOutages(t *testing.T) {
+	var o outcomes
+	now := time.Unix(1_000_000, 0)
+	record := func(count int, failed bool) (out bool) {
+		for range count {
+			out = o.record("m", failed, now) || out
+		}
+		return out
+	}
+	if record(9, true) {
+		t.Error("9 failures took the model out")
+	}
+	if record(9, false) {
+		t.Error("a success took the model out")
+	}
+	if !record(2, true) || o.outUntil("m", now) != now.Add(firstPause) {
+		t.Errorf("half of the answers failed, and the model is out until %s", o.outUntil("m", now))
+	}
+	record(20, true) // requests that were sent before
+	now = now.Add(firstPause)
+	if !o.outUntil("m", now).IsZero() || record(9, true) {
+		t.Error("failures of the time in which the model was out count")
+	}
+	if !record(1, true) || o.outUntil("m", now) != now.Add(2*firstPause) {
+		t.Errorf("the second time out ends at %s", o.outUntil("m", now))
+	}
+	o.forgive()
+	if !o.outUntil("m", now).IsZero() || record(9, true) {
+		t.Error("the model of an endpoint that is back isn't as new")
+	}
+}

@@ -37,9 +37,10 @@ type run struct {
 	assignment balance.Assignment // of the present attempt
 
 	attempts int
-	listed   bool // an endpoint lists the model
-	sent     bool // the present attempt was handed to its endpoint
-	answered bool // a response was passed on
+	listed   bool             // an endpoint lists the model
+	encoded  *inference.Model // what the present attempt's request is encoded for; nil if no endpoint lists the model
+	sent     bool             // the present attempt was handed to its endpoint
+	answered bool             // a response was passed on
 }
 
 // Stream implements [inference.Engine] for generations and embeddings. See the package comment for
@@ -170,7 +171,7 @@ func (r *run) do(attempt func(context.Context, *member) error) error {
 		r.engine.record(m, r, failed)
 		r.request.Tried = append(r.request.Tried, m.endpoint)
 		r.attempts++
-		if failed == nil || r.attempts > maxRepeats || !r.mayRepeat(failed) {
+		if failed == nil || r.attempts > maxRepeats || !r.mayRepeat(m, failed) {
 			return failed
 		}
 	}
@@ -203,8 +204,8 @@ func (r *run) attempt(m *member, attempt func(context.Context, *member) error) e
 	return attempt(ctx, m)
 }
 
-// mayRepeat reports whether a failed request may be repeated on another endpoint.
-func (r *run) mayRepeat(failed error) bool {
+// mayRepeat reports whether a request that has failed at an endpoint may be repeated on another one.
+func (r *run) mayRepeat(m *member, failed error) bool {
 	if r.answered || r.sequence != "" || r.ctx.Err() != nil || r.engine.ctx.Err() != nil {
 		return false
 	}
@@ -216,6 +217,8 @@ func (r *run) mayRepeat(failed error) bool {
 		return !r.sent || r.generates
 	case inference.CodeNotFound: // the server has unloaded the model
 		return r.listed && !r.asks && (!r.sent || r.generates)
+	case inference.CodeInvalid: // the model may have got other inputs since it was listed
+		return r.generates && !r.asks && m.differs(r.ctx, r.encoded)
 	default:
 		return false
 	}
@@ -240,7 +243,7 @@ func (e *Engine) record(m *member, r *run, err error) {
 			m.health.relistNow()
 		}
 	}
-	if r.listed && m.health.models.record(r.model, failed, time.Now()) {
+	if r.listed && !m.health.out.Load() && m.health.models.record(r.model, failed, time.Now()) {
 		e.shift()
 		m.log.Warn("model of an endpoint is out", "endpoint", m.address, "model", r.model, "reason", "half of its last requests failed", "error", err)
 	}
