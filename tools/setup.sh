@@ -104,7 +104,7 @@ EOF
     chmod +x "$dir/triton/tritonserver"
     "$dir/triton/tritonserver" --help >/dev/null 2>>"$dir/setup.log" || [ $? -eq 1 ] ||
         die "tritonserver does not start: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
-    "$dir/bin/python" -c 'import llguidance, numpy, tokenizers, xllamacpp' 2>>"$dir/setup.log" ||
+    "$dir/bin/python" -c 'import llguidance, numpy, onnxruntime, tokenizers, xllamacpp' 2>>"$dir/setup.log" ||
         die "the models' engines can't be imported: $(tail -n1 "$dir/setup.log") (more in $dir/setup.log)"
 }
 
@@ -167,8 +167,8 @@ check_python
 lock_cache
 trap 'say "interrupted: run it again"; exit 130' INT TERM
 
-environment .venv "290 MB" "$python" tools/requirements.txt finish_triton "$libpython"
-[ "$*" != --test ] || environment .venv-test "180 MB" "$python" test/requirements.txt finish_test
+environment .venv "320 MB" "$python" tools/requirements.txt finish_triton "$libpython"
+[ "$*" != --test ] || environment .venv-test "260 MB" "$python" test/requirements.txt finish_test
 sweep_cache
 unlock_cache
 [ "$*" = --test ] || exit 0
