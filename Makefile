@@ -197,6 +197,12 @@ bench: setup build ## Measure Trident beside Triton's core, bare clients and pee
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
+.PHONY: bench-fleet
+bench-fleet: setup build ## Measure Trident before four servers beside the routers of SGLang and vLLM, and write docs/scale.md (15 minutes)
+	@tools/setup-routers.sh
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench fleet --json=.cache/bench-fleet.json --report=docs/scale.md $(BENCH)
+
 .PHONY: bench-compare
 bench-compare: setup build ## Compare the CPU time, allocations and rates of the working tree with a commit (BASE=COMMIT; ten minutes)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
@@ -260,14 +266,15 @@ simulation: ## Simulate the choice of an endpoint, with up to 1,000 endpoints, a
 	TRIDENT_TEST_SLOW=1 go test -count 1 -timeout 20m ./cmd/tridentsim
 
 .PHONY: bench-quick
-bench-quick: setup build ## Run the main scenarios of the bench and a comparison for seconds, to check that the bench works
+bench-quick: setup build ## Run the main scenarios of the benches and a comparison for seconds, to check that they work
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
+	bin/tridentbench fleet --quick --no-routers
 	bin/tridentbench compare HEAD --rounds 1 --scenario flat-64 --scenario infer-1k-64
 
 .PHONY: clean
 clean: ## Remove all files that make built and installed in this clone
-	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-routers .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
 
 .PHONY: clean-cache
 clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)

@@ -57,30 +57,22 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.report.describe(b, version)
+	b.report.describe(b.began, version)
+	b.report.command, b.report.Quick, b.report.Notes = "make bench", b.options.Quick, b.notMeasured()
+	for _, p := range b.options.Peer {
+		b.report.peers = append(b.report.peers, p.name)
+	}
 	for _, line := range b.report.Notes {
 		fmt.Fprintln(os.Stderr, line)
 	}
 	if err := b.rounds(ctx); err != nil {
 		return err
 	}
-	b.report.finish(time.Since(b.began))
-	if err := b.write(); err != nil {
+	b.report.finish(time.Since(b.began), append(figures(), peerFigures(b.report.peers)...))
+	if err := b.report.write(b.options.JSON, b.options.Report); err != nil {
 		return err
 	}
 	return b.profiles(ctx)
-}
-
-func (b *bench) write() error {
-	text := b.report.text()
-	_, err := os.Stdout.WriteString(text)
-	if b.options.JSON != "" {
-		err = errors.Join(err, b.report.writeJSON(b.options.JSON))
-	}
-	if b.options.Report != "" {
-		err = errors.Join(err, b.report.writeMarkdown(b.options.Report))
-	}
-	return err
 }
 
 // restart starts new processes for a round.

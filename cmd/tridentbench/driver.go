@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,27 +24,39 @@ const (
 const prompt = "Tell me about quick brown foxes and lazy dogs."
 
 func (driver) open(ctx context.Context, j *job) ([]session, error) {
-	request, err := httpRequest(j)
-	if err != nil {
-		return nil, err
-	}
 	sessions := make([]session, 0, j.Streams)
-	for range j.Streams {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", j.Address)
+	for i := range j.Streams {
+		request, err := httpRequest(j, i)
 		if err != nil {
 			return sessions, err
 		}
-		sessions = append(sessions, &connection{conn: conn, request: request, tokens: j.Tokens, whole: j.Whole, piece: make([]byte, 32<<10)})
+		c := &connection{address: j.Address, request: request, tokens: j.Tokens, whole: j.Whole, piece: make([]byte, 32<<10)}
+		if err := c.reopen(ctx); err != nil {
+			return sessions, err
+		}
+		sessions = append(sessions, c)
 	}
 	return sessions, nil
 }
 
-// httpRequest returns the encoded request of a job, which is the same each
+// promptOf returns the prompt of a stream.
+func promptOf(j *job, stream int) string {
+	text := prompt
+	if j.Distinct {
+		text = fmt.Sprintf("%d. %s", stream, prompt)
+	}
+	if j.PromptBytes > len(text) {
+		text = strings.Repeat(text+" ", j.PromptBytes/len(text)+1)[:j.PromptBytes]
+	}
+	return text
+}
+
+// httpRequest returns the encoded request of a stream, which is the same each
 // time.
-func httpRequest(j *job) ([]byte, error) {
+func httpRequest(j *job, stream int) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{
 		"model": j.Model, "stream": !j.Whole, "max_tokens": j.Tokens,
-		"messages": []any{map[string]string{"role": "user", "content": prompt}},
+		"messages": []any{map[string]string{"role": "user", "content": promptOf(j, stream)}},
 	})
 	if err != nil {
 		return nil, err
@@ -61,6 +74,7 @@ func httpRequest(j *job) ([]byte, error) {
 
 // connection is one HTTP connection of the driver to a server under test.
 type connection struct {
+	address string
 	conn    net.Conn
 	request []byte
 	tokens  int
@@ -102,4 +116,15 @@ func (c *connection) run(ctx context.Context, rec *recorder) error {
 	return nil
 }
 
-func (c *connection) close() { _ = c.conn.Close() }
+// reopen opens a new connection.
+func (c *connection) reopen(ctx context.Context) (err error) {
+	c.close()
+	c.conn, err = new(net.Dialer).DialContext(ctx, "tcp", c.address)
+	return err
+}
+
+func (c *connection) close() {
+	if c.conn != nil {
+		_ = c.conn.Close()
+	}
+}

@@ -407,7 +407,7 @@ func (f *fleet) trident(ctx context.Context, drive *worker, binary, name, engine
 	if err != nil {
 		return nil, err
 	}
-	if err := c.awaitReady(ctx, a.openAI); err != nil {
+	if err := c.awaitReady(ctx, "http://"+a.openAI+"/health/ready"); err != nil {
 		return nil, err
 	}
 	return &column{
@@ -416,11 +416,12 @@ func (f *fleet) trident(ctx context.Context, drive *worker, binary, name, engine
 	}, nil
 }
 
-func (c *child) awaitReady(ctx context.Context, address string) error {
+// awaitReady waits until a URL returns the status 200.
+func (c *child) awaitReady(ctx context.Context, url string) error {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		_, err := get(ctx, "http://"+address+"/health/ready")
+		_, err := get(ctx, url)
 		if err == nil {
 			return nil
 		}

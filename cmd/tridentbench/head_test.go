@@ -42,7 +42,7 @@ func headReport(rounds int) *report {
 			}
 		}
 	}
-	r.finish(time.Minute)
+	r.finish(time.Minute, append(figures(), peerFigures(r.peers)...))
 	return r
 }
 

@@ -25,6 +25,12 @@ type job struct {
 	Whole bool `json:"whole,omitempty"`
 	// Ensemble is set if the model has the tensors of TensorRT-LLM's ensemble.
 	Ensemble bool `json:"ensemble,omitempty"`
+	// PromptBytes is the size of the prompt, or 0 for a short one. Distinct makes the prompts of the
+	// streams begin differently. Both are for chats of the driver.
+	PromptBytes int  `json:"prompt_bytes,omitempty"`
+	Distinct    bool `json:"distinct,omitempty"`
+	// Tolerant counts the driver's requests that fail, instead of ending the job.
+	Tolerant bool `json:"tolerant,omitempty"`
 	// TextAlone makes the bare client request no output except the text.
 	TextAlone bool `json:"text_alone,omitempty"`
 	// Pause is the wait before each request, so that all processes are idle.
@@ -56,6 +62,11 @@ type result struct {
 	First99 float64 `json:"first_99"`
 	Gap50   float64 `json:"gap_50"` // median time between two tokens of a stream
 	Gap99   float64 `json:"gap_99"`
+
+	// Unanswered are the failed requests without a token, and Cut those with tokens, of a tolerant
+	// job. Their tokens aren't left out.
+	Unanswered int `json:"unanswered,omitempty"`
+	Cut        int `json:"cut,omitempty"`
 
 	// Text is the text of one response.
 	Text string `json:"text"`
@@ -96,6 +107,8 @@ type recorder struct {
 	first          []time.Duration
 	gaps           histogram
 	onFirst        func() // called when the response's first token has arrived
+
+	unanswered, cut int // failed requests
 }
 
 // begin is called before the request is sent.
@@ -124,6 +137,15 @@ func (r *recorder) arrived(tokens int) {
 	r.last = now
 }
 
+// failed counts a request that has failed.
+func (r *recorder) failed() {
+	if r.responseTokens == 0 {
+		r.unanswered++
+	} else {
+		r.cut++
+	}
+}
+
 // summary combines all streams, over their common duration.
 func summary(streams []*recorder, took time.Duration) *result {
 	sum := &result{Seconds: took.Seconds(), Text: string(streams[0].text)}
@@ -133,6 +155,8 @@ func summary(streams []*recorder, took time.Duration) *result {
 		sum.Requests += r.requests
 		sum.Tokens += r.tokens
 		sum.Writes += r.writes
+		sum.Unanswered += r.unanswered
+		sum.Cut += r.cut
 		first = append(first, r.first...)
 		gaps.merge(&r.gaps)
 	}

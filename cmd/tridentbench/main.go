@@ -41,6 +41,8 @@ type commandLine struct {
 
 	Compare compareCommand `cmd:"" help:"Compare the trident binary of a commit with the one of the working tree."`
 
+	Fleet fleetCommand `cmd:"" help:"Measure Trident before four servers beside the routers of other projects."`
+
 	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's benchmark AIPerf against the chat endpoint."`
 	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, as a model repository for a server of --peer."`
 

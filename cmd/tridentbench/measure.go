@@ -29,6 +29,13 @@ const (
 	allocations = "allocations a token"
 	allocBytes  = "bytes a token"
 	growth      = "KiB a stream"
+	answered    = "requests with a whole response"
+	unanswered  = "requests failed without a response"
+	cutOff      = "requests failed after a response"
+	idleCores   = "cores in use"
+	chatCPU     = "CPU ms a chat: Trident"
+	// allServers is the sum of all roles except the driver.
+	allServers = "CPU µs a token: all servers"
 	// cpuOf and memoryOf are prefixes of a role.
 	cpuOf    = "CPU µs a token: "
 	memoryOf = "RSS MiB: "

@@ -67,7 +67,7 @@ func TestChild(t *testing.T) {
 	if _, err := failing.line(ctx); err == nil || !strings.Contains(err.Error(), "failing: the process exited before it printed the next line") || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("got %v", err)
 	}
-	if err := failing.awaitReady(ctx, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "the process exited before it became ready") {
+	if err := failing.awaitReady(ctx, "http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "the process exited before it became ready") {
 		t.Errorf("got %v", err)
 	}
 	if err := failing.stop(); err != nil {

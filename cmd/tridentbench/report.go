@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -29,7 +30,8 @@ type report struct {
 	Head      []*headTable `json:"head"`
 	Figures   []figure     `json:"figures"`
 
-	peers []string // names of the peers' columns
+	peers   []string // names of the peers' columns
+	command string   // target of make that writes the report
 }
 
 // measured is a scenario's samples.
@@ -47,12 +49,10 @@ type samples struct {
 	Rounds map[int]sample `json:"rounds"`
 }
 
-func (r *report) describe(b *bench, version string) {
-	r.Machine, r.Cores, r.Date = machine(), runtime.NumCPU(), b.began.UTC().Format("2006-01-02 15:04 MST")
-	r.Version, r.Quick, r.Notes = version+", "+runtime.Version(), b.options.Quick, b.notMeasured()
-	for _, p := range b.options.Peer {
-		r.peers = append(r.peers, p.name)
-	}
+// describe records the machine and the version of Trident.
+func (r *report) describe(began time.Time, version string) {
+	r.Machine, r.Cores, r.Date = machine(), runtime.NumCPU(), began.UTC().Format("2006-01-02 15:04 MST")
+	r.Version = version + ", " + runtime.Version()
 }
 
 func (r *report) add(s *scenario, column string, round int, got sample) {
@@ -87,9 +87,16 @@ func (m *measured) column(name string) *samples {
 	return nil
 }
 
-// finish computes the figures from the samples.
-func (r *report) finish(took time.Duration) {
+// finish computes the tables and the figures from the samples.
+func (r *report) finish(took time.Duration, figures []figure) {
 	r.Took = took.Round(time.Second)
+	rounds := r.rounds()
+	r.Head = headTables(rounds)
+	r.Figures = evaluate(figures, rounds)
+}
+
+// rounds returns the samples of each round.
+func (r *report) rounds() []round {
 	var rounds []round
 	for i := range r.Rounds + 1 {
 		rounds = append(rounds, func(scenario, column, metric string) float64 {
@@ -103,8 +110,7 @@ func (r *report) finish(took time.Duration) {
 			return math.NaN()
 		})
 	}
-	r.Head = headTables(rounds)
-	r.Figures = evaluate(append(figures(), peerFigures(r.peers)...), rounds)
+	return rounds
 }
 
 // of returns the values of the rounds for a metric, or false if no round has it.
@@ -153,8 +159,9 @@ func (r *report) figureTable() table {
 func shown() []string {
 	return []string{
 		tokenRate, requestRate, first50, first99, gap50, gap99,
-		cpuTrident, cpuOf + roleTriton, cpuOf + roleHost, cpuOf + roleStubs, cpuOf + roleDriver, busyShare,
+		cpuTrident, cpuOf + roleTriton, cpuOf + roleHost, cpuOf + roleStubs, allServers, cpuOf + roleDriver, chatCPU, busyShare,
 		memoryOf + roleTrident, memoryOf + roleTriton, memoryOf + roleHost, allocations, allocBytes, perWrite, growth,
+		answered, unanswered, cutOff, idleCores,
 	}
 }
 
@@ -288,25 +295,26 @@ func (t table) markdown(b *bytes.Buffer) {
 	b.WriteByte('\n')
 }
 
-// Markers in the Markdown file with the bench's results. The bench writes the text between the
-// markers.
+// Markers in the Markdown file with the results of a target of make, which writes the text between
+// the markers.
 const (
-	reportBegin = "<!-- make bench writes from here -->\n"
+	reportBegin = "<!-- %s writes from here -->\n"
 	reportEnd   = "<!-- to here -->\n"
 )
 
 // writeMarkdown replaces the text between the markers of a file.
 func (r *report) writeMarkdown(path string) error {
+	begin := fmt.Sprintf(reportBegin, r.command)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, opened := bytes.Cut(text, []byte(reportBegin))
+	before, rest, opened := bytes.Cut(text, []byte(begin))
 	_, after, closed := bytes.Cut(rest, []byte(reportEnd))
 	if !opened || !closed {
-		return fmt.Errorf("%s lacks the lines %q and %q", path, reportBegin, reportEnd)
+		return fmt.Errorf("%s lacks the lines %q and %q", path, begin, reportEnd)
 	}
-	return os.WriteFile(path, slices.Concat(before, []byte(reportBegin), r.markdown(), []byte(reportEnd), after), 0o600) //nolint:gosec // the user names the file
+	return os.WriteFile(path, slices.Concat(before, []byte(begin), r.markdown(), []byte(reportEnd), after), 0o600) //nolint:gosec // the user names the file
 }
 
 func (r *report) markdown() []byte {
@@ -323,6 +331,18 @@ func (r *report) markdown() []byte {
 		m.table(r.unit()).transposed().markdown(&b)
 	}
 	return b.Bytes()
+}
+
+// write prints the report, and writes it to the files that are named.
+func (r *report) write(jsonFile, markdownFile string) error {
+	_, err := os.Stdout.WriteString(r.text())
+	if jsonFile != "" {
+		err = errors.Join(err, r.writeJSON(jsonFile))
+	}
+	if markdownFile != "" {
+		err = errors.Join(err, r.writeMarkdown(markdownFile))
+	}
+	return err
 }
 
 func (r *report) writeJSON(path string) error {

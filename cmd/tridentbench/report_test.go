@@ -13,7 +13,7 @@ import (
 
 // reported returns a small report of two rounds.
 func reported() *report {
-	r := &report{Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: 2}
+	r := &report{command: "make bench", Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: 2}
 	s := scenario{name: flat64, title: "64 streams flat out"}
 	add := func(column string, round int, rate, cpu float64) {
 		r.add(&s, column, round, sample{tokenRate: rate, cpuTrident: cpu, perWrite: 2})
@@ -25,7 +25,7 @@ func reported() *report {
 	add(colCannedAs, 2, 200_000, 1)
 	add(colCanned, 2, 200_000, 2)
 	r.add(&scenario{name: idleStreams, title: "idle"}, colLocal, 0, sample{growth: 80})
-	r.finish(3 * time.Second)
+	r.finish(3*time.Second, append(figures(), peerFigures(r.peers)...))
 	return r
 }
 
@@ -83,10 +83,10 @@ func TestReports(t *testing.T) {
 			t.Errorf("the Markdown lacks %q:\n%s", want, markdown)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "report.md")
+	path, begin := filepath.Join(t.TempDir(), "report.md"), "<!-- make bench writes from here -->\n"
 	for range 2 { // a second run replaces the first run's text
 		if _, err := os.Stat(path); err != nil {
-			if err := os.WriteFile(path, []byte("before\n"+reportBegin+"old\n"+reportEnd+"after\n"), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte("before\n"+begin+"old\n"+reportEnd+"after\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestReports(t *testing.T) {
 		}
 	}
 	got, err := os.ReadFile(path)
-	if want := "before\n" + reportBegin + string(r.markdown()) + reportEnd + "after\n"; err != nil || string(got) != want {
+	if want := "before\n" + begin + string(r.markdown()) + reportEnd + "after\n"; err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, got)
 	}
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {

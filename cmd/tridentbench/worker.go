@@ -113,7 +113,10 @@ func share(ctx context.Context, j *job, sessions []session, streams []*recorder)
 					return err
 				}
 				if err := s.run(ctx, streams[i]); err != nil {
-					return err
+					if err := tolerate(ctx, j, s, streams[i], err); err != nil {
+						return err
+					}
+					continue
 				}
 				streams[i].requests++
 				streams[i].sampling = false
@@ -122,6 +125,25 @@ func share(ctx context.Context, j *job, sessions []session, streams []*recorder)
 		})
 	}
 	return group.Wait()
+}
+
+// afterFailure is the wait after a failed request.
+const afterFailure = 100 * time.Millisecond
+
+// tolerate counts a failed request of a tolerant job, and opens the session's connection again. It
+// returns the error of other jobs.
+func tolerate(ctx context.Context, j *job, s session, rec *recorder, failure error) error {
+	again, ok := s.(interface {
+		reopen(ctx context.Context) error
+	})
+	if !j.Tolerant || !ok || ctx.Err() != nil {
+		return failure
+	}
+	rec.failed()
+	if err := pause(ctx, afterFailure); err != nil {
+		return err
+	}
+	return again.reopen(ctx)
 }
 
 func pause(ctx context.Context, d time.Duration) error {
