@@ -145,7 +145,12 @@ var layers = []packageRow{
 	{
 		path: "services/triton", layer: engine,
 		purpose: "the engine over gRPC to a running tritonserver",
-		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton/extension"},
+		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/triton/extension", "services/triton/grpcconn"},
+	},
+	{
+		path: "services/triton/grpcconn", layer: engine,
+		purpose: "a gRPC client for streams of small messages: one HTTP/2 connection, whose reader wakes a stream's consumer once for all that has come",
+		imports: []string{},
 	},
 	{
 		path: "services/triton/fleet", layer: engine,

@@ -106,6 +106,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"triton.KeepAlive":                 "sse-header-timeout",
 		"triton.KeyFile":                   "triton-tls-key",
 		"triton.MetricsPort":               "triton-metrics-port",
+		"triton.StreamClient":              "triton-stream-client",
 		"triton.Policy":                    "balance",
 	}
 }

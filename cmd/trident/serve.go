@@ -180,6 +180,7 @@ type flags struct {
 
 	ModelRepository      []string      `group:"Triton" aliases:"model-store" placeholder:"DIR" help:"Model repository that in-process Triton serves: a folder, or another location that Triton supports; repeatable."`
 	TritonEndpoint       []string      `group:"Triton" placeholder:"HOST:PORT" help:"Address of the gRPC port of a running tritonserver, or of another Trident with --enable-kserve-frontends; comma-separated or repeated for several servers, over which requests are distributed. https://HOST:PORT uses TLS. dns://[SERVER]/NAME:PORT means all addresses of a DNS name, which are looked up every 5 seconds. Default: ${triton_endpoint}, or no tritonserver if --model-repository is set."`
+	TritonStreamClient   string        `group:"Triton" default:"direct" enum:"direct,grpc-go" help:"gRPC client of the streams from --triton-endpoint: direct is Trident's own, which needs less CPU time for each response; grpc-go is the client that serves all other calls."`
 	TritonTLSCA          string        `group:"Triton" name:"triton-tls-ca" placeholder:"FILE" help:"CA bundle (PEM) that verifies the certificate of the tritonserver at --triton-endpoint. Default: the system's CA certificates."`
 	TritonTLSCert        string        `group:"Triton" name:"triton-tls-cert" placeholder:"FILE" help:"Client certificate (PEM) for a tritonserver at --triton-endpoint that requires one. Needs --triton-tls-key."`
 	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate of --triton-tls-cert."`
@@ -392,6 +393,7 @@ func (f *flags) endpoints() []string {
 func (f *flags) remote() (triton.Config, fleet.Config, error) {
 	t := triton.Default()
 	t.FirstResponse, t.Inactivity, t.KeepAlive = f.FirstResponseTimeout, f.InactivityTimeout, f.SSEHeaderTimeout
+	t.StreamClient = f.TritonStreamClient
 	t.CAFile, t.CertFile, t.KeyFile = f.TritonTLSCA, f.TritonTLSCert, f.TritonTLSKey
 	several := fleet.Config{Endpoints: f.endpoints(), Connection: t, Policy: balance.Policy(f.Balance), MetricsPort: f.TritonMetricsPort}
 	err := several.Validate()

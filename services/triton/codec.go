@@ -78,9 +78,7 @@ func (*codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return fmt.Errorf("can't decode a gRPC message into a value of type %T", v)
 	}
 	f.free()
-	f.buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
-	f.whole[0] = f.buffer
-	f.response.Encoded = f.whole[:]
+	f.hold(data.MaterializeToBuffer(mem.DefaultBufferPool()))
 	return f.decode(f.buffer.ReadOnlyData())
 }
 
@@ -99,13 +97,18 @@ type frame struct {
 	typed   bool     // an output has typed contents
 }
 
-// free releases the buffer and empties the frame.
+// hold makes the frame the owner of the message's buffer.
+func (f *frame) hold(buffer mem.Buffer) {
+	f.buffer, f.whole[0] = buffer, buffer
+	f.response.Encoded = f.whole[:]
+}
+
+// free releases the buffer, if the frame has one, and empties the frame.
 func (f *frame) free() {
-	if f.buffer == nil {
-		return
+	if f.buffer != nil {
+		f.buffer.Free()
+		f.buffer, f.whole[0] = nil, nil
 	}
-	f.buffer.Free()
-	f.buffer, f.whole[0] = nil, nil
 	clear(f.response.Outputs)
 	clear(f.raws)
 	clear(f.tensors)

@@ -52,9 +52,21 @@ type Config struct {
 	CallTimeout time.Duration
 	// LoadTimeout is the time limit for loading or unloading a model.
 	LoadTimeout time.Duration
+	// StreamClient is the gRPC client of streams: [StreamClientDirect] or
+	// [StreamClientGRPCGo].
+	StreamClient string
 	// MaxMessage is the maximum size of a message from the server, in bytes.
 	MaxMessage int
 }
+
+// Values of Config.StreamClient.
+const (
+	// StreamClientDirect is the client of package grpcconn, which needs less CPU time for
+	// each response.
+	StreamClientDirect = "direct"
+	// StreamClientGRPCGo is grpc-go, which serves all other calls anyway.
+	StreamClientGRPCGo = "grpc-go"
+)
 
 // Default returns the default configuration. The endpoint has no default and is
 // empty.
@@ -66,6 +78,7 @@ func Default() Config {
 		ConnectTimeout: time.Second,
 		CallTimeout:    10 * time.Second,
 		LoadTimeout:    30 * time.Minute,
+		StreamClient:   StreamClientDirect,
 		MaxMessage:     math.MaxInt32,
 	}
 }
@@ -98,6 +111,9 @@ func (c Config) Validate() error {
 		if p.value <= 0 {
 			return configfield.Errorf(p.field, "must be longer than 0, not %s", p.value)
 		}
+	}
+	if c.StreamClient != StreamClientDirect && c.StreamClient != StreamClientGRPCGo {
+		return configfield.Errorf("triton.StreamClient", "must be %s or %s, not %q", StreamClientDirect, StreamClientGRPCGo, c.StreamClient)
 	}
 	if c.MaxMessage <= 0 || c.MaxMessage > math.MaxInt32 {
 		return fmt.Errorf("triton.MaxMessage must be between 1 and %d bytes, not %d", math.MaxInt32, c.MaxMessage)

@@ -46,7 +46,8 @@ type Engine struct {
 	target     string
 	security   credentials.TransportCredentials
 	codec      *codec
-	rings      sync.Pool // unused rings, of type *ring
+	rings      sync.Pool // unused receivers by grpc-go, of type *ring
+	calls      sync.Pool // unused direct receivers, of type *directCall
 	idleTimers *IdleTimers
 	health     *health
 	// conn is the current connection to the server. It is nil before Start and after Stop.
@@ -106,7 +107,7 @@ func (e *Engine) dial() (*link, error) {
 		return nil, fmt.Errorf("create a gRPC client for %s: %w", e.target, err)
 	}
 	conn.Connect()
-	return &link{ClientConn: conn}, nil
+	return &link{ClientConn: conn, direct: e.direct()}, nil
 }
 
 // Stop closes the connection. Streams in flight fail with

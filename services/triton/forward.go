@@ -16,16 +16,14 @@ import (
 // Forward implements [inference.Forwarder]. The request is sent in the buffers that
 // it arrived in, and the responses keep their encoded form too.
 func (e *Engine) Forward(ctx context.Context, req *inference.InferRequest) iter.Seq2[*inference.Response, error] {
+	head := req.Head()
+	forwarded := request{model: head.GetModelName(), id: head.GetId(), message: req.Encoded(), forwards: true}
 	if req.Encoded() == nil {
-		return e.stream(ctx, req.Head().GetModelName(), req.Head().GetId(), req.Head(), func(s *stream) {
-			s.forwards, s.shared = true, sharedOutputs(req.Head())
-		})
+		forwarded.message, forwarded.shared = head, sharedOutputs(head)
+	} else if p := head.GetParameters()[enableEmptyFinal]; p != nil && !isBool(p) {
+		forwarded.message = verbatim(req.Encoded()) // the client has set the parameter, and the server checks it
 	}
-	var out any = req.Encoded()
-	if p := req.Head().GetParameters()[enableEmptyFinal]; p != nil && !isBool(p) {
-		out = verbatim(req.Encoded()) // the client has set the parameter, and the server checks it
-	}
-	return e.stream(ctx, req.Head().GetModelName(), req.Head().GetId(), out, func(s *stream) { s.forwards = true })
+	return e.stream(ctx, forwarded)
 }
 
 func isBool(p *kserve.InferParameter) bool {

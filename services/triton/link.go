@@ -11,13 +11,21 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 )
 
-// link is a connection. The links' mutex guards the fields below ClientConn.
+// link is a connection, or a pair of connections: direct serves the streams, unless it is nil, and
+// grpc-go all other calls. The links' mutex guards the fields below direct.
 type link struct {
 	*grpc.ClientConn
+	direct *direct
 
 	streams int // number of streams on the connection
 	probing bool
 	waiting []context.CancelCauseFunc // cancel functions of streams that end if the server fails the health check
+}
+
+// Close ends the connections and the calls on them.
+func (l *link) Close() error {
+	l.direct.close()
+	return l.ClientConn.Close()
 }
 
 // links replaces a dead connection that no side has closed, for example because a
@@ -80,7 +88,7 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 	// Stop ends the health check by closing the connection.
 	ctx, cancel := context.WithTimeout(ctx, e.config.CallTimeout/probeShare)
 	defer cancel()
-	_, err := kserve.NewGRPCInferenceServiceClient(l).ServerLive(ctx, &kserve.ServerLiveRequest{})
+	err := l.live(ctx)
 	e.links.mu.Lock()
 	defer e.links.mu.Unlock()
 	waiting := l.waiting
@@ -92,6 +100,14 @@ func (e *Engine) probe(ctx context.Context, l *link) {
 		cancel(errHealthCheckFailed)
 	}
 	e.replace(l)
+}
+
+// live asks the server on each connection of the link whether it is live.
+func (l *link) live(ctx context.Context) error {
+	direct := make(chan error, 1)
+	go func() { direct <- l.direct.live(ctx) }()
+	_, err := kserve.NewGRPCInferenceServiceClient(l).ServerLive(ctx, &kserve.ServerLiveRequest{})
+	return errors.Join(err, <-direct)
 }
 
 // replace makes new requests use a new connection. The streams of the old one continue. The

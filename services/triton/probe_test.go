@@ -97,7 +97,7 @@ func TestProbeReplacesConnection(t *testing.T) {
 	if engine.conn.Load() == old {
 		t.Fatal("the connection wasn't replaced")
 	}
-	if ready, err := engine.Probe(t.Context(), time.Minute); !ready || err != nil || r.accepted.Load() != 2 {
+	if ready, err := engine.Probe(t.Context(), time.Minute); !ready || err != nil || r.accepted.Load() != connections(engine, 2, 1) {
 		t.Errorf("after it: ready %t, %v, by connection %d", ready, err, r.accepted.Load())
 	}
 	retired := func() (known bool, count int) {

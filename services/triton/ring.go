@@ -32,6 +32,11 @@ type ring struct {
 	// wake-up.
 	starved, full      bool
 	readable, writable chan struct{}
+
+	engine   *Engine
+	link     *link
+	forwards bool          // responses may follow an error
+	done     chan struct{} // closed when the reader has ended
 }
 
 func newRing() *ring {
@@ -51,6 +56,7 @@ func (r *ring) reset() {
 	r.spare.free()
 	r.taken, r.filled, r.bytes, r.held, r.err = 0, 0, 0, false, nil
 	r.starved, r.full = false, false
+	r.engine, r.link, r.done = nil, nil, nil
 }
 
 // reserve returns an empty frame to the reader, and waits while the ring is

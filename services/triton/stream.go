@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -29,18 +27,16 @@ var (
 	errCut             = errors.New("the stream ended without its final response")
 )
 
-// stream is one request in progress. A goroutine reads its responses into the
-// ring, and the iterator yields them.
+// stream is one request in progress. The iterator yields the responses that the
+// receiver has.
 type stream struct {
-	engine *Engine
-	conn   *link
-	cancel context.CancelCauseFunc
-	rpc    grpc.ClientStream
-	ring   *ring
-	done   chan struct{} // closed when the reader has ended
+	engine   *Engine
+	conn     *link
+	cancel   context.CancelCauseFunc
+	receiver receiver
 
-	shared      map[string]*inference.SharedRegion // regions of the outputs in shared memory, keyed by the output's name
-	forwards    bool                               // errors of the model are passed on as responses
+	shared      map[string]*inference.SharedRegion
+	forwards    bool
 	idleTimer   IdleTimer
 	modelHealth *modelHealth
 	outcome     error // the error that the verdict on the model uses; nil if the model responded
@@ -51,15 +47,22 @@ type stream struct {
 }
 
 // Stream implements [inference.Engine] with one ModelStreamInfer call for each
-// request. At most ringFrames responses wait for the consumer, and none is read
-// while ringBytes are buffered. If the consumer is slower than the model, the rest
-// stays in the connection's window and in the server.
+// request. About a mebibyte of responses waits for the consumer. If the consumer
+// is slower than the model, the rest stays in the server.
 func (e *Engine) Stream(ctx context.Context, req *kserve.ModelInferRequest) iter.Seq2[*inference.Response, error] {
-	return e.stream(ctx, req.GetModelName(), req.GetId(), req, func(s *stream) { s.shared = sharedOutputs(req) })
+	return e.stream(ctx, request{model: req.GetModelName(), id: req.GetId(), message: req, shared: sharedOutputs(req)})
 }
 
-// stream makes the call. req must be a type that the codec accepts.
-func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare func(*stream)) iter.Seq2[*inference.Response, error] {
+// request is a request of a stream.
+type request struct {
+	model, id string
+	message   any                                // of a type that the codec accepts
+	shared    map[string]*inference.SharedRegion // regions of the outputs in shared memory, keyed by the output's name
+	forwards  bool                               // errors of the model are passed on as responses
+}
+
+// stream makes the call.
+func (e *Engine) stream(ctx context.Context, req request) iter.Seq2[*inference.Response, error] {
 	return func(yield func(*inference.Response, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -75,96 +78,45 @@ func (e *Engine) stream(ctx context.Context, model, id string, req any, prepare 
 			}
 		}()
 		s := &stream{
-			engine: e,
-			conn:   conn,
-			cancel: cancel,
-			ring:   e.ring(id),
-			done:   make(chan struct{}),
-			idle:   inference.Response{ID: id, Idle: true},
+			engine: e, conn: conn, cancel: cancel, shared: req.shared, forwards: req.forwards,
+			receiver: e.receiver(conn, req.id, req.forwards),
+			idle:     inference.Response{ID: req.id, Idle: true},
 		}
-		if s.modelHealth, err = e.health.enter(model, s); err != nil {
+		defer s.receiver.release()
+		if s.modelHealth, err = e.health.enter(req.model, s); err != nil {
 			yield(nil, err)
 			return
 		}
 		defer func() { e.health.leave(s.modelHealth, s, s.outcome) }()
-		defer e.giveBack(s.ring)
-		e.idleTimers.Watch(&s.idleTimer, s.ring.readable, cancel, func() { e.checkLink(ctx, conn, cancel) })
+		e.idleTimers.Watch(&s.idleTimer, s.receiver.wakes(), cancel, func() { e.checkLink(ctx, conn, cancel) })
 		defer s.idleTimer.Stop()
-		if s.rpc, err = s.send(ctx, req); err != nil {
+		if err := s.send(ctx, req.message); err != nil {
 			s.outcome = err
 			yield(nil, err)
 			return
 		}
 		inference.Sent(ctx)
-		prepare(s)
-		go s.read(ctx)
 		defer s.close(ctx)
 		s.deliver(ctx, yield)
 	}
 }
 
-// send opens the call and sends the only request. Since ClientStreams is unset,
-// the half-close is sent with the request. If the connection is at its limit of
+// send opens the call and sends the only request. If the connection is at its limit of
 // streams, send waits at most as long as for a response.
 //
 // The metadata triton_grpc_error would make tritonserver end a failed stream with a
 // status instead of an error message. The metadata isn't sent: tritonserver 2.51 then
 // crashes when a decoupled model ends a request that it has failed.
-func (s *stream) send(ctx context.Context, req any) (grpc.ClientStream, error) {
+func (s *stream) send(ctx context.Context, message any) error {
 	s.idleTimer.Begin() // the first response ends the wait
-	e, conn := s.engine, s.conn
-	desc := &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true}
-	rpc, err := conn.NewStream(withTrace(ctx), desc, kserve.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(e.codec))
+	err := s.receiver.begin(ctx, message)
+	if known, ok := errors.AsType[*inference.Error](err); ok {
+		return known
+	}
 	if err != nil {
-		return nil, e.failure(ctx, err)
+		return s.engine.failure(ctx, err)
 	}
-	// io.EOF means that the call has failed already. The first receive returns
-	// the reason.
-	if err := rpc.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
-		return nil, e.failure(ctx, err)
-	}
-	return rpc, nil
-}
-
-// ring returns an empty ring for a request.
-func (e *Engine) ring(id string) *ring {
-	r, ok := e.rings.Get().(*ring)
-	if !ok {
-		r = newRing()
-	}
-	r.names.request = interned(id)
-	return r
-}
-
-// giveBack returns a ring to the pool.
-func (e *Engine) giveBack(r *ring) {
-	r.reset()
-	e.rings.Put(r)
-}
-
-// read fills the ring until the call ends. It drops responses after the last
-// response or an error.
-func (s *stream) read(ctx context.Context) {
-	defer close(s.done)
-	for {
-		f := s.ring.reserve(ctx.Done())
-		if f == nil {
-			s.ring.end(ctx.Err())
-			return
-		}
-		if err := s.rpc.RecvMsg(f); err != nil {
-			s.ring.end(err)
-			return
-		}
-		last := f.response.Final || f.failure != "" && !s.mayContinue(f)
-		s.ring.commit(f)
-		if last {
-			break
-		}
-	}
-	for err := error(nil); err == nil; {
-		err = s.rpc.RecvMsg(&s.ring.spare)
-	}
+	return nil
 }
 
 // mayContinue reports whether further responses may follow a failure. The failure of a
@@ -196,7 +148,7 @@ func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, er
 // period.
 func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 	for ctx.Err() == nil {
-		f, more, err := s.ring.take()
+		f, more, err := s.receiver.take()
 		switch {
 		case f != nil:
 			s.idleTimer.End()
@@ -209,7 +161,7 @@ func (s *stream) next(ctx context.Context) (*inference.Response, error) {
 			return &s.idle, nil
 		}
 		s.idleTimer.Begin()
-		<-s.ring.readable // a token from the reader or the clock
+		<-s.receiver.wakes() // a token from the reader or the clock
 	}
 	return nil, s.engine.failure(ctx, ctx.Err())
 }
@@ -275,9 +227,10 @@ func (s *stream) close(ctx context.Context) {
 	if !s.last && ctx.Err() == nil {
 		s.last = s.endsWithin(leaveTime)
 	}
-	if s.last && !closedWithin(s.done, drainTime) || !s.last {
+	s.receiver.drop()
+	if s.last && !closedWithin(s.receiver.finished(), drainTime) || !s.last {
 		s.cancel(errConsumerStopped)
-		<-s.done
+		<-s.receiver.finished()
 	}
 }
 
@@ -287,7 +240,7 @@ func (s *stream) endsWithin(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for began := time.Now(); time.Since(began) < limit; {
-		f, more, err := s.ring.take()
+		f, more, err := s.receiver.take()
 		if err != nil || f != nil && (f.response.Final || f.failure != "") {
 			return true
 		}
@@ -295,7 +248,7 @@ func (s *stream) endsWithin(limit time.Duration) bool {
 			continue
 		}
 		select {
-		case <-s.ring.readable:
+		case <-s.receiver.wakes():
 		case <-timer.C:
 		}
 	}

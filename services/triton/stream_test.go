@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -40,6 +41,9 @@ func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
+// streamClientVariable has the gRPC client of the tests' engines. Without it, it is the default.
+const streamClientVariable = "TRIDENT_TEST_STREAM_CLIENT"
+
 // serve runs a server that reads the request of each stream and then calls
 // answer. It returns an engine that is connected to the server.
 func serve(tb testing.TB, change func(*Config), answer func(stream grpc.ServerStream) error) *Engine {
@@ -71,6 +75,9 @@ func connect(tb testing.TB, server *grpc.Server, change func(*Config)) *Engine {
 	}()
 	config := Default()
 	config.Endpoint = listener.Addr().String()
+	if client := os.Getenv(streamClientVariable); client != "" {
+		config.StreamClient = client
+	}
 	change(&config)
 	engine, err := New(config, slog.New(slog.NewTextHandler(tb.Output(), nil)))
 	if err != nil {
