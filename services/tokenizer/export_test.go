@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -270,4 +271,17 @@ func LoneRunes() (all []rune) {
 		}
 	}
 	return all
+}
+
+var propertiesOnce = sync.OnceValue(newProperties)
+
+// Bert normalizes a text by BERT's steps, one after the other and character by character.
+func Bert(text string, cleans, chinese, accents, lowers bool) (steps, charwise string, err error) {
+	f := bertJSON{CleanText: cleans, HandleChineseChars: chinese, StripAccents: &accents, Lowercase: lowers}
+	n := f.steps(propertiesOnce())
+	if steps, err = n.apply(text); err != nil {
+		return "", "", err
+	}
+	charwise, err = newCharwise(n, accents).apply(text)
+	return steps, charwise, err
 }

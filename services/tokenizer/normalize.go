@@ -150,35 +150,48 @@ func newReplace(c *component) (normalizer, error) {
 	}}, nil
 }
 
+// bertJSON is BERT's normalizer in the file.
+type bertJSON struct {
+	typed
+	CleanText          bool  `json:"clean_text"`
+	HandleChineseChars bool  `json:"handle_chinese_chars"`
+	StripAccents       *bool `json:"strip_accents"`
+	Lowercase          bool  `json:"lowercase"`
+}
+
 // newBert reads BERT's normalizer: it removes control characters, puts spaces
 // around Chinese characters, strips accents and lowers the case.
 func newBert(c *component, props func() *properties) (normalizer, error) {
-	var f struct {
-		typed
-		CleanText          bool  `json:"clean_text"`
-		HandleChineseChars bool  `json:"handle_chinese_chars"`
-		StripAccents       *bool `json:"strip_accents"`
-		Lowercase          bool  `json:"lowercase"`
-	}
+	var f bertJSON
 	if err := c.decode(&f); err != nil {
 		return nil, err
 	}
-	var n normalizer
-	p := props()
+	return normalizer{newCharwise(f.steps(props()), f.accents()).apply}, nil
+}
+
+// accents reports whether accents are stripped.
+func (f *bertJSON) accents() bool {
+	if f.StripAccents == nil {
+		return f.Lowercase
+	}
+	return *f.StripAccents
+}
+
+func (f *bertJSON) steps(p *properties) (n normalizer) {
 	if f.CleanText {
 		n = append(n, plain(clean(p.control))...)
 	}
 	if f.HandleChineseChars {
 		n = append(n, plain(spaceChinese)...)
 	}
-	if (f.StripAccents == nil && f.Lowercase) || (f.StripAccents != nil && *f.StripAccents) {
+	if f.accents() {
 		n = append(n, plain(form{norm.NFD, "canonical"}.of())...)
 		n = append(n, plain(drop(p.nonspacing))...)
 	}
 	if f.Lowercase {
 		n = append(n, plain(lower)...)
 	}
-	return n, nil
+	return n
 }
 
 func drop(s *set) func(text string) string {

@@ -194,3 +194,22 @@ func TestWordPieceLongest(t *testing.T) {
 		}
 	}
 }
+
+// FuzzBert checks that BERT's normalizer, which keeps the results of characters, normalizes as its
+// steps do one after the other.
+func FuzzBert(f *testing.F) {
+	for i, x := range append(marked(100), oddTexts()...) {
+		f.Add(x.text, uint8(i))
+	}
+	f.Add("x\u302e\u0301\U0001d165\u302fy \u1d165", uint8(15))
+	f.Fuzz(func(t *testing.T, text string, how uint8) {
+		if len(text) > 4000 {
+			return
+		}
+		text = strings.ToValidUTF8(text, "?")
+		steps, charwise, err := tokenizer.Bert(text, how&1 != 0, how&2 != 0, how&4 != 0, how&8 != 0)
+		if err != nil || steps != charwise {
+			t.Fatalf("%q: %q by its characters, want %q (%v)", text, charwise, steps, err)
+		}
+	})
+}
