@@ -262,7 +262,7 @@ cost: setup-test ## Measure the cost of hostile requests for each field of each 
 
 # The race detector makes a simulation sixty times slower.
 .PHONY: simulation
-simulation: ## Simulate the choice of an endpoint, with up to 1,000 endpoints, and compare it with the rules of other projects
+simulation: setup ## Simulate the choice of an endpoint, compare it with the rules of other projects, and with four real servers
 	TRIDENT_TEST_SLOW=1 go test -count 1 -timeout 20m ./cmd/tridentsim
 
 .PHONY: bench-quick

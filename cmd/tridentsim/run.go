@@ -344,6 +344,8 @@ func simulate(o *options, out, log io.Writer) error {
 			endpoints = o.Endpoints
 		}
 		workloads = append(workloads, scaled(o.Seed, endpoints))
+	case o.Workload == "short":
+		workloads = append(workloads, short(o.Seed))
 	default:
 		if o.Workload != "conversation" {
 			workloads = append(workloads, b2bSaaS(o.Seed))

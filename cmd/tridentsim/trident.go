@@ -35,8 +35,12 @@ func newTrident(policy balance.Policy) func(f *fleet, frontend int) (rule, error
 	}
 }
 
+// expectedAnswer is the number of tokens that Trident expects of an answer with a higher limit
+// (services/serving). The limit of a request is the length of its answer.
+const expectedAnswer = 256
+
 func (x *trident) choose(now time.Duration, r *request) (int, error) {
-	request := &balance.Request{Model: "model", Prompt: r.text(), PromptTokens: r.prompt}
+	request := &balance.Request{Model: "model", Prompt: r.text(), PromptTokens: r.prompt, AnswerTokens: min(r.answer, expectedAnswer)}
 	for _, e := range r.tried {
 		request.Tried = append(request.Tried, x.handles[e])
 	}

@@ -90,7 +90,7 @@ func slowSuites() []suite {
 		{Name: "test-asan", Shows: "the in-process engine passes under the address sanitizer"},
 		{Name: "measured", Shows: "times and memory stay within their bounds, measured without the race detector"},
 		{Name: "cost", Shows: "CPU time and memory of hostile requests, generated for each field of each API, stay within bounds"},
-		{Name: "simulation", Shows: "in simulations of up to 1,000 endpoints, Trident's choice of an endpoint is as good as that of other projects, and survives failures"},
+		{Name: "simulation", Shows: "in simulations of up to 1,000 endpoints, Trident's choice of an endpoint is as good as that of other projects, and survives failures; four real servers behave as simulated"},
 		{Name: "bench-quick", Shows: "the bench runs without errors, each scenario for seconds"},
 		{Name: "fuzz-targets", Shows: "Go's fuzzing finds no failure, in 30 s for each target"},
 		{Name: "fuzz-contract", Shows: "200 requests generated from the OpenAPI documents get valid responses, for each operation"},

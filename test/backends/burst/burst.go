@@ -68,9 +68,8 @@ type Scheduler struct {
 	TokenBytes int
 	// BatchTokens is the maximum number of tokens of a step, and BatchRequests that of requests.
 	BatchTokens, BatchRequests int
-	// Step is the time of a step, Prompt the additional time for each token of a prompt that the
-	// step computes, and Context the additional time for each token of the contexts of the streams
-	// that get a token, in microseconds.
+	// Step is the time of a step, in microseconds. Prompt is the additional time for each token of a
+	// prompt that the step computes. Context is that for each token of the contexts of streams.
 	Step, Prompt, Context float64
 	// TimeFactor is a factor of all times.
 	TimeFactor float64
