@@ -186,6 +186,16 @@ soak-local: setup build ## Run soak-short with in-process Triton
 	@go build -trimpath -o bin/soak ./test/soak
 	bin/soak --engine=local --duration=$${DURATION:-5m} --streams=$${STREAMS:-100} --calm=1s $(SOAK)
 
+# All files of a run are in .cache/soak-fleet. The load is paced so that two cores serve it.
+.PHONY: soak-fleet
+soak-fleet: setup build ## Inject faults at each of four tritonservers in DNS under 200 streams and check the recovery (ten minutes)
+	@go build -trimpath -o bin/soak ./test/soak
+	bin/soak --engine=fleet --duration=$${DURATION:-1s} --streams=$${STREAMS:-200} --each=$${EACH:-4} --calm=4s $(SOAK)
+
+.PHONY: soak-fleet-short
+soak-fleet-short: ## Inject each fault of soak-fleet at one server only
+	@$(MAKE) soak-fleet EACH=1
+
 # The source tree stays unchanged: the go command gets each mutation as an overlay.
 .PHONY: mutations
 mutations: setup-test ## Check that the tests catch each defect in test/mutations/list (minutes; MUTATIONS='--run=auth' selects some)

@@ -418,9 +418,14 @@ var layers = []packageRow{
 		imports: []string{},
 	},
 	{
+		path: "test/dnsserver", layer: tool,
+		purpose: "a DNS server of a test, whose name has the addresses that the test sets",
+		imports: []string{},
+	},
+	{
 		path: "test/soak", layer: tool,
-		purpose: "keeps many streams running and breaks one thing after the other: `make soak`",
-		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst", "test/pause"},
+		purpose: "keeps many streams running and breaks one thing after the other: `make soak`, and with several servers `make soak-fleet`",
+		imports: []string{"gen/go/kserve", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/triton/tritonserver", "test/backends/burst", "test/dnsserver", "test/pause"},
 	},
 	{
 		path: "services/triton/tritonserver", layer: tool,

@@ -121,6 +121,9 @@ func (c *clients) post(ctx context.Context, client *http.Client, model string, r
 	if err := json.Unmarshal(text, &answer); err != nil || answer.failure() == nil {
 		return nil, wrongly("status %d with an invalid body: %.200q", resp.StatusCode, text)
 	}
+	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "" {
+		return nil, wrongly("status 503 without Retry-After: %.200q", text)
+	}
 	return nil, answer.failure()
 }
 

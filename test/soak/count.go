@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/trident-inference/trident/test/backends/burst"
 )
@@ -15,9 +16,10 @@ import (
 // worker uses it, except for the fields that the connection's goroutine sets.
 type request struct {
 	worker int
-	name   string // the request's prompt, which is unique
-	id     string // id of the response; empty until the response arrives
-	before string // name of the worker's previous request
+	name   string    // the request's prompt, which is unique
+	id     string    // id of the response; empty until the response arrives
+	before string    // name of the worker's previous request
+	first  time.Time // time of the first text of the response; zero before it
 
 	trail *trail // requests by connection; nil for gRPC, which has one connection for all
 	mu    sync.Mutex
@@ -109,7 +111,10 @@ func (c *count) piece(id, text string) error {
 	if !ok {
 		return c.unexpectedToken(text)
 	}
-	c.want, c.begun = rest, c.begun || text != ""
+	if text != "" && !c.begun {
+		c.begun, c.request.first = true, time.Now()
+	}
+	c.want = rest
 	c.started += strings.Count(text, " ")
 	c.open += text
 	c.open = c.open[max(strings.LastIndexByte(c.open, ' '), 0):]

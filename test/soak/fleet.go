@@ -63,7 +63,7 @@ func (f *fleet) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.network, err = newProxy(ctx, f.triton.GRPC()); err != nil {
+	if f.network, err = newProxy(ctx, "127.0.0.1:0", f.triton.GRPC()); err != nil {
 		return err
 	}
 	return f.startTrident(ctx, "--triton-endpoint="+f.network.address())

@@ -111,28 +111,44 @@ func names() []string {
 	return all
 }
 
+// sample is a finished request, as [load.note] gets it.
+type sample struct {
+	kind            kind
+	name            string
+	from, first, to time.Time // start, first text of the response (zero without any), and end
+	ending          *ending
+}
+
 // A load keeps a number of requests in flight until the load is stopped.
 type load struct {
-	ledger  *ledger
-	target  *atomic.Pointer[clients]
+	ledger *ledger
+	target *atomic.Pointer[clients]
+	note   func(sample) // gets each finished request, concurrently; may be nil
+
 	leaving atomic.Pointer[clientGroup]
 	ending  chan struct{}
 	workers sync.WaitGroup
 }
 
-// startLoad starts the load. The streams begin over some seconds, as users' requests do.
+// startLoad starts a load of all kinds of requests.
 func startLoad(ctx context.Context, l *ledger, target *atomic.Pointer[clients], streams int) *load {
-	w := &load{ledger: l, target: target, ending: make(chan struct{})}
+	w := &load{ledger: l, target: target}
+	w.start(ctx, kinds(), streams)
+	return w
+}
+
+// start starts the load. The streams begin over some seconds, as users' requests do.
+func (w *load) start(ctx context.Context, kinds []kind, streams int) {
+	w.ending = make(chan struct{})
 	w.leaving.Store(newClientGroup())
 	worker := 0
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		for range max(k.share*streams/100, 2) {
 			number := worker
 			w.workers.Go(func() { w.work(ctx, k, number) })
 			worker++
 		}
 	}
-	return w
 }
 
 // clientGroup is a group of clients that disconnect together.
@@ -193,7 +209,7 @@ func (w *load) once(ctx context.Context, k kind, r *request) error {
 	defer cancel()
 	together := w.leaving.Load().here
 	defer context.AfterFunc(together, cancel)() //nolint:contextcheck // both end it
-	done := w.ledger.begin(k.name, r.name)
+	done, from := w.ledger.begin(k.name, r.name), time.Now()
 	err := k.ask(ctx, w.target.Load(), r)
 	if ended := (*ending)(nil); err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.As(err, &ended) {
 		err = &ending{how: late, err: fmt.Errorf("the request didn't end within %s", longest)}
@@ -202,6 +218,9 @@ func (w *load) once(ctx context.Context, k kind, r *request) error {
 		err = errLeaves
 	}
 	done(err)
+	if w.note != nil {
+		w.note(sample{kind: k, name: r.name, from: from, first: r.first, to: time.Now(), ending: endingOf(err)})
+	}
 	if errors.Is(err, errLeaves) {
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,17 +28,27 @@ func main() {
 	}
 }
 
-// local selects in-process Triton.
-const local = "local"
+// Values of the option for the engine: local for in-process Triton, several for one Trident in front
+// of several tritonservers.
+const (
+	local   = "local"
+	several = "fleet"
+)
 
 // options are the command-line flags of the soak test.
 type options struct {
 	Duration time.Duration `default:"30m" help:"Duration of the phase with faults, in which each fault is injected at least once. Start, warm-up and stop take additional time."`
 	Streams  int           `default:"1000" help:"Approximate number of concurrent requests."`
-	Engine   string        `enum:"remote,local" default:"remote" help:"Engine of Trident: remote for a tritonserver, local for in-process Triton."`
+	Engine   string        `enum:"remote,local,fleet" default:"remote" help:"Engine of Trident: remote for a tritonserver, local for in-process Triton, fleet for four tritonservers in DNS, which have other faults."`
 	Trident  string        `default:"bin/trident" help:"Path of the trident binary."`
 	Calm     time.Duration `default:"8s" help:"Time between the end of one fault and the start of the next."`
 	Only     []string      `placeholder:"TEXT" help:"Inject only faults whose names contain this string; repeatable."`
+	Each     int           `default:"4" help:"With --engine=fleet: number of servers at which each fault is injected in turn."`
+}
+
+// wants reports whether the fault with this name is to be injected.
+func (o *options) wants(name string) bool {
+	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(text string) bool { return strings.Contains(name, text) })
 }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
@@ -47,6 +59,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if _, err := parser.Parse(args); err != nil {
 		return err
+	}
+	if o.Engine == several {
+		m, err := launchMany(ctx, o.Trident)
+		if err != nil {
+			return err
+		}
+		s := &manySoak{options: o, many: m, ledger: newLedger(), out: out, began: time.Now()}
+		return errors.Join(s.run(ctx), m.stop()) //nolint:contextcheck // the context may have ended
 	}
 	f, err := launch(ctx, o.Trident, o.Engine == local)
 	if err != nil {

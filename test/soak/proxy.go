@@ -12,14 +12,15 @@ import (
 // proxy is the network between Trident and tritonserver. It passes bytes on unless its weather is
 // set to another one. Its methods may be called concurrently.
 type proxy struct {
-	listener net.Listener
-	target   string
-	running  sync.WaitGroup
+	near    string // address on which it listens
+	target  string
+	running sync.WaitGroup
 
-	mu     sync.Mutex
-	links  map[*link]struct{}
-	state  linkState
-	change chan struct{} // closed and replaced with each change
+	mu       sync.Mutex
+	listener net.Listener // closed by shut
+	links    map[*link]struct{}
+	state    linkState
+	change   chan struct{} // closed and replaced with each change
 }
 
 // linkState is the behavior of a link, or of the network.
@@ -30,7 +31,11 @@ const (
 	linkStalls            // the proxy keeps the connections' bytes and accepts no more
 	linkDrops             // the proxy accepts all bytes and passes on nothing
 	linkRefuses           // the proxy closes new connections
+	linkSlow              // the proxy delays all bytes by slowness
 )
+
+// slowness is the delay of bytes in each direction of a slow network.
+const slowness = 200 * time.Millisecond
 
 // link is one connection through the proxy between Trident and Triton.
 type link struct {
@@ -38,21 +43,48 @@ type link struct {
 	lost      bool // the proxy drops the connection's bytes forever
 }
 
-func newProxy(ctx context.Context, target string) (*proxy, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+// newProxy returns a proxy that listens on the address near. Port 0 means a free port.
+func newProxy(ctx context.Context, near, target string) (*proxy, error) {
+	p := &proxy{near: near, target: target, links: map[*link]struct{}{}, change: make(chan struct{})}
+	if err := p.open(ctx); err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, target: target, links: map[*link]struct{}{}, change: make(chan struct{})}
-	p.running.Go(p.accept)
 	return p, nil
 }
 
-func (p *proxy) address() string { return p.listener.Addr().String() }
+// open listens on the address again after shut.
+func (p *proxy) open(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", p.near)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listener, p.near = listener, listener.Addr().String()
+	p.running.Go(func() { p.accept(listener) })
+	return nil
+}
+
+// shut makes the kernel refuse new connections, as on a machine where no server listens. Present
+// connections continue.
+func (p *proxy) shut() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.listener.Close()
+}
+
+func (p *proxy) address() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.near
+}
 
 // close ends all connections and waits for their goroutines.
 func (p *proxy) close() error {
-	err := p.listener.Close()
+	err := p.shut()
+	if errors.Is(err, net.ErrClosed) { // by shut
+		err = nil
+	}
 	p.set(linkRefuses)
 	p.cut()
 	p.running.Wait()
@@ -100,9 +132,9 @@ func (l *link) reset() {
 	}
 }
 
-func (p *proxy) accept() {
+func (p *proxy) accept(listener net.Listener) {
 	for {
-		conn, err := p.listener.Accept()
+		conn, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -171,15 +203,25 @@ func (p *proxy) ended(l *link, to *net.TCPConn, err error) {
 	}
 }
 
-// pass waits while the link stalls, and reports whether it passes bytes on.
+// pass waits while the link stalls or is slow, and reports whether it passes bytes on.
 func (p *proxy) pass(l *link) bool {
-	for {
+	for slowed := false; ; {
 		p.mu.Lock()
 		state, lost, change := p.state, l.lost, p.change
 		p.mu.Unlock()
-		if lost || state != linkStalls {
-			return !lost && state == linkPasses
+		switch {
+		case lost:
+			return false
+		case state == linkSlow && !slowed:
+			slowed = true
+			select {
+			case <-time.After(slowness):
+			case <-change:
+			}
+		case state != linkStalls:
+			return state == linkPasses || state == linkSlow
+		default:
+			<-change
 		}
-		<-change
 	}
 }

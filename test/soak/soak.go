@@ -115,9 +115,7 @@ func (s *soak) list() []fault {
 	if s.fleet.local {
 		all = localFaults()
 	}
-	return slices.DeleteFunc(all, func(f fault) bool {
-		return len(s.options.Only) > 0 && !slices.ContainsFunc(s.options.Only, func(text string) bool { return strings.Contains(f.name, text) })
-	})
+	return slices.DeleteFunc(all, func(f fault) bool { return !s.options.wants(f.name) })
 }
 
 // recoveryLimit bounds the time until a response of each kind after a repair. All failed requests

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -279,7 +280,7 @@ func TestProxy(t *testing.T) {
 			go func() { defer conn.Close(); _, _ = io.Copy(conn, conn) }()
 		}
 	}()
-	p, err := newProxy(t.Context(), echo.Addr().String())
+	p, err := newProxy(t.Context(), "127.0.0.1:0", echo.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +297,7 @@ func TestProxy(t *testing.T) {
 		return fmt.Sprint(string(buffer[:n]), " ", err != nil)
 	}
 	const long, short = 10 * time.Second, 100 * time.Millisecond
+	var began time.Time
 	steps := []struct {
 		name string
 		do   func()
@@ -306,11 +308,14 @@ func TestProxy(t *testing.T) {
 		{"goes on with what it held", func() { p.set(linkPasses) }, "aa false"},
 		{"drops", func() { p.set(linkDrops) }, " true"},
 		{"passes again", func() { p.set(linkPasses) }, "a false"},
+		{"is slow", func() { p.set(linkSlow) }, "a false"},
+		{"is as fast as before", func() { p.set(linkPasses) }, "a false"},
 		{"is lost", p.lose, " true"},
 		{"is cut", p.cut, " true"},
 	}
 	for _, step := range steps {
 		step.do()
+		began = time.Now()
 		limit := long
 		if strings.HasPrefix(step.want, " ") {
 			limit = short
@@ -322,6 +327,24 @@ func TestProxy(t *testing.T) {
 		if got != step.want {
 			t.Errorf("%s: %q, want %q", step.name, got, step.want)
 		}
+		if took := time.Since(began); step.name == "is slow" && took < 2*slowness {
+			t.Errorf("a slow network took %s in both directions, want %s each", took, slowness)
+		}
+	}
+	if err := p.shut(); err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", p.address()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("shut: %v", err)
+	}
+	address := p.address()
+	if err := p.open(t.Context()); err != nil || p.address() != address {
+		t.Errorf("opened again at %s: %v", p.address(), err)
+	}
+	if conn, err := net.Dial("tcp", address); err != nil {
+		t.Error(err)
+	} else {
+		_ = conn.Close()
 	}
 	if err := p.close(); err != nil {
 		t.Error(err)

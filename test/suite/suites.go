@@ -97,6 +97,7 @@ func slowSuites() []suite {
 		{Name: "fuzz-demo", Shows: "50 requests generated from the OpenAPI documents get valid responses, for each operation of the demo models"},
 		{Name: "soak-short", Shows: "a remote Trident recovers from each fault under 100 streams"},
 		{Name: "soak-local", Shows: "Trident with in-process Triton recovers from each fault under 100 streams"},
+		{Name: "soak-fleet-short", Shows: "a Trident in front of four tritonservers repeats what a failing one didn't serve, under 200 streams"},
 		{Name: "mutations", Shows: "a test catches each planted defect"},
 	}
 	for i := range list {

@@ -5,86 +5,31 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton/tritontest"
+	"github.com/trident-inference/trident/test/dnsserver"
 )
 
-// dnsServer is a DNS server of a test, which knows one name.
-type dnsServer struct {
-	conn net.PacketConn
-	done sync.WaitGroup
-
-	mu      sync.Mutex
-	hosts   []string
-	failing bool
-}
-
-func newDNS(t *testing.T) *dnsServer {
+// newDNS starts a DNS server for the time of a test.
+func newDNS(t *testing.T) *dnsserver.Server {
 	t.Helper()
-	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	s, err := dnsserver.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &dnsServer{conn: conn}
-	s.done.Go(s.serve)
 	t.Cleanup(func() {
-		_ = conn.Close() // ends serve
-		s.done.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 	return s
 }
 
-// set changes the hosts of the name. A server that fails answers with an error.
-func (s *dnsServer) set(failing bool, hosts ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hosts, s.failing = hosts, failing
-}
-
-func (s *dnsServer) serve() {
-	buffer := make([]byte, 1500)
-	for {
-		n, from, err := s.conn.ReadFrom(buffer)
-		if err != nil {
-			return
-		}
-		var question dnsmessage.Message
-		if question.Unpack(buffer[:n]) != nil || len(question.Questions) != 1 {
-			continue
-		}
-		answer := s.answer(question)
-		if packed, err := answer.Pack(); err == nil {
-			_, _ = s.conn.WriteTo(packed, from)
-		}
-	}
-}
-
-func (s *dnsServer) answer(question dnsmessage.Message) dnsmessage.Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := question.Questions[0]
-	answer := dnsmessage.Message{Header: dnsmessage.Header{ID: question.ID, Response: true, Authoritative: true}, Questions: question.Questions}
-	switch {
-	case s.failing:
-		answer.RCode = dnsmessage.RCodeServerFailure
-	case len(s.hosts) == 0 || asked.Name.String() != "tritons.test.":
-		answer.RCode = dnsmessage.RCodeNameError
-	case asked.Type == dnsmessage.TypeA:
-		for _, host := range s.hosts {
-			answer.Answers = append(answer.Answers, dnsmessage.Resource{
-				Header: dnsmessage.ResourceHeader{Name: asked.Name, Type: asked.Type, Class: asked.Class},
-				Body:   &dnsmessage.AResource{A: netip.MustParseAddr(host).As4()},
-			})
-		}
-	}
-	return answer
-}
+// host returns the loopback address with this last number.
+func host(number byte) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, number}) }
 
 // TestNames checks that the addresses of a name get requests as they come and go, that a failing DNS
 // server changes nothing, and the reason that is shown while a name has no addresses.
@@ -94,7 +39,7 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := run(t, "dns://"+dns.conn.LocalAddr().String()+"/tritons.test.:"+port)
+	e := run(t, "dns://"+dns.Address()+"/"+dnsserver.Name+":"+port)
 	reason := inference.AsError(e.Ready(t.Context()))
 	if reason.Message != "no inference server is known: the DNS name of triton.Endpoint has no addresses" || !strings.Contains(reason.Error(), "tritons.test") {
 		t.Errorf("without addresses: %v", reason)
@@ -110,14 +55,14 @@ func TestNames(t *testing.T) {
 	}
 	const lookups = 12 * time.Second // two lookups, beside other work
 	list := fakes.Addresses()
-	dns.set(false, "127.0.0.1", "127.0.0.2")
+	dns.Set(host(1), host(2))
 	await(t, lookups, "two endpoints", func() bool { return slices.Equal(addresses(), list[:2]) })
 	if n, err := send(t.Context(), e, echo("x")); n != 1 || err != nil || e.Ready(t.Context()) != nil {
 		t.Errorf("%d responses, %v", n, err)
 	}
-	dns.set(false, "127.0.0.3", "127.0.0.2")
+	dns.Set(host(3), host(2))
 	await(t, lookups, "one comes, and one goes", func() bool { return slices.Equal(addresses(), list[1:]) })
-	dns.set(true)
+	dns.Fail()
 	if n, err := send(t.Context(), e, echo("x")); n != 1 || err != nil || !slices.Equal(addresses(), list[1:]) {
 		t.Errorf("%d responses, %v, endpoints %q", n, err, addresses())
 	}
