@@ -40,6 +40,10 @@ type DecisionQuestion struct {
 	// Words are labels for the options that the model gets if each of them is one token: one for each
 	// option, or none.
 	Words []string
+	// Messages are the whole chat that asks the question. If they aren't nil, there are no Instructions, Task and
+	// Options, and the model doesn't get the input of the request. The answers are the Words, each of which
+	// must be one token.
+	Messages []inference.Message
 }
 
 // DecisionAnswer is the answer to one question.
@@ -47,6 +51,9 @@ type DecisionAnswer struct {
 	// Probabilities has the probability of each option, in their order. They sum to 1. Nil means that
 	// the model declined to answer: its own filter of contents ended the inference.
 	Probabilities []float64
+	// Logits are numbers whose differences are those of the log probabilities of the options. They are nil if
+	// Probabilities is.
+	Logits []float64
 }
 
 // Decide answers questions by the probabilities that the model assigns to the labels of the options as
@@ -56,7 +63,7 @@ type DecisionAnswer struct {
 // probability. The Param of an error about the question with the index i starts with questions[i].
 // Admission, deadline and cancellation are those of Generate.
 func (s *Service) Decide(ctx context.Context, model *catalog.Resolution, req *DecisionRequest) ([]DecisionAnswer, *inference.Usage, error) {
-	d := &decision{service: s, model: model, req: req}
+	d := &decision{service: s, model: model, req: req, what: "decisions", param: func(i int) string { return fmt.Sprintf("questions[%d]", i) }}
 	err := s.serve(ctx, model, inference.OperationDecision, 0, d)
 	return d.answers, d.used, err
 }
@@ -66,6 +73,11 @@ type decision struct {
 	service *Service
 	model   *catalog.Resolution
 	req     *DecisionRequest
+	what    string           // what the client asked for, for errors
+	param   func(int) string // the request field that has a question, for errors
+	// shorten returns the messages of a question without that many tokens of their text. Nil refuses prompts that
+	// exceed the model's context.
+	shorten func(ctx context.Context, question, tokens int) ([]inference.Message, error)
 
 	run     *textRun // the run of the last attempt
 	plans   []questionPlan
@@ -99,7 +111,7 @@ func (d *decision) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, 
 	for {
 		scoring := card.Scoring()
 		if scoring == inference.ScoringNone {
-			return outcome, nil, inference.Unsupported("model", "decisions are not supported by the model `%s`: its engine returns no log probabilities of given tokens (logprobs and allowed_token_ids)", d.req.Model)
+			return outcome, nil, inference.Unsupported("model", "%s are not supported by the model `%s`: its engine returns no log probabilities of given tokens (logprobs and allowed_token_ids)", d.what, d.req.Model)
 		}
 		d.planJobs(scoring)
 		err := d.ask(t)
@@ -108,7 +120,7 @@ func (d *decision) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, 
 			continue
 		}
 		if err != nil {
-			return outcome, nil, explainScoring(d.req.Model, err)
+			return outcome, nil, d.explainScoring(err)
 		}
 		d.used = d.run.usage()
 		return metering.OutcomeOK, d.used, d.conclude()
@@ -128,7 +140,7 @@ func (d *decision) plan(ctx context.Context, measure *metering.Measure) error {
 	if run.card.Scoring() == inference.ScoringNone {
 		return nil // the caller refuses the request
 	}
-	if err := d.service.needTokenizer(run.card, d.req.Model, "decisions need the tokenizer of the model `%s`: set it"); err != nil {
+	if err := d.service.needTokenizer(run.card, d.req.Model, d.what+" need the tokenizer of the model `%s`: set it"); err != nil {
 		return err
 	}
 	if err := d.checkSize(); err != nil {
@@ -143,7 +155,7 @@ func (d *decision) plan(ctx context.Context, measure *metering.Measure) error {
 	for i := range d.req.Questions {
 		d.plans[i].images = pictures[i]
 		if err := d.planQuestion(ctx, i, finder, left); err != nil {
-			return atQuestion(i, err)
+			return d.atQuestion(i, err)
 		}
 	}
 	return nil
@@ -169,25 +181,22 @@ func (d *decision) planQuestion(ctx context.Context, i int, finder *labelFinder,
 	if err != nil {
 		return err
 	}
-	asked := *d.run.req
-	asked.Messages = question.messages(d.req.Input, labels)
-	if err := card.CheckParts(&asked); err != nil {
-		return err
+	messages := question.Messages
+	if messages == nil {
+		messages = question.messages(d.req.Input, labels)
 	}
-	prompts, err := d.service.prompts(ctx, card, &asked)
-	if err != nil {
-		return err
+	prompt, count, err := d.render(ctx, i, messages, left)
+	for tries := 0; err == nil && d.shorten != nil && card.ContextLength > 0 && count >= card.ContextLength && tries < maxShortenings; tries++ {
+		// Texts may have more tokens than before once they are cut, so that further cuts take more.
+		if messages, err = d.shorten(ctx, i, count-card.ContextLength+1+2*tries); err == nil {
+			prompt, count, err = d.render(ctx, i, messages, left)
+		}
 	}
-	prompt, err := d.withoutReasoning(prompts[0])
-	if err != nil {
-		return err
-	}
-	count, err := card.Tokenizer.Count(ctx, prompt, true, left)
 	switch {
 	case err != nil:
-		return errTokenize(card, "input", prompt, err)
+		return err
 	case card.ContextLength > 0 && count >= card.ContextLength:
-		return tooLong(card, "input", count, 1)
+		return tooLong(card, d.textParam(i), count, 1)
 	}
 	plan := &d.plans[i]
 	plan.prompt = prompt
@@ -195,6 +204,38 @@ func (d *decision) planQuestion(ctx context.Context, i int, finder *labelFinder,
 		plan.ids = append(plan.ids, label.id)
 	}
 	return nil
+}
+
+// maxShortenings is the maximum number of times that a question's text is shortened.
+const maxShortenings = 3
+
+// textParam returns the request field that has the text of a question, for errors.
+func (d *decision) textParam(question int) string {
+	if d.req.Questions[question].Messages != nil {
+		return d.param(question)
+	}
+	return "input"
+}
+
+// render returns the prompt of a question's messages and its number of tokens.
+func (d *decision) render(ctx context.Context, question int, messages []inference.Message, left *inference.TextBudget) (prompt string, tokens int, err error) {
+	card := d.run.card
+	asked := *d.run.req
+	asked.Messages = messages
+	if err := card.CheckParts(&asked); err != nil {
+		return "", 0, err
+	}
+	prompts, err := d.service.prompts(ctx, card, &asked)
+	if err != nil {
+		return "", 0, err
+	}
+	if prompt, err = d.withoutReasoning(prompts[0]); err != nil {
+		return "", 0, err
+	}
+	if tokens, err = card.Tokenizer.Count(ctx, prompt, true, left); err != nil {
+		return "", 0, errTokenize(card, d.textParam(question), prompt, err)
+	}
+	return prompt, tokens, nil
 }
 
 // withoutReasoning returns a prompt with the markers before the text of the model's answer. It refuses a prompt
@@ -206,11 +247,11 @@ func (d *decision) withoutReasoning(prompt string) (string, error) {
 		return "", fmt.Errorf("reasoning of the model %s: %w", card.Name, err)
 	}
 	if reasons {
-		return "", inference.Unsupported("model", "decisions are not supported by the model `%s`: its chat template has no switch that turns reasoning off", d.req.Model)
+		return "", inference.Unsupported("model", "%s are not supported by the model `%s`: its chat template has no switch that turns reasoning off", d.what, d.req.Model)
 	}
 	markers, known := toolparser.Dialects{}.AnswerStart(card.ToolParser, card.ReasoningParser, prompt)
 	if !known {
-		return "", inference.Unsupported("model", "decisions are not supported by the model `%s`: it is not certain which markers it writes before the text of an answer (its parsers are %s)", d.req.Model, card.Parsers())
+		return "", inference.Unsupported("model", "%s are not supported by the model `%s`: it is not certain which markers it writes before the text of an answer (its parsers are %s)", d.what, d.req.Model, card.Parsers())
 	}
 	return prompt + markers, nil
 }
@@ -345,7 +386,7 @@ func (d *decision) conclude() error {
 		if err != nil {
 			return err
 		}
-		answers[i].Probabilities = shares(scores)
+		answers[i] = DecisionAnswer{Probabilities: shares(scores), Logits: scores}
 	}
 	d.answers = answers
 	return nil
@@ -392,14 +433,14 @@ func (d *decision) scoresOf(question int) ([]float64, error) {
 
 // errMissing is the error of a question some of whose labels have no log probability.
 func (d *decision) errMissing(question, missing int) error {
-	param := fmt.Sprintf("questions[%d]", question)
+	param := d.param(question)
 	return inference.Unsupported(param, "%s: the engine of the model `%s` returned no log probability of %d of the %d answers. They aren't among the %d likeliest tokens: set logprobs_mode of the engine to processed_logprobs, or raise its max_logprobs",
 		param, d.req.Model, missing, len(d.plans[question].ids), d.run.card.MaxLogprobs)
 }
 
 // errImpossible is the error of a question with labels that can't follow the prompt.
 func (d *decision) errImpossible(question int, which string) error {
-	param := fmt.Sprintf("questions[%d]", question)
+	param := d.param(question)
 	return inference.Unsupported(param, "%s: the engine of the model `%s` returned the probability 0 of %s", param, d.req.Model, which)
 }
 
@@ -434,30 +475,30 @@ func refusesScoring(err error) bool {
 
 // explainScoring explains an engine's refusal of token ids or of a number of log probabilities, which no client
 // sent.
-func explainScoring(model string, err error) error {
+func (d *decision) explainScoring(err error) error {
 	e, ok := errors.AsType[*inference.Error](err)
 	if !ok || e.Code != inference.CodeInvalid {
 		return err
 	}
 	switch e.Param {
 	case "allowed_token_ids":
-		return inference.Unsupported("model", "decisions are not supported by the model `%s`: its tokenizer has labels whose token ids its engine doesn't have. Set the model's parameter %s to the tokenizer of the engine",
-			model, inference.ParamPrefix+inference.SettingTokenizer)
+		return inference.Unsupported("model", "%s are not supported by the model `%s`: its tokenizer has labels whose token ids its engine doesn't have. Set the model's parameter %s to the tokenizer of the engine",
+			d.what, d.req.Model, inference.ParamPrefix+inference.SettingTokenizer)
 	case "top_logprobs", "logprobs":
-		return inference.Unsupported("model", "decisions need more log probabilities than the engine of the model `%s` returns: %s. Set the model's parameter %s to that number, or raise max_logprobs of the engine",
-			model, e.Message, inference.ParamPrefix+inference.SettingMaxLogprobs)
+		return inference.Unsupported("model", "%s need more log probabilities than the engine of the model `%s` returns: %s. Set the model's parameter %s to that number, or raise max_logprobs of the engine",
+			d.what, d.req.Model, e.Message, inference.ParamPrefix+inference.SettingMaxLogprobs)
 	}
 	return err
 }
 
 // atQuestion adds the question to the error of a field of its prompt.
-func atQuestion(i int, err error) error {
+func (d *decision) atQuestion(i int, err error) error {
 	e, ok := errors.AsType[*inference.Error](err)
 	if !ok || !strings.HasPrefix(e.Param, "question") || strings.HasPrefix(e.Param, "questions[") {
 		return err
 	}
 	named := *e
-	named.Param = fmt.Sprintf("questions[%d]", i) + strings.TrimPrefix(e.Param, "question")
+	named.Param = d.param(i) + strings.TrimPrefix(e.Param, "question")
 	named.Message = strings.ReplaceAll(e.Message, e.Param, named.Param)
 	return &named
 }

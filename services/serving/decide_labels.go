@@ -29,6 +29,9 @@ func newLabelFinder(tokenizer inference.Tokenizer) *labelFinder {
 // find returns a label for each option of a question: its words, or labels of the first alphabet that
 // has enough labels of one token.
 func (f *labelFinder) find(ctx context.Context, q *DecisionQuestion, model string) ([]label, error) {
+	if q.Messages != nil {
+		return f.words(ctx, q.Words, model)
+	}
 	n, most := len(q.Options), 0
 	for _, texts := range labelAlphabets(q.Words, n) {
 		labels, err := f.choose(ctx, texts, n)
@@ -41,6 +44,15 @@ func (f *labelFinder) find(ctx context.Context, q *DecisionQuestion, model strin
 		most = max(most, len(labels))
 	}
 	return nil, inference.Unsupported("question", "question has %d answers, but the vocabulary of the model `%s` has only %d labels of one token: ask for fewer answers", n, model, most)
+}
+
+// words returns the labels of the only words that a model may answer with.
+func (f *labelFinder) words(ctx context.Context, words []string, model string) ([]label, error) {
+	labels, err := f.choose(ctx, slices.Values(words), len(words))
+	if err == nil && len(labels) < len(words) {
+		err = inference.Unsupported("model", "scores are not supported by the model `%s`: its vocabulary doesn't have each of %s as one token", model, strings.Join(words, ", "))
+	}
+	return labels, err
 }
 
 // choose returns the first n texts that are one token, or all if there are fewer.
