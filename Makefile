@@ -61,9 +61,10 @@ run: setup build ## Build trident and serve the demo models on 127.0.0.1:9000 (P
 generate: ## Generate gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES from their sources
 	rm -rf gen
 	$(BUF) generate
-	mkdir -p gen/go/openai gen/go/anthropic gen/go/kserverest
+	mkdir -p gen/go/openai gen/go/anthropic gen/go/encoders gen/go/kserverest
 	$(TOOL) oapi-codegen -config openapi/openai.codegen.yaml openapi/openai.yaml
 	$(TOOL) oapi-codegen -config openapi/anthropic.codegen.yaml openapi/anthropic.yaml
+	$(TOOL) oapi-codegen -config openapi/encoders.codegen.yaml openapi/encoders.yaml
 	$(TOOL) oapi-codegen -config openapi/kserve.codegen.yaml openapi/kserve.yaml
 	tools/playground.sh
 	tools/notices.sh > THIRD_PARTY_NOTICES

@@ -18,6 +18,13 @@ var anthropic string
 // caller owns the bytes.
 func Anthropic() []byte { return []byte(anthropic) }
 
+//go:embed encoders.yaml
+var encoders string
+
+// Encoders returns the document of the APIs that rank, score, classify and embed texts, OpenAPI 3.0.3 in
+// YAML. The caller owns the bytes.
+func Encoders() []byte { return []byte(encoders) }
+
 //go:embed kserve.yaml
 var kserve string
 

@@ -203,6 +203,11 @@ var layers = []packageRow{
 		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/decisions", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
 	},
 	{
+		path: "services/encoders", layer: frontend,
+		purpose: "the APIs that rank, score, classify and embed texts: vLLM's, Jina's, Cohere's, TEI's, infinity's, and OpenAI's moderations",
+		imports: []string{"gen/go/encoders", "gen/go/kserve", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/requests", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
+	},
+	{
 		path: "services/anthropic", layer: frontend,
 		purpose: "Anthropic's Messages API: messages to those of the core and back, the events of a stream, the count of tokens, its list of models",
 		imports: []string{"gen/go/anthropic", "openapi", "services/auth", "services/budget", "services/catalog", "services/eventstream", "services/inference", "services/jsonstring", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson", "services/wirecode"},

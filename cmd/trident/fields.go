@@ -57,6 +57,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"local.KeepAlive":                  "sse-header-timeout",
 		"local.Library":                    "triton-library",
 		"local.LoadModels":                 "load-model",
+		"encoders.TEIModel":                "tei-model",
 		"local.LoadTimeout":                "model-load-timeout",
 		"local.Options.Backends":           "backend-config",
 		"local.Options.CUDAMemoryPools":    "cuda-memory-pool-byte-size",

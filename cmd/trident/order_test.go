@@ -84,7 +84,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 		}
 		h := hostile{listener: "shared", method: method, path: matrixPath(tb, path), kind: "application/json", body: nested, api: record.API}
 		switch record.API {
-		case auth.OpenAI, auth.Anthropic:
+		case auth.OpenAI, auth.Anthropic, auth.Encoders:
 			all = append(all, h)
 		case auth.REST:
 			all = append(all, h)
@@ -157,6 +157,14 @@ func (h *hostile) refusedAs(a matrixAnswer, text string, status int, code codes.
 		return a.status == status && strings.Contains(a.body, `"code":"`+name+`"`) && strings.Contains(a.body, text)
 	case h.api == auth.REST:
 		return a.status == status && strings.HasPrefix(a.body, `{"error":"`) && strings.Contains(a.body, text)
+	case h.api == auth.Encoders: // the forms of OpenAI's API, TEI and Cohere
+		prefix := `{"error":{"code":"`
+		if strings.HasPrefix(h.path, "/tei/") {
+			prefix = `{"error":"`
+		} else if h.path == "/v2/rerank" {
+			prefix = `{"id":"req_`
+		}
+		return a.status == status && strings.HasPrefix(a.body, prefix) && strings.Contains(a.body, text)
 	}
 	return a.status == status && strings.HasPrefix(a.body, `{"error":{"message":"`) && strings.Contains(a.body, text)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/contracts"
+	"github.com/trident-inference/trident/services/encoders"
 	"github.com/trident-inference/trident/services/images"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
@@ -49,7 +50,7 @@ func application(f *flags, cfg config, log *slog.Logger, abort context.CancelCau
 // the flags.
 func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
-		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, anthropic.Config{Strict: cfg.OpenAI.Strict}, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
+		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, anthropic.Config{Strict: cfg.OpenAI.Strict}, cfg.Encoders, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
 		fx.Supply(log, abort, tridentrpc.Version(version)),
 		afterPorts(cfg.Local), afterPorts(cfg.Triton), afterPorts(cfg.Fleet),
 		engines(cfg),      // tritonservers over gRPC, in-process Triton, or both
@@ -63,6 +64,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
 		anthropic.Module,  // frontend: /v1/messages
+		encoders.Module,   // frontends: /v1/rerank, /v1/score, /tei/ and others
 		tridentrpc.Module, // frontend: typed Connect services
 		kserve.Module,     // frontend: KServe v2, with a listener for gRPC
 		rest.Module,       // frontend: KServe v2 by REST
@@ -151,6 +153,7 @@ type config struct {
 	Catalog   catalog.Config
 	Inference serving.Config
 	OpenAI    openai.Config
+	Encoders  encoders.Config
 	KServe    kserve.Config
 	Platform  cloud.Config
 	Auth      auth.Config
@@ -232,6 +235,7 @@ type flags struct {
 
 	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served."`
 	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Value of owned_by of all models in /v1/models. Default: triton."`
+	TEIModel      string `group:"Models" name:"tei-model" placeholder:"NAME" help:"Model of the paths of text-embeddings-inference (TEI) without a model: /embed, /embed_all, /embed_sparse, /predict, /similarity and /info, and /rerank of requests with texts and no model. Other models have these paths under /tei/NAME/. Default: these paths respond with an error."`
 
 	LogLevel  logLevel `group:"Logging" default:"info" aliases:"uvicorn-log-level" help:"Minimum level of log messages: debug, info, warn or error."`
 	LogFormat string   `group:"Logging" default:"text" enum:"text,json" help:"Format of the log on standard error: text (key=value) or json (one object per line)."`
@@ -320,6 +324,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
 			SealKeyFile: f.SealKeyFile, Names: names,
 		},
+		Encoders: encoders.Config{Strict: f.Strict, Version: version, TEIModel: f.TEIModel, Names: names},
 		KServe:   f.kserveFlags.config(shared, memory.Bodies()),
 		Platform: f.platformFlags.config(getenv),
 		Auth: auth.Config{

@@ -19,6 +19,7 @@ func TestVersion(t *testing.T) {
 		{"the latest version of the changelog", "CHANGELOG.md", `(?m)^## \[(\d[^\]]*)\]`},
 		{"the OpenAPI document", "openapi/openai.yaml", `(?m)^info:\n(?:  .*\n)*?  version: (.+)$`},
 		{"the overlay of its Go types", "openapi/openai.overlay.yaml", `(?m)^info:\n(?:  .*\n)*?  version: (.+)$`},
+		{"the OpenAPI document of the encoders' APIs", "openapi/encoders.yaml", `(?m)^info:\n(?:  .*\n)*?  version: (.+)$`},
 		{"the OpenAPI document of Anthropic's API", "openapi/anthropic.yaml", `(?m)^info:\n(?:  .*\n)*?  version: (.+)$`},
 		{"the OpenAPI document of KServe's REST", "openapi/kserve.yaml", `(?m)^info:\n(?:  .*\n)*?  version: (.+)$`},
 	} {

@@ -47,6 +47,7 @@ const (
 	REST                 // KServe's REST API, described by openapi/kserve.yaml
 	Procedure            // the services of gRPC and Connect
 	Anthropic            // the API of openapi/anthropic.yaml
+	Encoders             // the APIs of openapi/encoders.yaml
 )
 
 // Access is the class of clients that may call a route of a server with keys.
@@ -160,4 +161,5 @@ var unmatched = map[API]*Record{ //nolint:gochecknoglobals // a constant table
 	REST:      {API: REST, Surface: inference.SurfaceKServe},
 	Procedure: {API: Procedure, Surface: inference.SurfaceOther},
 	Anthropic: {API: Anthropic, Surface: inference.SurfaceAnthropic},
+	Encoders:  {API: Encoders, Surface: inference.SurfaceEncoders},
 }

@@ -14,6 +14,10 @@ var byPattern = func() map[string]*Record { //nolint:gochecknoglobals // a const
 		r.API, r.Surface = REST, inference.SurfaceKServe
 		add(r.counted())
 	}
+	for _, r := range encoderRecords {
+		r.API, r.Surface = Encoders, inference.SurfaceEncoders
+		add(r)
+	}
 	for _, of := range procedures {
 		for _, r := range of.methods {
 			r.Name = "/" + of.service + "/" + r.Name
@@ -52,6 +56,25 @@ var anthropicRecords = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "countMessageTokens", Pattern: "POST /v1/messages/count_tokens", Group: Inference, Effect: Runs, Cost: Tokenizer},
 	{Name: "listModels", Pattern: "GET /v1/models", Group: Repository, Effect: Reads, Cost: Metadata},
 	{Name: "retrieveModel", Pattern: "GET /v1/models/{model_id}", Group: Repository, Effect: Reads, Cost: Metadata},
+}
+
+var encoderRecords = []Record{ //nolint:gochecknoglobals // a constant table
+	{Name: "rerank", Pattern: "POST /v1/rerank", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "rerankV2", Pattern: "POST /v2/rerank", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "score", Pattern: "POST /v1/score", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "classify", Pattern: "POST /v1/classify", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "createModeration", Pattern: "POST /v1/moderations", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "pool", Pattern: "POST /pooling", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiRun", Pattern: "POST /tei/{model}", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiEmbed", Pattern: "POST /tei/{model}/embed", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiEmbedAll", Pattern: "POST /tei/{model}/embed_all", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiEmbedSparse", Pattern: "POST /tei/{model}/embed_sparse", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiPredict", Pattern: "POST /tei/{model}/predict", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiRerank", Pattern: "POST /tei/{model}/rerank", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiSimilarity", Pattern: "POST /tei/{model}/similarity", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "teiInfo", Pattern: "GET /tei/{model}/info", Group: Repository, Effect: Reads, Cost: Metadata},
+	{Name: "infinityRerank", Pattern: "POST /infinity/rerank", Group: Embedding, Effect: Runs, Cost: Model},
+	{Name: "infinityClassify", Pattern: "POST /infinity/classify", Group: Embedding, Effect: Runs, Cost: Model},
 }
 
 var openaiRecords = []Record{ //nolint:gochecknoglobals // a constant table
@@ -198,6 +221,7 @@ var pages = []Record{ //nolint:gochecknoglobals // a constant table
 	{Name: "clientPackage", Pattern: "GET /client.tgz", Surface: inference.SurfaceOther, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "openaiDocument", Pattern: "GET /openapi.json", Surface: inference.SurfaceOpenAI, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "anthropicDocument", Pattern: "GET /v1/messages/openapi.json", Surface: inference.SurfaceAnthropic, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
+	{Name: "encodersDocument", Pattern: "GET /v1/rerank/openapi.json", Surface: inference.SurfaceEncoders, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "kserveDocument", Pattern: "GET /v2/openapi.json", Surface: inference.SurfaceKServe, Access: Open, Group: Free, Effect: Reads, Cost: Constant},
 	{Name: "metrics", Pattern: "GET /metrics", Surface: SurfaceMetrics, Access: Operator, Group: Metrics, Effect: Reads, Cost: Metadata},
 }

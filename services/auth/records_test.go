@@ -21,7 +21,7 @@ import (
 // has a record with its name, method and path, and each record has an operation. The tag
 // of an operation in KServe's document is its group there.
 func TestRecordsOfDocuments(t *testing.T) {
-	for api, text := range map[API][]byte{OpenAI: openapi.OpenAI(), REST: openapi.KServe(), Anthropic: openapi.Anthropic()} {
+	for api, text := range map[API][]byte{OpenAI: openapi.OpenAI(), REST: openapi.KServe(), Anthropic: openapi.Anthropic(), Encoders: openapi.Encoders()} {
 		doc, err := openapi3.NewLoader().LoadFromData(text)
 		if err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ func TestOpenRoutes(t *testing.T) {
 	want := []string{
 		"/grpc.health.v1.Health/Check", "/inference.GRPCInferenceService/ServerLive", "/inference.GRPCInferenceService/ServerReady",
 		"GET /assets/", "GET /client.tgz", "GET /health/live", "GET /health/ready", "GET /health/startup", "GET /openapi.json",
-		"GET /v1/messages/openapi.json", "GET /v2/health/live", "GET /v2/health/ready", "GET /v2/openapi.json", "GET /{$}", "HEAD /{$}",
+		"GET /v1/messages/openapi.json", "GET /v1/rerank/openapi.json", "GET /v2/health/live", "GET /v2/health/ready", "GET /v2/openapi.json", "GET /{$}", "HEAD /{$}",
 	}
 	if !slices.Equal(open, want) {
 		t.Errorf("open are %q", open)

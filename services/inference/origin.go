@@ -15,6 +15,7 @@ const (
 	SurfaceOther     Surface = "other"
 	SurfaceOpenAI    Surface = "openai"
 	SurfaceAnthropic Surface = "anthropic"
+	SurfaceEncoders  Surface = "encoders"
 	SurfaceConnect   Surface = "connect"
 	SurfaceKServe    Surface = "kserve"
 )

@@ -179,13 +179,15 @@ var probes = map[string]string{ //nolint:gochecknoglobals // a constant table
 }
 
 // normalise returns the canonical method and path of a route, as in the document. It accepts
-// the variants of other servers: paths without /v1, paths below /openai, health checks, and
+// the variants of other servers: paths without /v1, paths below /openai, infinity's paths, health checks, and
 // POST for GET on /v1/models. A model name with slashes becomes one segment of the escaped
 // path, which is empty if it isn't needed. Only methods other than GET and HEAD treat a final
 // /load or /unload as an action instead of a part of the name.
 func normalise(method, path string) (newMethod, newPath, escaped string) {
 	if rest, ok := strings.CutPrefix(path, "/openai"); ok && strings.HasPrefix(rest, "/v1/") {
 		path = rest
+	} else if rest, ok := strings.CutPrefix(path, "/infinity"); ok && (rest == "/embeddings" || rest == "/models") {
+		path = "/v1" + rest
 	} else if slices.Contains([]string{"/models", "/chat/completions", "/completions", "/completions/render", "/embeddings", "/decisions", "/responses", "/tokenize", "/detokenize"}, path) ||
 		strings.HasPrefix(path, "/models/") || strings.HasPrefix(path, "/responses/") || strings.HasPrefix(path, "/chat/completions/") {
 		path = "/v1" + path

@@ -391,6 +391,8 @@ func TestNormalise(t *testing.T) {
 		{"one model", "GET", "/models/m", "GET", "/v1/models/m", ""},
 		{"one model with slashes", "GET", "/models/a/b c", "GET", "/v1/models/a/b c", "/v1/models/a%2Fb%20c"},
 		{"the document's with slashes", "GET", "/v1/models/a/b/c", "GET", "/v1/models/a/b/c", "/v1/models/a%2Fb%2Fc"},
+		{"infinity's embeddings", "POST", "/infinity/embeddings", "POST", "/v1/embeddings", ""},
+		{"infinity's models", "GET", "/infinity/models", "GET", "/v1/models", ""},
 		{"below openai", "POST", "/openai/v1/embeddings", "POST", "/v1/embeddings", ""},
 		{"a model below openai", "GET", "/openai/v1/models/a/b", "GET", "/v1/models/a/b", "/v1/models/a%2Fb"},
 		{"openai without version", "GET", "/openai/models", "GET", "/openai/models", ""},

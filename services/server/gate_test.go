@@ -113,7 +113,7 @@ func TestOpenPaths(t *testing.T) {
 	gate, _ := newGate(t, auth.Config{APIKeys: []auth.Secret{"k"}})
 	h := recordedMux(t, gate)
 	for _, target := range []string{
-		"GET /health/live", "HEAD /health/ready", "GET /v2/health/live", "GET /v2/health/ready", "GET /", "HEAD /", "GET /v1/messages/openapi.json", "GET /client.tgz", "GET /openapi.json",
+		"GET /health/live", "HEAD /health/ready", "GET /v2/health/live", "GET /v2/health/ready", "GET /", "HEAD /", "GET /v1/messages/openapi.json", "GET /v1/rerank/openapi.json", "GET /client.tgz", "GET /openapi.json",
 		"GET /v2/openapi.json", "GET /assets/index-1.js", "GET /health/%6Cive", "POST /grpc.health.v1.Health/Check", "POST /inference.GRPCInferenceService/ServerReady",
 	} {
 		method, path, _ := strings.Cut(target, " ")

@@ -140,7 +140,7 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	rec := RecordOf(r.Context())
 	rec.matched(found.record)
 	ctx, err := m.gate.Admit(r.Context(), found.record, r.Header.Values) //nolint:contextcheck // the request's context, and below that of its arrival
-	if err != nil && found.record.API == auth.Anthropic {
+	if err != nil && found.ownForm() {
 		found.writeRefusal(w, r, err)
 		return
 	}
@@ -170,6 +170,11 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	found.handler.ServeHTTP(w, r)
+}
+
+// ownForm reports whether errors of the route's API have forms that the server doesn't know.
+func (m match) ownForm() bool {
+	return m.refuse != nil && (m.record.API == auth.Anthropic || m.record.API == auth.Encoders)
 }
 
 // writeRefusal responds to a request that the core has refused.

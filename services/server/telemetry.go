@@ -21,7 +21,7 @@ import (
 // surfaces are the APIs for which HTTP responses are counted. They are the values of the label
 // surface of trident_http_requests_total.
 var surfaces = [...]inference.Surface{ //nolint:gochecknoglobals // a constant list
-	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceAnthropic, inference.SurfaceConnect, inference.SurfaceKServe, auth.SurfaceHealth, auth.SurfaceMetrics,
+	inference.SurfaceOther, inference.SurfaceOpenAI, inference.SurfaceAnthropic, inference.SurfaceEncoders, inference.SurfaceConnect, inference.SurfaceKServe, auth.SurfaceHealth, auth.SurfaceMetrics,
 }
 
 // Telemetry counts the responses of all ports and starts the traces of their requests.
