@@ -189,6 +189,13 @@ var procedures = []struct { //nolint:gochecknoglobals // a constant table
 	{"trident.v1.EmbeddingService", inference.SurfaceConnect, []Record{
 		{Name: "Embed", Group: Embedding, KServe: KServeInference, Effect: Runs, Cost: Model},
 	}},
+	{"trident.v1.EncoderService", inference.SurfaceConnect, []Record{
+		{Name: "Rerank", Group: Embedding, KServe: KServeInference, Effect: Runs, Cost: Model},
+		{Name: "Score", Group: Embedding, KServe: KServeInference, Effect: Runs, Cost: Model},
+		{Name: "Classify", Group: Embedding, KServe: KServeInference, Effect: Runs, Cost: Model},
+		{Name: "EmbedTokens", Group: Embedding, KServe: KServeInference, Effect: Runs, Cost: Model},
+		{Name: "EmbedSparse", Group: Embedding, KServe: KServeInference, Effect: Runs, Cost: Model},
+	}},
 	{"trident.v1.InferService", inference.SurfaceConnect, []Record{
 		{Name: "Infer", Group: Inference, KServe: KServeInference, Effect: Runs, Cost: Model},
 		{Name: "InferStream", Group: Inference, KServe: KServeInference, Effect: Runs, Cost: Model},

@@ -47,7 +47,8 @@ type Version string
 func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	validator, err := protovalidate.New(protovalidate.WithMessages(
 		&tridentv1.ChatRequest{}, &tridentv1.ChatStreamRequest{}, &tridentv1.CompleteRequest{}, &tridentv1.CompleteStreamRequest{},
-		&tridentv1.EmbedRequest{}, &tridentv1.ModelServiceListRequest{}, &tridentv1.ModelServiceGetRequest{}, &tridentv1.ModelServiceWatchRequest{},
+		&tridentv1.EmbedRequest{}, &tridentv1.RerankRequest{}, &tridentv1.ScoreRequest{}, &tridentv1.ClassifyRequest{}, &tridentv1.EmbedTokensRequest{}, &tridentv1.EmbedSparseRequest{},
+		&tridentv1.ModelServiceListRequest{}, &tridentv1.ModelServiceGetRequest{}, &tridentv1.ModelServiceWatchRequest{},
 		&tridentv1.ModelServiceLoadRequest{}, &tridentv1.ModelServiceUnloadRequest{}, &tridentv1.ServerServiceWatchRequest{},
 	))
 	if err != nil {
@@ -65,6 +66,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	mount(tridentv1connect.NewChatServiceHandler(s, options...))
 	mount(tridentv1connect.NewCompletionServiceHandler(s, options...))
 	mount(tridentv1connect.NewEmbeddingServiceHandler(s, options...))
+	mount(tridentv1connect.NewEncoderServiceHandler(s, options...))
 	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
 	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
 	return routes, err
@@ -75,6 +77,7 @@ func services() []protoreflect.ServiceDescriptor {
 	var all []protoreflect.ServiceDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
 		tridentv1.File_trident_v1_chat_proto, tridentv1.File_trident_v1_completion_proto, tridentv1.File_trident_v1_embedding_proto,
+		tridentv1.File_trident_v1_encoder_proto,
 		tridentv1.File_trident_v1_model_proto, tridentv1.File_trident_v1_server_proto,
 	} {
 		for i := range file.Services().Len() {
