@@ -259,7 +259,7 @@ func (b *bench) profiles(ctx context.Context) error {
 			if c.profiles == "" || s.once || !s.includes(c) {
 				continue
 			}
-			path := filepath.Join(b.options.Profile, s.name+"-"+strings.ReplaceAll(c.name, " ", "-")+".pprof")
+			path := filepath.Join(b.options.Profile, s.name+"-"+strings.ReplaceAll(c.name, " ", "-"))
 			if err := c.profile(ctx, s.jobFor(c, nil), path); err != nil {
 				return fmt.Errorf("profile of %s: %w", c.name, err)
 			}
@@ -271,7 +271,13 @@ func (b *bench) profiles(ctx context.Context) error {
 // profile runs the job on a column while its CPU profile is taken.
 func (c *column) profile(ctx context.Context, j *job, path string) error {
 	taken := make(chan error, 1)
-	go func() { taken <- saveProfile(ctx, c.profiles, path) }()
+	go func() {
+		err := saveProfile(ctx, c.profiles, path+".pprof")
+		if c.hostProfiles != "" && err == nil {
+			err = saveProfile(ctx, c.hostProfiles, path+"-host.pprof")
+		}
+		taken <- err
+	}()
 	for {
 		select {
 		case err := <-taken:

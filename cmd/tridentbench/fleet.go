@@ -65,8 +65,9 @@ type column struct {
 	// textAlone is set for the client that requests no output except the text.
 	textAlone bool
 	peer      *peer // settings of another server, or nil
-	// profiles is the URL of Go's profiles, or "".
-	profiles string
+	// profiles is the URL of Go's profiles, or "". hostProfiles is that of the Trident with Triton
+	// behind it, if there is one.
+	profiles, hostProfiles string
 }
 
 // role is a process whose CPU time is measured.
@@ -323,6 +324,7 @@ func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repos
 	}
 	remote.roles = append(remote.roles, f.tritonAt.roles()...)
 	over.roles = append(over.roles, role{roleHost, host.roles[0].pid})
+	over.hostProfiles = host.profiles
 	f.columns = append(f.columns, inProcess, remote, over)
 	return nil
 }
