@@ -1,7 +1,7 @@
 // Package balance chooses one of many endpoints for a request: a pure computation, to which
 // callers pass events and the time. Policies, the loads of endpoints and what is known of
-// their caches belong here. Connections, health checks, retries and the split of an alias
-// belong to the engine that calls it.
+// their caches belong here. Connections, health checks, retries and drains belong to the
+// engine that calls it.
 //
 // A caller adds endpoints by [Balancer.Add], and gets an [Endpoint] for each. For each
 // request it calls [Balancer.Choose], and reports the first token and the end of the
@@ -115,12 +115,12 @@ type endpoint struct {
 	weight     float64       // as configured
 	slowSince  time.Duration // beginning of the slow start
 	slow       bool          // a slow start was begun, and isn't known to be over
-	load       Load
+	load       workload
 }
 
-// Load is the work of an endpoint that this Balancer knows of. Other replicas' requests
+// workload is the work of an endpoint that this Balancer knows of. Other replicas' requests
 // aren't part of it.
-type Load struct {
+type workload struct {
 	// Requests is the number of requests that haven't ended.
 	Requests int
 	// Waiting is the number of prompt tokens of requests without a first token; the policy
@@ -191,7 +191,7 @@ func (b *Balancer) Add(spec Spec) (Endpoint, error) {
 	if spec.Weight == 0 {
 		spec.Weight = 1
 	}
-	if err := checkWeight(spec.Weight); err != nil {
+	if err := CheckWeight(spec.Weight); err != nil {
 		return Endpoint{}, err
 	}
 	if spec.CacheTokens < 0 {
@@ -240,7 +240,8 @@ func (b *Balancer) freeSlot(name string) (int, error) {
 	return len(b.endpoints) - 1, nil
 }
 
-func checkWeight(weight float64) error {
+// CheckWeight returns an error if a weight isn't from [MinWeight] to [MaxWeight].
+func CheckWeight(weight float64) error {
 	if !(weight >= MinWeight && weight <= MaxWeight) {
 		return fmt.Errorf("the weight %g of an endpoint must be from %g to %g", weight, MinWeight, MaxWeight)
 	}
@@ -290,20 +291,9 @@ func (b *Balancer) freeEntries(slot uint32) {
 	}
 }
 
-// Entries returns the number of entries that the index of prefixes has, and the maximum.
-// Both are 0 for policies without an index.
-func (b *Balancer) Entries() (used, capacity int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.index == nil {
-		return 0, 0
-	}
-	return b.index.used, b.index.capacity()
-}
-
 // SetWeight changes the weight of an endpoint. It fails if the weight is out of range.
 func (b *Balancer) SetWeight(e Endpoint, weight float64) error {
-	if err := checkWeight(weight); err != nil {
+	if err := CheckWeight(weight); err != nil {
 		return err
 	}
 	b.mu.Lock()
@@ -331,21 +321,6 @@ func (b *Balancer) StartSlowly(e Endpoint, now time.Duration) {
 	if state := b.state(e); state != nil && b.config.SlowStart > 0 {
 		state.slow, state.slowSince = true, now
 	}
-}
-
-// Load returns the load of an endpoint, and the share of its weight that it has at the given
-// time: less than 1 in a slow start, and 0 for an endpoint that is ejected or removed.
-func (b *Balancer) Load(e Endpoint, now time.Duration) (Load, float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	state := b.state(e)
-	if state == nil {
-		return Load{}, 0
-	}
-	if state.ejected {
-		return state.load, 0
-	}
-	return state.load, state.capacity(now, b.config.SlowStart) / state.weight
 }
 
 // state returns the state of an endpoint, or nil if it was removed.

@@ -150,27 +150,27 @@ func TestTokens(t *testing.T) {
 // out.
 func TestEvents(t *testing.T) {
 	b, e := newBalancer(t, Config{}, 1)
-	check := func(event string, want Load) {
+	check := func(event string, want workload) {
 		t.Helper()
 		if got, _ := b.Load(e[0], 0); got != want {
 			t.Errorf("after %s: load %+v, want %+v", event, got, want)
 		}
 	}
 	first := choose(t, b, &Request{Prompt: "four tokens here", AnswerTokens: 10}, nil)
-	check("choose", Load{Requests: 1, Waiting: 4, Tokens: 14})
+	check("choose", workload{Requests: 1, Waiting: 4, Tokens: 14})
 	second := b.Assign(e[0], &Request{PromptTokens: 5})
-	check("assign", Load{Requests: 2, Waiting: 9, Tokens: 19})
+	check("assign", workload{Requests: 2, Waiting: 9, Tokens: 19})
 	b.FirstToken(&first)
 	b.FirstToken(&first)
-	check("first token", Load{Requests: 2, Waiting: 5, Tokens: 19})
+	check("first token", workload{Requests: 2, Waiting: 5, Tokens: 19})
 	b.Ended(&second)
 	b.Ended(&second)
 	b.FirstToken(&second)
-	check("an end without a first token", Load{Requests: 1, Waiting: 0, Tokens: 14})
+	check("an end without a first token", workload{Requests: 1, Waiting: 0, Tokens: 14})
 	b.Remove(e[0])
 	again := add(t, b, Spec{Name: "e0"})
 	b.Ended(&first)
-	if got, _ := b.Load(again, 0); got != (Load{}) {
+	if got, _ := b.Load(again, 0); got != (workload{}) {
 		t.Errorf("a request of the removed endpoint changed its successor's load to %+v", got)
 	}
 }

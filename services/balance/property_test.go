@@ -173,7 +173,7 @@ func (x *index) entriesOf(slot uint32) int {
 
 // check compares the balancer with the account.
 func (s *scene) check() {
-	want := map[Endpoint]Load{}
+	want := map[Endpoint]workload{}
 	for _, o := range s.open {
 		load := want[o.assignment.Endpoint]
 		load.Requests++
@@ -211,7 +211,7 @@ func (s *scene) end() {
 		s.apply(6, byte(4*len(s.open)))
 	}
 	for _, e := range s.endpoints {
-		if load, _ := s.b.Load(e, s.now); load != (Load{}) {
+		if load, _ := s.b.Load(e, s.now); load != (workload{}) {
 			s.t.Fatalf("endpoint %v has the load %+v after the end of all requests", e, load)
 		}
 	}
@@ -278,7 +278,7 @@ func TestConcurrency(t *testing.T) {
 		<-done
 	}
 	for _, endpoint := range e {
-		if load, _ := b.Load(endpoint, 0); load != (Load{}) {
+		if load, _ := b.Load(endpoint, 0); load != (workload{}) {
 			t.Errorf("the load %+v remains", load)
 		}
 	}

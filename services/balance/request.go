@@ -61,8 +61,8 @@ type Assignment struct {
 	// cache. It is 0 for policies other than Cost.
 	Cached int
 
-	waiting int  // what the request has added to Load.Waiting, and is still in it
-	tokens  int  // what the request has added to Load.Tokens
+	waiting int  // what the request has added to workload.Waiting, and is still in it
+	tokens  int  // what the request has added to workload.Tokens
 	open    bool // the request hasn't ended
 }
 
