@@ -290,7 +290,7 @@ var layers = []packageRow{
 	{
 		path: "cmd/trident", layer: process,
 		purpose: "the program: flags, configuration, the start and the stop; lists the modules (`serve.go`)",
-		imports: []string{"cmd/trident/hangup", "services/*"},
+		imports: []string{"cmd/trident/hangup", "gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/*"},
 	},
 	{
 		path: "cmd/trident/hangup", layer: process,

@@ -13,7 +13,7 @@ import (
 
 // completions are lines up to the cursor, and the complete offers of the shells.
 var completions = []struct{ line, want string }{
-	{"trident ", "serve models template key config health completion version"},
+	{"trident ", "serve models template key config endpoint health completion version"},
 	{"trident con", "config"},
 	{"trident config ", "check print schema"},
 	{"trident config s", "schema"},
@@ -26,6 +26,8 @@ var completions = []struct{ line, want string }{
 	{"trident --enable-kserve-frontends config p", "print"},
 	{"trident --enable-kserve-frontends=true config p", "print"},
 	{"trident key ", "new hash"},
+	{"trident endpoint ", "list drain resume"},
+	{"trident endpoint drain --fo", "--force"},
 	{"trident health ", "live ready startup"},
 	{"trident health live l", ""},
 	{"trident health live --addr", "--address"},

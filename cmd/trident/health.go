@@ -21,12 +21,18 @@ import (
 // healthCommand probes a running Trident. It is for container images that contain no
 // other client.
 type healthCommand struct {
-	Probe   string        `arg:"" optional:"" default:"ready" enum:"live,ready,startup" help:"Probe to send: live, ready or startup. Default: ready."`
-	Address string        `env:"-" placeholder:"URL" help:"URL of the Trident to probe, such as https://localhost:9000. Default: the local address of --host, --openai-port and --tls-cert."`
+	connection
+
+	Probe string `arg:"" optional:"" default:"ready" enum:"live,ready,startup" help:"Probe to send: live, ready or startup. Default: ready."`
+}
+
+// connection are the flags of commands that call a running Trident.
+type connection struct {
+	Address string        `env:"-" placeholder:"URL" help:"URL of the Trident to call, such as https://localhost:9000. Default: the local address of --host, --openai-port and --tls-cert."`
 	CA      string        `name:"ca" env:"-" placeholder:"FILE" help:"CA bundle (PEM) that verifies the server's certificate. Default: only the certificate of --tls-cert is accepted or, without --tls-cert, the system's CA certificates apply."`
 	Cert    string        `env:"-" placeholder:"FILE" help:"Client certificate (PEM) for a Trident with --tls-client-ca."`
 	Key     string        `env:"-" placeholder:"FILE" help:"Private key (PEM) of the certificate of --cert. Default: the key in the file of --cert."`
-	Timeout time.Duration `env:"-" default:"2s" help:"Time limit for the response to the probe."`
+	Timeout time.Duration `env:"-" default:"2s" help:"Time limit for the response."`
 }
 
 // Run returns nil if the probe succeeds.
@@ -37,10 +43,7 @@ func (c healthCommand) Run(f *flags) error {
 	if err != nil {
 		return err
 	}
-	base := strings.TrimSuffix(cmp.Or(c.Address, f.ownURL()), "/")
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
+	base := c.base(f)
 	status, err := ask(ctx, client, base+"/health/"+c.Probe)
 	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // an older server has no startup probe
 		status, err = ask(ctx, client, base+"/health/ready")
@@ -67,6 +70,15 @@ func ask(ctx context.Context, client *http.Client, url string) (status int, err 
 	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }
 
+// base returns the URL of the Trident to call, without a path.
+func (c connection) base(f *flags) string {
+	base := strings.TrimSuffix(cmp.Or(c.Address, f.ownURL()), "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	return base
+}
+
 // ownURL returns the local URL of a Trident that was started with the given flags.
 func (f *flags) ownURL() string {
 	scheme, host := "http", f.Host
@@ -82,7 +94,7 @@ func (f *flags) ownURL() string {
 // client returns an HTTP client. It trusts the CA certificates of --ca, or exactly the
 // certificate of --tls-cert, which is rarely issued for localhost, or else the system's
 // CA certificates.
-func (c healthCommand) client(f *flags) (*http.Client, error) {
+func (c connection) client(f *flags) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
 	case c.CA != "":

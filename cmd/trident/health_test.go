@@ -31,19 +31,19 @@ func TestHealth(t *testing.T) {
 	}
 	f := readLine(t, "--host=0.0.0.0", "--openai-port="+port)
 	for _, probe := range []string{"live", "ready", "startup"} {
-		err := healthCommand{Probe: probe, Timeout: time.Minute, Address: strings.TrimPrefix(server.URL, "http://")}.Run(f)
+		err := healthCommand{Probe: probe, connection: connection{Timeout: time.Minute, Address: strings.TrimPrefix(server.URL, "http://")}}.Run(f)
 		if (err == nil) != (probe == "live") || err != nil && err.Error() != "the "+probe+" probe failed: 503 Service Unavailable" {
 			t.Errorf("%s: %v", probe, err)
 		}
 	}
 	ready = true
 	for _, probe := range []string{"live", "ready", "startup"} {
-		if err := (healthCommand{Probe: probe, Timeout: time.Minute}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err != nil {
+		if err := (healthCommand{Probe: probe, connection: connection{Timeout: time.Minute}}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err != nil {
 			t.Errorf("%s: %v", probe, err)
 		}
 	}
 	server.Close()
-	if err := (healthCommand{Probe: "live", Timeout: time.Second}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "live probe failed: ") {
+	if err := (healthCommand{Probe: "live", connection: connection{Timeout: time.Second}}).Run(readLine(t, "--host=127.0.0.1", "--openai-port="+port)); err == nil || !strings.Contains(err.Error(), "live probe failed: ") {
 		t.Errorf("a probe of a closed port: %v", err)
 	}
 }
@@ -85,14 +85,14 @@ func TestHealthByTLS(t *testing.T) {
 		command healthCommand
 		err     string
 	}{
-		{"its own certificate", append(here, "--tls-cert="+ownFile), healthCommand{Cert: otherFile}, ""},
-		{"another one", append(here, "--tls-cert="+otherFile), healthCommand{Cert: otherFile}, "isn't the one of --tls-cert"},
-		{"an authority", nil, healthCommand{Address: server.URL, CA: ca, Cert: otherFile}, ""},
-		{"an unknown authority", nil, healthCommand{Address: server.URL, Cert: otherFile}, "certificate signed by unknown authority"},
+		{"its own certificate", append(here, "--tls-cert="+ownFile), healthCommand{connection: connection{Cert: otherFile}}, ""},
+		{"another one", append(here, "--tls-cert="+otherFile), healthCommand{connection: connection{Cert: otherFile}}, "isn't the one of --tls-cert"},
+		{"an authority", nil, healthCommand{connection: connection{Address: server.URL, CA: ca, Cert: otherFile}}, ""},
+		{"an unknown authority", nil, healthCommand{connection: connection{Address: server.URL, Cert: otherFile}}, "certificate signed by unknown authority"},
 		{"no client's certificate", append(here, "--tls-cert="+ownFile), healthCommand{}, "certificate required"},
-		{"no certificate in the file", nil, healthCommand{CA: file("empty", nil)}, "--ca: "},
+		{"no certificate in the file", nil, healthCommand{connection: connection{CA: file("empty", nil)}}, "--ca: "},
 		{"a file that isn't there", append(here, "--tls-cert=/no/such"), healthCommand{}, "--tls-cert: open /no/such"},
-		{"a certificate without a key", here, healthCommand{Cert: ca}, "--cert, --key: "},
+		{"a certificate without a key", here, healthCommand{connection: connection{Cert: ca}}, "--cert, --key: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.command.Probe, test.command.Timeout = "ready", time.Minute

@@ -4,16 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/triton/fleet"
 )
 
 // kserveFlags are the flags of KServe v2, as in Triton's own frontend and
@@ -64,7 +63,7 @@ func (f *flags) errOwnPort(cfg config) error {
 		return nil
 	}
 	for _, endpoint := range f.endpoints() {
-		host, port := endpointOf(endpoint)
+		host, port := fleet.HostPort(endpoint)
 		if !ofThisHost(host) {
 			continue
 		}
@@ -75,24 +74,6 @@ func (f *flags) errOwnPort(cfg config) error {
 		}
 	}
 	return nil
-}
-
-// endpointOf splits a validated endpoint.
-func endpointOf(endpoint string) (host, port string) {
-	if scheme, rest, found := strings.Cut(endpoint, "://"); found {
-		endpoint = rest
-		if scheme == "dns" { // the DNS server comes first
-			_, endpoint, _ = strings.Cut(rest, "/")
-		}
-	}
-	u, err := url.Parse("//" + endpoint)
-	if err != nil {
-		return "", ""
-	}
-	if u.Port() == "" {
-		return u.Hostname(), strconv.Itoa(kserve.Default().GRPCPort) // tritonserver has the same default port
-	}
-	return u.Hostname(), u.Port()
 }
 
 func ofThisHost(host string) bool {

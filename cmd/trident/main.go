@@ -51,6 +51,7 @@ type commandLine struct {
 	Template   templateCommand   `cmd:"" help:"Render a chat template: print the prompt for the chat messages on standard input."`
 	Key        keyCommand        `cmd:"" help:"Create an API key, or the hash of one for --api-keys-file."`
 	Settings   configCommand     `cmd:"" name:"config" help:"Check, print and document the settings."`
+	Endpoint   endpointCommand   `cmd:"" help:"List, drain and resume the inference servers of a running Trident."`
 	Health     healthCommand     `cmd:"" help:"Probe whether a running Trident is live or ready; for containers' health checks."`
 	Completion completionCommand `cmd:"" help:"Print the script that completes command lines in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version and the engines of this build."`

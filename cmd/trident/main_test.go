@@ -91,6 +91,7 @@ func TestBadFlags(t *testing.T) {
 		"--triton-endpoint=ftp://x":          "--triton-endpoint",
 		"--triton-endpoint=a,b,a":            "--triton-endpoint: a and a are the same endpoint: give each endpoint once",
 		"--triton-endpoint=https://a,b":      "--triton-endpoint: https://a and b differ in TLS",
+		"--triton-endpoint=a=0,b":            "--triton-endpoint: \"a=0\" must have a weight from 0.001 to 1000 after the =, such as a=2",
 		"--triton-endpoint=dns://a:8001":     "--triton-endpoint: \"dns://a:8001\" must be dns://[SERVER]/NAME:PORT",
 		"--triton-endpoint=b,localhost:9000": "--openai-port: 9000 is the port of --triton-endpoint localhost:9000: choose another port",
 		"--balance=fastest":                  "--balance: \"fastest\" is unknown: choose one of",
@@ -144,6 +145,8 @@ func TestEngines(t *testing.T) {
 		{"in process", []string{"--model-repository=a", "--model-store=b"}, []string{"a", "b"}, "", nil},
 		{"both", []string{"--model-repository=a", "--triton-endpoint=a:1"}, []string{"a"}, "a:1", nil},
 		{"several", []string{"--triton-endpoint=a:1,b", "--triton-endpoint=c"}, nil, "", []string{"a:1", "b", "c"}},
+		{"weights", []string{"--triton-endpoint", "a:1=2,b=0.5"}, nil, "", []string{"a:1=2", "b=0.5"}},
+		{"one with a weight", []string{"--triton-endpoint=a:1=1"}, nil, "", []string{"a:1=1"}},
 		{"a name", []string{"--triton-endpoint=dns:///a"}, nil, "", []string{"dns:///a"}},
 		{"both and several", []string{"--model-repository=a", "--triton-endpoint=a,b"}, []string{"a"}, "", []string{"a", "b"}},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/tracing"
+	"github.com/trident-inference/trident/services/triton/fleet"
 )
 
 // observeFlags configure Trident's own metrics, logs and traces. The standard
@@ -46,7 +47,7 @@ func (f *flags) metrics(shared server.Config, endpoint string) metrics.Config {
 	cfg.Host, cfg.TritonURLs, cfg.GatewayPrefix, cfg.Version = shared.Host, f.TritonMetricsURL, f.InferenceGatewayMetricsPrefix, version
 	cfg.Names = shared.Names
 	if endpoint != "" && f.TritonMetricsPort != 0 {
-		host, _ := endpointOf(endpoint)
+		host, _ := fleet.HostPort(endpoint)
 		cfg.TritonURLs = append(slices.Clone(cfg.TritonURLs), "http://"+net.JoinHostPort(host, strconv.Itoa(f.TritonMetricsPort))+metrics.Path)
 	}
 	if f.MetricsPort != nil {

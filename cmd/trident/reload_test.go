@@ -497,4 +497,11 @@ func TestReloadOfEndpoints(t *testing.T) {
 			t.Errorf("the doubled endpoint isn't reported: %s", log)
 		}
 	}
+	write(t, path, endpoints(list[0]+"=2.5", list[1]))
+	if !pause.Until(10*time.Second, func() bool {
+		i := slices.IndexFunc(several.Endpoints().Endpoints, func(one inference.Endpoint) bool { return one.Address == list[0] && one.Weight == 2.5 })
+		return i >= 0 && len(addresses()) == 2
+	}) {
+		t.Errorf("after a change of a weight: %+v", several.Endpoints())
+	}
 }

@@ -210,6 +210,11 @@ var procedures = []struct { //nolint:gochecknoglobals // a constant table
 	{"trident.v1.ServerService", inference.SurfaceConnect, []Record{
 		{Name: "Watch", Group: Metrics, KServe: KServeStatistics, Effect: Reads, Cost: Metadata},
 	}},
+	{"trident.v1.EndpointService", inference.SurfaceConnect, []Record{
+		{Name: "List", Access: Operator, Group: Repository, KServe: KServeMetadata, Effect: Reads, Cost: Metadata},
+		{Name: "Drain", Access: Operator, Group: Repository, KServe: KServeRepository, Effect: Changes, Cost: Metadata},
+		{Name: "Resume", Access: Operator, Group: Repository, KServe: KServeRepository, Effect: Changes, Cost: Metadata},
+	}},
 	{"grpc.health.v1.Health", SurfaceHealth, []Record{
 		{Name: "Check", Access: Open, Group: Health, KServe: KServeHealth, Effect: Reads, Cost: Constant},
 		{Name: "List", Group: Health, KServe: KServeHealth, Effect: Reads, Cost: Constant},

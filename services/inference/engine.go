@@ -16,7 +16,7 @@ import (
 // An engine implements further interfaces for optional features. Callers detect them by type
 // assertion: [Forwarder], [Caller], [Starter], [Describer], [StatisticsReporter], [Repository],
 // [SharedMemory], [Settings], [MixedCounter], [Metrics], [Notifier], [EndpointReporter],
-// [Placer].
+// [Drainer], [Placer].
 type Engine interface {
 	// Stream runs one inference and yields its responses in order. It ends after the final
 	// response or the first error. A model that isn't decoupled yields one response. Nothing is
@@ -254,10 +254,26 @@ type EndpointReporter interface {
 	Endpoints() EndpointReport
 }
 
+// Drainer is an [Engine] over several servers that operators take out and in at run time. Both
+// methods return [CodeNotFound] for an unknown address. They change nothing for a server that is in
+// the wanted state already.
+type Drainer interface {
+	EndpointReporter
+	// Drain stops sending requests to a server, until Resume or the end of the engine. Requests in
+	// flight continue. Without force it returns [CodeInvalid] if no other server can serve a model
+	// of the server. It logs the client under the context.
+	Drain(ctx context.Context, address string, force bool) (Endpoint, error)
+	// Resume sends requests to a drained server again. It returns the zero Endpoint if the server
+	// isn't in the engine's list at present.
+	Resume(ctx context.Context, address string) (Endpoint, error)
+}
+
 // EndpointReport is the state of the servers of an engine.
 type EndpointReport struct {
 	// Endpoints are the servers in the order of their addresses.
 	Endpoints []Endpoint
+	// Absent are the addresses of drained servers that aren't in the list at present.
+	Absent []string
 	// RepeatsRefused is the number of failed requests that weren't repeated on another server,
 	// because the budget of repeats was spent.
 	RepeatsRefused uint64
@@ -268,9 +284,11 @@ type Endpoint struct {
 	// Address is the address of the server's gRPC port.
 	Address string
 	State   EndpointState
-	// Reason is why the server is out or not ready.
+	// Reason is why the server is out or not ready, also while it is drained.
 	Reason   string
 	InFlight int // number of requests in flight
+	// Weight is the capacity of the server in relation to others.
+	Weight float64
 	// The numbers of requests since the server came into the list: all attempts, those that
 	// failed by the server's fault, and those that were repeats of failed ones elsewhere.
 	Requests, Failures, Repeats uint64
@@ -287,12 +305,13 @@ const (
 	EndpointIn       EndpointState = "in"        // gets requests
 	EndpointStarting EndpointState = "starting"  // gets a growing share of requests since it is back
 	EndpointNotReady EndpointState = "not_ready" // gets requests only if no other server can serve them
-	EndpointOut      EndpointState = "out"       // gets no requests
+	EndpointOut      EndpointState = "out"       // gets no requests, because it fails health checks
+	EndpointDrained  EndpointState = "drained"   // gets no requests, because an operator has drained it
 )
 
 // EndpointStates returns all states.
 func EndpointStates() []EndpointState {
-	return []EndpointState{EndpointIn, EndpointStarting, EndpointNotReady, EndpointOut}
+	return []EndpointState{EndpointIn, EndpointStarting, EndpointNotReady, EndpointOut, EndpointDrained}
 }
 
 // Metrics returns an engine's own metrics.

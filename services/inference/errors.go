@@ -59,6 +59,9 @@ const (
 	ReasonInvalidKey     = "invalid_api_key"
 	ReasonInvalidAuth    = "invalid_auth"
 	ReasonForbidden      = "forbidden"
+
+	ReasonEndpointNotFound = "endpoint_not_found"
+	ReasonLastEndpoint     = "last_endpoint"
 )
 
 // Error is a failure that may be shown to the client. Message never contains an address, a path

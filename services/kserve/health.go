@@ -22,7 +22,7 @@ func sharedServices() []string {
 	return []string{
 		kserveconnect.GRPCInferenceServiceName, health1connect.HealthName,
 		tridentv1connect.ChatServiceName, tridentv1connect.CompletionServiceName, tridentv1connect.EmbeddingServiceName, tridentv1connect.EncoderServiceName,
-		tridentv1connect.InferServiceName, tridentv1connect.ModelServiceName, tridentv1connect.ServerServiceName,
+		tridentv1connect.InferServiceName, tridentv1connect.ModelServiceName, tridentv1connect.ServerServiceName, tridentv1connect.EndpointServiceName,
 	}
 }
 

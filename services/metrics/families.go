@@ -106,7 +106,7 @@ func newFamilies(cfg Config) *families {
 
 		sourceUp:         newFamily("trident_triton_metrics_up", "1 if Triton's own metrics were read for this page, 0 if that failed. The label source is the host of the server, or local for in-process Triton.", gauge, labelSource),
 		sourceDuration:   newFamily("trident_triton_metrics_duration_seconds", "Time that the read of Triton's own metrics for this page took, in seconds.", gauge, labelSource),
-		endpointState:    newFamily("trident_endpoint_state", "1 for the state that a server of "+cfg.Names.Of("triton.Endpoint")+" has, 0 for the other states. The label state is in, starting for a server that gets a growing share of requests since it is back, not_ready for one that reports that it isn't ready, or out.", gauge, labelEndpoint, "state"),
+		endpointState:    newFamily("trident_endpoint_state", "1 for the state that a server of "+cfg.Names.Of("triton.Endpoint")+" has, 0 for the other states. The label state is in, starting for a server that gets a growing share of requests since it is back, not_ready for one that reports that it isn't ready, out for one that fails health checks, or drained for one that an operator has drained.", gauge, labelEndpoint, "state"),
 		endpointInFlight: newFamily("trident_endpoint_requests_in_flight", "Number of requests in flight at a server.", gauge, labelEndpoint),
 		endpointRequests: newFamily("trident_endpoint_requests_total", "Number of requests that were sent to a server, with repeats.", counter, labelEndpoint),
 		endpointFailures: newFamily("trident_endpoint_failures_total", "Number of requests that failed at a server by its fault.", counter, labelEndpoint),

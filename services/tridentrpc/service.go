@@ -50,6 +50,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 		&tridentv1.EmbedRequest{}, &tridentv1.RerankRequest{}, &tridentv1.ScoreRequest{}, &tridentv1.ClassifyRequest{}, &tridentv1.EmbedTokensRequest{}, &tridentv1.EmbedSparseRequest{},
 		&tridentv1.ModelServiceListRequest{}, &tridentv1.ModelServiceGetRequest{}, &tridentv1.ModelServiceWatchRequest{},
 		&tridentv1.ModelServiceLoadRequest{}, &tridentv1.ModelServiceUnloadRequest{}, &tridentv1.ServerServiceWatchRequest{},
+		&tridentv1.EndpointServiceListRequest{}, &tridentv1.EndpointServiceDrainRequest{}, &tridentv1.EndpointServiceResumeRequest{},
 	))
 	if err != nil {
 		return nil, fmt.Errorf("compile the validation rules of the API schema: %w", err)
@@ -69,6 +70,7 @@ func NewRoutes(s *Service, cfg server.Config) ([]server.Route, error) {
 	mount(tridentv1connect.NewEncoderServiceHandler(s, options...))
 	mount(tridentv1connect.NewModelServiceHandler(modelService{s}, options...))
 	mount(tridentv1connect.NewServerServiceHandler(serverService{s}, options...))
+	mount(tridentv1connect.NewEndpointServiceHandler(endpointService{s}, options...))
 	return routes, err
 }
 
@@ -78,7 +80,7 @@ func services() []protoreflect.ServiceDescriptor {
 	for _, file := range []protoreflect.FileDescriptor{
 		tridentv1.File_trident_v1_chat_proto, tridentv1.File_trident_v1_completion_proto, tridentv1.File_trident_v1_embedding_proto,
 		tridentv1.File_trident_v1_encoder_proto,
-		tridentv1.File_trident_v1_model_proto, tridentv1.File_trident_v1_server_proto,
+		tridentv1.File_trident_v1_model_proto, tridentv1.File_trident_v1_server_proto, tridentv1.File_trident_v1_endpoint_proto,
 	} {
 		for i := range file.Services().Len() {
 			all = append(all, file.Services().Get(i))

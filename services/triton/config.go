@@ -26,6 +26,9 @@ type Config struct {
 	// dns:///host:port, or a URL with the scheme http (plain) or https (TLS). The
 	// default port is 8001.
 	Endpoint string
+	// ServerName is the name that the server's certificate must have. If it is empty, that is the
+	// host of the endpoint.
+	ServerName string
 	// CAFile has the CA certificates, in PEM, that verify the server's certificate.
 	// If it is empty, the system's CA certificates apply.
 	CAFile string
@@ -123,7 +126,7 @@ func (c Config) Validate() error {
 
 // credentials returns the TLS credentials of the connection.
 func (c Config) credentials() (credentials.TransportCredentials, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
 	if c.CAFile != "" {
 		authorities, err := os.ReadFile(c.CAFile)
 		if err != nil {

@@ -1,6 +1,7 @@
 package triton
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -24,11 +25,12 @@ const dialTimeout = 5 * time.Second
 // It is established with the first stream, and again after it has ended. All methods may be called
 // concurrently.
 type direct struct {
-	address  string
-	secure   bool
-	security credentials.TransportCredentials
-	most     int           // the maximum size of a message
-	patience time.Duration // how long a request waits for a connection
+	address   string
+	authority string // the address, or the name that the server's certificate must have
+	secure    bool
+	security  credentials.TransportCredentials
+	most      int           // the maximum size of a message
+	patience  time.Duration // how long a request waits for a connection
 
 	mu      sync.Mutex
 	conn    *grpcconn.Conn
@@ -47,7 +49,7 @@ func (e *Engine) direct() *direct {
 	if e.config.StreamClient == StreamClientGRPCGo || err != nil || proxied(address) {
 		return nil
 	}
-	return &direct{address: address, secure: secure, security: e.security, most: e.config.MaxMessage, patience: e.config.ConnectTimeout}
+	return &direct{address: address, authority: cmp.Or(e.config.ServerName, address), secure: secure, security: e.security, most: e.config.MaxMessage, patience: e.config.ConnectTimeout}
 }
 
 // proxied reports whether the environment has a proxy for the address.
@@ -153,7 +155,7 @@ func (d *direct) connect(ctx context.Context) (*grpcconn.Conn, error) {
 		return nil, err
 	}
 	if d.secure {
-		secured, _, err := d.security.ClientHandshake(ctx, d.address, raw)
+		secured, _, err := d.security.ClientHandshake(ctx, d.authority, raw)
 		if err != nil {
 			_ = raw.Close()
 			return nil, err
@@ -161,7 +163,7 @@ func (d *direct) connect(ctx context.Context) (*grpcconn.Conn, error) {
 		raw = secured
 	}
 	return grpcconn.New(raw, grpcconn.Config{
-		Authority: d.address, Secure: d.secure, UserAgent: "trident", MaxMessage: d.most,
+		Authority: d.authority, Secure: d.secure, UserAgent: "trident", MaxMessage: d.most,
 	}), nil
 }
 

@@ -17,7 +17,10 @@ import (
 type Config struct {
 	// Endpoints are the addresses of the servers' gRPC ports. Each is host:port, a URL with the
 	// scheme http or https, or dns://[SERVER]/NAME:PORT for all addresses of a name, which the
-	// DNS server SERVER or else the system's resolves. The default port is 8001.
+	// DNS server SERVER or else the system's resolves. With the scheme dns+https the connections
+	// to these addresses use TLS, and the certificates must be valid for NAME. The default port
+	// is 8001. A suffix =WEIGHT is the capacity of the server, or of each server of the name, in
+	// relation to others; the default is 1.
 	Endpoints []string
 	// Connection has the TLS files and the time limits of all connections. Its Endpoint is
 	// ignored.
@@ -35,9 +38,28 @@ type Config struct {
 // field is the field of the addresses in errors.
 const field configfield.Field = "triton.Endpoint"
 
-// Single reports whether the addresses are one fixed address, which needs no fleet.
+// Single reports whether the addresses are one fixed address without a weight, which needs no
+// fleet.
 func Single(endpoints []string) bool {
-	return len(endpoints) == 1 && !strings.HasPrefix(endpoints[0], dnsScheme)
+	if len(endpoints) != 1 {
+		return false
+	}
+	s, err := parse(endpoints[0])
+	return err == nil && s.name == "" && !s.weighted
+}
+
+// HostPort returns the host, or the name in DNS, and the port of an endpoint. Both are empty for an
+// invalid endpoint.
+func HostPort(endpoint string) (host, port string) {
+	s, err := parse(endpoint)
+	if err != nil {
+		return "", ""
+	}
+	if s.name != "" {
+		return s.name, s.port
+	}
+	host, port, _ = net.SplitHostPort(s.address) // has been joined
+	return host, port
 }
 
 // Validate returns an error for the first invalid field, which names the field's flag if it has
@@ -53,30 +75,41 @@ func (c Config) Validate() error {
 	if c.Policy != "" && !slices.Contains(balance.Policies(), c.Policy) {
 		return configfield.Errorf("triton.Policy", "%q is unknown: choose one of %v", c.Policy, balance.Policies())
 	}
-	return c.connection(sources[0].probeAddress()).Validate()
+	return c.connection(sources[0].probe()).Validate()
 }
 
 // connection returns the configuration of one server's connection.
-func (c Config) connection(endpoint string) triton.Config {
+func (c Config) connection(p place) triton.Config {
 	one := c.Connection
-	one.Endpoint = endpoint
+	one.Endpoint, one.ServerName = p.address, p.serverName
 	return one
 }
 
-// dnsScheme is the prefix of an endpoint that is all addresses of a name.
-const dnsScheme = "dns://"
+// The prefixes of an endpoint that is all addresses of a name, without and with TLS.
+const (
+	dnsScheme    = "dns://"
+	dnsTLSScheme = "dns+https://"
+)
 
 // dnsPort is the default port of a DNS server.
 const dnsPort = "53"
 
 // source is one configured endpoint: a fixed address, or a name in DNS.
 type source struct {
-	text    string // as configured
-	secure  bool   // the connection uses TLS
-	address string // host:port of a fixed address; empty for a name
-	server  string // host:port of the DNS server; empty for the system's
-	name    string // the name in DNS
-	port    string // the port of the addresses of the name
+	text     string // as configured
+	secure   bool   // the connection uses TLS
+	address  string // host:port of a fixed address; empty for a name
+	server   string // host:port of the DNS server; empty for the system's
+	name     string // the name in DNS
+	port     string // the port of the addresses of the name
+	weight   float64
+	weighted bool // the weight was configured
+}
+
+// place is the address of one server with what identifies its connection.
+type place struct {
+	address    string // host:port, or a URL for TLS
+	serverName string // name in the server's certificate; empty for the host of the address
 }
 
 // key identifies the source among others.
@@ -87,12 +120,20 @@ func (s source) key() string {
 	return dnsScheme + s.server + "/" + net.JoinHostPort(strings.ToLower(strings.TrimSuffix(s.name, ".")), s.port)
 }
 
-// probeAddress returns an address with which the settings of the connection can be validated.
-func (s source) probeAddress() string {
-	if s.name == "" {
-		return s.text
+// place returns the server of the source at an address, which is host:port.
+func (s source) place(address string) place {
+	if !s.secure {
+		return place{address: address}
 	}
-	return net.JoinHostPort(s.name, s.port)
+	return place{address: "https://" + address, serverName: strings.TrimSuffix(s.name, ".")}
+}
+
+// probe returns a server with which the settings of the connection can be validated.
+func (s source) probe() place {
+	if s.name == "" {
+		return s.place(s.address)
+	}
+	return s.place(net.JoinHostPort(s.name, s.port))
 }
 
 // sources parses the endpoints. The errors name the field and the remedy.
@@ -111,7 +152,7 @@ func (c Config) sources() ([]source, error) {
 			return nil, configfield.Errorf(field, "%s and %s are the same endpoint: give each endpoint once", first, text)
 		}
 		if len(list) > 0 && list[0].secure != s.secure {
-			return nil, configfield.Errorf(field, "%s and %s differ in TLS: give all endpoints with https:// or all without", list[0].text, text)
+			return nil, configfield.Errorf(field, "%s and %s differ in TLS: give all endpoints with https:// or dns+https://, or all without", list[0].text, text)
 		}
 		seen[s.key()] = text
 		list = append(list, s)
@@ -121,29 +162,47 @@ func (c Config) sources() ([]source, error) {
 
 // parse parses one endpoint.
 func parse(text string) (source, error) {
-	rest, isName := strings.CutPrefix(text, dnsScheme)
+	endpoint, suffix, weighted := strings.Cut(text, "=")
+	s := source{text: text, weight: 1, weighted: weighted}
+	if weighted {
+		var err error
+		if s.weight, err = strconv.ParseFloat(suffix, 64); err != nil || balance.CheckWeight(s.weight) != nil {
+			return source{}, fmt.Errorf("must have a weight from %g to %g after the =, such as %s=2", balance.MinWeight, balance.MaxWeight, endpoint)
+		}
+	}
+	rest, isName := strings.CutPrefix(endpoint, dnsScheme)
 	if !isName {
-		address, secure, err := triton.Config{Endpoint: text}.Address()
-		return source{text: text, address: address, secure: secure}, err
+		rest, isName = strings.CutPrefix(endpoint, dnsTLSScheme)
+		s.secure = isName
 	}
-	server, name, found := strings.Cut(rest, "/")
+	var err error
+	if isName {
+		s.server, s.name, s.port, err = parseName(rest)
+	} else {
+		s.address, s.secure, err = triton.Config{Endpoint: endpoint}.Address()
+	}
+	return s, err
+}
+
+// parseName parses [SERVER]/NAME:PORT. The server is empty or host:port.
+func parseName(text string) (server, name, port string, err error) {
+	server, name, found := strings.Cut(text, "/")
 	if !found {
-		return source{}, fmt.Errorf("must be dns://[SERVER]/NAME:PORT: write dns:///%s to use the system's DNS server", rest)
+		return "", "", "", fmt.Errorf("must be dns://[SERVER]/NAME:PORT: write dns:///%s to use the system's DNS server", text)
 	}
-	s := source{text: text}
 	if server != "" {
 		host, port, err := split(server, dnsPort)
 		if err != nil {
-			return source{}, fmt.Errorf("has a DNS server that can't be used: %w", err)
+			return "", "", "", fmt.Errorf("has a DNS server that can't be used: %w", err)
 		}
-		s.server = net.JoinHostPort(host, port)
+		server = net.JoinHostPort(host, port)
 	}
 	address, _, err := triton.Config{Endpoint: name}.Address()
 	if err != nil {
-		return source{}, err
+		return "", "", "", err
 	}
-	s.name, s.port, err = net.SplitHostPort(address)
-	return s, err
+	name, port, err = net.SplitHostPort(address)
+	return server, name, port, err
 }
 
 // split returns the host and the port of an address without a scheme.

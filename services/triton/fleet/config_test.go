@@ -20,10 +20,20 @@ func TestValidate(t *testing.T) {
 		{"TLS", "https://a:1 https://b", nil, ""},
 		{"a name", "dns:///triton:8001", nil, ""},
 		{"a name with a server", "dns://10.0.0.1/triton dns://[::1]:5353/triton", nil, ""},
+		{"a name with TLS", "dns+https:///triton:8001=2 https://a:1", nil, ""},
+		{"weights", "a:1=2 https://[::1]:2=0.5 dns:///b=1000", nil, "differ in TLS"},
+		{"weights of all kinds", "a:1=2 [::1]:2=0.5 dns:///b=1000", nil, ""},
+		{"no weight", "a:1=", nil, `triton.Endpoint: "a:1=" must have a weight from 0.001 to 1000 after the =, such as a:1=2`},
+		{"a weight of 0", "a:1=0", nil, "must have a weight from 0.001 to 1000"},
+		{"a negative weight", "a:1=-1", nil, "must have a weight from 0.001 to 1000"},
+		{"a weight that is no number", "a:1=NaN", nil, "must have a weight from 0.001 to 1000"},
+		{"two weights", "a:1=2=3", nil, "must have a weight from 0.001 to 1000 after the =, such as a:1=2"},
+		{"twice by a weight", "a:8001=2 a", nil, "a:8001=2 and a are the same endpoint"},
+		{"a name with TLS beside one without", "dns+https:///a dns:///b", nil, "differ in TLS: give all endpoints with https:// or dns+https://, or all without"},
 		{"none", "", nil, "triton.Endpoint: the list is empty"},
 		{"twice", "a:8001 b a", nil, "a:8001 and a are the same endpoint: give each endpoint once"},
 		{"twice by a name", "dns:///Triton. dns:///triton:8001", nil, "are the same endpoint"},
-		{"mixed TLS", "https://a b", nil, "https://a and b differ in TLS: give all endpoints with https:// or all without"},
+		{"mixed TLS", "https://a b", nil, "https://a and b differ in TLS: give all endpoints with https:// or dns+https://, or all without"},
 		{"a name beside TLS", "https://a dns:///b", nil, "differ in TLS"},
 		{"an unknown scheme", "a ftp://b", nil, `triton.Endpoint: "ftp://b" must have the scheme http, https or dns, not "ftp"`},
 		{"a name without its slash", "dns://triton:8001", nil, `must be dns://[SERVER]/NAME:PORT: write dns:///triton:8001`},
@@ -49,9 +59,19 @@ func TestValidate(t *testing.T) {
 }
 
 func TestSingle(t *testing.T) {
-	for endpoints, want := range map[string]bool{"a:1": true, "https://a": true, "a b": false, "dns:///a": false} {
+	for endpoints, want := range map[string]bool{"a:1": true, "https://a": true, "a b": false, "dns:///a": false, "dns+https:///a": false, "a:1=1": false, "": false} {
 		if got := Single(strings.Fields(endpoints)); got != want {
 			t.Errorf("%s: %t", endpoints, got)
+		}
+	}
+}
+
+func TestHostPort(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"a": "a 8001", "https://a:1=2": "a 1", "[::1]:2=3": "::1 2", "dns://10.0.0.1/b": "b 8001", "dns+https:///b:9=0.5": "b 9", "ftp://a": " ", "a=x": " ",
+	} {
+		if host, port := HostPort(endpoint); host+" "+port != want {
+			t.Errorf("%s: got %q and %q, want %q", endpoint, host, port, want)
 		}
 	}
 }

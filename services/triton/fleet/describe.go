@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -99,7 +101,8 @@ func (e *Engine) some(ctx context.Context) ([]*member, error) {
 }
 
 // everyone calls a method of all endpoints, which must all succeed. Endpoints that are out fail
-// without a call, so that none waits for them, unless all are out.
+// without a call, so that none waits for them, unless all are out. Those that are also drained are
+// left out.
 func everyone[Req, Res any](ctx context.Context, e *Engine, method func(*triton.Engine, context.Context, *Req) (*Res, error), req *Req) ([]*Res, error) {
 	in, err := e.some(ctx)
 	if err != nil {
@@ -109,7 +112,8 @@ func everyone[Req, Res any](ctx context.Context, e *Engine, method func(*triton.
 	for _, m := range in {
 		reachable[m] = true
 	}
-	members := e.all()
+	// A drained server may be down for its maintenance.
+	members := slices.DeleteFunc(slices.Clone(e.all()), func(m *member) bool { return m.health.drained.Load() && !reachable[m] })
 	answers, errs := make([]*Res, len(members)), make([]error, len(members))
 	var asking sync.WaitGroup
 	for i, m := range members {
@@ -180,16 +184,28 @@ func (e *Engine) only(ctx context.Context) (*triton.Engine, error) {
 
 // Endpoints implements [inference.EndpointReporter].
 func (e *Engine) Endpoints() inference.EndpointReport {
-	report := inference.EndpointReport{RepeatsRefused: e.refusals.Load()}
+	report, now := inference.EndpointReport{RepeatsRefused: e.refusals.Load()}, time.Now()
 	for _, m := range e.all() {
-		one := inference.Endpoint{
-			Address: m.address, InFlight: m.load(), MetricsURL: m.metricsURL(),
-			Requests: m.count.requests.Load(), Failures: m.count.failures.Load(), Repeats: m.count.repeats.Load(), Outs: m.count.outs.Load(),
+		report.Endpoints = append(report.Endpoints, m.report(now))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, address := range slices.Sorted(maps.Keys(e.drained)) {
+		if !e.drained[address].absent.IsZero() {
+			report.Absent = append(report.Absent, address)
 		}
-		one.State, one.Reason = m.health.state(time.Now())
-		report.Endpoints = append(report.Endpoints, one)
 	}
 	return report
+}
+
+// report returns the state and the counters of the endpoint.
+func (m *member) report(now time.Time) inference.Endpoint {
+	one := inference.Endpoint{
+		Address: m.address, InFlight: m.load(), Weight: m.capacity(), MetricsURL: m.metricsURL(),
+		Requests: m.count.requests.Load(), Failures: m.count.failures.Load(), Repeats: m.count.repeats.Load(), Outs: m.count.outs.Load(),
+	}
+	one.State, one.Reason = m.health.state(now)
+	return one
 }
 
 // metricsURL returns the URL of the server's own metrics, or "" if they aren't read.
@@ -198,7 +214,7 @@ func (m *member) metricsURL() string {
 	if port == 0 {
 		return ""
 	}
-	address, _, err := m.fleet.config.connection(m.address).Address()
+	address, _, err := m.fleet.config.connection(m.place).Address()
 	if err != nil { // can't fail: the address was validated
 		return ""
 	}

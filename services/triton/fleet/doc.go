@@ -11,6 +11,10 @@
 // endpoint that is gone from the list gets no new requests. Its streams continue to their end,
 // and its connection is closed after the last one.
 //
+// An endpoint has a weight, its capacity in relation to others. An operator may drain an endpoint
+// ([Engine.Drain]): it gets no new requests, and its requests in flight continue. It stays drained
+// while it is away from the list.
+//
 // # Which endpoint serves a model
 //
 // Each endpoint is asked for its index of models and their configurations. The routes (routes.go)

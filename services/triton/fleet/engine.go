@@ -30,6 +30,7 @@ var (
 	_ inference.Notifier           = (*Engine)(nil)
 	_ inference.EndpointReporter   = (*Engine)(nil)
 	_ inference.Placer             = (*Engine)(nil)
+	_ inference.Drainer            = (*Engine)(nil)
 )
 
 // Engine is the engine over all endpoints.
@@ -60,8 +61,9 @@ type Engine struct {
 	refreshed  time.Time // guarded by refreshing
 
 	mu      sync.Mutex
-	sources []*followed // the configured endpoints, once started
-	members []*member   // the endpoints in the order of their addresses
+	sources []*followed       // the configured endpoints, once started
+	members []*member         // the endpoints in the order of their addresses
+	drained map[string]*drain // the endpoints that an operator has drained, by address
 	warned  map[string]string
 }
 
@@ -76,7 +78,7 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 	}
 	e := &Engine{
 		config: config, log: log, balancer: balancer, changed: make(triton.Changes, 1), began: time.Now(),
-		refreshing: make(chan struct{}, 1), warned: map[string]string{},
+		refreshing: make(chan struct{}, 1), drained: map[string]*drain{}, warned: map[string]string{},
 	}
 	e.ctx, e.stop = context.WithCancel(context.Background())
 	e.routes.Store(routesOf(nil, nil))
@@ -85,7 +87,7 @@ func New(config Config, log *slog.Logger) (*Engine, error) {
 		return nil, err
 	}
 	// The files of the connections are read once before the start.
-	if _, err := triton.New(config.connection(sources[0].probeAddress()), log); err != nil {
+	if _, err := triton.New(config.connection(sources[0].probe()), log); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -182,6 +184,9 @@ func (e *Engine) choose(r *run) (*member, error) {
 		return nil, e.errNone()
 	}
 	c := g.candidates(e.epoch.Load(), time.Now())
+	if len(c.members) == 0 {
+		return nil, errDrained()
+	}
 	if m := r.takePlaced(c); m != nil {
 		return m, nil
 	}
@@ -286,7 +291,11 @@ func (e *Engine) Ready(ctx context.Context) error {
 	e.lookedUp(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	members := inOnly(e.all())
+	members := undrained(e.all())
+	if len(members) == 0 && len(e.all()) > 0 {
+		return errDrained()
+	}
+	members = inOnly(members)
 	answers := make(chan error, len(members))
 	var asking sync.WaitGroup
 	defer asking.Wait()

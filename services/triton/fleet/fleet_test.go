@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/balance"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/triton/fleet"
 	"github.com/trident-inference/trident/services/triton/tritontest"
@@ -104,6 +105,47 @@ func TestSpread(t *testing.T) {
 	stats, err := e.ModelStatistics(t.Context(), &kserve.ModelStatisticsRequest{Name: "echo"})
 	if err != nil || len(stats.GetModelStats()) != 1 || stats.GetModelStats()[0].GetInferenceCount() != 400 {
 		t.Errorf("statistics %v, %v", stats, err)
+	}
+}
+
+// TestWeights checks that endpoints get requests in proportion to their weights, and that an update
+// changes the weights without an interruption.
+func TestWeights(t *testing.T) {
+	fakes := tritontest.NewFakes(t, 2)
+	c := config(limits, fakes[0].Address()+"=3", fakes[1].Address())
+	c.Policy = balance.RoundRobin
+	e := start(t, c)
+	defer func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := e.Models(t.Context()); err != nil { // the routes don't change any longer
+		t.Fatal(err)
+	}
+	served := func(requests int) (first, second int) {
+		before := [2]int{fakes[0].Served("echo"), fakes[1].Served("echo")}
+		for i := range requests {
+			if n, err := send(t.Context(), e, echo(fmt.Sprint(i))); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		return fakes[0].Served("echo") - before[0], fakes[1].Served("echo") - before[1]
+	}
+	if first, second := served(100); first != 75 || second != 25 {
+		t.Errorf("endpoints with the weights 3 and 1 served %d and %d requests", first, second)
+	}
+	if one, _ := state(e, fakes[0].Address()); one.Weight != 3 {
+		t.Errorf("the endpoint is %+v, want the weight 3", one)
+	}
+	if err := e.Update([]string{fakes[0].Address(), fakes[1].Address() + "=4"}); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := served(100); first < 19 || first > 21 || first+second != 100 {
+		t.Errorf("after an update to the weights 1 and 4, the endpoints served %d and %d requests", first, second)
+	}
+	if one, _ := state(e, fakes[0].Address()); one.Weight != 1 || one.Requests < 90 {
+		t.Errorf("the endpoint is %+v, want the weight 1 and the previous counters", one)
 	}
 }
 

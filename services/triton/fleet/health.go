@@ -31,6 +31,8 @@ type health struct {
 	// out is true while the endpoint gets no requests. unready is true if its server reports that
 	// it isn't ready: it gets requests only if no other endpoint can serve them.
 	out, unready atomic.Bool
+	// drained is true while an operator has taken the endpoint out. Its health is checked all the same.
+	drained atomic.Bool
 	// refuses is true while the endpoint is out because it refuses connections: it is surely down.
 	refuses atomic.Bool
 	// silent is true while the endpoint is out because nothing has arrived from it: a response takes it
@@ -193,6 +195,9 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 	m.fleet.reroute()
 	if m.health.out.Load() {
 		m.health.models.forgive()
+		if m.health.refuses.Load() { // the server was restarted, and its cache is empty
+			m.fleet.balancer.Forget(m.endpoint)
+		}
 		m.startSlowly()
 		m.health.out.Store(false)
 		m.health.refuses.Store(false)
@@ -247,15 +252,22 @@ func (m *member) relist(ctx context.Context) {
 	m.fleet.shift()
 }
 
-// state returns the state of the endpoint and the reason why it is out.
+// state returns the state of the endpoint and the reason why it is out or not ready.
 func (h *health) state(now time.Time) (inference.EndpointState, string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	const unready = "the server reports that it isn't ready"
 	switch {
+	case h.drained.Load() && h.out.Load():
+		return inference.EndpointDrained, h.reason
+	case h.drained.Load() && h.unready.Load():
+		return inference.EndpointDrained, unready
+	case h.drained.Load():
+		return inference.EndpointDrained, ""
 	case h.out.Load():
 		return inference.EndpointOut, h.reason
 	case h.unready.Load():
-		return inference.EndpointNotReady, "the server reports that it isn't ready"
+		return inference.EndpointNotReady, unready
 	case h.back.Load() != 0 && now.UnixNano()-h.back.Load() < int64(slowStart):
 		return inference.EndpointStarting, ""
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ func (e *Engine) Update(endpoints []string) error {
 	for _, s := range sources {
 		i := slices.IndexFunc(old, func(f *followed) bool { return f.key() == s.key() })
 		if i >= 0 {
+			old[i].source = s // another spelling, weight or scheme
 			e.sources = append(e.sources, old[i])
 			old = slices.Delete(old, i, i+1)
 			continue
@@ -147,23 +149,17 @@ func (e *Engine) settle() error {
 	if e.ctx.Err() != nil {
 		return errStopped
 	}
-	wanted := map[string]bool{}
-	for _, s := range e.sources {
-		for _, address := range s.addresses {
-			if s.secure {
-				address = "https://" + address
-			}
-			wanted[address] = true
-		}
-	}
+	wanted := e.wanted()
 	var gone []*member
 	e.members = slices.DeleteFunc(e.members, func(m *member) bool {
-		if wanted[m.address] {
-			delete(wanted, m.address)
-			return false
+		weight, stays := wanted[m.place]
+		if !stays {
+			gone = append(gone, m)
+			return true
 		}
-		gone = append(gone, m)
-		return true
+		delete(wanted, m.place)
+		e.weigh(m, weight)
+		return false
 	})
 	come, err := e.begin(wanted)
 	if len(come)+len(gone) > 0 {
@@ -172,6 +168,7 @@ func (e *Engine) settle() error {
 		e.routes.Store(routesOf(slices.Clone(e.members), e.routes.Load()))
 		e.shift()
 	}
+	e.noteAbsent(time.Now())
 	for _, m := range gone { // no new request finds them
 		e.mixed.Add(m.engine.Mixed())
 		m.retire()
@@ -180,20 +177,50 @@ func (e *Engine) settle() error {
 	return err
 }
 
+// wanted returns the present servers of all configured endpoints with their weights. The first of
+// several endpoints with the same server has its name and its weight. The caller must hold the mutex.
+func (e *Engine) wanted() map[place]float64 {
+	wanted, seen := map[place]float64{}, map[string]bool{}
+	for _, s := range e.sources {
+		for _, address := range s.addresses {
+			if seen[address] {
+				continue
+			}
+			seen[address] = true
+			wanted[s.place(address)] = s.weight
+		}
+	}
+	return wanted
+}
+
+// weigh sets the weight of an endpoint. The caller must hold the mutex.
+func (e *Engine) weigh(m *member, weight float64) {
+	if m.capacity() == weight {
+		return
+	}
+	if err := e.balancer.SetWeight(m.endpoint, weight); err != nil { // can't fail: the weight was validated
+		e.log.Error("the weight of an endpoint can't be set", "endpoint", m.address, "error", err)
+		return
+	}
+	m.weight.Store(math.Float64bits(weight))
+	e.log.Info("weight of an endpoint changed", "endpoint", m.address, "weight", weight)
+}
+
 // begin starts endpoints.
-func (e *Engine) begin(wanted map[string]bool) (come []*member, err error) {
+func (e *Engine) begin(wanted map[place]float64) (come []*member, err error) {
 	var errs []error
-	for address := range wanted {
-		m, err := e.newMember(address)
+	for place, weight := range wanted {
+		m, err := e.newMember(place)
 		if err == nil {
-			err = m.start()
+			m.health.drained.Store(e.drained[m.address] != nil)
+			err = m.start(weight)
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		come = append(come, m)
-		e.log.Debug("endpoint has come", "endpoint", address)
+		e.log.Debug("endpoint has come", "endpoint", m.address)
 	}
 	return come, errors.Join(errs...)
 }

@@ -1,6 +1,9 @@
 package fleet_test
 
 import (
+	"context"
+	"crypto/tls"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/server/servertest"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/dnsserver"
 )
@@ -65,5 +69,72 @@ func TestNames(t *testing.T) {
 	dns.Fail()
 	if n, err := send(t.Context(), e, echo("x")); n != 1 || err != nil || !slices.Equal(addresses(), list[1:]) {
 		t.Errorf("%d responses, %v, endpoints %q", n, err, addresses())
+	}
+}
+
+// encrypt accepts TLS connections on an address and forwards them to a server without TLS, until the
+// end of the test. It returns the port.
+func encrypt(t *testing.T, host, server string, pair servertest.Pair) (port string) {
+	t.Helper()
+	certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", host+":0", &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	t.Cleanup(func() {
+		_ = listener.Close() // ends the loop
+		done.Wait()
+	})
+	done.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			upstream, err := new(net.Dialer).DialContext(context.Background(), "tcp", server)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			done.Go(func() { _, _ = io.Copy(upstream, client); _ = upstream.Close() })
+			done.Go(func() { _, _ = io.Copy(client, upstream); _ = client.Close() })
+		}
+	})
+	_, port, err = net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// TestNamesWithTLS checks that the certificates of the addresses of a name must be valid for the name:
+// those here aren't valid for the address.
+func TestNamesWithTLS(t *testing.T) {
+	authority, dns, fake := servertest.NewAuthority(t), newDNS(t), tritontest.NewFake(t)
+	const host = "127.0.0.2"
+	dns.set(false, host)
+	ca := servertest.Write(t, t.TempDir(), "ca", authority.PEM())
+	for name, works := range map[string]bool{"tritons.test": true, "others.test": false} {
+		port := encrypt(t, host, fake.Address(), authority.Issue(t, name))
+		c := config(limits, "dns+https://"+dns.conn.LocalAddr().String()+"/tritons.test.:"+port)
+		c.Connection.CAFile = ca
+		e := start(t, c)
+		n, err := send(t.Context(), e, echo("x"))
+		switch {
+		case works && (n != 1 || err != nil):
+			t.Errorf("%s: %d responses, %v", name, n, err)
+		case !works && (err == nil || !strings.Contains(inference.AsError(err).Error(), "not tritons.test")):
+			t.Errorf("%s: %d responses, %v; want an error about the name", name, n, err)
+		}
+		if one := e.Endpoints().Endpoints; len(one) != 1 || one[0].Address != "https://"+host+":"+port {
+			t.Errorf("%s: the endpoints are %+v", name, one)
+		}
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
 	}
 }

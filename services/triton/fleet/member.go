@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +16,11 @@ import (
 
 // member is one endpoint of the fleet with its connection. Its methods may be called concurrently.
 type member struct {
-	address  string // as in the log: host:port, or a URL for TLS
+	place
+
 	engine   *triton.Engine
 	endpoint balance.Endpoint
+	weight   atomic.Uint64 // bits of the float64
 	fleet    *Engine
 	log      *slog.Logger
 
@@ -57,13 +60,13 @@ type listing struct {
 }
 
 // newMember returns an endpoint that isn't started.
-func (e *Engine) newMember(address string) (*member, error) {
-	engine, err := triton.New(e.config.connection(address), e.log.With("endpoint", address))
+func (e *Engine) newMember(p place) (*member, error) {
+	engine, err := triton.New(e.config.connection(p), e.log.With("endpoint", p.address))
 	if err != nil {
 		return nil, err
 	}
 	m := &member{
-		address: address, engine: engine, fleet: e, log: e.log,
+		place: p, engine: engine, fleet: e, log: e.log,
 		health:  health{poke: make(triton.Changes, 1), stale: make(triton.Changes, 1)},
 		idle:    make(chan struct{}),
 		waiting: map[*run]waiter{},
@@ -73,9 +76,14 @@ func (e *Engine) newMember(address string) (*member, error) {
 }
 
 // start connects to the server and follows its health until retire.
-func (m *member) start() error {
+func (m *member) start(weight float64) error {
+	name := m.address
+	if m.serverName != "" {
+		name += " " + m.serverName // while the name of an address changes, both are there
+	}
 	var err error
-	if m.endpoint, err = m.fleet.balancer.Add(balance.Spec{Name: m.address}); err != nil {
+	m.weight.Store(math.Float64bits(weight))
+	if m.endpoint, err = m.fleet.balancer.Add(balance.Spec{Name: name, Weight: weight}); err != nil {
 		return err
 	}
 	if err := m.engine.Start(m.ctx); err != nil {
@@ -84,6 +92,9 @@ func (m *member) start() error {
 	m.fleet.work.Go(func() { m.follow(m.ctx) })
 	return nil
 }
+
+// capacity returns the weight of the endpoint.
+func (m *member) capacity() float64 { return math.Float64frombits(m.weight.Load()) }
 
 // retire removes the endpoint: it takes no further requests, and its connection is closed once the
 // last one has ended, or when the fleet stops.

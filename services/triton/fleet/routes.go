@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -149,13 +150,13 @@ func routeOf(name string, offers []offer, old *route) *route {
 	return r
 }
 
-// majority returns the group that most endpoints have. Endpoints that are out count only if none
-// is in. Among equally many, the group of the old route wins, and otherwise the first one.
+// majority returns the group that most endpoints have. Endpoints that are out or drained count only
+// if no others have the model. Among equally many, the group of the old route wins, and otherwise the first one.
 func majority(offers []offer, old *route) string {
 	for _, withOut := range []bool{false, true} {
 		votes, best := map[string]int{}, ""
 		for _, o := range offers {
-			if o.group != "" && (withOut || !o.member.health.out.Load()) {
+			if o.group != "" && (withOut || !o.member.health.out.Load() && !o.member.health.drained.Load()) {
 				votes[o.group]++
 			}
 		}
@@ -210,14 +211,14 @@ func (r *routes) of(model, version string) (_ *group, listed bool) {
 
 // candidates returns the endpoints of the group that may get a request: those that are in and
 // ready. If more than half are out, all are that don't refuse connections: the checks may be at
-// fault.
+// fault. Drained endpoints are never candidates.
 func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 	if c := g.chosen.Load(); c != nil && c.epoch == epoch && (c.until.IsZero() || now.Before(c.until)) {
 		return c
 	}
 	c := &candidates{epoch: epoch}
-	in, unready, unsure := []*member{}, []*member{}, []*member{}
-	for _, m := range g.members {
+	in, unready, unsure, members := []*member{}, []*member{}, []*member{}, undrained(g.members)
+	for _, m := range members {
 		until := m.health.models.outUntil(g.model, now)
 		if !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
 			c.until = until
@@ -235,8 +236,8 @@ func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 	}
 	switch {
 	case len(unsure) == 0:
-		c.members = g.members
-	case 2*(len(in)+len(unready)) < len(g.members):
+		c.members = members
+	case 2*(len(in)+len(unready)) < len(members):
 		c.members = unsure
 	case len(in) > 0:
 		c.members, unready = in, nil
@@ -267,16 +268,17 @@ func (c *candidates) choose(b *balance.Balancer, now time.Duration, r *run) (bal
 	return b.Choose(now, &r.request, c.set)
 }
 
-// homeOf returns the candidate that a hash chooses for a sequence (rendezvous hashing): all
+// homeOf returns the candidate that a hash chooses for a sequence (weighted rendezvous hashing): all
 // replicas choose the same one, and only the sequences of an endpoint that is out move.
 func (c *candidates) homeOf(sequence string) *member {
 	var home *member
-	var highest uint64
+	highest := math.Inf(-1)
 	for _, m := range c.members {
 		sum := fnv.New64a()
 		_, _ = io.WriteString(sum, m.address+"\x00"+sequence) // never fails
-		if weight := mix(sum.Sum64()); home == nil || weight > highest {
-			home, highest = m, weight
+		share := (float64(mix(sum.Sum64())>>11) + 0.5) / (1 << 53)
+		if score := math.Log(share) / m.capacity(); home == nil || score > highest {
+			home, highest = m, score
 		}
 	}
 	return home

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func ready(version string, config *kserve.ModelConfig) inference.Model {
 
 // listingOf returns an endpoint that lists models.
 func lists(address string, models ...inference.Model) *member {
-	m := &member{address: address}
+	m := &member{place: place{address: address}}
 	l := &listing{models: models}
 	for i := range models {
 		l.groups = append(l.groups, groupOf(&models[i]))
@@ -99,12 +100,17 @@ func TestMajorityIsStable(t *testing.T) {
 		if g, _ := routesOf(half, after).of("m", ""); addresses(g.members) != "b" {
 			t.Errorf("the old endpoint is out: %q serve", addresses(g.members))
 		}
+		half[0].health.out.Store(false)
+		half[0].health.drained.Store(true)
+		if g, _ := routesOf(half, after).of("m", ""); addresses(g.members) != "b" {
+			t.Errorf("the old endpoint is drained: %q serve", addresses(g.members))
+		}
 	}
 }
 
 // TestCandidates checks which endpoints of a group get requests by their health.
 func TestCandidates(t *testing.T) {
-	const in, unready, out, failing, refusing = "in", "unready", "out", "failing", "refusing"
+	const in, unready, out, failing, refusing, drained = "in", "unready", "out", "failing", "refusing", "drained"
 	for _, test := range []struct {
 		states []string
 		want   string
@@ -120,14 +126,20 @@ func TestCandidates(t *testing.T) {
 		{[]string{in, refusing, refusing, refusing}, "e0"},
 		{[]string{in, refusing, out, out}, "e0 e2 e3"},
 		{[]string{refusing, refusing}, "e0 e1"},
+		{[]string{in, drained, in}, "e0 e2"},
+		{[]string{in, drained, drained, drained}, "e0"},
+		{[]string{out, drained, drained}, "e0"},
+		{[]string{unready, drained}, "e0"},
+		{[]string{drained, drained}, ""},
 	} {
 		now := time.Now()
 		g := &group{model: "m"}
 		for i, state := range test.states {
-			m := &member{address: fmt.Sprint("e", i)}
+			m := &member{place: place{address: fmt.Sprint("e", i)}}
 			m.health.out.Store(state == out || state == refusing)
 			m.health.refuses.Store(state == refusing)
 			m.health.unready.Store(state == unready)
+			m.health.drained.Store(state == drained)
 			for range map[bool]int{true: outcomeLeast}[state == failing] {
 				m.health.models.record("m", true, now)
 			}
@@ -151,7 +163,9 @@ func TestCandidates(t *testing.T) {
 func TestHomes(t *testing.T) {
 	c := &candidates{}
 	for i := range 4 {
-		c.members = append(c.members, &member{address: fmt.Sprint("10.0.0.", i, ":8001")})
+		m := &member{place: place{address: fmt.Sprint("10.0.0.", i, ":8001")}}
+		m.weight.Store(math.Float64bits(1))
+		c.members = append(c.members, m)
 	}
 	counts, homes := map[*member]int{}, map[string]*member{}
 	for i := range 4000 {
@@ -164,6 +178,20 @@ func TestHomes(t *testing.T) {
 			t.Errorf("%s has %d of 4000 sequences", m.address, n)
 		}
 	}
+	c.members[1].weight.Store(math.Float64bits(2))
+	heavy := 0
+	for id, home := range homes {
+		switch now := c.homeOf(id); {
+		case now == c.members[1]:
+			heavy++
+		case now != home:
+			t.Fatalf("the sequence %s moved from %s to %s, which has its old weight", id, home.address, now.address)
+		}
+	}
+	if heavy < 1450 || heavy > 1750 {
+		t.Errorf("an endpoint with 2 of 5 weights has %d of 4000 sequences", heavy)
+	}
+	c.members[1].weight.Store(math.Float64bits(1))
 	gone := c.members[2]
 	rest := &candidates{members: slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m == gone })}
 	for id, home := range homes {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/mem"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -167,6 +169,7 @@ func (r *run) do(attempt func(context.Context, *member) error) error {
 			continue // the endpoint left the list in this instant
 		}
 		m.countAttempt(r, failed != nil)
+		r.trace(m)
 		failed = r.attempt(m, attempt)
 		r.engine.record(m, r, failed)
 		r.request.Tried = append(r.request.Tried, m.endpoint)
@@ -185,6 +188,16 @@ func (m *member) countAttempt(r *run, repeat bool) {
 	m.count.requests.Add(1)
 	if repeat {
 		m.count.repeats.Add(1)
+	}
+}
+
+// trace records the attempt in the span of the request.
+func (r *run) trace(m *member) {
+	if span := trace.SpanFromContext(r.ctx); span.IsRecording() {
+		span.AddEvent("endpoint", trace.WithAttributes(
+			attribute.String("server.address", m.address), attribute.String("trident.choice", r.assignment.Reason.String()),
+			attribute.Int("trident.cached_tokens", r.assignment.Cached), attribute.Int("trident.attempt", r.attempts+1),
+		))
 	}
 }
 

@@ -5,6 +5,7 @@ import type { ModelInferRequestSchema, ModelInferResponse } from "./gen/kserve/g
 import { type ChatDelta, type ChatRequestSchema, type ChatResponse } from "./gen/trident/v1/chat_pb.js";
 import { type CompleteDelta, type CompleteRequestSchema, type CompleteResponse } from "./gen/trident/v1/completion_pb.js";
 import { type EmbedRequestSchema, type EmbedResponse } from "./gen/trident/v1/embedding_pb.js";
+import { type Endpoint } from "./gen/trident/v1/endpoint_pb.js";
 import { type ModelInfo, type ModelServiceWatchResponse } from "./gen/trident/v1/model_pb.js";
 import { type ServerStatus } from "./gen/trident/v1/server_pb.js";
 import { TextStream } from "./stream.js";
@@ -75,6 +76,17 @@ export declare function createTrident(options: TridentOptions): {
          * until the loop ends.
          */
         watch: (interval?: number, options?: CallOptions) => AsyncGenerator<ServerStatus, void, undefined>;
+    };
+    endpoints: {
+        /** Returns the inference servers of --triton-endpoint by address. */
+        list: (options?: CallOptions) => Promise<Endpoint[]>;
+        /**
+         * Stops sending requests to an inference server; its requests in flight continue. With force, also
+         * if no other server can serve a model of it.
+         */
+        drain: (address: string, force?: boolean, options?: CallOptions) => Promise<Endpoint>;
+        /** Sends requests to a drained inference server again. It is undefined if the server isn't in the list at present. */
+        resume: (address: string, options?: CallOptions) => Promise<Endpoint | undefined>;
     };
     /** Runs a model by its tensors and returns its only response. */
     infer: (request: InferInit, options?: CallOptions) => Promise<ModelInferResponse>;

@@ -5,6 +5,7 @@ import { Caller } from "./calls.js";
 import { ChatService } from "./gen/trident/v1/chat_pb.js";
 import { CompletionService } from "./gen/trident/v1/completion_pb.js";
 import { EmbeddingService } from "./gen/trident/v1/embedding_pb.js";
+import { EndpointService } from "./gen/trident/v1/endpoint_pb.js";
 import { InferService } from "./gen/trident/v1/infer_pb.js";
 import { ModelService } from "./gen/trident/v1/model_pb.js";
 import { ServerService } from "./gen/trident/v1/server_pb.js";
@@ -22,6 +23,7 @@ export function createTrident(options) {
         embeddings: embeddings(caller, transport),
         models: models(caller, transport),
         server: server(caller, transport),
+        endpoints: endpoints(caller, transport),
         ...tensors(caller, transport),
     };
 }
@@ -107,6 +109,20 @@ function server(caller, transport) {
                     yield status;
             }
         },
+    };
+}
+function endpoints(caller, transport) {
+    const client = createClient(EndpointService, transport);
+    return {
+        /** Returns the inference servers of --triton-endpoint by address. */
+        list: async (options) => (await caller.unary((o) => client.list({}, o), options)).endpoints,
+        /**
+         * Stops sending requests to an inference server; its requests in flight continue. With force, also
+         * if no other server can serve a model of it.
+         */
+        drain: async (address, force = false, options) => (await caller.unary((o) => client.drain({ address, force }, o), options)).endpoint,
+        /** Sends requests to a drained inference server again. It is undefined if the server isn't in the list at present. */
+        resume: async (address, options) => (await caller.unary((o) => client.resume({ address }, o), options)).endpoint,
     };
 }
 function tensors(caller, transport) {

@@ -7,6 +7,7 @@ import type { ModelInferRequestSchema, ModelInferResponse } from "./gen/kserve/g
 import { ChatService, type ChatDelta, type ChatRequestSchema, type ChatResponse } from "./gen/trident/v1/chat_pb.js";
 import { CompletionService, type CompleteDelta, type CompleteRequestSchema, type CompleteResponse } from "./gen/trident/v1/completion_pb.js";
 import { EmbeddingService, type EmbedRequestSchema, type EmbedResponse } from "./gen/trident/v1/embedding_pb.js";
+import { EndpointService, type Endpoint } from "./gen/trident/v1/endpoint_pb.js";
 import { InferService } from "./gen/trident/v1/infer_pb.js";
 import { ModelService, type ModelInfo, type ModelServiceWatchResponse } from "./gen/trident/v1/model_pb.js";
 import { ServerService, type ServerStatus } from "./gen/trident/v1/server_pb.js";
@@ -55,6 +56,7 @@ export function createTrident(options: TridentOptions) {
     embeddings: embeddings(caller, transport),
     models: models(caller, transport),
     server: server(caller, transport),
+    endpoints: endpoints(caller, transport),
     ...tensors(caller, transport),
   };
 }
@@ -157,6 +159,24 @@ function server(caller: Caller, transport: Transport) {
         if (status) yield status;
       }
     },
+  };
+}
+
+function endpoints(caller: Caller, transport: Transport) {
+  const client = createClient(EndpointService, transport);
+  return {
+    /** Returns the inference servers of --triton-endpoint by address. */
+    list: async (options?: CallOptions): Promise<Endpoint[]> =>
+      (await caller.unary((o) => client.list({}, o), options)).endpoints,
+    /**
+     * Stops sending requests to an inference server; its requests in flight continue. With force, also
+     * if no other server can serve a model of it.
+     */
+    drain: async (address: string, force = false, options?: CallOptions): Promise<Endpoint> =>
+      (await caller.unary((o) => client.drain({ address, force }, o), options)).endpoint!,
+    /** Sends requests to a drained inference server again. It is undefined if the server isn't in the list at present. */
+    resume: async (address: string, options?: CallOptions): Promise<Endpoint | undefined> =>
+      (await caller.unary((o) => client.resume({ address }, o), options)).endpoint,
   };
 }
 

@@ -1,0 +1,283 @@
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
+/**
+ * Describes the file trident/v1/endpoint.proto.
+ */
+export declare const file_trident_v1_endpoint: GenFile;
+/**
+ * Endpoint is one inference server.
+ *
+ * @generated from message trident.v1.Endpoint
+ */
+export type Endpoint = Message<"trident.v1.Endpoint"> & {
+    /**
+     * Address of the server's gRPC port: host:port, or https://host:port with TLS.
+     *
+     * @generated from field: string address = 1;
+     */
+    address: string;
+    /**
+     * State of the server.
+     *
+     * @generated from field: trident.v1.EndpointState state = 2;
+     */
+    state: EndpointState;
+    /**
+     * Reason why the server is out or not ready, also while it is drained. Empty if
+     * there is none.
+     *
+     * @generated from field: string reason = 3;
+     */
+    reason: string;
+    /**
+     * Capacity of the server in relation to others. 0 for a drained server that is not
+     * in the list at present.
+     *
+     * @generated from field: double weight = 4;
+     */
+    weight: number;
+    /**
+     * Number of requests in flight at the server.
+     *
+     * @generated from field: uint32 in_flight = 5;
+     */
+    inFlight: number;
+    /**
+     * Number of requests that were sent to the server since it is in the list,
+     * including repeats.
+     *
+     * @generated from field: uint64 requests = 6;
+     */
+    requests: bigint;
+    /**
+     * Number of requests that failed by the server's fault.
+     *
+     * @generated from field: uint64 failures = 7;
+     */
+    failures: bigint;
+    /**
+     * Number of requests that were repeated at the server after they failed at another
+     * one.
+     *
+     * @generated from field: uint64 repeats = 8;
+     */
+    repeats: bigint;
+    /**
+     * Number of times that the server failed its health checks and was taken out.
+     *
+     * @generated from field: uint64 outs = 9;
+     */
+    outs: bigint;
+};
+/**
+ * Describes the message trident.v1.Endpoint.
+ * Use `create(EndpointSchema)` to create a new message.
+ */
+export declare const EndpointSchema: GenMessage<Endpoint>;
+/**
+ * EndpointServiceListRequest asks for the inference servers.
+ *
+ * @generated from message trident.v1.EndpointServiceListRequest
+ */
+export type EndpointServiceListRequest = Message<"trident.v1.EndpointServiceListRequest"> & {};
+/**
+ * Describes the message trident.v1.EndpointServiceListRequest.
+ * Use `create(EndpointServiceListRequestSchema)` to create a new message.
+ */
+export declare const EndpointServiceListRequestSchema: GenMessage<EndpointServiceListRequest>;
+/**
+ * EndpointServiceListResponse contains the inference servers.
+ *
+ * @generated from message trident.v1.EndpointServiceListResponse
+ */
+export type EndpointServiceListResponse = Message<"trident.v1.EndpointServiceListResponse"> & {
+    /**
+     * The servers by address. Drained servers that are not in the list at present
+     * follow at the end.
+     *
+     * @generated from field: repeated trident.v1.Endpoint endpoints = 1;
+     */
+    endpoints: Endpoint[];
+};
+/**
+ * Describes the message trident.v1.EndpointServiceListResponse.
+ * Use `create(EndpointServiceListResponseSchema)` to create a new message.
+ */
+export declare const EndpointServiceListResponseSchema: GenMessage<EndpointServiceListResponse>;
+/**
+ * EndpointServiceDrainRequest asks the server to drain an inference server.
+ *
+ * @generated from message trident.v1.EndpointServiceDrainRequest
+ */
+export type EndpointServiceDrainRequest = Message<"trident.v1.EndpointServiceDrainRequest"> & {
+    /**
+     * Address of the inference server, as List returns it; the scheme and the default
+     * port 8001 may be left out. Required.
+     *
+     * @generated from field: string address = 1;
+     */
+    address: string;
+    /**
+     * Drain the server even if no other one can serve a model of it.
+     *
+     * @generated from field: bool force = 2;
+     */
+    force: boolean;
+};
+/**
+ * Describes the message trident.v1.EndpointServiceDrainRequest.
+ * Use `create(EndpointServiceDrainRequestSchema)` to create a new message.
+ */
+export declare const EndpointServiceDrainRequestSchema: GenMessage<EndpointServiceDrainRequest>;
+/**
+ * EndpointServiceDrainResponse contains the drained server.
+ *
+ * @generated from message trident.v1.EndpointServiceDrainResponse
+ */
+export type EndpointServiceDrainResponse = Message<"trident.v1.EndpointServiceDrainResponse"> & {
+    /**
+     * The server.
+     *
+     * @generated from field: trident.v1.Endpoint endpoint = 1;
+     */
+    endpoint?: Endpoint | undefined;
+};
+/**
+ * Describes the message trident.v1.EndpointServiceDrainResponse.
+ * Use `create(EndpointServiceDrainResponseSchema)` to create a new message.
+ */
+export declare const EndpointServiceDrainResponseSchema: GenMessage<EndpointServiceDrainResponse>;
+/**
+ * EndpointServiceResumeRequest asks the server to put a drained inference server
+ * back.
+ *
+ * @generated from message trident.v1.EndpointServiceResumeRequest
+ */
+export type EndpointServiceResumeRequest = Message<"trident.v1.EndpointServiceResumeRequest"> & {
+    /**
+     * Address of the inference server, as List returns it; the scheme and the default
+     * port 8001 may be left out. Required.
+     *
+     * @generated from field: string address = 1;
+     */
+    address: string;
+};
+/**
+ * Describes the message trident.v1.EndpointServiceResumeRequest.
+ * Use `create(EndpointServiceResumeRequestSchema)` to create a new message.
+ */
+export declare const EndpointServiceResumeRequestSchema: GenMessage<EndpointServiceResumeRequest>;
+/**
+ * EndpointServiceResumeResponse contains the server.
+ *
+ * @generated from message trident.v1.EndpointServiceResumeResponse
+ */
+export type EndpointServiceResumeResponse = Message<"trident.v1.EndpointServiceResumeResponse"> & {
+    /**
+     * The server. Unset if it is not in the list at present.
+     *
+     * @generated from field: trident.v1.Endpoint endpoint = 1;
+     */
+    endpoint?: Endpoint | undefined;
+};
+/**
+ * Describes the message trident.v1.EndpointServiceResumeResponse.
+ * Use `create(EndpointServiceResumeResponseSchema)` to create a new message.
+ */
+export declare const EndpointServiceResumeResponseSchema: GenMessage<EndpointServiceResumeResponse>;
+/**
+ * EndpointState is the state of an inference server.
+ *
+ * @generated from enum trident.v1.EndpointState
+ */
+export declare enum EndpointState {
+    /**
+     * The state is unknown.
+     *
+     * @generated from enum value: ENDPOINT_STATE_UNSPECIFIED = 0;
+     */
+    UNSPECIFIED = 0,
+    /**
+     * The server gets requests.
+     *
+     * @generated from enum value: ENDPOINT_STATE_IN = 1;
+     */
+    IN = 1,
+    /**
+     * The server is back since a few seconds, and its share of requests grows.
+     *
+     * @generated from enum value: ENDPOINT_STATE_STARTING = 2;
+     */
+    STARTING = 2,
+    /**
+     * The server reports that it is not ready. It gets requests only if no other
+     * server can serve them.
+     *
+     * @generated from enum value: ENDPOINT_STATE_NOT_READY = 3;
+     */
+    NOT_READY = 3,
+    /**
+     * The server fails its health checks and gets no requests.
+     *
+     * @generated from enum value: ENDPOINT_STATE_OUT = 4;
+     */
+    OUT = 4,
+    /**
+     * An operator has drained the server: it gets no requests.
+     *
+     * @generated from enum value: ENDPOINT_STATE_DRAINED = 5;
+     */
+    DRAINED = 5
+}
+/**
+ * Describes the enum trident.v1.EndpointState.
+ */
+export declare const EndpointStateSchema: GenEnum<EndpointState>;
+/**
+ * EndpointService shows the inference servers of --triton-endpoint, takes one of
+ * them out of service and puts it back, at run time. Its calls need a key that allows
+ * all models. They fail with UNIMPLEMENTED if this server has no list of inference
+ * servers: it has a single fixed one, or in-process Triton. Error details are those of
+ * ChatService.
+ *
+ * @generated from service trident.v1.EndpointService
+ */
+export declare const EndpointService: GenService<{
+    /**
+     * List returns the inference servers, by address.
+     *
+     * @generated from rpc trident.v1.EndpointService.List
+     */
+    list: {
+        methodKind: "unary";
+        input: typeof EndpointServiceListRequestSchema;
+        output: typeof EndpointServiceListResponseSchema;
+    };
+    /**
+     * Drain stops sending requests to an inference server. Its requests in flight
+     * continue to their end. The server stays drained until Resume, through changes of
+     * the settings and lookups of DNS names, and until this server restarts. A server
+     * that is drained already stays so. It fails with NOT_FOUND if no server has the
+     * address. It fails with INVALID_ARGUMENT and the reason last_endpoint if no other
+     * server can serve some model of it, unless force is set.
+     *
+     * @generated from rpc trident.v1.EndpointService.Drain
+     */
+    drain: {
+        methodKind: "unary";
+        input: typeof EndpointServiceDrainRequestSchema;
+        output: typeof EndpointServiceDrainResponseSchema;
+    };
+    /**
+     * Resume sends requests to a drained inference server again, with a share that
+     * grows for 10 seconds. A server that is not drained stays as it is. It fails with
+     * NOT_FOUND if no server has the address.
+     *
+     * @generated from rpc trident.v1.EndpointService.Resume
+     */
+    resume: {
+        methodKind: "unary";
+        input: typeof EndpointServiceResumeRequestSchema;
+        output: typeof EndpointServiceResumeResponseSchema;
+    };
+}>;
