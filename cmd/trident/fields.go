@@ -25,6 +25,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"auth.GRPCRestricted":              "grpc-restricted-protocol",
 		"auth.HTTPRestricted":              "http-restricted-api",
 		"auth.Restricted":                  "openai-restricted-api",
+		"catalog.Splits":                   "alias-split",
 		"cloud.SageMaker.Port":             "sagemaker-port",
 		"cloud.VertexAI.Enabled":           "allow-vertex-ai",
 		"cloud.VertexAI.Model":             "vertex-ai-default-model",

@@ -91,6 +91,8 @@ func TestBadFlags(t *testing.T) {
 		"--triton-endpoint=ftp://x":          "--triton-endpoint",
 		"--triton-endpoint=a,b,a":            "--triton-endpoint: a and a are the same endpoint: give each endpoint once",
 		"--triton-endpoint=https://a,b":      "--triton-endpoint: https://a and b differ in TLS",
+		"--alias-split=chat:a=95,b":          "--alias-split: \"b\" must be MODEL=WEIGHT with a whole weight from 0 to 1000000",
+		"--alias-split=chat:chat=1,b=1":      "--alias-split: the alias chat is also one of its models",
 		"--triton-endpoint=a=0,b":            "--triton-endpoint: \"a=0\" must have a weight from 0.001 to 1000 after the =, such as a=2",
 		"--triton-endpoint=dns://a:8001":     "--triton-endpoint: \"dns://a:8001\" must be dns://[SERVER]/NAME:PORT",
 		"--triton-endpoint=b,localhost:9000": "--openai-port: 9000 is the port of --triton-endpoint localhost:9000: choose another port",

@@ -117,7 +117,7 @@ func TestModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := strings.ReplaceAll(settingsTable(cards), folder, "DIR")
+	table := strings.ReplaceAll(settingsTable(cards, nil), folder, "DIR")
 	for _, want := range []string{
 		"MODEL   SETTING         VALUE ",
 		"broken  state           UNAVAILABLE: config.pbtxt: ",
@@ -134,7 +134,7 @@ func TestModels(t *testing.T) {
 		}
 	}
 	var json strings.Builder
-	if err := printJSON(&json, cards); err != nil {
+	if err := printJSON(&json, cards, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"name": "context_length",`, `"value": "64",`, `"origin": "config.json: max_position_embeddings"`, `"state": "not loaded"`, `"settings": []`} {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +36,9 @@ func (c modelsCommand) Run(f *flags) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(os.Stdout, cards)
+		return printJSON(os.Stdout, cards, f.AliasSplit)
 	}
-	_, err = os.Stdout.WriteString(settingsTable(cards))
+	_, err = os.Stdout.WriteString(settingsTable(cards, f.AliasSplit))
 	return err
 }
 
@@ -97,7 +98,7 @@ func unloaded(cfg config) fx.Option {
 }
 
 // settingsTable returns a table of the settings of each model with their origins.
-func settingsTable(cards []*catalog.Card) string {
+func settingsTable(cards []*catalog.Card, splits []catalog.Split) string {
 	rows := [][]string{{"MODEL", "SETTING", "VALUE", "FROM"}}
 	for _, card := range cards {
 		rows = append(rows, []string{card.Name, "state", stateOf(card), ""})
@@ -112,6 +113,18 @@ func settingsTable(cards []*catalog.Card) string {
 		for _, s := range card.Settings {
 			rows = append(rows, []string{"", s.Name, oneLine(s.Value), s.Origin})
 		}
+	}
+	for _, s := range splits {
+		shares := make([]string, len(s.Targets))
+		for i, t := range s.Targets {
+			shares[i] = fmt.Sprintf("%s %d/%d", t.Model, t.Weight, s.Total())
+			if j := slices.IndexFunc(cards, func(c *catalog.Card) bool { return c.Name == t.Model }); j < 0 {
+				shares[i] += " (no such model)"
+			} else if cards[j].State != inference.ModelReady {
+				shares[i] += " (" + strings.ToLower(stateOf(cards[j])) + ")"
+			}
+		}
+		rows = append(rows, []string{s.Alias, "split", strings.Join(shares, ", "), "--alias-split"})
 	}
 	if len(rows) == 1 {
 		return "no models\n"
@@ -152,8 +165,17 @@ type modelJSON struct {
 	State   string `json:"state"`
 	Kind    string `json:"kind,omitempty"`
 	// Differing describes the servers of which requests for the model don't go to.
-	Differing []string      `json:"differing,omitempty"`
-	Settings  []settingJSON `json:"settings"`
+	Differing []string `json:"differing,omitempty"`
+	// Splits are the shares of the requests for split aliases that the model gets.
+	Splits   []splitJSON   `json:"splits,omitempty"`
+	Settings []settingJSON `json:"settings"`
+}
+
+// splitJSON is the share of a model in the requests for an alias: weight of all weights.
+type splitJSON struct {
+	Alias  string `json:"alias"`
+	Weight int    `json:"weight"`
+	Of     int    `json:"of"`
 }
 
 type settingJSON struct {
@@ -162,12 +184,19 @@ type settingJSON struct {
 	Origin string `json:"origin"`
 }
 
-func printJSON(w io.Writer, cards []*catalog.Card) error {
+func printJSON(w io.Writer, cards []*catalog.Card, splits []catalog.Split) error {
 	list := make([]modelJSON, len(cards))
 	for i, card := range cards {
 		list[i] = modelJSON{Name: card.Name, Version: card.Version, State: stateOf(card), Differing: card.Differing, Settings: []settingJSON{}}
 		if card.Config != nil {
 			list[i].Kind, _ = kindOf(card)
+		}
+		for _, s := range splits {
+			for _, t := range s.Targets {
+				if t.Model == card.Name {
+					list[i].Splits = append(list[i].Splits, splitJSON{s.Alias, t.Weight, s.Total()})
+				}
+			}
 		}
 		for _, s := range card.Settings {
 			list[i].Settings = append(list[i].Settings, settingJSON(s))

@@ -18,7 +18,7 @@ func TestModelsDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := strings.Join(strings.Fields(settingsTable(cards)), " ")
+	table := strings.Join(strings.Fields(settingsTable(cards, nil)), " ")
 	if want := "echo state READY differs " + fakes[2].Address() + ": another configuration"; !strings.Contains(table, want) || strings.Count(table, "differs") != 1 {
 		t.Errorf("the table lacks %q:\n%s", want, table)
 	}

@@ -42,6 +42,20 @@ func modelReload(models *catalog.Catalog) reload {
 	}
 }
 
+// splitReload replaces the splits of aliases. Requests in flight keep their models.
+func splitReload(models *catalog.Catalog, log *slog.Logger) reload {
+	return reload{
+		flags: []string{"alias-split"},
+		prepare: func(_ *flags, cfg config) (func(), error) {
+			return func() {
+				if err := models.Split(cfg.Catalog.Splits); err != nil { // can't fail: the configuration has been validated
+					log.Error("the splits of aliases can't be used", "error", err)
+				}
+			}, nil
+		},
+	}
+}
+
 // levelReload sets the log level.
 func levelReload(level *slog.LevelVar) reload {
 	return reload{
@@ -108,6 +122,7 @@ func reloading(f *flags) fx.Option {
 		fx.Supply(f),
 		fx.Provide(
 			fx.Annotate(modelReload, fx.ResultTags(`group:"reloads"`)),
+			fx.Annotate(splitReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(limitReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(keyReload, fx.ResultTags(`group:"reloads"`)),
 			fx.Annotate(sealReload, fx.ResultTags(`group:"reloads"`)),

@@ -233,9 +233,10 @@ type flags struct {
 	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that a response of the Responses API is stored; see --responses-store-size."`
 	SealKeyFile         string        `group:"Requests" name:"seal-key-file" placeholder:"FILE" help:"File with the keys that encrypt reasoning for clients of the Responses API, which send it back in later requests: one key per line, 32 random bytes in base64. The first key encrypts and all keys decrypt, so that keys can be replaced. Replicas need the same keys. SIGHUP reads the file again. Default: a random key, so that encrypted reasoning is ignored after a restart and by other replicas."`
 
-	LoRASeparator string `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served."`
-	OwnedBy       string `group:"Models" name:"owned-by" placeholder:"NAME" help:"Value of owned_by of all models in /v1/models. Default: triton."`
-	TEIModel      string `group:"Models" name:"tei-model" placeholder:"NAME" help:"Model of the paths of text-embeddings-inference (TEI) without a model: /embed, /embed_all, /embed_sparse, /predict, /similarity and /info, and /rerank of requests with texts and no model. Other models have these paths under /tei/NAME/. Default: these paths respond with an error."`
+	LoRASeparator string          `group:"Models" name:"lora-separator" placeholder:"TEXT" help:"Separator that enables LoRA adapters under their own names: with _lora_, the adapter doll of the model chat is served as chat_lora_doll. Without this flag, adapters aren't served."`
+	AliasSplit    []catalog.Split `group:"Models" sep:"\n" type:"lines" placeholder:"ALIAS:MODEL=WEIGHT[,MODEL=WEIGHT...]" help:"Additional name whose requests are distributed over models by weights: with chat:chat-v1=95,chat-v2=5, 5 of 100 requests for chat go to chat-v2. A model that isn't ready gets none; repeatable."`
+	OwnedBy       string          `group:"Models" name:"owned-by" placeholder:"NAME" help:"Value of owned_by of all models in /v1/models. Default: triton."`
+	TEIModel      string          `group:"Models" name:"tei-model" placeholder:"NAME" help:"Model of the paths of text-embeddings-inference (TEI) without a model: /embed, /embed_all, /embed_sparse, /predict, /similarity and /info, and /rerank of requests with texts and no model. Other models have these paths under /tei/NAME/. Default: these paths respond with an error."`
 
 	LogLevel  logLevel `group:"Logging" default:"info" aliases:"uvicorn-log-level" help:"Minimum level of log messages: debug, info, warn or error."`
 	LogFormat string   `group:"Logging" default:"text" enum:"text,json" help:"Format of the log on standard error: text (key=value) or json (one object per line)."`
@@ -317,7 +318,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
 			FetchTimeout: f.ImageFetchTimeout, Names: names,
 		},
-		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator, Names: names},
+		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator, Splits: f.AliasSplit, Names: names},
 		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy, Version: version,
@@ -341,7 +342,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 
 // validate checks the configurations of the modules that every start has.
 func (c config) validate() error {
-	return errors.Join(c.Backend.Validate(), c.Images.Validate(), c.Inference.Validate(), c.OpenAI.Validate(), c.KServe.Validate(), c.Platform.Validate(), c.Auth.Validate(),
+	return errors.Join(c.Backend.Validate(), c.Catalog.Validate(), c.Images.Validate(), c.Inference.Validate(), c.OpenAI.Validate(), c.KServe.Validate(), c.Platform.Validate(), c.Auth.Validate(),
 		c.Server.Validate(), c.Metrics.Validate(), c.Tracing.Validate(), c.Memory.Validate())
 }
 

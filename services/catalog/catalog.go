@@ -60,6 +60,9 @@ type Catalog struct {
 	overrides []inference.Override // guarded by refreshing once the catalog runs
 	missed    map[string]bool      // guarded by refreshing: true for a model of an override that doesn't exist, once that has been logged
 
+	splits        map[string]*split // guarded by refreshing
+	splitProblems map[string]string // guarded by refreshing: what was logged about a split
+
 	turns    turns // serializes loads and unloads of a model
 	changes  changes
 	controls controls
@@ -76,6 +79,7 @@ type snapshot struct {
 	cards map[string]*Card
 	// aliases are the cards, keyed by each further name of a model.
 	aliases map[string]*Card
+	splits  map[string]*split // by alias
 	// err is the reason why some engine's models are unknown or out of date.
 	err error
 }
@@ -90,6 +94,8 @@ type Config struct {
 	// LoRASeparator separates a model's name from that of a LoRA adapter. If it is empty, names of
 	// adapters are disabled.
 	LoRASeparator string
+	// Splits are the splits of aliases at start. [Catalog.Split] changes them.
+	Splits []Split
 	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
@@ -106,6 +112,8 @@ func New(cfg Config, engines []inference.Engine, backends []inference.Backend, t
 		failing:    map[inference.Engine]bool{},
 		starting:   map[inference.Engine]bool{},
 		announced:  map[inference.Engine]bool{},
+
+		splits: splitsOf(cfg.Splits), splitProblems: map[string]string{},
 	}
 	c.onAnnounce = func(cards []*Card) {
 		for _, card := range cards {

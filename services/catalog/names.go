@@ -32,18 +32,24 @@ func nameList(value string) []string {
 	return names
 }
 
-// aliases returns the further names of the models. An alias that is a model's own name is left out.
-// If several models claim an alias, the first model by name gets it.
-func aliases(cards map[string]*Card) map[string]*Card {
-	found := map[string]*Card{}
+// setAliases sets the further names of the models. An alias that is a model's own name is left out.
+// If several models claim an alias, the first model by name gets it. An alias that is split stands
+// for its main model.
+func (k *snapshot) setAliases() {
+	cards, found := k.cards, map[string]*Card{}
+	for alias, s := range k.splits {
+		if card := s.main(k); card != nil && cards[alias] == nil {
+			found[alias] = card
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
 		for _, alias := range cards[name].Aliases {
-			if cards[alias] == nil && found[alias] == nil {
+			if cards[alias] == nil && found[alias] == nil && k.splits[alias] == nil {
 				found[alias] = cards[name]
 			}
 		}
 	}
-	return found
+	k.aliases = found
 }
 
 // find returns the model of a client's name, without a card if there is no such model. A name that

@@ -22,6 +22,7 @@ type Resolution struct {
 	catalog *Catalog
 	known   *snapshot // the snapshot in which the name was looked up
 	own     bool      // the lookup uses only the models' own names, no aliases and adapters
+	shown   bool      // the lookup is for a description: an alias that is split stands for its main model
 
 	asked *configAnswer // nil until the engine has been asked
 }
@@ -53,7 +54,16 @@ func (r *Resolution) lookUp(known *snapshot) {
 		r.Card = known.cards[r.Name]
 		return
 	}
+	assigned := r.Card
 	r.Named = known.find(r.Name, r.catalog.cfg.LoRASeparator)
+	s := known.splits[r.Name]
+	switch {
+	case s == nil || r.shown || known.cards[r.Name] != nil:
+	case assigned != nil && s.stays(known, assigned.Name):
+		r.Card = known.cards[assigned.Name]
+	default:
+		r.Card = s.next(known)
+	}
 }
 
 // Renew looks the name up again if the catalog has changed since: the model may have been reloaded
@@ -167,7 +177,8 @@ func (r *Resolution) Fingerprint() string {
 
 // Model resolves and confirms a name, for callers without a request to the model.
 func (c *Catalog) Model(ctx context.Context, name string) (Named, error) {
-	r := c.Resolve(name)
+	r := Resolution{Named: Named{Name: name}, catalog: c, shown: true}
+	r.lookUp(c.known.Load())
 	if err := r.Confirm(ctx); err != nil {
 		return Named{}, err
 	}

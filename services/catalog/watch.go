@@ -102,7 +102,7 @@ func (c *Catalog) publish(fresh *snapshot) {
 	if same && old.err == nil && fresh.err == nil {
 		return
 	}
-	fresh.aliases = aliases(fresh.cards)
+	c.name(fresh)
 	c.known.Store(fresh)
 	if same {
 		return
