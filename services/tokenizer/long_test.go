@@ -101,6 +101,7 @@ func longKinds(t *testing.T) map[string]*tokenizer.Tokenizer {
 // TestEncodeEndsWithItsContext counts the checks of the context: at least one per 64 KiB
 // of text, and none after it has ended.
 func TestEncodeEndsWithItsContext(t *testing.T) {
+	tier.Computes(t)
 	for kind, tok := range longKinds(t) {
 		for name, text := range longTexts {
 			all := &countingContext{Context: t.Context(), left: 1 << 30}
@@ -150,6 +151,7 @@ func TestTextBudget(t *testing.T) {
 // TestLongTextsMemory checks that a text needs memory in proportion to its length, and
 // that this memory isn't kept.
 func TestLongTextsMemory(t *testing.T) {
+	tier.Computes(t)
 	// The race detector drops a part of the objects in pools.
 	most := uint64(80)
 	if tier.Race {
