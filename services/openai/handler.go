@@ -93,7 +93,7 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	validator, err := NewValidator()
+	validator, err := sharedValidator()
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}

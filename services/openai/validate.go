@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -62,6 +63,10 @@ type field struct {
 	// Values that have the same meaning as an absent optional field.
 	nullIsAbsent, objectIsAbsent, listIsAbsent bool
 }
+
+// sharedValidator returns the validator of all handlers. Parsing the document takes a tenth of a
+// second.
+var sharedValidator = sync.OnceValues(NewValidator) //nolint:gochecknoglobals // a constant, computed on first use
 
 // NewValidator loads the embedded document. It returns an error only if the document is
 // invalid.

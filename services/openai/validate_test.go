@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -25,10 +24,6 @@ const (
 	chatPattern      = "POST /v1/chat/completions"
 	embeddingPattern = "POST /v1/embeddings"
 )
-
-// sharedValidator is created once, since that is slow, particularly under the race
-// detector.
-var sharedValidator = sync.OnceValues(NewValidator)
 
 func newValidator(tb testing.TB) *Validator {
 	tb.Helper()
