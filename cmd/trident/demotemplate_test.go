@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // templateOfWeights is the chat template of the demo's weights (GGUF: tokenizer.chat_template).
@@ -17,11 +20,38 @@ You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
 '}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant
 ' }}{% endif %}`
 
+// demoTemplate returns the chat template of the demo's chat model. It is read once, because
+// reading the models takes two seconds under the race detector.
+var demoTemplate = sync.OnceValues(func() (inference.Template, error) {
+	var cli commandLine
+	parser, err := newParser(&cli)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parser.Parse([]string{"--model-repository=../../models"}); err != nil {
+		return nil, err
+	}
+	return templateCommand{Model: "chat"}.template(&cli.flags)
+})
+
 // demoPrompt returns the prompt of the demo's chat model for a chat.
-func demoPrompt(t *testing.T, command templateCommand, chat string) string {
+func demoPrompt(t *testing.T, chat string) string {
 	t.Helper()
+	template, err := demoTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return promptOf(t, template, chat)
+}
+
+func promptOf(t *testing.T, template inference.Template, chat string) string {
+	t.Helper()
+	req, err := templateCommand{}.request([]byte(chat))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
-	if err := command.show(flagsOf(t, "--model-repository=../../models"), []byte(chat), &out); err != nil {
+	if err := render(template, req, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -32,6 +62,10 @@ func demoPrompt(t *testing.T, command templateCommand, chat string) string {
 func TestDemoTemplateWithoutTools(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "weights.jinja")
 	if err := os.WriteFile(file, []byte(templateOfWeights), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	weights, err := templateCommand{File: file}.template(&flags{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, chat := range map[string]string{
@@ -45,7 +79,7 @@ func TestDemoTemplateWithoutTools(t *testing.T) {
 		"no tools":            `{"messages": [{"role": "user", "content": "hi"}], "tools": []}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, want := demoPrompt(t, templateCommand{Model: "chat"}, chat), demoPrompt(t, templateCommand{File: file}, chat)
+			got, want := demoPrompt(t, chat), promptOf(t, weights, chat)
 			if got != want || got == "" {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
@@ -84,7 +118,7 @@ func TestDemoTemplateTools(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := demoPrompt(t, templateCommand{Model: "chat"}, `{"messages": `+tt.messages+`, "tools": `+demoTools+`}`)
+			got := demoPrompt(t, `{"messages": `+tt.messages+`, "tools": `+demoTools+`}`)
 			if got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
@@ -98,7 +132,7 @@ func TestDemoTemplatePrefix(t *testing.T) {
 	messages, before := `{"role": "user", "content": "go"}`, ""
 	const turns = 20
 	for turn := range turns {
-		prompt := demoPrompt(t, templateCommand{Model: "chat"}, `{"messages": [`+messages+`], "tools": `+demoTools+`}`)
+		prompt := demoPrompt(t, `{"messages": [`+messages+`], "tools": `+demoTools+`}`)
 		if !strings.HasPrefix(prompt, before) || len(prompt) <= len(before) {
 			t.Fatalf("turn %d: %q is no prefix of %q", turn, before, prompt)
 		}

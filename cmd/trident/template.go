@@ -42,6 +42,11 @@ func (c templateCommand) show(f *flags, body []byte, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return render(template, req, w)
+}
+
+// render writes the prompt of a chat.
+func render(template inference.Template, req *inference.Request, w io.Writer) error {
 	prompt, err := template.Render(context.Background(), req)
 	if err != nil {
 		// The cause names the line, which clients of the API don't see.
