@@ -86,6 +86,33 @@ func BenchmarkChooseNew32KB(b *testing.B) {
 	}
 }
 
+// BenchmarkDecide400KB measures the decisions alone, for prompts that were hashed.
+func BenchmarkDecide400KB(b *testing.B) {
+	balancer, prompts := fullBalancer(b, tier.BenchSize(1<<8, 1<<20), 200)
+	decide := hashed(balancer, prompts)
+	b.ReportAllocs()
+	for b.Loop() {
+		decide()
+	}
+}
+
+// hashed returns a function that decides about the next one of the prompts, which it has hashed.
+func hashed(b *Balancer, prompts []string) func() {
+	var requests []*Request
+	var prefixes [][]prefixHash
+	for _, prompt := range prompts {
+		r := &Request{Model: "llama", Prompt: prompt}
+		requests, prefixes = append(requests, r), append(prefixes, b.hashPrefixes(make([]prefixHash, 0, mostSteps), r))
+	}
+	i := 0
+	return func() {
+		a, _ := b.choose(time.Second, requests[i%len(requests)], prefixes[i%len(prefixes)], nil)
+		b.FirstToken(&a)
+		b.Ended(&a)
+		i++
+	}
+}
+
 func BenchmarkHash400KB(b *testing.B) {
 	r := &Request{Model: "llama", Prompt: prompt(1, 0, 1, 200)}
 	var space [mostSteps]prefixHash
@@ -97,22 +124,17 @@ func BenchmarkHash400KB(b *testing.B) {
 }
 
 // TestDecisionCost checks the CPU time and the allocations of decisions, with 1,000 endpoints,
-// a full index of a million entries and a prefix that all endpoints have.
+// a full index of a million entries and a prefix that all endpoints have. Those for 400 KB are
+// without the hash of the prompt.
 func TestDecisionCost(t *testing.T) {
 	if tier.Race {
 		t.Skip("the race detector slows decisions down")
 	}
 	b, prompts := fullBalancer(t, 1<<20, 16)
-	for _, policy := range Policies() {
-		t.Run(string(policy), func(t *testing.T) {
+	long, longPrompts := fullBalancer(t, 1<<20, 200)
+	check := func(name string, policy Policy, decide func()) {
+		t.Run(name, func(t *testing.T) {
 			b.config.Policy = policy
-			i := 0
-			decide := func() {
-				a := choose(t, b, &Request{Model: "llama", Prompt: prompts[i%len(prompts)]}, nil)
-				b.FirstToken(&a)
-				b.Ended(&a)
-				i++
-			}
 			if n := testing.AllocsPerRun(1000, decide); n != 0 {
 				t.Errorf("a decision allocates %v times", n)
 			}
@@ -128,6 +150,16 @@ func TestDecisionCost(t *testing.T) {
 			}
 		})
 	}
+	for _, policy := range Policies() {
+		i := 0
+		check(string(policy), policy, func() {
+			a := choose(t, b, &Request{Model: "llama", Prompt: prompts[i%len(prompts)]}, nil)
+			b.FirstToken(&a)
+			b.Ended(&a)
+			i++
+		})
+	}
+	check("cost of 400 KB", Cost, hashed(long, longPrompts))
 }
 
 // TestHashCost holds the hash of a prompt of 400 KB to a bound of CPU time.

@@ -93,7 +93,11 @@ func (r Reason) String() string {
 // is no candidate. now is the time since an arbitrary moment, the same for all calls.
 func (b *Balancer) Choose(now time.Duration, r *Request, among *Set) (Assignment, bool) {
 	var space [mostSteps]prefixHash
-	prefixes := b.hashPrefixes(space[:0], r)
+	return b.choose(now, r, b.hashPrefixes(space[:0], r), among)
+}
+
+// choose takes an endpoint for a request whose prefixes were hashed.
+func (b *Balancer) choose(now time.Duration, r *Request, prefixes []prefixHash, among *Set) (Assignment, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if among == nil {
@@ -198,12 +202,13 @@ func (b *Balancer) assign(c choice, r *Request, prefixes []prefixHash) Assignmen
 
 // findEligible sets b.eligible to the slots of the candidates for a request.
 func (b *Balancer) findEligible(r *Request, among *Set) {
-	b.eligible = b.eligible[:0]
-	for slot := range among.generations {
-		if b.isEligible(uint32(slot), r, among) {
-			b.eligible = append(b.eligible, uint32(slot))
+	eligible := b.eligible[:0]
+	for slot, generation := range among.generations {
+		if b.endpoints[slot].takes(generation) && !r.tried(uint32(slot), generation) {
+			eligible = append(eligible, uint32(slot))
 		}
 	}
+	b.eligible = eligible
 }
 
 // isEligible reports whether the endpoint in a slot is a candidate for a request.
@@ -211,9 +216,16 @@ func (b *Balancer) isEligible(slot uint32, r *Request, among *Set) bool {
 	if int(slot) >= len(among.generations) {
 		return false
 	}
-	e := &b.endpoints[slot]
-	if among.generations[slot] != e.generation || e.ejected || e.removed || !e.used {
-		return false
-	}
-	return len(r.Tried) == 0 || !slices.Contains(r.Tried, Endpoint{slot: slot, generation: e.generation})
+	generation := among.generations[slot]
+	return b.endpoints[slot].takes(generation) && !r.tried(slot, generation)
+}
+
+// takes reports whether the endpoint is that of a generation, and takes requests.
+func (e *endpoint) takes(generation uint32) bool {
+	return e.generation == generation && e.used && !e.removed && !e.ejected
+}
+
+// tried reports whether an endpoint has failed the request.
+func (r *Request) tried(slot, generation uint32) bool {
+	return len(r.Tried) > 0 && slices.Contains(r.Tried, Endpoint{slot: slot, generation: generation})
 }
