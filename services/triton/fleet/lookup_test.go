@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,12 +116,12 @@ func encrypt(t *testing.T, host, server string, pair servertest.Pair) (port stri
 // those here aren't valid for the address.
 func TestNamesWithTLS(t *testing.T) {
 	authority, dns, fake := servertest.NewAuthority(t), newDNS(t), tritontest.NewFake(t)
-	const host = "127.0.0.2"
-	dns.set(false, host)
+	address := host(2).String()
+	dns.Set(host(2))
 	ca := servertest.Write(t, t.TempDir(), "ca", authority.PEM())
 	for name, works := range map[string]bool{"tritons.test": true, "others.test": false} {
-		port := encrypt(t, host, fake.Address(), authority.Issue(t, name))
-		c := config(limits, "dns+https://"+dns.conn.LocalAddr().String()+"/tritons.test.:"+port)
+		port := encrypt(t, address, fake.Address(), authority.Issue(t, name))
+		c := config(limits, "dns+https://"+dns.Address()+"/"+dnsserver.Name+":"+port)
 		c.Connection.CAFile = ca
 		e := start(t, c)
 		n, err := send(t.Context(), e, echo("x"))
@@ -130,7 +131,7 @@ func TestNamesWithTLS(t *testing.T) {
 		case !works && (err == nil || !strings.Contains(inference.AsError(err).Error(), "not tritons.test")):
 			t.Errorf("%s: %d responses, %v; want an error about the name", name, n, err)
 		}
-		if one := e.Endpoints().Endpoints; len(one) != 1 || one[0].Address != "https://"+host+":"+port {
+		if one := e.Endpoints().Endpoints; len(one) != 1 || one[0].Address != "https://"+address+":"+port {
 			t.Errorf("%s: the endpoints are %+v", name, one)
 		}
 		if err := e.Stop(context.Background()); err != nil {
