@@ -39,6 +39,7 @@ type manySoak struct {
 type manyRow struct {
 	fault              string
 	server             int           // 0 for all
+	stays              bool          // the server must stay in
 	out, back          time.Duration // time until Trident took the server out (0 if it mustn't), and in again after it was ready
 	begun, unbegun     int           // failed requests of generations, with and without a response
 	tensors            int           // failed requests of tensors
@@ -123,20 +124,33 @@ func (s *manySoak) fault(ctx context.Context, f *manyFault, at *server) error {
 		if f.bound == 0 {
 			w.kinds = []string{} // must not affect any request
 		}
-		broken := len(s.broken)
+		broken, rows := len(s.broken), len(s.rows)
 		err := s.inject(ctx, f, at, w)
 		crashed, reviveErr := s.reviveCrashed(ctx, w)
 		if !crashed || reviveErr != nil || attempt == attempts {
 			return errors.Join(err, reviveErr)
 		}
-		s.broken = s.broken[:broken]
+		s.broken, s.rows = s.broken[:broken], s.rows[:rows]
 		s.sayf("%s is injected again", f.name)
+		if err := s.allServe(ctx); err != nil {
+			return err
+		}
 	}
+}
+
+// allServe waits until all servers get requests, and for the calm after it.
+func (s *manySoak) allServe(ctx context.Context) error {
+	for _, one := range s.many.servers {
+		if _, ok, err := s.many.until(ctx, one, readyTimeout, (*seen).serves); err != nil || !ok {
+			return cmpErr(err, fmt.Errorf("%s isn't in", one))
+		}
+	}
+	return pause.For(ctx, s.options.Calm)
 }
 
 // inject injects a fault, holds it, repairs it, and checks that Trident takes the server out and in.
 func (s *manySoak) inject(ctx context.Context, f *manyFault, at *server, w *window) error {
-	row := &manyRow{fault: f.name, server: at.number}
+	row := &manyRow{fault: f.name, server: at.number, stays: f.stays}
 	before, err := s.many.endpoints(ctx)
 	if err != nil {
 		return err
@@ -328,22 +342,25 @@ func (s *manySoak) judge(row *manyRow, w *window) {
 	}
 }
 
-// reviveCrashed starts servers again that have ended without a fault, and makes the window explain all
-// failures.
+// reviveCrashed starts servers again that have ended without a fault. That explains all failures since
+// the fault before the one of the window.
 func (s *manySoak) reviveCrashed(ctx context.Context, w *window) (crashed bool, err error) {
+	gone := &window{fault: "ended without a fault", bound: inactivityBound}
 	for _, one := range s.many.servers {
 		if !one.crashed() {
 			continue
 		}
-		crashed = true
+		if !crashed {
+			crashed = true
+			s.ledger.open(gone, time.Since(w.from)+s.options.Calm+inactivityBound)
+			s.explain(gone)
+		}
 		s.crashes++
 		s.sayf("%s has ended without a fault and is started again", one)
-		s.ledger.extendWindow(w, inactivityBound, false)
-		s.explain(w)
 		err = errors.Join(err, one.triton.Restart(ctx))
 	}
 	if crashed {
-		s.ledger.closeWindow(w, shortRecovery)
+		s.ledger.closeWindow(gone, shortRecovery)
 	}
 	return crashed, err
 }
@@ -459,7 +476,10 @@ func (s *manySoak) even(ctx context.Context, when string) error {
 
 // cells are the columns of the row in the report, after the fault and the server.
 func (r *manyRow) cells() []any {
-	out, first := "stays in", "< 0.5 s"
+	out, first := "not checked", "< 0.5 s"
+	if r.stays {
+		out = "stays in"
+	}
 	if r.out > 0 {
 		out = fmt.Sprintf("%.1f s", r.out.Seconds())
 	}
