@@ -43,5 +43,6 @@
 // response. After a response an error ends the request.
 //
 // Requests of a sequence go to the endpoint that the hash of the sequence's id chooses, and are
-// never repeated elsewhere, because the endpoint has the sequence's state.
+// never repeated elsewhere, because the endpoint has the sequence's state. Sequences on a drained
+// endpoint continue there, and new ones start elsewhere (sequences.go).
 package fleet

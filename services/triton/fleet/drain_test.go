@@ -211,3 +211,62 @@ func TestDrainedIsDown(t *testing.T) {
 		t.Errorf("a setting of all endpoints: %v", err)
 	}
 }
+
+// TestDrainSequences checks that the sequences of a drained endpoint continue there to their end, that
+// new ones start elsewhere, and that those stay when the endpoint is resumed.
+func TestDrainSequences(t *testing.T) {
+	fakes := tritontest.NewFakes(t, 2)
+	e, _ := runLogged(t, fakes.Addresses()...)
+	const starts, ends = 1, 2
+	sent := func(id, flags int) *tritontest.Fake {
+		t.Helper()
+		before := fakes[0].Served("echo")
+		req := echo(fmt.Sprint(id))
+		req.Parameters = map[string]*kserve.InferParameter{
+			"sequence_id":    {ParameterChoice: &kserve.InferParameter_Int64Param{Int64Param: int64(id)}},
+			"sequence_start": {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: flags&starts != 0}},
+			"sequence_end":   {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: flags&ends != 0}},
+		}
+		if n, err := send(t.Context(), e, req); n != 1 || err != nil {
+			t.Fatalf("sequence %d: %d responses, %v", id, n, err)
+		}
+		if fakes[0].Served("echo") > before {
+			return fakes[0]
+		}
+		return fakes[1]
+	}
+	want := func(what string, id, flags int, server *tritontest.Fake) {
+		t.Helper()
+		if sent(id, flags) != server {
+			t.Errorf("%s: the request went to the other endpoint", what)
+		}
+	}
+	var ids []int // sequences whose home is the endpoint that will be drained
+	for id := 1; len(ids) < 3; id++ {
+		if sent(id, starts|ends) == fakes[0] {
+			ids = append(ids, id)
+		}
+	}
+	running, fresh, last := ids[0], ids[1], ids[2]
+	want("before", running, starts, fakes[0])
+	if _, err := e.Drain(t.Context(), fakes[0].Address(), false); err != nil {
+		t.Fatal(err)
+	}
+	want("a sequence that runs on the drained endpoint", running, 0, fakes[0])
+	want("a new sequence", fresh, starts, fakes[1])
+	want("its next request", fresh, 0, fakes[1])
+	want("a sequence of one request", last, starts|ends, fakes[1])
+	if _, err := e.Resume(t.Context(), fakes[0].Address()); err != nil {
+		t.Fatal(err)
+	}
+	want("after the end of the drain", running, ends, fakes[0])
+	want("a sequence that started elsewhere", fresh, 0, fakes[1])
+	want("its end", fresh, ends, fakes[1])
+	want("its id once more", fresh, starts|ends, fakes[0])
+	if _, err := e.Drain(t.Context(), fakes[0].Address(), false); err != nil {
+		t.Fatal(err)
+	}
+	want("another new sequence", last, starts, fakes[1])
+	fakes[0].Kill()
+	want("the drained endpoint is down", last, ends, fakes[1])
+}

@@ -39,8 +39,10 @@ type Engine struct {
 	log      *slog.Logger
 	balancer *balance.Balancer
 	budget   budget
-	changed  triton.Changes
-	began    time.Time
+	// sequences has the endpoints of sequences away from their homes.
+	sequences sequences
+	changed   triton.Changes
+	began     time.Time
 
 	routes atomic.Pointer[routes]
 	// complete is set once all endpoints of the start have been asked for their models.
@@ -184,15 +186,16 @@ func (e *Engine) choose(r *run) (*member, error) {
 		return nil, e.errNone()
 	}
 	c := g.candidates(e.epoch.Load(), time.Now())
+	if r.sequence != "" {
+		if m := e.sequences.choose(r, c); m != nil {
+			r.assignment = e.balancer.Assign(m.endpoint, &r.request)
+			return m, nil
+		}
+	}
 	if len(c.members) == 0 {
 		return nil, errDrained()
 	}
 	if m := r.takePlaced(c); m != nil {
-		return m, nil
-	}
-	if r.sequence != "" {
-		m := c.homeOf(r.sequence)
-		r.assignment = e.balancer.Assign(m.endpoint, &r.request)
 		return m, nil
 	}
 	a, ok := c.choose(e.balancer, e.elapsed(), r)

@@ -39,6 +39,8 @@ type candidates struct {
 	epoch   uint64    // value of Engine.epoch for which they apply
 	until   time.Time // time until which they apply; the zero time means no limit
 	members []*member
+	// drained are the drained endpoints that aren't out, where sequences may run.
+	drained []*member
 	set     *balance.Set
 	// sure are those of the members that are in, for repeats.
 	sure *balance.Set
@@ -218,7 +220,13 @@ func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 	}
 	c := &candidates{epoch: epoch}
 	in, unready, unsure, members := []*member{}, []*member{}, []*member{}, undrained(g.members)
-	for _, m := range members {
+	for _, m := range g.members {
+		if m.health.drained.Load() {
+			if !m.health.out.Load() {
+				c.drained = append(c.drained, m)
+			}
+			continue
+		}
 		until := m.health.models.outUntil(g.model, now)
 		if !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
 			c.until = until
@@ -268,12 +276,13 @@ func (c *candidates) choose(b *balance.Balancer, now time.Duration, r *run) (bal
 	return b.Choose(now, &r.request, c.set)
 }
 
-// homeOf returns the candidate that a hash chooses for a sequence (weighted rendezvous hashing): all
-// replicas choose the same one, and only the sequences of an endpoint that is out move.
-func (c *candidates) homeOf(sequence string) *member {
+// homeOf returns the endpoint that a hash chooses for a sequence (weighted rendezvous hashing): all
+// replicas choose the same one, and only the sequences of an endpoint that is out move. It returns nil
+// without endpoints.
+func homeOf(members []*member, sequence string) *member {
 	var home *member
 	highest := math.Inf(-1)
-	for _, m := range c.members {
+	for _, m := range members {
 		sum := fnv.New64a()
 		_, _ = io.WriteString(sum, m.address+"\x00"+sequence) // never fails
 		share := (float64(mix(sum.Sum64())>>11) + 0.5) / (1 << 53)

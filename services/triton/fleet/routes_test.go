@@ -170,7 +170,7 @@ func TestHomes(t *testing.T) {
 	counts, homes := map[*member]int{}, map[string]*member{}
 	for i := range 4000 {
 		id := fmt.Sprint(i)
-		homes[id] = c.homeOf(id)
+		homes[id] = homeOf(c.members, id)
 		counts[homes[id]]++
 	}
 	for _, m := range c.members {
@@ -181,7 +181,7 @@ func TestHomes(t *testing.T) {
 	c.members[1].weight.Store(math.Float64bits(2))
 	heavy := 0
 	for id, home := range homes {
-		switch now := c.homeOf(id); {
+		switch now := homeOf(c.members, id); {
 		case now == c.members[1]:
 			heavy++
 		case now != home:
@@ -195,7 +195,7 @@ func TestHomes(t *testing.T) {
 	gone := c.members[2]
 	rest := &candidates{members: slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m == gone })}
 	for id, home := range homes {
-		if now := rest.homeOf(id); home != gone && now != home {
+		if now := homeOf(rest.members, id); home != gone && now != home {
 			t.Fatalf("the sequence %s moved from %s to %s", id, home.address, now.address)
 		}
 	}

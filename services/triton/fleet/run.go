@@ -28,6 +28,8 @@ type run struct {
 	engine   *Engine
 	ctx      context.Context //nolint:containedctx // the context of the request, which lives as long
 	sequence string          // id of the sequence that the request belongs to, or empty
+	// starts and ends are set for the first and the last request of a sequence.
+	starts, ends bool
 	// generates is set for generations and embeddings, which may be repeated until their first
 	// response.
 	generates bool
@@ -87,6 +89,7 @@ func (e *Engine) tensors(req *inference.InferRequest) *run {
 // run returns a request before its first attempt.
 func (e *Engine) run(head *kserve.ModelInferRequest) *run {
 	r := &run{engine: e, target: target{head.GetModelName(), head.GetModelVersion()}, sequence: sequenceOf(head)}
+	r.starts, r.ends = isSet(head, "sequence_start"), isSet(head, "sequence_end")
 	r.request = balance.Request{Model: r.model, AnswerTokens: usualAnswer}
 	return r
 }
