@@ -68,12 +68,17 @@ var layers = []packageRow{
 	{
 		path: "services/catalog", layer: core,
 		purpose: "what is known of the models: cards and the settings that make them, names, readiness, loads and unloads, watchers, LoRA adapters",
-		imports: []string{"gen/go/kserve", "services/chat", "services/configfield", "services/inference", "services/tokenizer", "services/toolparser"},
+		imports: []string{"gen/go/kserve", "services/chat", "services/configfield", "services/inference", "services/tokenizer", "services/toolparser", "services/vector"},
+	},
+	{
+		path: "services/batching", layer: core,
+		purpose: "the inputs that wait for an encoder, cut into batches of similar lengths over all requests",
+		imports: []string{"services/inference"},
 	},
 	{
 		path: "services/serving", layer: core,
 		purpose: "runs requests: resolves the model, admits, plans prompts and choices, runs the jobs on the engine, reads the answers, streams",
-		imports: []string{"gen/go/kserve", "services/admission", "services/budget", "services/catalog", "services/configfield", "services/images", "services/inference", "services/metering", "services/toolparser"},
+		imports: []string{"gen/go/kserve", "services/admission", "services/batching", "services/budget", "services/catalog", "services/configfield", "services/images", "services/inference", "services/metering", "services/toolparser", "services/vector"},
 	},
 	{
 		path: "services/budget", layer: pure,
@@ -88,7 +93,12 @@ var layers = []packageRow{
 	{
 		path: "services/contracts", layer: pure,
 		purpose: "requests to tensors and back, one file a kind of model ([docs/backends.md](../docs/backends.md))",
-		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/structured"},
+		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/structured", "services/vector"},
+	},
+	{
+		path: "services/vector", layer: pure,
+		purpose: "vectors of embeddings: datatypes of tensors, pooling, normalization, quantization, similarity",
+		imports: []string{},
 	},
 	{
 		path: "services/structured", layer: pure,
@@ -270,7 +280,7 @@ var layers = []packageRow{
 	{
 		path: "services/metrics", layer: frontend,
 		purpose: "the page of metrics, with Triton's own: reads the meters of the service, of the gate, of the ports and of the memory",
-		imports: []string{"services/admission", "services/auth", "services/configfield", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
+		imports: []string{"services/admission", "services/auth", "services/batching", "services/configfield", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
 	},
 	{
 		path: "openapi", layer: frontend,

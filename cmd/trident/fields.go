@@ -96,6 +96,8 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"server.TLS.KeyFile":               "tls-key",
 		"server.WriteTimeout":              "write-timeout",
 		"serving.DefaultMaxTokens":         "default-max-tokens",
+		"serving.EncoderBatchDelay":        "encoder-batch-delay",
+		"serving.EncoderQueueTokens":       "encoder-queue-tokens",
 		"serving.MaxCallBytes":             "max-tool-call-parse-bytes",
 		"tracing.Endpoint":                 "otlp-endpoint",
 		"tracing.Protocol":                 "otlp-protocol",

@@ -25,6 +25,8 @@ type limitFlags struct {
 	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Maximum size in bytes of the bodies of all requests that are being read or served; 0 means no limit. A request beyond it gets status 503. One client may hold at most as many bytes as remain free for the others."`
 	MaxReading           int           `default:"${max_reading}" help:"Maximum number of requests whose bodies are being read or decoded; 0 means no limit. A request beyond it gets status 503."`
 	MaxDecoding          int           `default:"${max_decoding}" help:"Maximum number of requests whose bodies are being decoded; 0 means no limit. Further requests wait for a slot, with fair queueing of the clients. One client has at most half of the slots."`
+	EncoderBatchDelay    time.Duration `default:"${encoder_batch_delay}" help:"Time that an input of an encoder waits for inputs of other requests while its model is free; 0 sends it at once. Inputs that wait for a busy model are batched with any value."`
+	EncoderQueueTokens   int           `default:"${encoder_queue_tokens}" help:"Maximum number of tokens that wait for one encoder; 0 means no limit. A request beyond it gets status 503. One request may exceed it if no other waits."`
 	RequestTimeout       time.Duration `default:"${request_timeout}" help:"Maximum duration of a request, including its time in the queue; 0 means no limit. A client can shorten it by the header x-request-timeout."`
 }
 
@@ -39,6 +41,8 @@ func limitDefaults() kong.Vars {
 		"max_reading":              strconv.Itoa(b.Reading),
 		"max_decoding":             strconv.Itoa(b.Decoding),
 		"request_timeout":          b.RequestTimeout.String(),
+		"encoder_batch_delay":      serving.Default().EncoderBatchDelay.String(),
+		"encoder_queue_tokens":     strconv.Itoa(serving.Default().EncoderQueueTokens),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/toolparser"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // section is a key of the settings file that isn't a flag.
@@ -67,8 +68,19 @@ func modelKeys() []modelKey {
 		{"default-max-tokens", inference.SettingDefaultMaxTokens, "Maximum number of output tokens of requests that don't set a maximum.", kindInt, false, positiveNumber},
 		{"max-logprobs", inference.SettingMaxLogprobs, "Maximum number of log probabilities that the engine returns for one token, vLLM's max_logprobs; -1 for its whole vocabulary. Default: derived from the model's files, else 20.", kindInt, false, logprobsNumber},
 		{"tokens-per-block", inference.SettingTokensPerBlock, "Number of tokens of a block of the engine's KV cache, with which TensorRT-LLM's models report the cached tokens of prompts. Default: derived from the model's files.", kindInt, false, positiveNumber},
-		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm or python. Default: the first backend, in this order, that the model's tensors match.", kindString, false, backendName},
-		{"task", inference.SettingTask, "Task of a model whose tensors allow both tasks: generate or embed.", kindString, false, oneOf("generate", "embed")},
+		{"backend", inference.SettingBackend, "Triton backend that Trident assumes for the model: vllm, llmapi, tensorrtllm, python, encoder, text_encoder or pair_encoder. Default: the first backend, in this order, that the model's tensors match.", kindString, false, backendName},
+		{"task", inference.SettingTask, "Task of a model whose tensors allow several: generate, embed, token_embed, sparse, score or classify.", kindString, false, oneOf((inference.TaskGenerate | inference.TasksEncode).Names()...)},
+		{"pooling", inference.SettingPooling, "Pooling of an encoder's vectors of tokens: mean, cls, last, max, weighted_mean or mean_sqrt. Default: derived from the model's files, else mean.", kindString, false, oneOf(vector.Poolings()...)},
+		{"normalize", inference.SettingNormalize, "True to scale an encoder's vectors to unit length. Default: derived from the model's files, else true.", kindBool, false, asIs},
+		{"labels", inference.SettingLabels, "Names of a classifier's classes: a JSON list, or separated by commas. Default: id2label in its config.json.", kindString, false, asIs},
+		{"activation", inference.SettingActivation, "Function that makes scores and probabilities of logits: softmax, sigmoid or none. Default: derived from the model's files, else sigmoid for one class and softmax for more.", kindString, false, oneOf("softmax", "sigmoid", "none")},
+		{"prompts", inference.SettingPrompts, "Texts that are put before an encoder's inputs: a JSON object of texts by name. Default: those of the model's files.", kindString, false, asIs},
+		{"default-prompt-name", inference.SettingDefaultPrompt, "Name of the prompt of inputs that select none. Default: derived from the model's files.", kindString, false, asIs},
+		{"include-prompt", inference.SettingIncludePrompt, "False to leave the prompt's tokens out of the pooling. Default: derived from the model's files, else true.", kindBool, false, asIs},
+		{"lower-case", inference.SettingLowerCase, "True to change an encoder's texts to lower case. Default: derived from the model's files, else false.", kindBool, false, asIs},
+		{"pad-token-id", inference.SettingPadToken, "Token id of an encoder's padding. Default: derived from the model's files.", kindInt, false, tokenID},
+		{"pad-to-multiple-of", inference.SettingPadMultiple, "Number of tokens to a multiple of which an encoder's batches are padded. Default: 8 for TensorRT and for outputs of FP16, else 1.", kindInt, false, positiveNumber},
+		{"max-batch-tokens", inference.SettingMaxBatchTokens, "Maximum number of tokens of an encoder's batch, with its padding. Default: 16384.", kindInt, false, positiveNumber},
 		{"vision", inference.SettingVision, "True if the model reads images, false if it doesn't. Default: derived from the model's files and tensors.", kindBool, false, asIs},
 		{"structured-outputs", inference.SettingStructuredOutputs, "Backend that enforces structured outputs in the engine: xgrammar, guidance, outlines, auto to let the engine choose, or none if the engine has no structured outputs.", kindString, false, oneOf(inference.StructuredOutputs()...)},
 		{"image-token", inference.SettingImageToken, "String that marks an image in the prompt if the chat template prints no such mark; none disables it.", kindString, false, asIs},
@@ -141,6 +153,13 @@ func (k modelKey) value(node *yaml.Node) (string, error) {
 func positiveNumber(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err != nil || n < 1 {
 		return "", fmt.Errorf("%s is not a positive number", text)
+	}
+	return text, nil
+}
+
+func tokenID(text string) (string, error) {
+	if n, err := strconv.Atoi(text); err != nil || n < 0 {
+		return "", fmt.Errorf("%s is not a token id", text)
 	}
 	return text, nil
 }

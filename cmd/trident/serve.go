@@ -319,7 +319,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 			FetchTimeout: f.ImageFetchTimeout, Names: names,
 		},
 		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator, Splits: f.AliasSplit, Names: names},
-		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
+		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, EncoderBatchDelay: f.EncoderBatchDelay, EncoderQueueTokens: f.EncoderQueueTokens, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy, Version: version,
 			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,

@@ -36,6 +36,7 @@ func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string)
 		{inference.SettingVision, d.vision},
 		{inference.SettingTokenizer, d.tokenizer},
 		{inference.SettingContextLength, d.contextLength},
+		{inference.SettingPooling, d.encoder},
 		{inference.SettingDefaultMaxTokens, d.defaultMaxTokens},
 		{inference.SettingMaxLogprobs, d.maxLogprobs},
 		{inference.SettingTokensPerBlock, d.tokensPerBlock},

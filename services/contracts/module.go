@@ -36,7 +36,7 @@ func (c Config) Validate() error {
 
 // All returns the backends in order.
 func All(cfg Config) []inference.Backend {
-	all := []inference.Backend{VLLM{Names: cfg.Names}, LLMAPI{}, TensorRTLLM{}, Python{}}
+	all := []inference.Backend{VLLM{Names: cfg.Names}, LLMAPI{}, TensorRTLLM{}, Python{}, Encoder{}, TextEncoder{}, PairEncoder{}}
 	slices.SortStableFunc(all, func(a, b inference.Backend) int {
 		switch cfg.First {
 		case a.Name():

@@ -5,6 +5,7 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // outContextLogits is the output with the logits of the prompt's tokens: a row for each token, and a column
@@ -62,7 +63,7 @@ func contextLogits(target *inference.Target, resp *inference.Response) (*inferen
 		if out.Name != outContextLogits {
 			continue
 		}
-		size := inference.LogitSize(out.Type)
+		size := vector.Size(out.Type)
 		if size == 0 {
 			return nil, fmt.Errorf("model %s: output %s: the output tensor has datatype %s instead of FP32, FP16 or BF16", target.Name, out.Name, out.Type)
 		}

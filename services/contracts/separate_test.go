@@ -120,6 +120,7 @@ func TestTasks(t *testing.T) {
 		"": "vllm llmapi tensorrtllm python", "vllm": "vllm llmapi tensorrtllm python", "llmapi": "llmapi vllm tensorrtllm python",
 		"tensorrtllm": "tensorrtllm vllm llmapi python", "python": "python vllm llmapi tensorrtllm",
 	} {
+		want += " encoder text_encoder pair_encoder"
 		var order []string
 		for _, b := range All(Config{First: first}) {
 			order = append(order, b.Name())
@@ -131,7 +132,7 @@ func TestTasks(t *testing.T) {
 			t.Errorf("%q: %v", first, err)
 		}
 	}
-	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `contracts.First: "nim" is not one of vllm, llmapi, tensorrtllm, python`) {
+	if err := (Config{First: "nim"}).Validate(); err == nil || !strings.Contains(err.Error(), `contracts.First: "nim" is not one of vllm, llmapi, tensorrtllm, python, encoder`) {
 		t.Errorf("got %v", err)
 	}
 }

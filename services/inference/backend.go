@@ -17,6 +17,8 @@ type Target struct {
 	// StructuredOutputs is the backend that enforces structured outputs in the engine: a value of
 	// [SettingStructuredOutputs]. It is empty if the encoding doesn't depend on that backend.
 	StructuredOutputs string
+	// Encoder has the settings of an encoder. It is nil for other models.
+	Encoder *EncoderSettings
 	// TokensPerBlock is the number of tokens of a block of the engine's KV cache, or 0 if it isn't known.
 	TokensPerBlock int
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/budget"
 )
 
@@ -224,39 +223,4 @@ func (m *Matrix) Row(i int) []float32 { return m.Values[i*m.Columns:][:m.Columns
 type TokenWeight struct {
 	ID     int
 	Weight float32
-}
-
-// Encoder is a [Backend] of models that encode inputs. One request to the model may have inputs of
-// several clients.
-type Encoder interface {
-	// EncoderForm returns how a model with this configuration takes inputs.
-	EncoderForm(config *kserve.ModelConfig) EncoderForm
-	// EncodeBatch builds the request of a batch. An input that the model can't take is an [*Error].
-	EncodeBatch(target *Target, batch *EncodeBatch) (*kserve.ModelInferRequest, error)
-	// DecodeBatch reads the response of a batch into the results of its items. It keeps no part of
-	// the response.
-	DecodeBatch(target *Target, batch *EncodeBatch, resp *Response) error
-	// ExplainBatch is [Backend.Explain] for requests to encoders.
-	ExplainBatch(req *EncodeRequest, err *Error) *Error
-}
-
-// EncoderForm is the way in which a model takes inputs.
-type EncoderForm struct {
-	// MaxBatch is the maximum number of inputs of one request to the model. 0 means no maximum.
-	MaxBatch int
-}
-
-// EncodeBatch has the inputs of one request to a model.
-type EncodeBatch struct {
-	// ID is Triton's request id.
-	ID    string
-	Items []*EncodeItem
-}
-
-// EncodeItem is one input of a batch, and its result.
-type EncodeItem struct {
-	Task  Task
-	Input *EncodeInput
-	// Result receives what the model returns, before it is normalized, shortened or activated.
-	Result *Encoded
 }

@@ -21,17 +21,6 @@ type Logits struct {
 	Raw           []byte // Rows times Columns elements, little-endian
 }
 
-// LogitSize returns the number of bytes of a logit, or 0 if logits have no such datatype.
-func LogitSize(datatype string) int {
-	switch datatype {
-	case "FP32":
-		return 4
-	case "FP16", "BF16":
-		return 2
-	}
-	return 0
-}
-
 // PromptScore are the log probabilities of a prompt's tokens. All choices of a prompt share them.
 type PromptScore struct {
 	Tokens []PromptToken

@@ -57,12 +57,3 @@ func TestScores(t *testing.T) {
 		})
 	}
 }
-
-// TestLogitSize checks the sizes of logits, and that other datatypes have none.
-func TestLogitSize(t *testing.T) {
-	for datatype, want := range map[string]int{"FP32": 4, "FP16": 2, "BF16": 2, "FP64": 0, "": 0} {
-		if got := inference.LogitSize(datatype); got != want {
-			t.Errorf("%q has %d bytes, want %d", datatype, got, want)
-		}
-	}
-}

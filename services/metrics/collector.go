@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trident-inference/trident/services/batching"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
 )
@@ -46,6 +47,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	out.value(c.waiting, float64(max(waiting, 0)))
 	out.value(c.running, float64(max(running, 0)))
 	c.collectLoRAs(out)
+	c.collectEncoders(out)
 	c.collectPorts(out)
 	c.collectModels(out)
 	c.collectReloads(out)
@@ -114,6 +116,18 @@ func (c *collector) collectLoRAs(out sink) {
 	if listed > 0 {
 		out.value(c.loras, float64(time.Now().Unix()), strconv.Itoa(listed), strings.Join(running, ","), strings.Join(waiting, ","))
 	}
+}
+
+// collectEncoders collects the metrics of the queues of encoders.
+func (c *collector) collectEncoders(out sink) {
+	c.Service.EncoderFigures(func(model string, f batching.Figures) {
+		out.value(c.encoderBatches, float64(f.Batches), model)
+		out.value(c.encoderInputs, float64(f.Items), model)
+		out.value(c.encoderTokens, float64(f.Length), model, "input")
+		out.value(c.encoderTokens, float64(f.Padded-f.Length), model, "padding")
+		out.value(c.encoderWaiting, float64(f.Waiting), model)
+		out.value(c.encoderRunning, float64(f.Running), model)
+	})
 }
 
 func (c *collector) collectPorts(out sink) {

@@ -48,6 +48,8 @@ type families struct {
 
 	waiting, running, kvCache, loras *family
 
+	encoderBatches, encoderInputs, encoderTokens, encoderWaiting, encoderRunning *family
+
 	sourceUp, sourceDuration, sourceClashes *family
 
 	endpointState, endpointInFlight, endpointRequests, endpointFailures, endpointRepeats, endpointOuts, repeatsRefused *family
@@ -104,6 +106,12 @@ func newFamilies(cfg Config) *families {
 		kvCache: newFamily(gateway+"kv_cache_usage_perc", "Used fraction of the KV cache, from 0 to 1, from the engines' own metrics. If several engines report one, it is the largest.", gauge),
 		loras:   newFamily(gateway+"lora_requests_info", "LoRA adapters of requests in flight, in the labels: comma-separated names of running and waiting adapters, and the number of known adapters as max_lora. The value is the current Unix time in seconds.", gauge, "max_lora", "running_lora_adapters", "waiting_lora_adapters"),
 
+		encoderBatches: newFamily("trident_encoder_batches_total", "Number of batches that Trident sent to an encoder. Encoders that Triton batches have no series.", counter, labelModel),
+		encoderInputs:  newFamily("trident_encoder_inputs_total", "Number of inputs in the batches of an encoder.", counter, labelModel),
+		encoderTokens:  newFamily("trident_encoder_tokens_total", "Number of tokens in the batches of an encoder. The label kind is input for those of the inputs, and padding for the rest.", counter, labelModel, "kind"),
+		encoderWaiting: newFamily("trident_encoder_inputs_waiting", "Number of inputs that wait for an encoder.", gauge, labelModel),
+		encoderRunning: newFamily("trident_encoder_batches_running", "Number of batches that an encoder is running.", gauge, labelModel),
+
 		sourceUp:         newFamily("trident_triton_metrics_up", "1 if Triton's own metrics were read for this page, 0 if that failed. The label source is the host of the server, or local for in-process Triton.", gauge, labelSource),
 		sourceDuration:   newFamily("trident_triton_metrics_duration_seconds", "Time that the read of Triton's own metrics for this page took, in seconds.", gauge, labelSource),
 		endpointState:    newFamily("trident_endpoint_state", "1 for the state that a server of "+cfg.Names.Of("triton.Endpoint")+" has, 0 for the other states. The label state is in, starting for a server that gets a growing share of requests since it is back, not_ready for one that reports that it isn't ready, out for one that fails health checks, or drained for one that an operator has drained.", gauge, labelEndpoint, "state"),
@@ -129,6 +137,7 @@ func (f *families) list() []*family {
 		f.reloads, f.reloaded, f.reloadedAt,
 		f.shed, f.memoryUsed, f.memoryGoal, f.memoryLimit, f.memoryTriton,
 		f.waiting, f.running, f.kvCache, f.loras,
+		f.encoderBatches, f.encoderInputs, f.encoderTokens, f.encoderWaiting, f.encoderRunning,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,
 		f.endpointState, f.endpointInFlight, f.endpointRequests, f.endpointFailures, f.endpointRepeats, f.endpointOuts, f.repeatsRefused,
 	}

@@ -33,7 +33,22 @@ func (l *Library) Detect(m inference.Model, others func(name string) *kserve.Mod
 	d.llmapi()
 	d.tensorrtLLM()
 	d.loras()
+	d.beside()
 	return d.settings, errors.Join(d.errs...)
+}
+
+// beside finds a tokenizer in the folder of the model or of its version, where nothing else names one.
+func (d *detection) beside() {
+	if d.folder == "" {
+		return
+	}
+	for _, folder := range []string{d.version, ""} {
+		name := filepath.Join(folder, fileTokenizer)
+		if info, err := os.Stat(filepath.Join(d.folder, name)); err == nil && info.Mode().IsRegular() {
+			d.found(inference.SettingTokenizer, filepath.Join(d.folder, folder), filepath.ToSlash(name))
+			return
+		}
+	}
 }
 
 // detection collects the settings of one model, with the errors of files that

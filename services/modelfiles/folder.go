@@ -58,6 +58,7 @@ func readFolder(folder string) (*inference.Published, error) {
 	var model modelConfig
 	errs = append(errs, readJSON(folder, fileConfig, &model))
 	p.ContextLength, p.ImageToken = contextLength(model, config), imageToken(model)
+	errs = append(errs, readEncoder(folder, model, p))
 	return p, errors.Join(errs...)
 }
 
@@ -274,7 +275,20 @@ func (c modelConfig) length() (length int, key string) {
 			length, key = int(n), k
 		}
 	}
-	return c.scaled(length, key)
+	return c.scaled(length-c.reserved(), key)
+}
+
+// reserved returns the number of positions that the RoBERTa family reserves: its positions start after
+// that of padding.
+func (c modelConfig) reserved() int {
+	var family string
+	pad := 1
+	_ = json.Unmarshal(c["model_type"], &family) // absent, or not a string
+	_ = json.Unmarshal(c["pad_token_id"], &pad)  // absent, or not a number
+	if slices.Contains([]string{"camembert", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl", "xmod"}, family) {
+		return pad + 1
+	}
+	return 0
 }
 
 // scaled returns the length after the scaling of rotary positions that config.json

@@ -105,7 +105,7 @@ func (r repo) String() string {
 
 // wantedFiles are the files that Trident reads.
 func wantedFiles() []string {
-	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileSpecialTokens, fileTemplate, fileTemplateJSON}
+	return []string{fileConfig, fileTokenizerConfig, fileTokenizer, fileSpecialTokens, fileTemplate, fileTemplateJSON, fileModules, filePooling, fileSentenceBERT, fileSentenceTrans}
 }
 
 // neededFiles must be in a snapshot of the cache, or be marked as missing. Otherwise

@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/tokenizer"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // TestLogitRow compares the log probabilities, ranks and likeliest tokens of random rows with those of a
@@ -80,21 +81,6 @@ func TestImpossibleTokens(t *testing.T) {
 	row.read(0)
 	if got := row.logprob(row.values[0]); got != inference.MinLogprob {
 		t.Errorf("beside NaN: %v", got)
-	}
-}
-
-// TestHalf checks numbers of 16 bits: normal, subnormal, zero and infinite ones.
-func TestHalf(t *testing.T) {
-	for bits, want := range map[uint16]float64{
-		0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 0x7bff: 65504, 0x0001: math.Pow(2, -24), 0x83ff: -1023 * math.Pow(2, -24), 0x0400: math.Pow(2, -14),
-		0x0000: 0, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
-	} {
-		if got := float64(half(bits)); got != want {
-			t.Errorf("%#x is %v, want %v", bits, got, want)
-		}
-	}
-	if got := half(0x7e00); !math.IsNaN(float64(got)) {
-		t.Errorf("NaN is %v", got)
 	}
 }
 
@@ -280,7 +266,7 @@ func BenchmarkLogitRow(b *testing.B) {
 	const columns = 1 << 17
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, datatype := range []string{"FP32", "BF16", "FP16"} {
-		size := inference.LogitSize(datatype)
+		size := vector.Size(datatype)
 		raw := make([]byte, columns*size)
 		for i := range columns {
 			bits := math.Float32bits(float32(random.NormFloat64() * 4))

@@ -135,32 +135,38 @@ func longestOf(ctx context.Context, c *catalog.Card, param string, texts []strin
 	return most, nil
 }
 
-// checkInputs refuses inputs that the model can't encode. It checks nothing if the tokenizer isn't
-// known.
-func checkInputs(ctx context.Context, c *catalog.Card, req *inference.EncodeRequest) error {
-	if c.Tokenizer == nil {
-		return nil
-	}
-	left := textBudget(c, len(req.Inputs))
-	for i := range req.Inputs {
-		in, param := &req.Inputs[i], req.InputParam(i)
-		n := len(in.TokenIDs)
-		if n > 0 {
-			if id := slices.Max(in.TokenIDs); id >= c.Tokenizer.Size() {
-				return inference.Invalid(param, "%s contains the token id %d, but the token ids of the model `%s` are below %d: send text (LangChain: check_embedding_ctx_length=False)",
-					param, id, c.Name, c.Tokenizer.Size())
-			}
-		} else {
-			var err error
-			if n, err = c.Tokenizer.Count(ctx, in.Text, true, left); err != nil {
-				return errTokenize(c, param, in.Text, err)
-			}
+// inputCheck is an input to check: a text, or token ids.
+type inputCheck struct {
+	param string
+	text  string
+	ids   []int // replace the text if not nil
+	left  *inference.TextBudget
+}
+
+// checkInput returns the number of an input's tokens, and refuses an input that the model can't encode.
+// The tokenizer must be known.
+func checkInput(ctx context.Context, c *catalog.Card, in inputCheck) (int, error) {
+	n := len(in.ids)
+	if n > 0 {
+		if id := slices.Max(in.ids); id >= c.Tokenizer.Size() {
+			return 0, errUnknownToken(c, in.param, id)
 		}
-		if c.ContextLength > 0 && n > c.ContextLength {
-			return tooLong(c, param, n, 0)
+	} else {
+		var err error
+		if n, err = c.Tokenizer.Count(ctx, in.text, true, in.left); err != nil {
+			return 0, errTokenize(c, in.param, in.text, err)
 		}
 	}
-	return nil
+	if c.ContextLength > 0 && n > c.ContextLength {
+		return 0, tooLong(c, in.param, n, 0)
+	}
+	return n, nil
+}
+
+// errUnknownToken returns the error of an input with a token id that the model doesn't have.
+func errUnknownToken(c *catalog.Card, param string, id int) error {
+	return inference.Invalid(param, "%s contains the token id %d, but the token ids of the model `%s` are below %d: send text (LangChain: check_embedding_ctx_length=False)",
+		param, id, c.Name, c.Tokenizer.Size())
 }
 
 // tooLong returns the error of a prompt and a requested answer that exceed the context length.

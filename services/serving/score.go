@@ -3,7 +3,6 @@ package serving
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // scoring computes the log probabilities of a request's prompts. Each prompt is one inference, because the
@@ -265,22 +265,8 @@ func newLogitRow(logits *inference.Logits, columns, top int) *logitRow {
 
 // read reads a row.
 func (w *logitRow) read(row int) {
-	size := inference.LogitSize(w.logits.Type)
-	raw := w.logits.Raw[row*w.logits.Columns*size:][:w.columns*size]
-	switch w.logits.Type {
-	case "FP16":
-		for i := range w.values {
-			w.values[i] = half(binary.LittleEndian.Uint16(raw[2*i:]))
-		}
-	case "BF16":
-		for i := range w.values {
-			w.values[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw[2*i:])) << 16)
-		}
-	default:
-		for i := range w.values {
-			w.values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-		}
-	}
+	size := vector.Size(w.logits.Type)
+	vector.Read(w.values, w.logits.Type, w.logits.Raw[row*w.logits.Columns*size:][:w.columns*size])
 	highest := float32(math.Inf(-1))
 	for _, v := range w.values {
 		highest = max(highest, v)
@@ -334,19 +320,6 @@ func (w *logitRow) rank(logit float32) int {
 		}
 	}
 	return rank
-}
-
-// half converts a float of 16 bits.
-func half(bits uint16) float32 {
-	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10)&0x1f, uint32(bits)&0x3ff
-	switch exponent {
-	case 0:
-		value := float32(fraction) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(value) | sign)
-	case 0x1f:
-		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
 // tokenTexts finds the texts of a prompt's tokens, and their offsets in the prompt.

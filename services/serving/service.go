@@ -7,6 +7,7 @@ package serving
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -34,6 +35,11 @@ type Config struct {
 	// MaxCallBytes limits the tool calls of one answer, in bytes. 0 means
 	// [inference.DefaultMaxParseBytes].
 	MaxCallBytes int
+	// EncoderBatchDelay is the time that an input of an encoder waits for inputs of other requests while
+	// the model is free. 0 sends it at once.
+	EncoderBatchDelay time.Duration
+	// EncoderQueueTokens is the maximum number of tokens that wait for one encoder. 0 means no maximum.
+	EncoderQueueTokens int
 	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }
@@ -45,7 +51,7 @@ func Default() Config {
 			Server:    inference.Limits{InFlight: 1024, Queued: 1024},
 			BodyBytes: 4 << 30, Reading: 8192, Decoding: 64, RequestTimeout: 30 * time.Minute,
 		},
-		MaxCallBytes: inference.DefaultMaxParseBytes,
+		MaxCallBytes: inference.DefaultMaxParseBytes, EncoderQueueTokens: 16 << 20,
 	}
 }
 
@@ -57,7 +63,17 @@ func (c Config) Validate() error {
 	case c.MaxCallBytes < 0:
 		return configfield.Errorf("serving.MaxCallBytes", "%d is negative: give 0 or more bytes", c.MaxCallBytes)
 	}
-	return c.Bounds.Validate()
+	return errors.Join(c.validateEncoders(), c.Bounds.Validate())
+}
+
+func (c Config) validateEncoders() error {
+	switch {
+	case c.EncoderBatchDelay < 0:
+		return configfield.Errorf("serving.EncoderBatchDelay", "%s is negative: give 0 or more", c.EncoderBatchDelay)
+	case c.EncoderQueueTokens < 0:
+		return configfield.Errorf("serving.EncoderQueueTokens", "%d is negative: give 0 or more tokens", c.EncoderQueueTokens)
+	}
+	return nil
 }
 
 const (
@@ -75,6 +91,7 @@ type Service struct {
 	admission *admission.Controller
 	meters    *metering.Meters
 	logits    *logitMemory
+	encoders  encoderQueues
 }
 
 // New returns a service over the catalog's engines. The argument pictures reads the images of
