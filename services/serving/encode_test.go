@@ -2,6 +2,7 @@ package serving_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -374,6 +375,106 @@ func TestEncodeManyInputs(t *testing.T) {
 	}
 	if n := len(engine.Requests()); n < 40 || n > 50 {
 		t.Errorf("%d batches", n)
+	}
+}
+
+// TestEncodeStrings checks models that take strings: their texts, scores that are returned as they are, and
+// token ids that they can't take.
+func TestEncodeStrings(t *testing.T) {
+	strs := func(name string, output *kserve.ModelOutput, inputs ...string) *kserve.ModelConfig {
+		config := &kserve.ModelConfig{Name: name, MaxBatchSize: 8, Output: []*kserve.ModelOutput{output}}
+		for _, in := range inputs {
+			config.Input = append(config.Input, &kserve.ModelInput{Name: in, DataType: kserve.DataType_TYPE_STRING, Dims: []int64{1}})
+		}
+		return config
+	}
+	out := func(n int64) *kserve.ModelOutput {
+		return &kserve.ModelOutput{Name: "out", DataType: kserve.DataType_TYPE_FP32, Dims: []int64{n}}
+	}
+	// The values of a row are the lengths of its texts, and as many zeros as the output needs.
+	lengths := func(n int) inferencetest.Script {
+		return func(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+			rows := int(req.GetInputs()[0].GetShape()[0])
+			values := make([]float32, rows*n)
+			for in, raw := range req.GetRawInputContents() {
+				for row := range rows {
+					size := binary.LittleEndian.Uint32(raw)
+					values[row*n+in*(n-1)] += float32(size)
+					raw = raw[4+size:]
+				}
+			}
+			var raw []byte
+			for _, v := range values {
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+			}
+			send(&inference.Response{Final: true, Outputs: []inference.Output{{Name: "out", Type: "FP32", Shape: []int64{int64(rows), int64(n)}, Raw: raw}}})
+			return nil
+		}
+	}
+	engine := inferencetest.New()
+	engine.AddOther("text", strs("text", out(2), "input_text"), lengths(2))
+	engine.AddOther("pair", strs("pair", out(1), "document", "query"), lengths(1))
+	s := inferencetest.Service(t, serving.Default(), engine)
+	for _, tt := range []struct {
+		req  inference.EncodeRequest
+		want string
+	}{
+		{inference.EncodeRequest{Model: "text", Task: inference.TaskEmbed, Inputs: texts("abc", "é"), Normalize: new(false)}, "[3 0]; [2 0]"},
+		{inference.EncodeRequest{Model: "text", Task: inference.TaskEmbed, Inputs: texts("abc")}, "[1 0]"},
+		{inference.EncodeRequest{Model: "text", Task: inference.TaskScore, Inputs: pairs("abc", "x")}, "1"},
+		{inference.EncodeRequest{Model: "pair", Task: inference.TaskScore, Inputs: pairs("abc", "x", "", "four")}, "4; 4"},
+	} {
+		a, err := inferencetest.Encode(t.Context(), s, &tt.req)
+		if err != nil || showEncoded(a) != tt.want || !a.Usage.Unknown {
+			t.Errorf("%s: got %+v, %v, want %s", tt.req.Model, a, err, tt.want)
+		}
+	}
+	_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "text", Task: inference.TaskEmbed, Inputs: inference.EncodeInputs([]inference.Input{{TokenIDs: []int{1}}})})
+	if e := inference.AsError(err); err == nil || e.Param != "input" || e.Message != "the model `text` takes texts: send input as text, not as token ids" {
+		t.Errorf("token ids: %v", err)
+	}
+}
+
+// TestEncodeIsolates checks that a model's error about one client's text doesn't fail another client's in
+// the same batch.
+func TestEncodeIsolates(t *testing.T) {
+	config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
+	for key, value := range encoderParameters(t) {
+		config.Parameters[key] = &kserve.ModelParameter{StringValue: value}
+	}
+	free := make(chan struct{})
+	started := make(chan struct{}, 10)
+	engine := inferencetest.New()
+	answer := inferencetest.Encoder(config.GetOutput()[0], perToken)
+	engine.AddOther("m", config, func(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		started <- struct{}{}
+		<-free
+		for _, ids := range inferencetest.Sequences(req) {
+			if slices.Contains(ids, 0) {
+				return &inference.Error{Code: inference.CodeInvalid, Message: "no a"}
+			}
+		}
+		return answer(ctx, req, send)
+	})
+	s := inferencetest.Service(t, serving.Default(), engine)
+	var all sync.WaitGroup
+	send := func(text, want string) {
+		all.Go(func() {
+			_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts(text)})
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("%s: got %s, want %s", text, got, want)
+			}
+		})
+	}
+	send("ab", "<nil>")
+	<-started
+	send("a", "no a")
+	send("b", "<nil>")
+	waitFor(t, func() bool { return waitingItems(s) == 2 })
+	close(free)
+	all.Wait()
+	if n := len(engine.Requests()); n != 4 {
+		t.Errorf("%d requests to the model, want 4: the first, the batch, and each of its clients", n)
 	}
 }
 

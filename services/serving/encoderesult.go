@@ -51,6 +51,12 @@ func (e *encoding) finish(task inference.Task, result *inference.Encoded) (err e
 		err = e.activate([]float64{result.Score}, func(values []float64) { result.Score = values[0] })
 	case inference.TaskClassify:
 		err = e.activate(result.Classes, func(values []float64) { result.Classes = values })
+	case inference.TaskSparse:
+		for _, w := range result.Sparse {
+			if math.IsInf(float64(w.Weight), 0) { // the decoder keeps only weights above 0, which excludes NaN
+				return fmt.Errorf("model %s: the weight of the token %d isn't finite", e.card.Name, w.ID)
+			}
+		}
 	default:
 	}
 	return err
