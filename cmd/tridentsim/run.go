@@ -106,7 +106,9 @@ func (s *simulation) push(e event) {
 func (s *simulation) run(requests []*request) error {
 	begin := s.now
 	for _, r := range requests {
-		s.push(event{at: begin + r.arrive, request: r})
+		if !r.follows {
+			s.push(event{at: begin + r.arrive, request: r})
+		}
 	}
 	s.running += len(requests)
 	for s.running > 0 {
@@ -157,9 +159,16 @@ func (s *simulation) stepEnded(endpoint int) {
 	s.fleet.servers[endpoint].end(s.now, func(r *request) {
 		s.frontends[r.frontend].firstToken(r)
 	}, func(r *request) {
+		if x, ok := s.frontends[r.frontend].(*trident); ok {
+			x.progress(s.now, r)
+		}
+	}, func(r *request) {
 		s.frontends[r.frontend].ended(r)
 		s.running--
 		s.streams--
+		if r.next != nil {
+			s.push(event{at: s.now, request: r.next})
+		}
 	})
 	s.begin(endpoint)
 }

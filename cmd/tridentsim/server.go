@@ -108,8 +108,8 @@ func (s *server) preempt() {
 }
 
 // end ends a step at the given time. It calls first for requests that got their first token,
-// and done for those that got their last.
-func (s *server) end(now time.Duration, first, done func(*request)) {
+// token for those that got a token, and done for those that got their last.
+func (s *server) end(now time.Duration, first, token, done func(*request)) {
 	kept := s.running[:0]
 	for _, r := range s.running {
 		if r.step == 0 {
@@ -129,6 +129,7 @@ func (s *server) end(now time.Duration, first, done func(*request)) {
 			r.first = now
 			first(r)
 		}
+		token(r)
 		if r.generated < r.answer {
 			kept = append(kept, r)
 			continue

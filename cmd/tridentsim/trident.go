@@ -54,6 +54,13 @@ func (x *trident) choose(now time.Duration, r *request) (int, error) {
 
 func (x *trident) firstToken(r *request) { x.balancer.FirstToken(x.assignments[r]) }
 
+// progress reports a token of an answer.
+func (x *trident) progress(now time.Duration, r *request) {
+	if (r.generated-1)%balance.PaceResponses == 0 {
+		x.balancer.Progress(x.assignments[r], now)
+	}
+}
+
 func (x *trident) ended(r *request) {
 	x.balancer.Ended(x.assignments[r])
 	delete(x.assignments, r)

@@ -1,29 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/trident-inference/trident/test/tier"
 )
-
-// TestPublished reproduces llm-d's b2b-saas run: 8,730 tokens/s with precise scheduling
-// against 4,429 with random, and 0.3 s to the first token against 45 s.
-func TestPublished(t *testing.T) {
-	withoutRace(t)
-	o := defaults(t)
-	w := b2bSaaS(o.Seed)
-	random := measured(t, o, &w, "random")
-	precise := measured(t, o, &w, "llm-d-precise")
-	if ratio := precise.tokens / random.tokens; ratio < 1.4 || ratio > 2.4 {
-		t.Errorf("%.0f tokens/s are %.2f times %.0f, published were 1.97 times", precise.tokens, ratio, random.tokens)
-	}
-	if ratio := random.mean / precise.mean; ratio < 50 {
-		t.Errorf("%.3f s are %.0f times less than %.1f s, published were 152 times", precise.mean, ratio, random.mean)
-	}
-}
 
 // withoutRace skips a test that was built with the race detector, which makes a simulation sixty
 // times slower and has nothing to detect in its one goroutine. The unit suite runs the package
@@ -65,16 +49,74 @@ func TestTrident(t *testing.T) {
 	}
 }
 
-// TestFrontends compares four frontends that share nothing with one.
+// TestFrontends compares four frontends that share nothing with one, with the two workloads.
 func TestFrontends(t *testing.T) {
 	withoutRace(t)
 	for _, seed := range tier.Size([]string{"20261126"}, []string{"20261126", "6", "7", "8"}) {
 		one, four := defaults(t, "--seed="+seed), defaults(t, "--seed="+seed, "--frontends=4")
-		w := conversation(one.Seed, 1, 4000)
-		a, b := measured(t, one, &w, "trident"), measured(t, four, &w, "trident")
-		if b.hit < 0.9*a.hit || b.percentile(0.9) > 1.5*a.percentile(0.9) {
-			t.Errorf("seed %s: hit rates %.3f and %.3f, 90th percentiles %.3f and %.3f s", seed, a.hit, b.hit, a.percentile(0.9), b.percentile(0.9))
+		for _, w := range []workload{conversation(one.Seed, 1, 4000), b2bSaaS(one.Seed)} {
+			compareFrontends(t, one, four, &w)
 		}
+	}
+}
+
+// compareFrontends compares Trident's rule with one frontend and with several: the hit rate is at
+// least 0.9 times that of one, and the 90th percentile at most 1.5 times.
+func compareFrontends(t *testing.T, one, four *options, w *workload) {
+	t.Helper()
+	a, b := measured(t, one, w, "trident"), measured(t, four, w, "trident")
+	if b.hit < 0.9*a.hit || b.percentile(0.9) > 1.5*a.percentile(0.9) {
+		t.Errorf("%s, seed %d: hit rates %.3f and %.3f, 90th percentiles %.3f and %.3f s", w.name, one.Seed, a.hit, b.hit, a.percentile(0.9), b.percentile(0.9))
+	}
+}
+
+// tracesVariable names a folder with Mooncake's traces: conversation_trace.jsonl and
+// synthetic_trace.jsonl of FAST25-release/traces in its repository.
+const tracesVariable = "TRIDENT_TEST_TRACES"
+
+// findTrace returns the path of one of Mooncake's traces. It skips the test if the folder isn't
+// named.
+func findTrace(t *testing.T, name string) string {
+	t.Helper()
+	folder := os.Getenv(tracesVariable)
+	if folder == "" {
+		t.Skipf("%s names no folder with Mooncake's %s", tracesVariable, name)
+	}
+	for _, other := range []string{name, "mooncake_" + strings.Replace(name, "_trace", "", 1)} {
+		path, err := filepath.Abs(filepath.Join(folder, other))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			link := filepath.Join(t.TempDir(), name) // the results have the name
+			if err := os.Symlink(path, link); err != nil {
+				t.Fatal(err)
+			}
+			return link
+		}
+	}
+	t.Fatalf("%s has no %s", folder, name)
+	return ""
+}
+
+// TestTraces compares Trident's rule with the others, and four frontends with one, on Mooncake's
+// traces.
+func TestTraces(t *testing.T) {
+	tier.OnlySlow(t)
+	withoutRace(t)
+	for _, name := range []string{"conversation_trace.jsonl", "synthetic_trace.jsonl"} {
+		t.Run(name, func(t *testing.T) {
+			one, four := defaults(t, "--trace="+findTrace(t, name)), defaults(t, "--frontends=4")
+			w, err := readTrace(one, os.Stderr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := measured(t, one, &w, "trident")
+			if p90, limit := r.percentile(0.9), 1.1*best(t, one, &w); p90 > limit {
+				t.Errorf("90th percentile %.3f s, more than %.3f s", p90, limit)
+			}
+			compareFrontends(t, one, four, &w)
+		})
 	}
 }
 
@@ -105,31 +147,5 @@ func TestFaults(t *testing.T) {
 	}
 	if n := figures["none"].streams; n < 90*endpoints {
 		t.Errorf("%d streams, fewer than 90 for each endpoint", n)
-	}
-}
-
-// TestDocs compares docs/simulation.md with the results for b2b-saas.
-func TestDocs(t *testing.T) {
-	tier.OnlySlow(t)
-	withoutRace(t)
-	data, err := os.ReadFile("../../docs/simulation.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := defaults(t)
-	w := b2bSaaS(o.Seed)
-	for row, rule := range map[string]string{
-		"random": "random", "two choices (unvalidated)": "two-choices", "hash with bounded loads (unvalidated)": "bounded-hash",
-		"SGLang's cache-aware policy (unvalidated)": "sglang", "llm-d's picker (unvalidated)": "llm-d", "llm-d's precise picker": "llm-d-precise",
-		"Trident, `--balance=cost`": "trident", "Trident, `--balance=tokens`": "trident-tokens",
-	} {
-		r := measured(t, o, &w, rule)
-		digits := 1
-		if r.percentile(0.9) < 1 {
-			digits = 3
-		}
-		if want := fmt.Sprintf("| %s | %.*f s | %.1f %% |", row, digits, r.percentile(0.9), 100*r.hit); !strings.Contains(string(data), want) {
-			t.Errorf("docs/simulation.md lacks %q", want)
-		}
 	}
 }

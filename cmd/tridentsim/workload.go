@@ -38,6 +38,9 @@ type request struct {
 	prompt int // tokens
 	answer int // tokens
 
+	next    *request // is sent when this one has ended
+	follows bool     // is the next one of another request
+
 	frontend, endpoint int
 	tried              []int // endpoints that failed it
 	failed             bool

@@ -4,8 +4,8 @@
 // engine that calls it.
 //
 // A caller adds endpoints by [Balancer.Add], and gets an [Endpoint] for each. For each
-// request it calls [Balancer.Choose], and reports the first token and the end of the
-// request by [Balancer.FirstToken] and [Balancer.Ended]. Health checks call
+// request it calls [Balancer.Choose], and reports the first token, further responses and the
+// end of the request by [Balancer.FirstToken], [Balancer.Progress] and [Balancer.Ended]. Health checks call
 // [Balancer.SetEjected] and [Balancer.StartSlowly].
 //
 // The package starts no goroutine, reads no clock and has no random numbers of its own, so
@@ -116,6 +116,9 @@ type endpoint struct {
 	slowSince  time.Duration // beginning of the slow start
 	slow       bool          // a slow start was begun, and isn't known to be over
 	load       workload
+	pace       pace
+	steering   float64 // logarithm of factor
+	factor     float64 // of the weight, for the homes of shared prefixes
 }
 
 // workload is the work of an endpoint that this Balancer knows of. Other replicas' requests
@@ -138,11 +141,13 @@ type Balancer struct {
 	mu        sync.Mutex
 	random    *rand.Rand
 	endpoints []endpoint
-	all       *Set     // all endpoints
-	eligible  []uint32 // slots of the candidates of the current call of Choose
-	index     *index   // of the policy Cost, else nil
-	matches   matches  // of the current call of Choose
-	shares    *shares  // of the policy Cost, else nil
+	all       *Set              // all endpoints
+	eligible  []uint32          // slots of the candidates of the current call of Choose
+	index     *index            // of the policy Cost, else nil
+	matches   matches           // of the current call of Choose
+	shares    *shares           // of the policy Cost, else nil
+	usual     map[string]*usual // by model: the interval between responses
+	steered   time.Duration     // time of the last call of steer
 }
 
 // New returns a Balancer without endpoints. It fails if the policy is unknown or if the
@@ -169,7 +174,7 @@ func New(config Config) (*Balancer, error) {
 	random := rand.New(config.Random) //nolint:gosec // G404: no secret depends on it
 	b := &Balancer{config: config, random: random, all: &Set{}}
 	if config.Policy == Cost {
-		b.index, b.shares = newIndex(config.IndexEntries), &shares{}
+		b.index, b.shares, b.usual = newIndex(config.IndexEntries), &shares{}, map[string]*usual{}
 		b.matches.seen = make([]uint32, 0, mostSeen)
 	}
 	return b, nil
@@ -204,7 +209,7 @@ func (b *Balancer) Add(spec Spec) (Endpoint, error) {
 		return Endpoint{}, err
 	}
 	e := &b.endpoints[slot]
-	*e = endpoint{name: spec.Name, hash: xxhash.Sum64String(spec.Name), generation: e.generation + 1, used: true, weight: spec.Weight}
+	*e = endpoint{name: spec.Name, hash: xxhash.Sum64String(spec.Name), generation: e.generation + 1, used: true, weight: spec.Weight, factor: 1}
 	if b.index != nil {
 		b.index.caches[slot] = cache{size: cacheSize(spec.CacheTokens)}
 	}

@@ -16,6 +16,12 @@ const (
 	// homeShare is the share of a prompt that its home is assumed to have, if no endpoint is
 	// known to have it: another replica may have sent its earlier turns there.
 	homeShare = 0.6
+	// sharedFactor is the amount by which the home of a shared prefix is preferred, for each token
+	// of the prompt. At most sharedTokens count. The home is also assumed to have all of the
+	// prompt. Replicas don't know where the others send a prefix. Without a common home they
+	// compute it at several endpoints, whose caches have no space for that.
+	sharedFactor = 2
+	sharedTokens = 4000
 )
 
 // plan is the lowest cost of the candidates that were considered.
@@ -27,6 +33,8 @@ type plan struct {
 	prefixes []prefixHash
 	cost     float64
 	found    bool // a candidate was considered
+
+	preference float64 // what the current candidate is preferred by
 }
 
 // lowestCost chooses one of the candidates: the endpoints that are known to have a prefix of
@@ -40,13 +48,7 @@ func (b *Balancer) lowestCost(p *plan, among *Set) choice {
 			longest = max(longest, b.consider(p, slot, ByPrefix, 0))
 		}
 	}
-	if steps := b.shares.distinct(p.prefixes, len(b.eligible)); steps > 0 {
-		assumed := 0.0
-		if longest < steps {
-			assumed = homeShare
-		}
-		b.consider(p, b.home(p.prefixes[steps-1]), ByHome, assumed)
-	}
+	b.considerHome(p, longest)
 	first := b.random.IntN(len(b.eligible))
 	b.consider(p, b.eligible[first], ByLoad, 0)
 	if others := len(b.eligible) - 1; others > 0 {
@@ -54,6 +56,26 @@ func (b *Balancer) lowestCost(p *plan, among *Set) choice {
 		b.consider(p, b.eligible[second], ByLoad, 0)
 	}
 	return p.choice
+}
+
+// considerHome considers the home of the prompt, of which an endpoint is known to have the
+// longest prefix.
+func (b *Balancer) considerHome(p *plan, longest int) {
+	b.steer(p.now)
+	steps, shared := b.shares.distinct(p.prefixes, len(b.eligible))
+	if steps == 0 {
+		return
+	}
+	assumed := 0.0
+	switch {
+	case shared:
+		assumed = 1
+		p.preference = sharedFactor * float64(min(p.request.promptTokens(), sharedTokens))
+	case longest < steps:
+		assumed = homeShare
+	}
+	b.consider(p, b.home(p.prefixes[steps-1], shared), ByHome, assumed)
+	p.preference = 0
 }
 
 // consider takes a candidate if its cost is lower than that of the other candidates. assumed
@@ -65,7 +87,7 @@ func (b *Balancer) consider(p *plan, slot uint32, reason Reason, assumed float64
 	cached := p.request.tokensOf(depth)
 	missing := float64(p.request.promptTokens()-cached) * (1 - assumed) * missingFactor
 	load := float64(e.load.Waiting + streamTokens*e.load.Requests)
-	cost := (load + missing + 1) / e.capacity(p.now, b.config.SlowStart)
+	cost := (load + missing + 1 - p.preference) / e.capacity(p.now, b.config.SlowStart)
 	if !p.found || cost < p.cost {
 		p.choice, p.cost, p.found = choice{slot: slot, cached: cached, reason: reason}, cost, true
 	}

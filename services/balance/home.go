@@ -1,6 +1,9 @@
 package balance
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Bounds of the count of first steps.
 const (
@@ -10,6 +13,9 @@ const (
 	// leastCommon is the lowest count of a common prefix. It is higher than the number of
 	// requests of one conversation, whose home has to remain the same.
 	leastCommon = 32
+	// leastShared is the lowest count of a shared prefix. It is low, so that replicas agree on
+	// what is shared after few requests.
+	leastShared = 5
 	// countRows and countColumns are the dimensions of the sketch.
 	countRows, countColumns = 4, 4096
 )
@@ -36,20 +42,26 @@ func (s *shares) add(prefix prefixHash) int {
 
 // distinct returns the shortest prefix of a prompt that distinguishes it from most requests,
 // as its number of steps: fewer requests have it than one of n endpoints serves. It returns
-// 0 if all prefixes are common: then the home would serve too many requests.
+// 0 if all prefixes are common: then the home would serve too many requests. It also reports
+// whether several requests share the prefix and half of the prompt, of which it counts the
+// largest power of two of steps: prompts of similar lengths have the same. So the turns of a
+// conversation, which grow, aren't shared as easily as a long system prompt.
 //
 // Replicas that get the same kind of traffic agree on it, as they count the same shares.
-func (s *shares) distinct(prefixes []prefixHash, n int) int {
+func (s *shares) distinct(prefixes []prefixHash, n int) (steps int, shared bool) {
 	s.requests++
 	if s.requests >= countedRequests {
 		s.halve()
 	}
 	for i, prefix := range prefixes {
 		if count := s.add(prefix); count < leastCommon || count*n < s.requests {
-			return i + 1
+			if half := 1 << (bits.Len(uint(len(prefixes))) - 1); half > i+1 {
+				count = min(count, s.add(prefixes[half-1]))
+			}
+			return i + 1, count >= leastShared
 		}
 	}
-	return 0
+	return 0, false
 }
 
 func (s *shares) halve() {
@@ -63,18 +75,23 @@ func (s *shares) halve() {
 
 // home returns the slot of the endpoint that a prefix belongs to by weighted rendezvous
 // hashing: it depends on the names and weights of the candidates only. If a candidate is
-// removed, only the prefixes that belonged to it move. b.eligible isn't empty.
-func (b *Balancer) home(prefix prefixHash) uint32 {
+// removed, only the prefixes that belonged to it move. For a shared prefix it also depends on
+// [Balancer.steer]. b.eligible isn't empty.
+func (b *Balancer) home(prefix prefixHash, shared bool) uint32 {
 	best, highest := b.eligible[0], -1.0
 	for _, slot := range b.eligible {
 		e := &b.endpoints[slot]
 		// The score is -weight/ln(u) for a random u in (0, 1). As -ln(u) >= 1-u, the logarithm
 		// is computed only for the few endpoints that may have the highest score.
 		rest := (float64(mix(uint64(prefix)^e.hash)>>11) + 0.5) / (1 << 53) // 1-u
-		if e.weight < highest*rest {
+		weight := e.weight
+		if shared {
+			weight *= e.factor
+		}
+		if weight < highest*rest {
 			continue
 		}
-		if score := -e.weight / math.Log1p(-rest); score > highest {
+		if score := -weight / math.Log1p(-rest); score > highest {
 			best, highest = slot, score
 		}
 	}

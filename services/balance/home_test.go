@@ -11,7 +11,7 @@ func homes(b *Balancer, n int) []string {
 	b.findEligible(&Request{}, b.all)
 	var names []string
 	for i := range n {
-		names = append(names, b.endpoints[b.home(prefixHash(mix(uint64(i+1))))].name)
+		names = append(names, b.endpoints[b.home(prefixHash(mix(uint64(i+1))), false)].name)
 	}
 	return names
 }
@@ -87,7 +87,7 @@ func TestHomesAreFixed(t *testing.T) {
 	got := ""
 	for i := range 12 {
 		r := &Request{Model: "m", Adapter: "a", Images: [][]byte{{byte(i)}}, Prompt: prompt(0, 0, i, 1)}
-		got += b.endpoints[b.home(hashSteps(make([]prefixHash, 0, 1), r)[0])].name
+		got += b.endpoints[b.home(hashSteps(make([]prefixHash, 0, 1), r)[0], false)].name
 	}
 	if want := "e5e4e2e6e5e5e2e6e5e4e3e0"; got != want {
 		t.Errorf("homes %s, want %s", got, want)
@@ -99,24 +99,24 @@ func TestDistinct(t *testing.T) {
 	s := &shares{}
 	common, steps := chain(1, 3), 0
 	for i := range 10_000 {
-		steps = s.distinct(append(common[:3:3], chain(100+i, 3)...), 8)
+		steps, _ = s.distinct(append(common[:3:3], chain(100+i, 3)...), 8)
 	}
 	if steps != 4 {
 		t.Errorf("a prompt is distinguished by %d steps, want 4, as all share 3", steps)
 	}
-	if steps := s.distinct(common, 8); steps != 0 {
+	if steps, _ := s.distinct(common, 8); steps != 0 {
 		t.Errorf("a prompt of common steps is distinguished by %d steps, want none", steps)
 	}
 	rare := chain(2, 5)
 	for range leastCommon - 1 { // the turns of one conversation
-		if steps := s.distinct(rare, 1000); steps != 1 {
+		if steps, _ := s.distinct(rare, 1000); steps != 1 {
 			t.Fatalf("a conversation is distinguished by %d steps, want 1", steps)
 		}
 	}
 	for range 3 * countedRequests { // the traffic changes
 		s.distinct(rare, 8)
 	}
-	if steps := s.distinct(common, 8); steps != 1 {
+	if steps, _ := s.distinct(common, 8); steps != 1 {
 		t.Errorf("a prompt that was common is distinguished by %d steps, want 1", steps)
 	}
 }
@@ -128,13 +128,30 @@ func TestDistinctBySize(t *testing.T) {
 		s, steps := &shares{}, 0
 		for i := range 8000 {
 			if i%8 == 0 { // a share of 1/8
-				steps = s.distinct(append(chain(1, 1), chain(100+i, 1)...), n)
+				steps, _ = s.distinct(append(chain(1, 1), chain(100+i, 1)...), n)
 			} else {
 				s.distinct(chain(100+i, 1), n)
 			}
 		}
 		if steps != want {
 			t.Errorf("%d endpoints: a prompt is distinguished by %d steps, want %d", n, steps, want)
+		}
+	}
+}
+
+// TestShared counts prompts of 14 steps that have their first 11 in common, and the turns of a
+// conversation: the former are shared from the fifth on. Of the latter those are that have as
+// many steps as a power of two, which others have exceeded.
+func TestShared(t *testing.T) {
+	s := &shares{}
+	for i := range 20 {
+		if _, shared := s.distinct(append(chain(1, 11), chain(100+i, 3)...), 8); shared != (i >= leastShared-1) {
+			t.Errorf("prompt %d is shared: %t", i, shared)
+		}
+	}
+	for i := range 20 { // the first half differs
+		if _, shared := s.distinct(append(chain(2, 3), chain(200+i, 11)...), 8); shared {
+			t.Errorf("prompt %d with 3 of 14 steps in common is shared", i)
 		}
 	}
 }

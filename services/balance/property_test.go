@@ -56,6 +56,7 @@ func (s *scene) apply(event, detail byte) {
 		if len(s.open) > 0 {
 			o := &s.open[pick%len(s.open)]
 			s.b.FirstToken(o.assignment)
+			s.b.Progress(o.assignment, s.now)
 			o.first = true
 		}
 	case 6:
@@ -261,6 +262,7 @@ func TestConcurrency(t *testing.T) {
 					t.Error("no candidate")
 				}
 				b.FirstToken(&a)
+				b.Progress(&a, time.Duration(i)*time.Second)
 				b.SetEjected(e[worker], i%2 == 0)
 				b.Forget(e[8])
 				b.Ended(&a)

@@ -64,6 +64,9 @@ type Assignment struct {
 	waiting int  // what the request has added to workload.Waiting, and is still in it
 	tokens  int  // what the request has added to workload.Tokens
 	open    bool // the request hasn't ended
+
+	usual *usual        // of the model; nil for policies other than Cost
+	since time.Duration // time of the last call of Progress; 0 before the first one
 }
 
 // A Reason is why an endpoint was chosen, for metrics.
@@ -193,6 +196,7 @@ func (b *Balancer) assign(c choice, r *Request, prefixes []prefixHash) Assignmen
 	}
 	if b.index != nil {
 		b.index.record(prefixes, c.slot, a.tokens-a.Cached)
+		a.usual = b.usualOf(r.Model)
 	}
 	state.load.Requests++
 	state.load.Waiting += a.waiting

@@ -45,6 +45,8 @@ type run struct {
 	encoded  *inference.Model // what the present attempt's request is encoded for; nil if no endpoint lists the model
 	sent     bool             // the present attempt was handed to its endpoint
 	answered bool             // a response was passed on
+
+	responses int // number of responses that were passed on
 }
 
 // Stream implements [inference.Engine] for generations and embeddings. See the package comment for
@@ -137,6 +139,10 @@ func (r *run) stream(ctx context.Context, attempt func(context.Context, *member)
 // arrived records a response. The first one ends the time in which the request may be repeated.
 func (r *run) arrived(m *member) {
 	m.responses.Add(1)
+	if r.responses%balance.PaceResponses == 0 {
+		r.engine.balancer.Progress(&r.assignment, r.engine.elapsed())
+	}
+	r.responses++
 	if r.answered {
 		return
 	}
