@@ -46,13 +46,17 @@ type llmdIndex struct {
 }
 
 func newLLMD(f *fleet, frontend int) (rule, error) {
-	x := &llmd{counts: make(counts, len(f.servers)), fleet: f, random: f.newSource(frontend), weights: llmdWeights{prefix: 3, queue: 2, usage: 2}}
+	return newApproximate(f, frontend, llmdWeights{prefix: 3, queue: 2, usage: 2}), nil
+}
+
+func newApproximate(f *fleet, frontend int, weights llmdWeights) *llmd {
+	x := &llmd{counts: make(counts, len(f.servers)), fleet: f, random: f.newSource(frontend), weights: weights}
 	x.scores = make([]float64, len(f.servers))
 	x.prefix = x.approximate
 	for _, s := range f.servers {
 		x.index = append(x.index, &llmdIndex{blocks: map[uint64]*list.Element{}, recent: list.New(), size: s.cache.capacity / 16})
 	}
-	return x, nil
+	return x
 }
 
 func newLLMDPrecise(f *fleet, frontend int) (rule, error) {

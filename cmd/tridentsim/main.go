@@ -25,7 +25,7 @@ func main() {
 func run(args []string, out, log io.Writer) error {
 	var o options
 	exit := -1
-	parser, err := kong.New(&o, kong.Name("tridentsim"), kong.Description(description),
+	parser, err := kong.New(&o, kong.Name("tridentsim"), kong.Description(description+ruleHelp()),
 		kong.Writers(out, log), kong.Vars{"rules": strings.Join(ruleNames(), ", ")}, kong.Exit(func(code int) { exit = code }))
 	if err != nil {
 		return err
@@ -43,6 +43,18 @@ func run(args []string, out, log io.Writer) error {
 const description = `Compare rules that choose an endpoint for a request, by simulating vLLM-like servers.
 
 Without flags it runs two workloads with all rules: a copy of llm-d's published b2b-saas run, and requests drawn from the published statistics of Mooncake's conversation trace. The same flags and the same seed print the same bytes.`
+
+// ruleHelp returns a paragraph for each rule, with its source and its defaults.
+func ruleHelp() string {
+	var b strings.Builder
+	for _, r := range rules() {
+		fmt.Fprintf(&b, "\n\nRule %s: %s.", r.name, r.source)
+		if r.validated != "" {
+			fmt.Fprintf(&b, " It reproduces: %s.", r.validated)
+		}
+	}
+	return b.String()
+}
 
 // options are the command-line flags. Each constant of the model has its source in its help.
 type options struct {

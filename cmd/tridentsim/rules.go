@@ -42,10 +42,10 @@ type ruleInfo struct {
 func rules() []ruleInfo {
 	return []ruleInfo{
 		{name: "random", source: "a random endpoint", validated: "llm-d's b2b-saas run", make: newRandom},
-		{name: "two-choices", source: "sglang sgl-router/src/policies/power_of_two.rs: the less loaded of two random endpoints", make: newTwoChoices},
-		{name: "bounded-hash", source: "KubeAI's PrefixHash: consistent hashing with bounded loads of the first 100 characters, 256 replicas, 125 % of the mean load", make: newBoundedHash},
-		{name: "sglang", source: "sglang sgl-router/src/policies/cache_aware.rs and tree.rs; defaults of sglang-router 0.3.2's router_args.py", make: newSGLang},
-		{name: "llm-d", source: "gateway-api-inference-extension pkg/epp: queue-scorer 2, kv-cache-utilization-scorer 2, prefix-cache-scorer 3 (config/charts/inferencepool)", make: newLLMD},
+		{name: "two-choices", source: "sglang sgl-router/src/policies/power_of_two.rs: the less loaded of two random endpoints", validated: "Mitzenmacher's supermarket model", make: newTwoChoices},
+		{name: "bounded-hash", source: "KubeAI's PrefixHash: consistent hashing with bounded loads of the first 100 characters, 256 replicas, 125 % of the mean load", validated: "throughput of KubeAI's benchmark with chat threads", make: newBoundedHash},
+		{name: "sglang", source: "sglang sgl-router/src/policies/cache_aware.rs and tree.rs; defaults of sglang-router 0.3.2's router_args.py", validated: "throughput of SGLang's benchmark generated-shared-prefix", make: newSGLang},
+		{name: "llm-d", source: "gateway-api-inference-extension pkg/epp: queue-scorer 2, kv-cache-utilization-scorer 2, prefix-cache-scorer 3 (config/charts/inferencepool)", validated: "llm-d's b2b-saas run, with its weights 1, 1, 1", make: newLLMD},
 		{name: "llm-d-precise", source: "llm-d guides/precise-prefix-cache-aware: the caches' true contents 2, queue 1, utilization 1", validated: "llm-d's b2b-saas run", make: newLLMDPrecise},
 		{name: "trident", source: "services/balance, policy cost", validated: "its own code", make: newTrident(balance.Cost)},
 		{name: "trident-tokens", source: "services/balance, policy tokens", validated: "its own code", make: newTrident(balance.Tokens)},
