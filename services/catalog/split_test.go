@@ -156,6 +156,14 @@ func TestSplitRenewed(t *testing.T) {
 	if first.Card.Name != "a" || second.Card.Name != "b" {
 		t.Fatalf("%s and %s", first.Card.Name, second.Card.Name)
 	}
+	for i := range 3 {
+		setSplits(t, service, "chat:a=1,b=1") // a new snapshot
+		second.Renew()
+		first.Renew()
+		if first.Card.Name != "a" || second.Card.Name != "b" {
+			t.Errorf("renewed %d times: %s and %s", i+1, first.Card.Name, second.Card.Name)
+		}
+	}
 	engine.SetState("b", inference.ModelUnavailable, "unloaded")
 	if err := models.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
