@@ -22,8 +22,10 @@ const (
 	// Embedded is the maximum number of embedding inputs or prompts that are read. A request may be
 	// limited to fewer.
 	Embedded = 4096
-	// EncodeInputs is the maximum number of texts or pairs of a request to an encoder.
+	// EncodeInputs is the maximum number of texts or pairs of a request to an encoder. EncodeValues is
+	// the maximum number of values in all its results, which are numbers of 4 bytes.
 	EncodeInputs = 1 << 14
+	EncodeValues = 1 << 26
 	// Depth is the maximum nesting depth of lists and objects, or of messages.
 	Depth = 128
 	// Values is the maximum number of values in a JSON text or a message: strings, numbers, literals,

@@ -210,6 +210,11 @@ type Encoded struct {
 	Truncated bool
 }
 
+// Values returns the number of values of the result, by which its memory is limited.
+func (e *Encoded) Values() int {
+	return len(e.Vector) + len(e.Tokens.Values) + 3*len(e.Sparse) + 2*len(e.Classes)
+}
+
 // Matrix has rows of equal length, one after the other.
 type Matrix struct {
 	Rows, Columns int

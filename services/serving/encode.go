@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
@@ -49,6 +50,7 @@ type encoding struct {
 	units   []encodeUnit
 	pairs   [][2]int // units of each pair, if the score is the cosine of their embeddings
 	answer  *inference.EncodeAnswer
+	values  atomic.Int64 // number of values of the results so far
 }
 
 // encodeUnit is one row of a batch: an input of the request, or one text of a pair whose embeddings are

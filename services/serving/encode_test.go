@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/batching"
 	"github.com/trident-inference/trident/services/inference"
@@ -375,6 +378,47 @@ func TestEncodeManyInputs(t *testing.T) {
 	}
 	if n := len(engine.Requests()); n < 40 || n > 50 {
 		t.Errorf("%d batches", n)
+	}
+}
+
+// TestEncodeLargeResults checks that the results of a request are bounded.
+func TestEncodeLargeResults(t *testing.T) {
+	s, _ := serveEncoder(t, inferencetest.EncoderConfig("m", 8, "last_hidden_state", -1, 2), perToken)
+	serving.LimitResults(s, 200)
+	inputs := texts(slices.Repeat([]string{strings.Repeat("ab", 7)}, 12)...) // each has 8 tokens, whose vectors have 2 numbers
+	if _, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskTokenEmbed, Inputs: inputs}); err != nil {
+		t.Errorf("192 numbers: %v", err)
+	}
+	inputs = append(inputs, inputs...)
+	req := &inference.EncodeRequest{Model: "m", Task: inference.TaskTokenEmbed, Inputs: inputs, Param: func(i int) string { return fmt.Sprintf("texts[%d]", i) }}
+	_, err := inferencetest.Encode(t.Context(), s, req)
+	if e := inference.AsError(err); err == nil || e.Param != "texts" || e.Message != "the results have more than 200 numbers: send fewer or shorter inputs in one request" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestEncodeSpans checks that a batch is a span of its request, with its size, around the span of the engine.
+func TestEncodeSpans(t *testing.T) {
+	recorder := tracetest.NewSpanRecorder()
+	ctx, request := trace.NewTracerProvider(trace.WithSpanProcessor(recorder)).Tracer("test").Start(t.Context(), "request")
+	s, _ := serveEncoder(t, inferencetest.EncoderConfig("m", 8, "last_hidden_state", -1, 2), perToken)
+	if _, err := inferencetest.Encode(ctx, s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts("ab", "b")}); err != nil {
+		t.Fatal(err)
+	}
+	request.End()
+	parents, spans := map[string]string{}, map[string]trace.ReadOnlySpan{}
+	names := map[string]string{request.SpanContext().SpanID().String(): "request"}
+	for _, span := range recorder.Ended() {
+		names[span.SpanContext().SpanID().String()], spans[span.Name()] = span.Name(), span
+	}
+	for name, span := range spans {
+		parents[name] = names[span.Parent().SpanID().String()]
+	}
+	if parents["engine"] != "batch" || parents["batch"] == "" || parents["batch"] == "engine" {
+		t.Fatalf("parents %v", parents)
+	}
+	if got := fmt.Sprint(spans["batch"].Attributes()); !strings.Contains(got, "trident.batch.inputs") || !strings.Contains(got, "trident.batch.tokens") {
+		t.Errorf("attributes %s", got)
 	}
 }
 

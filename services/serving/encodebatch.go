@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -19,6 +20,8 @@ import (
 // encoderQueues has the queues of the encoders by their models' names. A model that is loaded again gets a
 // new queue.
 type encoderQueues struct {
+	maxValues int64 // of the results of one request
+
 	mu     sync.Mutex
 	queues map[string]*encoderQueue
 }
@@ -131,6 +134,17 @@ func unitOf(item *batching.Item) *encodeUnit {
 	return item.Value.(*encodeUnit) //nolint:forcetypeassert // itemsOf sets it
 }
 
+// hold counts the values of a result, and refuses a request whose results would need too much memory.
+func (u *encodeUnit) hold() error {
+	n := u.item.Result.Values()
+	if u.of.values.Add(int64(n)) <= u.of.service.encoders.maxValues {
+		return nil
+	}
+	*u.item.Result = inference.Encoded{}
+	param, _, _ := strings.Cut(u.of.req.InputParam(0), "[")
+	return inference.Invalid(param, "the results have more than %d numbers: send fewer or shorter inputs in one request", u.of.service.encoders.maxValues)
+}
+
 // receive reads the responses to a batch. Models of encoders send one.
 func (e *encoding) receive(ctx context.Context, infer *kserve.ModelInferRequest, batch *inference.EncodeBatch, items []*batching.Item) error {
 	limitText(ctx, e.card.Config, infer)
@@ -152,7 +166,11 @@ func (e *encoding) receive(ctx context.Context, infer *kserve.ModelInferRequest,
 		}
 		answered = true
 		for _, item := range items {
-			unitOf(item).of.measure.Answer()
+			u := unitOf(item)
+			u.of.measure.Answer()
+			if err := u.hold(); err != nil {
+				return err
+			}
 		}
 	}
 	if err := ctx.Err(); err != nil || answered {

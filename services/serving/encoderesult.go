@@ -120,7 +120,7 @@ func (e *encoding) activate(logits []float64, set func([]float64)) error {
 	switch {
 	case e.req.Raw:
 		function = inference.ActivationNone
-	case function == "" && e.encoder.EncoderForm(e.card.Config).Activated:
+	case function == "" && e.form.Activated:
 		function = inference.ActivationNone
 	case function == "" && len(logits) == 1, function == inference.ActivationSoftmax && len(logits) == 1:
 		function = inference.ActivationSigmoid
