@@ -19,11 +19,12 @@ import (
 	"github.com/trident-inference/trident/openapi"
 )
 
-// document and anthropicDocument are the OpenAPI documents of OpenAI's and Anthropic's APIs with closed
-// objects: a response must not have a key that the document doesn't describe.
+// document, anthropicDocument and encodersDocument are the OpenAPI documents of OpenAI's, Anthropic's and the encoders'
+// APIs with closed objects: a response must not have a key that the document doesn't describe.
 var (
 	document          = sync.OnceValue(func() *openapi3.T { return closedDocument(openapi.OpenAI()) })
 	anthropicDocument = sync.OnceValue(func() *openapi3.T { return closedDocument(openapi.Anthropic()) })
+	encodersDocument  = sync.OnceValue(func() *openapi3.T { return closedDocument(openapi.Encoders()) })
 )
 
 func closedDocument(text []byte) *openapi3.T {
@@ -46,7 +47,30 @@ func documentOf(r *http.Request) *openapi3.T {
 	if strings.HasPrefix(r.URL.Path, "/v1/messages") || models && r.Header.Get("Anthropic-Version") != "" {
 		return anthropicDocument()
 	}
+	if encodersDocument().Paths.Value(encodersPath(r.URL.Path)) != nil {
+		return encodersDocument()
+	}
 	return document()
+}
+
+// encodersPath returns the path of the encoders' document for any spelling of a path.
+func encodersPath(path string) string {
+	if name, ok := strings.CutPrefix(path, "/tei/"); ok {
+		operation := name[strings.LastIndexByte(name, '/')+1:]
+		if path := "/tei/{model}/" + operation; operation != name && encodersDocument().Paths.Value(path) != nil {
+			return path
+		}
+		return "/tei/{model}"
+	}
+	switch path {
+	case "/embed", "/embed_all", "/embed_sparse", "/predict", "/similarity", "/info":
+		return "/tei/{model}" + path
+	case "/rerank", "/score", "/classify", "/moderations":
+		return "/v1" + path
+	case "/v1/pooling":
+		return "/pooling"
+	}
+	return path
 }
 
 // violations contains the violations of the document in the responses to all clients. Violations
@@ -113,12 +137,12 @@ func (c contractTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// checkContract checks a response of OpenAI's or Anthropic's API against the document while it is read, whole or
+// checkContract checks a response against the document of its API while it is read, whole or
 // event by event. All responses must have a request id. A response must be an error object if the
 // document has no such operation or status. seen, if not nil, receives each JSON object.
 func checkContract(r *http.Request, response *http.Response, seen func(operation *openapi3.Operation, kind answerKind, raw []byte)) {
 	for _, other := range []string{"/trident.", clientPackage, "/metrics", "/v2", "/debug/"} {
-		if strings.HasPrefix(r.URL.Path, other) {
+		if strings.HasPrefix(r.URL.Path, other) && r.URL.Path != "/v2/rerank" {
 			return
 		}
 	}
@@ -140,6 +164,9 @@ func checkContract(r *http.Request, response *http.Response, seen func(operation
 
 // operationOf returns the operation of any spelling of its path.
 func operationOf(doc *openapi3.T, r *http.Request) *openapi3.Operation {
+	if item := doc.Paths.Value(encodersPath(r.URL.Path)); item != nil && doc == encodersDocument() {
+		return item.GetOperation(r.Method)
+	}
 	path := strings.TrimPrefix(r.URL.Path, "/openai")
 	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/health/") {
 		path = "/v1" + path
@@ -284,7 +311,22 @@ func (a *watchedAnswer) schema(kind answerKind) *openapi3.Schema {
 			return response.Value.Content.Get(media).Schema.Value
 		}
 	}
+	if failure := a.failure(); failure != nil && kind == errorObject {
+		return failure
+	}
 	return a.document.Components.Schemas["ErrorResponse"].Value
+}
+
+// failure returns the schema of the operation's errors, or nil if they have no form of their own.
+func (a *watchedAnswer) failure() *openapi3.Schema {
+	if a.operation == nil || a.operation.Responses.Default() == nil {
+		return nil
+	}
+	media := a.operation.Responses.Default().Value.Content.Get("application/json")
+	if media == nil {
+		return nil
+	}
+	return media.Schema.Value
 }
 
 // streamRules checks the rules among the events of one stream. Chunks have one head, the role

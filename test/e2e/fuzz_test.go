@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// TestFuzz runs schemathesis, which generates valid and invalid requests from the documents of OpenAI's and
-// Anthropic's APIs that trident serves, and checks each response against them. It sends TRIDENT_TEST_FUZZ requests of each
+// TestFuzz runs schemathesis, which generates valid and invalid requests from the documents of OpenAI's,
+// Anthropic's and the encoders' APIs that trident serves, and checks each response against them. It sends TRIDENT_TEST_FUZZ requests of each
 // operation to a model that responds at once, and TRIDENT_TEST_FUZZ_SLOW to the demo models. No
 // request may get a 5xx, hang, or leave anything behind.
 func TestFuzz(t *testing.T) {
@@ -127,7 +127,7 @@ func inRounds(cases int, run func(n, made int)) {
 func schemathesis(t *testing.T, s *trident, cases int, phases string, env []string) {
 	t.Helper()
 	ours := filepath.Join(root(t), "test", "fuzz")
-	for _, document := range []string{"/openapi.json", "/v1/messages/openapi.json"} {
+	for _, document := range []string{"/openapi.json", "/v1/messages/openapi.json", "/v1/rerank/openapi.json"} {
 		cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
 			"run", s.url+document, "--phases="+phases, "--max-examples="+strconv.Itoa(cases), "--no-color")
 		cmd.Dir = t.TempDir() // schemathesis stores its findings there
