@@ -216,7 +216,7 @@ var numbered = regexp.MustCompile(`^LABEL_\d+$`)
 // checkCategories returns an error for labels without names of their own.
 func checkCategories(model string, labels []string) error {
 	if slices.ContainsFunc(labels, numbered.MatchString) {
-		return inference.Unsupported("model", "the model `%s` has no names of its classes, which moderations need to find the harmful ones: set its parameter %s", model, inference.ParamPrefix+"labels")
+		return inference.Unsupported("model", "the model `%s` has no names of its classes, which moderations need to find the harmful ones: set its parameter %s", model, inference.ParamPrefix+inference.SettingLabels)
 	}
 	return nil
 }

@@ -382,8 +382,16 @@ func dtype(card *catalog.Card) string {
 func modelType(card *catalog.Card) api.TEIModelType {
 	labels := &api.TEIClassifierModel{Id2Label: map[string]string{}, Label2ID: map[string]int{}}
 	pooling := "model"
+	if s := card.Encoder; s != nil {
+		for i, label := range s.Labels {
+			labels.Id2Label[strconv.Itoa(i)], labels.Label2ID[label] = label, i
+		}
+		if s.Pooling != "" {
+			pooling = s.Pooling
+		}
+	}
 	switch {
-	case card.Tasks&inference.TaskScore != 0:
+	case card.Tasks&inference.TaskScore != 0 && card.Tasks&inference.TaskEmbed == 0:
 		return api.TEIModelType{Reranker: labels}
 	case card.Tasks&inference.TaskClassify != 0:
 		return api.TEIModelType{Classifier: labels}
