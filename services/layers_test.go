@@ -210,7 +210,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai", layer: frontend,
 		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/decisions", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/decisions", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson", "services/vector"},
 	},
 	{
 		path: "services/encoders", layer: frontend,
@@ -260,7 +260,7 @@ var layers = []packageRow{
 	{
 		path: "services/tridentrpc", layer: frontend,
 		purpose: "the typed services of api/trident: their requests are checked as OpenAI's; their npm client",
-		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/budget", "services/catalog", "services/inference", "services/metering", "services/protocodec", "services/requests", "services/server", "services/serving", "services/wirecode", "web/client"},
+		imports: []string{"gen/go/trident/v1", "gen/go/trident/v1/tridentv1connect", "services/admission", "services/budget", "services/catalog", "services/inference", "services/metering", "services/protocodec", "services/requests", "services/server", "services/serving", "services/strictjson", "services/vector", "services/wirecode", "web/client"},
 	},
 	{
 		path: "services/kserve", layer: frontend,

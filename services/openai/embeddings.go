@@ -10,7 +10,9 @@ import (
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // CreateEmbedding embeds a text, a list of texts, a list of token ids, or a list
@@ -22,10 +24,7 @@ func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddi
 	if err != nil {
 		return nil, err
 	}
-	encode := appendFloats
-	if f := request.Body.EncodingFormat; f != nil && *f == "base64" {
-		encode = appendBase64
-	}
+	encode := embeddingForm(request.Body)
 	model := h.service.Resolve(req.Model)
 	encoded, err := h.service.Encode(ctx, &model, req)
 	if err != nil {
@@ -51,13 +50,93 @@ func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.EncodeReques
 	if body.Dimensions != nil {
 		req.Dimensions = *body.Dimensions
 	}
-	if body.TruncatePromptTokens != nil {
-		return nil, inference.Unsupported("truncate_prompt_tokens", "truncate_prompt_tokens is not supported: send shorter inputs")
+	req.Normalize = body.Normalize
+	setPrompt(req, body)
+	if err := setTruncation(req, body); err != nil {
+		return nil, err
 	}
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
 	return req, nil
+}
+
+// setPrompt applies the names of prompts. The types are those of other APIs, too.
+func setPrompt(req *inference.EncodeRequest, body *api.CreateEmbeddingRequest) {
+	switch kind := decode.Value(body.InputType); kind {
+	case "":
+	case "query", "search_query":
+		req.Type = inference.InputQuery
+	case "document", "passage", "search_document":
+		req.Type = inference.InputDocument
+	default:
+		req.PromptName = kind
+	}
+	if name := decode.Value(body.PromptName); name != "" {
+		req.PromptName = name
+	}
+}
+
+// setTruncation applies the members about inputs that are too long.
+func setTruncation(req *inference.EncodeRequest, body *api.CreateEmbeddingRequest) error {
+	n := body.TruncatePromptTokens
+	switch {
+	case n == nil && body.TruncationSide != nil:
+		return inference.Unsupported("truncation_side", "truncation_side needs truncate_prompt_tokens")
+	case n == nil:
+		return nil
+	case *n == 0:
+		return inference.Invalid("truncate_prompt_tokens", "truncate_prompt_tokens must be -1 or at least 1, got 0")
+	}
+	req.Truncate, req.MaxTokens = inference.TruncateRight, max(*n, 0)
+	if side := body.TruncationSide; side != nil && *side == api.CreateEmbeddingRequestTruncationSideLeft {
+		req.Truncate = inference.TruncateLeft
+	}
+	return nil
+}
+
+// embeddingForm returns the function that appends a vector in the form that the client asked for.
+func embeddingForm(body *api.CreateEmbeddingRequest) func(dst []byte, v []float32) []byte {
+	encoded := body.EncodingFormat != nil && *body.EncodingFormat == "base64"
+	var dtype api.CreateEmbeddingRequestOutputDtype
+	if body.OutputDtype != nil {
+		dtype = *body.OutputDtype
+	}
+	switch dtype { //nolint:exhaustive // float has the forms below
+	case api.CreateEmbeddingRequestOutputDtypeInt8:
+		return func(dst []byte, v []float32) []byte { return appendIntegers(dst, vector.Int8(v), encoded) }
+	case api.CreateEmbeddingRequestOutputDtypeUint8:
+		return func(dst []byte, v []float32) []byte { return appendIntegers(dst, vector.Uint8(v), encoded) }
+	case api.CreateEmbeddingRequestOutputDtypeBinary:
+		return func(dst []byte, v []float32) []byte { return appendIntegers(dst, vector.Binary(v), encoded) }
+	case api.CreateEmbeddingRequestOutputDtypeUbinary:
+		return func(dst []byte, v []float32) []byte { return appendIntegers(dst, vector.Ubinary(v), encoded) }
+	}
+	if encoded {
+		return appendBase64
+	}
+	return appendFloats
+}
+
+// appendIntegers appends a JSON list of integers, or a JSON string with their bytes in base64.
+func appendIntegers[N int8 | uint8](dst []byte, v []N, encoded bool) []byte {
+	if encoded {
+		raw := make([]byte, len(v))
+		for i, n := range v {
+			raw[i] = byte(n)
+		}
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, raw)
+		return append(dst, '"')
+	}
+	dst = append(dst, '[')
+	for i, n := range v {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	}
+	return append(dst, ']')
 }
 
 // appendFloats appends a JSON list of numbers, each in the shortest form that a

@@ -172,6 +172,17 @@ func embeddingProbes() map[string][]probe {
 		"dimensions":             {{fields: `"dimensions":1`, got: `"embedding":[1]`}},
 		"user":                   {{fields: `"user":"me"`}},
 		"truncate_prompt_tokens": {{fields: `"truncate_prompt_tokens":4`}},
+		"truncation_side":        {{fields: `"truncation_side":"left"`}},
+		"input_type":             {{fields: `"input_type":"search_query"`}},
+		"prompt_name":            {{fields: `"prompt_name":"query"`}},
+		"normalize":              {{fields: `"normalize":false`, got: `"embedding":[3,4]`}},
+		"output_dtype": {
+			{fields: `"output_dtype":"int8"`, got: `"embedding":[95,127]`},
+			{fields: `"output_dtype":"uint8"`, got: `"embedding":[223,255]`},
+			{fields: `"output_dtype":"ubinary"`, got: `"embedding":[192]`},
+			{fields: `"output_dtype":"binary"`, got: `"embedding":[64]`},
+			{fields: `"output_dtype":"ubinary","encoding_format":"base64"`, got: `"embedding":"wA=="`},
+		},
 	}
 }
 

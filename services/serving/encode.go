@@ -236,6 +236,9 @@ func (e *encoding) promptOf(in *inference.EncodeInput) (string, error) {
 	prompts := e.card.Encoder.Prompts
 	if name := e.req.PromptName; name != "" {
 		prompt, ok := prompts[name]
+		if len(prompts) == 0 {
+			return "", inference.Unsupported("prompt_name", "prompt_name is not supported by the model `%s`: it has no prompts", e.req.Model)
+		}
 		if !ok {
 			return "", inference.Invalid("prompt_name", "the model `%s` has no prompt %q, but: %s", e.req.Model, name, strings.Join(sortedNames(prompts), ", "))
 		}
@@ -256,6 +259,9 @@ func (e *encoding) promptOf(in *inference.EncodeInput) (string, error) {
 // measureText finds the length of a text that the model tokenizes itself: by the model's tokenizer if it
 // is known, or else about the number of its words' parts.
 func (e *encoding) measureText(ctx context.Context, u *encodeUnit, left *inference.TextBudget) error {
+	if err := e.cutText(ctx, u); err != nil {
+		return err
+	}
 	texts := u.input.Text
 	if u.input.Second != nil {
 		texts += " " + *u.input.Second

@@ -7,6 +7,7 @@ import (
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // Embed returns one vector for each input.
@@ -15,6 +16,8 @@ func (s *Service) Embed(ctx context.Context, msg *tridentv1.EmbedRequest) (*trid
 		ID: "embd-" + rand.Text(), Model: msg.GetModel(), Task: inference.TaskEmbed,
 		Inputs: inference.EncodeInputs(textInputs(msg.GetInput())), Dimensions: int(msg.GetDimensions()),
 	}
+	req.Normalize, req.MaxTokens, req.Truncate = msg.Normalize, int(msg.GetTruncation().GetMaxTokens()), truncateSide(msg.GetTruncation())
+	setType(req, msg.GetInputType())
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -25,8 +28,34 @@ func (s *Service) Embed(ctx context.Context, msg *tridentv1.EmbedRequest) (*trid
 	}
 	answer := &tridentv1.EmbedResponse{Model: req.Model, Embeddings: make([]*tridentv1.Embedding, len(encoded.Results))}
 	for i := range encoded.Results {
-		answer.Embeddings[i] = &tridentv1.Embedding{Index: uint32(i), Values: encoded.Results[i].Vector}
+		answer.Embeddings[i] = &tridentv1.Embedding{Index: uint32(i)}
+		setVector(answer.GetEmbeddings()[i], encoded.Results[i].Vector, msg.GetVectorType())
 	}
 	answer.Usage = usage(&encoded.Usage, server.RecordOf(ctx))
 	return answer, nil
+}
+
+// setVector stores a vector in the form that the client asked for.
+func setVector(e *tridentv1.Embedding, v []float32, kind tridentv1.VectorType) {
+	switch kind {
+	case tridentv1.VectorType_VECTOR_TYPE_UNSPECIFIED:
+		e.Values = v
+	case tridentv1.VectorType_VECTOR_TYPE_INT8:
+		e.Quantized = bytesOf(vector.Int8(v))
+	case tridentv1.VectorType_VECTOR_TYPE_UINT8:
+		e.Quantized = vector.Uint8(v)
+	case tridentv1.VectorType_VECTOR_TYPE_BINARY:
+		e.Quantized = bytesOf(vector.Binary(v))
+	case tridentv1.VectorType_VECTOR_TYPE_UBINARY:
+		e.Quantized = vector.Ubinary(v)
+	}
+}
+
+// bytesOf returns signed integers as bytes.
+func bytesOf(v []int8) []byte {
+	raw := make([]byte, len(v))
+	for i, n := range v {
+		raw[i] = byte(n)
+	}
+	return raw
 }

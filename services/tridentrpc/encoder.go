@@ -18,14 +18,20 @@ func encodeRequest(model string, task inference.Task, truncation *tridentv1.Trun
 		ID: "enc-" + rand.Text(), Model: model, Task: task, MaxTokens: int(truncation.GetMaxTokens()),
 		Param: func(i int) string { return list + strictjson.Index(i) },
 	}
+	req.Truncate = truncateSide(truncation)
+	return req
+}
+
+// truncateSide returns the side on which texts are cut.
+func truncateSide(truncation *tridentv1.Truncation) inference.TruncateSide {
 	switch truncation.GetSide() {
 	case tridentv1.TruncationSide_TRUNCATION_SIDE_RIGHT:
-		req.Truncate = inference.TruncateRight
+		return inference.TruncateRight
 	case tridentv1.TruncationSide_TRUNCATION_SIDE_LEFT:
-		req.Truncate = inference.TruncateLeft
+		return inference.TruncateLeft
 	case tridentv1.TruncationSide_TRUNCATION_SIDE_UNSPECIFIED:
 	}
-	return req
+	return inference.TruncateNever
 }
 
 // pairs returns the inputs of pairs: each first text with the second one at its index, or the only first text with all.

@@ -104,3 +104,31 @@ func TestScoreErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEmbedForms checks the types of components, and vectors as the model returns them.
+func TestEmbedForms(t *testing.T) {
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, encoderEngine()), auth.Config{})
+	client := tridentv1connect.NewEmbeddingServiceClient(httpClient, address)
+	text := []*tridentv1.TextInput{{Input: &tridentv1.TextInput_Text{Text: "x"}}}
+	for kind, want := range map[tridentv1.VectorType][]byte{
+		tridentv1.VectorType_VECTOR_TYPE_INT8: {95, 127}, tridentv1.VectorType_VECTOR_TYPE_UINT8: {223, 255},
+		tridentv1.VectorType_VECTOR_TYPE_BINARY: {64}, tridentv1.VectorType_VECTOR_TYPE_UBINARY: {192},
+	} {
+		answer, err := client.Embed(t.Context(), &tridentv1.EmbedRequest{Model: "vectors", Input: text, VectorType: kind})
+		if err != nil || !slices.Equal(answer.GetEmbeddings()[0].GetQuantized(), want) || answer.GetEmbeddings()[0].GetValues() != nil {
+			t.Errorf("%s: %v, %v", kind, answer, err)
+		}
+	}
+	answer, err := client.Embed(t.Context(), &tridentv1.EmbedRequest{Model: "vectors", Input: text, Normalize: new(false), InputType: "query"})
+	if err != nil || !slices.Equal(answer.GetEmbeddings()[0].GetValues(), []float32{3, 4}) {
+		t.Errorf("%v, %v", answer, err)
+	}
+	for _, req := range []*tridentv1.EmbedRequest{
+		{Model: "vectors", Input: text, InputType: "clustering"},
+		{Model: "vectors", Input: text, Truncation: &tridentv1.Truncation{Side: tridentv1.TruncationSide_TRUNCATION_SIDE_RIGHT, MaxTokens: 4}},
+	} {
+		if _, err := client.Embed(t.Context(), req); connect.CodeOf(err) != connect.CodeInvalidArgument {
+			t.Errorf("%v: %v", req, err)
+		}
+	}
+}

@@ -78,6 +78,21 @@ const (
 	CreateEmbeddingRequestEncodingFormatFloat  CreateEmbeddingRequestEncodingFormat = "float"
 )
 
+// Defines values for CreateEmbeddingRequestOutputDtype.
+const (
+	CreateEmbeddingRequestOutputDtypeBinary  CreateEmbeddingRequestOutputDtype = "binary"
+	CreateEmbeddingRequestOutputDtypeFloat   CreateEmbeddingRequestOutputDtype = "float"
+	CreateEmbeddingRequestOutputDtypeInt8    CreateEmbeddingRequestOutputDtype = "int8"
+	CreateEmbeddingRequestOutputDtypeUbinary CreateEmbeddingRequestOutputDtype = "ubinary"
+	CreateEmbeddingRequestOutputDtypeUint8   CreateEmbeddingRequestOutputDtype = "uint8"
+)
+
+// Defines values for CreateEmbeddingRequestTruncationSide.
+const (
+	CreateEmbeddingRequestTruncationSideLeft  CreateEmbeddingRequestTruncationSide = "left"
+	CreateEmbeddingRequestTruncationSideRight CreateEmbeddingRequestTruncationSide = "right"
+)
+
 // Defines values for PromptCacheModeEnum.
 const (
 	PromptCacheModeEnumExplicit PromptCacheModeEnum = "explicit"
@@ -1021,11 +1036,26 @@ type CreateEmbeddingRequest struct {
 	// Input One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
 	Input EmbeddingInput `json:"input"`
 
+	// InputType Engine extension. The purpose of the inputs, which selects the prompt that is put before each of them: `query`, `document`, or other names of these (`search_query`, `search_document`, `passage`). Other values are names of the model's prompts, and unknown ones are refused with a 400.
+	InputType *string `json:"input_type,omitempty"`
+
 	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
 	Model string `json:"model,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Maximum number of tokens to keep of an input, instead of refusing a longer one. Models without such an input refuse it with a 400.
+	// Normalize Engine extension. Whether vectors are scaled to unit length. The default is that of the model, which is true for most models.
+	Normalize *bool `json:"normalize,omitempty"`
+
+	// OutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` they are bytes.
+	OutputDtype *CreateEmbeddingRequestOutputDtype `json:"output_dtype,omitempty"`
+
+	// PromptName Engine extension. Name of the model's prompt that is put before each input. An unknown name is refused with a 400.
+	PromptName *string `json:"prompt_name,omitempty"`
+
+	// TruncatePromptTokens Engine extension. Truncates each input to this number of tokens; -1 truncates to the model's context. Longer inputs are refused without it. Models whose tokens Trident doesn't make, such as those of vLLM, refuse it with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
+
+	// TruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is right.
+	TruncationSide *CreateEmbeddingRequestTruncationSide `json:"truncation_side,omitempty"`
 
 	// User The caller's identifier for its end user. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
@@ -1033,6 +1063,12 @@ type CreateEmbeddingRequest struct {
 
 // CreateEmbeddingRequestEncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 type CreateEmbeddingRequestEncodingFormat string
+
+// CreateEmbeddingRequestOutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` they are bytes.
+type CreateEmbeddingRequestOutputDtype string
+
+// CreateEmbeddingRequestTruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is right.
+type CreateEmbeddingRequestTruncationSide string
 
 // CreateEmbeddingResponse The response with the embedding vectors.
 type CreateEmbeddingResponse struct {

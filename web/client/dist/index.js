@@ -1,5 +1,5 @@
 /**
- * Client of Trident's typed services: chats, completions, embeddings, models, the server's load,
+ * Client of Trident's typed services: chats, completions, embeddings, ranks, models, the server's load,
  * and any model by its tensors. It needs only fetch from its environment. The messages are
  * documented in api/trident/v1. The services for Connect's own clients are in @trident/client/gen/.
  */
@@ -11,6 +11,7 @@ export { inputs, outputs } from "./tensors.js";
 export * from "./gen/trident/v1/chat_pb.js";
 export * from "./gen/trident/v1/completion_pb.js";
 export * from "./gen/trident/v1/embedding_pb.js";
+export * from "./gen/trident/v1/encoder_pb.js";
 export * from "./gen/trident/v1/error_pb.js";
 export * from "./gen/trident/v1/generation_pb.js";
 export * from "./gen/trident/v1/model_pb.js";

@@ -6,6 +6,7 @@ import { type ChatDelta, type ChatRequestSchema, type ChatResponse } from "./gen
 import { type CompleteDelta, type CompleteRequestSchema, type CompleteResponse } from "./gen/trident/v1/completion_pb.js";
 import { type EmbedRequestSchema, type EmbedResponse } from "./gen/trident/v1/embedding_pb.js";
 import { type Endpoint } from "./gen/trident/v1/endpoint_pb.js";
+import { type ClassifyRequestSchema, type ClassifyResponse, type RerankRequestSchema, type RerankResponse, type ScoreRequestSchema, type ScoreResponse } from "./gen/trident/v1/encoder_pb.js";
 import { type ModelInfo, type ModelServiceWatchResponse } from "./gen/trident/v1/model_pb.js";
 import { type ServerStatus } from "./gen/trident/v1/server_pb.js";
 import { TextStream } from "./stream.js";
@@ -30,6 +31,12 @@ export type ChatInit = MessageInitShape<typeof ChatRequestSchema>;
 export type CompleteInit = MessageInitShape<typeof CompleteRequestSchema>;
 /** EmbedInit is an embedding request. */
 export type EmbedInit = MessageInitShape<typeof EmbedRequestSchema>;
+/** RerankInit is a request to rank documents. */
+export type RerankInit = MessageInitShape<typeof RerankRequestSchema>;
+/** ScoreInit is a request for the scores of pairs of texts. */
+export type ScoreInit = MessageInitShape<typeof ScoreRequestSchema>;
+/** ClassifyInit is a request for the classes of texts. */
+export type ClassifyInit = MessageInitShape<typeof ClassifyRequestSchema>;
 /** InferInit is a request of KServe v2; inputs() builds its tensors. */
 export type InferInit = MessageInitShape<typeof ModelInferRequestSchema>;
 /** Trident is a client of one server. All its methods may be called concurrently; they throw a TridentError. */
@@ -54,6 +61,14 @@ export declare function createTrident(options: TridentOptions): {
     embeddings: {
         /** Returns the vectors of the inputs, in their order. */
         create: (request: EmbedInit, options?: CallOptions) => Promise<EmbedResponse>;
+    };
+    encoders: {
+        /** Returns the documents in the order of their relevance to the query. */
+        rerank: (request: RerankInit, options?: CallOptions) => Promise<RerankResponse>;
+        /** Returns the scores of the pairs, in their order. */
+        score: (request: ScoreInit, options?: CallOptions) => Promise<ScoreResponse>;
+        /** Returns the classes of the texts, in their order. */
+        classify: (request: ClassifyInit, options?: CallOptions) => Promise<ClassifyResponse>;
     };
     models: {
         /** Returns the models by name. */

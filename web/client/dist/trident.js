@@ -6,6 +6,7 @@ import { ChatService } from "./gen/trident/v1/chat_pb.js";
 import { CompletionService } from "./gen/trident/v1/completion_pb.js";
 import { EmbeddingService } from "./gen/trident/v1/embedding_pb.js";
 import { EndpointService } from "./gen/trident/v1/endpoint_pb.js";
+import { EncoderService, } from "./gen/trident/v1/encoder_pb.js";
 import { InferService } from "./gen/trident/v1/infer_pb.js";
 import { ModelService } from "./gen/trident/v1/model_pb.js";
 import { ServerService } from "./gen/trident/v1/server_pb.js";
@@ -21,6 +22,7 @@ export function createTrident(options) {
         chat: chat(caller, transport),
         completions: completions(caller, transport),
         embeddings: embeddings(caller, transport),
+        encoders: encoders(caller, transport),
         models: models(caller, transport),
         server: server(caller, transport),
         endpoints: endpoints(caller, transport),
@@ -72,6 +74,17 @@ function embeddings(caller, transport) {
     return {
         /** Returns the vectors of the inputs, in their order. */
         create: (request, options) => caller.unary((o) => client.embed(request, o), options),
+    };
+}
+function encoders(caller, transport) {
+    const client = createClient(EncoderService, transport);
+    return {
+        /** Returns the documents in the order of their relevance to the query. */
+        rerank: (request, options) => caller.unary((o) => client.rerank(request, o), options),
+        /** Returns the scores of the pairs, in their order. */
+        score: (request, options) => caller.unary((o) => client.score(request, o), options),
+        /** Returns the classes of the texts, in their order. */
+        classify: (request, options) => caller.unary((o) => client.classify(request, o), options),
     };
 }
 /** Returns the options of a call that possibly has taken effect when it fails. Such a call is retried only if the caller sets maxRetries. */

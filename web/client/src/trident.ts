@@ -8,6 +8,15 @@ import { ChatService, type ChatDelta, type ChatRequestSchema, type ChatResponse 
 import { CompletionService, type CompleteDelta, type CompleteRequestSchema, type CompleteResponse } from "./gen/trident/v1/completion_pb.js";
 import { EmbeddingService, type EmbedRequestSchema, type EmbedResponse } from "./gen/trident/v1/embedding_pb.js";
 import { EndpointService, type Endpoint } from "./gen/trident/v1/endpoint_pb.js";
+import {
+  EncoderService,
+  type ClassifyRequestSchema,
+  type ClassifyResponse,
+  type RerankRequestSchema,
+  type RerankResponse,
+  type ScoreRequestSchema,
+  type ScoreResponse,
+} from "./gen/trident/v1/encoder_pb.js";
 import { InferService } from "./gen/trident/v1/infer_pb.js";
 import { ModelService, type ModelInfo, type ModelServiceWatchResponse } from "./gen/trident/v1/model_pb.js";
 import { ServerService, type ServerStatus } from "./gen/trident/v1/server_pb.js";
@@ -37,6 +46,12 @@ export type CompleteInit = MessageInitShape<typeof CompleteRequestSchema>;
 
 /** EmbedInit is an embedding request. */
 export type EmbedInit = MessageInitShape<typeof EmbedRequestSchema>;
+/** RerankInit is a request to rank documents. */
+export type RerankInit = MessageInitShape<typeof RerankRequestSchema>;
+/** ScoreInit is a request for the scores of pairs of texts. */
+export type ScoreInit = MessageInitShape<typeof ScoreRequestSchema>;
+/** ClassifyInit is a request for the classes of texts. */
+export type ClassifyInit = MessageInitShape<typeof ClassifyRequestSchema>;
 
 /** InferInit is a request of KServe v2; inputs() builds its tensors. */
 export type InferInit = MessageInitShape<typeof ModelInferRequestSchema>;
@@ -54,6 +69,7 @@ export function createTrident(options: TridentOptions) {
     chat: chat(caller, transport),
     completions: completions(caller, transport),
     embeddings: embeddings(caller, transport),
+    encoders: encoders(caller, transport),
     models: models(caller, transport),
     server: server(caller, transport),
     endpoints: endpoints(caller, transport),
@@ -111,6 +127,21 @@ function embeddings(caller: Caller, transport: Transport) {
     /** Returns the vectors of the inputs, in their order. */
     create: (request: EmbedInit, options?: CallOptions): Promise<EmbedResponse> =>
       caller.unary((o) => client.embed(request, o), options),
+  };
+}
+
+function encoders(caller: Caller, transport: Transport) {
+  const client = createClient(EncoderService, transport);
+  return {
+    /** Returns the documents in the order of their relevance to the query. */
+    rerank: (request: RerankInit, options?: CallOptions): Promise<RerankResponse> =>
+      caller.unary((o) => client.rerank(request, o), options),
+    /** Returns the scores of the pairs, in their order. */
+    score: (request: ScoreInit, options?: CallOptions): Promise<ScoreResponse> =>
+      caller.unary((o) => client.score(request, o), options),
+    /** Returns the classes of the texts, in their order. */
+    classify: (request: ClassifyInit, options?: CallOptions): Promise<ClassifyResponse> =>
+      caller.unary((o) => client.classify(request, o), options),
   };
 }
 

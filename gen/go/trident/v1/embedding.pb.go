@@ -24,6 +24,120 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// VectorType is the type of the components of vectors.
+type VectorType int32
+
+const (
+	// Numbers, in values.
+	VectorType_VECTOR_TYPE_UNSPECIFIED VectorType = 0
+	// Whole numbers from -127 to 127, one byte for each.
+	VectorType_VECTOR_TYPE_INT8 VectorType = 1
+	// Whole numbers from 1 to 255, one byte for each.
+	VectorType_VECTOR_TYPE_UINT8 VectorType = 2
+	// The signs of 8 components in each byte, minus 128.
+	VectorType_VECTOR_TYPE_BINARY VectorType = 3
+	// The signs of 8 components in each byte, the first one in the highest bit.
+	VectorType_VECTOR_TYPE_UBINARY VectorType = 4
+)
+
+// Enum value maps for VectorType.
+var (
+	VectorType_name = map[int32]string{
+		0: "VECTOR_TYPE_UNSPECIFIED",
+		1: "VECTOR_TYPE_INT8",
+		2: "VECTOR_TYPE_UINT8",
+		3: "VECTOR_TYPE_BINARY",
+		4: "VECTOR_TYPE_UBINARY",
+	}
+	VectorType_value = map[string]int32{
+		"VECTOR_TYPE_UNSPECIFIED": 0,
+		"VECTOR_TYPE_INT8":        1,
+		"VECTOR_TYPE_UINT8":       2,
+		"VECTOR_TYPE_BINARY":      3,
+		"VECTOR_TYPE_UBINARY":     4,
+	}
+)
+
+func (x VectorType) Enum() *VectorType {
+	p := new(VectorType)
+	*p = x
+	return p
+}
+
+func (x VectorType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VectorType) Descriptor() protoreflect.EnumDescriptor {
+	return file_trident_v1_embedding_proto_enumTypes[0].Descriptor()
+}
+
+func (VectorType) Type() protoreflect.EnumType {
+	return &file_trident_v1_embedding_proto_enumTypes[0]
+}
+
+func (x VectorType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VectorType.Descriptor instead.
+func (VectorType) EnumDescriptor() ([]byte, []int) {
+	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{0}
+}
+
+// TruncationSide is the side of a text that is cut if the text is too long.
+type TruncationSide int32
+
+const (
+	// Texts aren't cut: one that is too long is refused.
+	TruncationSide_TRUNCATION_SIDE_UNSPECIFIED TruncationSide = 0
+	// The start of the text remains.
+	TruncationSide_TRUNCATION_SIDE_RIGHT TruncationSide = 1
+	// The end of the text remains.
+	TruncationSide_TRUNCATION_SIDE_LEFT TruncationSide = 2
+)
+
+// Enum value maps for TruncationSide.
+var (
+	TruncationSide_name = map[int32]string{
+		0: "TRUNCATION_SIDE_UNSPECIFIED",
+		1: "TRUNCATION_SIDE_RIGHT",
+		2: "TRUNCATION_SIDE_LEFT",
+	}
+	TruncationSide_value = map[string]int32{
+		"TRUNCATION_SIDE_UNSPECIFIED": 0,
+		"TRUNCATION_SIDE_RIGHT":       1,
+		"TRUNCATION_SIDE_LEFT":        2,
+	}
+)
+
+func (x TruncationSide) Enum() *TruncationSide {
+	p := new(TruncationSide)
+	*p = x
+	return p
+}
+
+func (x TruncationSide) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TruncationSide) Descriptor() protoreflect.EnumDescriptor {
+	return file_trident_v1_embedding_proto_enumTypes[1].Descriptor()
+}
+
+func (TruncationSide) Type() protoreflect.EnumType {
+	return &file_trident_v1_embedding_proto_enumTypes[1]
+}
+
+func (x TruncationSide) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TruncationSide.Descriptor instead.
+func (TruncationSide) EnumDescriptor() ([]byte, []int) {
+	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{1}
+}
+
 // EmbedRequest asks for the vectors of texts.
 type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -36,7 +150,16 @@ type EmbedRequest struct {
 	// returns. 0 keeps the whole vectors.
 	Dimensions uint32 `protobuf:"varint,3,opt,name=dimensions,proto3" json:"dimensions,omitempty"`
 	// The caller's identifier of its user. It has no effect.
-	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	// The purpose of the inputs, which selects the prompt before each of them:
+	// query, document, or the name of one of the model's prompts.
+	InputType string `protobuf:"bytes,5,opt,name=input_type,json=inputType,proto3" json:"input_type,omitempty"`
+	// The truncation of inputs that are too long.
+	Truncation *Truncation `protobuf:"bytes,6,opt,name=truncation,proto3" json:"truncation,omitempty"`
+	// Whether vectors are scaled to unit length. Unset is the model's setting.
+	Normalize *bool `protobuf:"varint,7,opt,name=normalize,proto3,oneof" json:"normalize,omitempty"`
+	// Type of the components.
+	VectorType    VectorType `protobuf:"varint,8,opt,name=vector_type,json=vectorType,proto3,enum=trident.v1.VectorType" json:"vector_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -99,20 +222,107 @@ func (x *EmbedRequest) GetUser() string {
 	return ""
 }
 
+func (x *EmbedRequest) GetInputType() string {
+	if x != nil {
+		return x.InputType
+	}
+	return ""
+}
+
+func (x *EmbedRequest) GetTruncation() *Truncation {
+	if x != nil {
+		return x.Truncation
+	}
+	return nil
+}
+
+func (x *EmbedRequest) GetNormalize() bool {
+	if x != nil && x.Normalize != nil {
+		return *x.Normalize
+	}
+	return false
+}
+
+func (x *EmbedRequest) GetVectorType() VectorType {
+	if x != nil {
+		return x.VectorType
+	}
+	return VectorType_VECTOR_TYPE_UNSPECIFIED
+}
+
+// Truncation is the rule for texts that are too long.
+type Truncation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The side that is cut.
+	Side TruncationSide `protobuf:"varint,1,opt,name=side,proto3,enum=trident.v1.TruncationSide" json:"side,omitempty"`
+	// Maximum number of tokens of a text or of a pair, special tokens included.
+	// 0 is the model's own maximum.
+	MaxTokens     uint32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Truncation) Reset() {
+	*x = Truncation{}
+	mi := &file_trident_v1_embedding_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Truncation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Truncation) ProtoMessage() {}
+
+func (x *Truncation) ProtoReflect() protoreflect.Message {
+	mi := &file_trident_v1_embedding_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Truncation.ProtoReflect.Descriptor instead.
+func (*Truncation) Descriptor() ([]byte, []int) {
+	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Truncation) GetSide() TruncationSide {
+	if x != nil {
+		return x.Side
+	}
+	return TruncationSide_TRUNCATION_SIDE_UNSPECIFIED
+}
+
+func (x *Truncation) GetMaxTokens() uint32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
 // Embedding is the vector of one input.
 type Embedding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the input, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The vector, of unit length.
-	Values        []float32 `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// The vector, of unit length unless the request says otherwise. Empty if the
+	// request asks for another type.
+	Values []float32 `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// The components of the type that the request asks for.
+	Quantized     []byte `protobuf:"bytes,3,opt,name=quantized,proto3" json:"quantized,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Embedding) Reset() {
 	*x = Embedding{}
-	mi := &file_trident_v1_embedding_proto_msgTypes[1]
+	mi := &file_trident_v1_embedding_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -124,7 +334,7 @@ func (x *Embedding) String() string {
 func (*Embedding) ProtoMessage() {}
 
 func (x *Embedding) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_embedding_proto_msgTypes[1]
+	mi := &file_trident_v1_embedding_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -137,7 +347,7 @@ func (x *Embedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Embedding.ProtoReflect.Descriptor instead.
 func (*Embedding) Descriptor() ([]byte, []int) {
-	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{1}
+	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Embedding) GetIndex() uint32 {
@@ -150,6 +360,13 @@ func (x *Embedding) GetIndex() uint32 {
 func (x *Embedding) GetValues() []float32 {
 	if x != nil {
 		return x.Values
+	}
+	return nil
+}
+
+func (x *Embedding) GetQuantized() []byte {
+	if x != nil {
+		return x.Quantized
 	}
 	return nil
 }
@@ -170,7 +387,7 @@ type EmbedResponse struct {
 
 func (x *EmbedResponse) Reset() {
 	*x = EmbedResponse{}
-	mi := &file_trident_v1_embedding_proto_msgTypes[2]
+	mi := &file_trident_v1_embedding_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -182,7 +399,7 @@ func (x *EmbedResponse) String() string {
 func (*EmbedResponse) ProtoMessage() {}
 
 func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_embedding_proto_msgTypes[2]
+	mi := &file_trident_v1_embedding_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -195,7 +412,7 @@ func (x *EmbedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedResponse.ProtoReflect.Descriptor instead.
 func (*EmbedResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{2}
+	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *EmbedResponse) GetModel() string {
@@ -224,7 +441,7 @@ var File_trident_v1_embedding_proto protoreflect.FileDescriptor
 const file_trident_v1_embedding_proto_rawDesc = "" +
 	"\n" +
 	"\x1atrident/v1/embedding.proto\x12\n" +
-	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1btrident/v1/generation.proto\"\x9c\x02\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1btrident/v1/generation.proto\"\xf1\x03\n" +
 	"\fEmbedRequest\x12 \n" +
 	"\x05model\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x128\n" +
@@ -232,17 +449,44 @@ const file_trident_v1_embedding_proto_rawDesc = "" +
 	"\n" +
 	"dimensions\x18\x03 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\n" +
 	"dimensions\x12\x12\n" +
-	"\x04user\x18\x04 \x01(\tR\x04user:o\xbaHl\x1aj\n" +
-	"\x13embed_request.input\x12\"input must not contain empty texts\x1a/this.input.all(i, !has(i.text) || i.text != '')\"9\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\x12'\n" +
+	"\n" +
+	"input_type\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\tinputType\x126\n" +
+	"\n" +
+	"truncation\x18\x06 \x01(\v2\x16.trident.v1.TruncationR\n" +
+	"truncation\x12!\n" +
+	"\tnormalize\x18\a \x01(\bH\x00R\tnormalize\x88\x01\x01\x12A\n" +
+	"\vvector_type\x18\b \x01(\x0e2\x16.trident.v1.VectorTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\n" +
+	"vectorType:o\xbaHl\x1aj\n" +
+	"\x13embed_request.input\x12\"input must not contain empty texts\x1a/this.input.all(i, !has(i.text) || i.text != '')B\f\n" +
+	"\n" +
+	"_normalize\"r\n" +
+	"\n" +
+	"Truncation\x128\n" +
+	"\x04side\x18\x01 \x01(\x0e2\x1a.trident.v1.TruncationSideB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04side\x12*\n" +
+	"\n" +
+	"max_tokens\x18\x02 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\tmaxTokens\"W\n" +
 	"\tEmbedding\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x16\n" +
-	"\x06values\x18\x02 \x03(\x02R\x06values\"\x85\x01\n" +
+	"\x06values\x18\x02 \x03(\x02R\x06values\x12\x1c\n" +
+	"\tquantized\x18\x03 \x01(\fR\tquantized\"\x85\x01\n" +
 	"\rEmbedResponse\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x125\n" +
 	"\n" +
 	"embeddings\x18\x02 \x03(\v2\x15.trident.v1.EmbeddingR\n" +
 	"embeddings\x12'\n" +
-	"\x05usage\x18\x03 \x01(\v2\x11.trident.v1.UsageR\x05usage2U\n" +
+	"\x05usage\x18\x03 \x01(\v2\x11.trident.v1.UsageR\x05usage*\x87\x01\n" +
+	"\n" +
+	"VectorType\x12\x1b\n" +
+	"\x17VECTOR_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10VECTOR_TYPE_INT8\x10\x01\x12\x15\n" +
+	"\x11VECTOR_TYPE_UINT8\x10\x02\x12\x16\n" +
+	"\x12VECTOR_TYPE_BINARY\x10\x03\x12\x17\n" +
+	"\x13VECTOR_TYPE_UBINARY\x10\x04*f\n" +
+	"\x0eTruncationSide\x12\x1f\n" +
+	"\x1bTRUNCATION_SIDE_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15TRUNCATION_SIDE_RIGHT\x10\x01\x12\x18\n" +
+	"\x14TRUNCATION_SIDE_LEFT\x10\x022U\n" +
 	"\x10EmbeddingService\x12A\n" +
 	"\x05Embed\x12\x18.trident.v1.EmbedRequest\x1a\x19.trident.v1.EmbedResponse\"\x03\x90\x02\x01BBZ@github.com/trident-inference/trident/gen/go/trident/v1;tridentv1b\x06proto3"
 
@@ -258,25 +502,32 @@ func file_trident_v1_embedding_proto_rawDescGZIP() []byte {
 	return file_trident_v1_embedding_proto_rawDescData
 }
 
-var file_trident_v1_embedding_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_trident_v1_embedding_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_trident_v1_embedding_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_trident_v1_embedding_proto_goTypes = []any{
-	(*EmbedRequest)(nil),  // 0: trident.v1.EmbedRequest
-	(*Embedding)(nil),     // 1: trident.v1.Embedding
-	(*EmbedResponse)(nil), // 2: trident.v1.EmbedResponse
-	(*TextInput)(nil),     // 3: trident.v1.TextInput
-	(*Usage)(nil),         // 4: trident.v1.Usage
+	(VectorType)(0),       // 0: trident.v1.VectorType
+	(TruncationSide)(0),   // 1: trident.v1.TruncationSide
+	(*EmbedRequest)(nil),  // 2: trident.v1.EmbedRequest
+	(*Truncation)(nil),    // 3: trident.v1.Truncation
+	(*Embedding)(nil),     // 4: trident.v1.Embedding
+	(*EmbedResponse)(nil), // 5: trident.v1.EmbedResponse
+	(*TextInput)(nil),     // 6: trident.v1.TextInput
+	(*Usage)(nil),         // 7: trident.v1.Usage
 }
 var file_trident_v1_embedding_proto_depIdxs = []int32{
-	3, // 0: trident.v1.EmbedRequest.input:type_name -> trident.v1.TextInput
-	1, // 1: trident.v1.EmbedResponse.embeddings:type_name -> trident.v1.Embedding
-	4, // 2: trident.v1.EmbedResponse.usage:type_name -> trident.v1.Usage
-	0, // 3: trident.v1.EmbeddingService.Embed:input_type -> trident.v1.EmbedRequest
-	2, // 4: trident.v1.EmbeddingService.Embed:output_type -> trident.v1.EmbedResponse
-	4, // [4:5] is the sub-list for method output_type
-	3, // [3:4] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	6, // 0: trident.v1.EmbedRequest.input:type_name -> trident.v1.TextInput
+	3, // 1: trident.v1.EmbedRequest.truncation:type_name -> trident.v1.Truncation
+	0, // 2: trident.v1.EmbedRequest.vector_type:type_name -> trident.v1.VectorType
+	1, // 3: trident.v1.Truncation.side:type_name -> trident.v1.TruncationSide
+	4, // 4: trident.v1.EmbedResponse.embeddings:type_name -> trident.v1.Embedding
+	7, // 5: trident.v1.EmbedResponse.usage:type_name -> trident.v1.Usage
+	2, // 6: trident.v1.EmbeddingService.Embed:input_type -> trident.v1.EmbedRequest
+	5, // 7: trident.v1.EmbeddingService.Embed:output_type -> trident.v1.EmbedResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_trident_v1_embedding_proto_init() }
@@ -285,18 +536,20 @@ func file_trident_v1_embedding_proto_init() {
 		return
 	}
 	file_trident_v1_generation_proto_init()
+	file_trident_v1_embedding_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trident_v1_embedding_proto_rawDesc), len(file_trident_v1_embedding_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
+			NumEnums:      2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_trident_v1_embedding_proto_goTypes,
 		DependencyIndexes: file_trident_v1_embedding_proto_depIdxs,
+		EnumInfos:         file_trident_v1_embedding_proto_enumTypes,
 		MessageInfos:      file_trident_v1_embedding_proto_msgTypes,
 	}.Build()
 	File_trident_v1_embedding_proto = out.File

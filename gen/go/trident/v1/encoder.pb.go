@@ -24,115 +24,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TruncationSide is the side of a text that is cut if the text is too long.
-type TruncationSide int32
-
-const (
-	// Texts aren't cut: one that is too long is refused.
-	TruncationSide_TRUNCATION_SIDE_UNSPECIFIED TruncationSide = 0
-	// The start of the text remains.
-	TruncationSide_TRUNCATION_SIDE_RIGHT TruncationSide = 1
-	// The end of the text remains.
-	TruncationSide_TRUNCATION_SIDE_LEFT TruncationSide = 2
-)
-
-// Enum value maps for TruncationSide.
-var (
-	TruncationSide_name = map[int32]string{
-		0: "TRUNCATION_SIDE_UNSPECIFIED",
-		1: "TRUNCATION_SIDE_RIGHT",
-		2: "TRUNCATION_SIDE_LEFT",
-	}
-	TruncationSide_value = map[string]int32{
-		"TRUNCATION_SIDE_UNSPECIFIED": 0,
-		"TRUNCATION_SIDE_RIGHT":       1,
-		"TRUNCATION_SIDE_LEFT":        2,
-	}
-)
-
-func (x TruncationSide) Enum() *TruncationSide {
-	p := new(TruncationSide)
-	*p = x
-	return p
-}
-
-func (x TruncationSide) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (TruncationSide) Descriptor() protoreflect.EnumDescriptor {
-	return file_trident_v1_encoder_proto_enumTypes[0].Descriptor()
-}
-
-func (TruncationSide) Type() protoreflect.EnumType {
-	return &file_trident_v1_encoder_proto_enumTypes[0]
-}
-
-func (x TruncationSide) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use TruncationSide.Descriptor instead.
-func (TruncationSide) EnumDescriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{0}
-}
-
-// Truncation is the rule for texts that are too long.
-type Truncation struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The side that is cut.
-	Side TruncationSide `protobuf:"varint,1,opt,name=side,proto3,enum=trident.v1.TruncationSide" json:"side,omitempty"`
-	// Maximum number of tokens of a text or of a pair, special tokens included.
-	// 0 is the model's own maximum.
-	MaxTokens     uint32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Truncation) Reset() {
-	*x = Truncation{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Truncation) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Truncation) ProtoMessage() {}
-
-func (x *Truncation) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Truncation.ProtoReflect.Descriptor instead.
-func (*Truncation) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *Truncation) GetSide() TruncationSide {
-	if x != nil {
-		return x.Side
-	}
-	return TruncationSide_TRUNCATION_SIDE_UNSPECIFIED
-}
-
-func (x *Truncation) GetMaxTokens() uint32 {
-	if x != nil {
-		return x.MaxTokens
-	}
-	return 0
-}
-
 // RerankRequest asks for the order of documents.
 type RerankRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -161,7 +52,7 @@ type RerankRequest struct {
 
 func (x *RerankRequest) Reset() {
 	*x = RerankRequest{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[1]
+	mi := &file_trident_v1_encoder_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -173,7 +64,7 @@ func (x *RerankRequest) String() string {
 func (*RerankRequest) ProtoMessage() {}
 
 func (x *RerankRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[1]
+	mi := &file_trident_v1_encoder_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -186,7 +77,7 @@ func (x *RerankRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankRequest.ProtoReflect.Descriptor instead.
 func (*RerankRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{1}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *RerankRequest) GetModel() string {
@@ -267,7 +158,7 @@ type RankedDocument struct {
 
 func (x *RankedDocument) Reset() {
 	*x = RankedDocument{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[2]
+	mi := &file_trident_v1_encoder_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -279,7 +170,7 @@ func (x *RankedDocument) String() string {
 func (*RankedDocument) ProtoMessage() {}
 
 func (x *RankedDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[2]
+	mi := &file_trident_v1_encoder_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -292,7 +183,7 @@ func (x *RankedDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankedDocument.ProtoReflect.Descriptor instead.
 func (*RankedDocument) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{2}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *RankedDocument) GetIndex() uint32 {
@@ -331,7 +222,7 @@ type RerankResponse struct {
 
 func (x *RerankResponse) Reset() {
 	*x = RerankResponse{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[3]
+	mi := &file_trident_v1_encoder_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +234,7 @@ func (x *RerankResponse) String() string {
 func (*RerankResponse) ProtoMessage() {}
 
 func (x *RerankResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[3]
+	mi := &file_trident_v1_encoder_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +247,7 @@ func (x *RerankResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerankResponse.ProtoReflect.Descriptor instead.
 func (*RerankResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{3}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RerankResponse) GetModel() string {
@@ -403,7 +294,7 @@ type ScoreRequest struct {
 
 func (x *ScoreRequest) Reset() {
 	*x = ScoreRequest{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[4]
+	mi := &file_trident_v1_encoder_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -415,7 +306,7 @@ func (x *ScoreRequest) String() string {
 func (*ScoreRequest) ProtoMessage() {}
 
 func (x *ScoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[4]
+	mi := &file_trident_v1_encoder_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -428,7 +319,7 @@ func (x *ScoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreRequest.ProtoReflect.Descriptor instead.
 func (*ScoreRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{4}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ScoreRequest) GetModel() string {
@@ -488,7 +379,7 @@ type ScoreResponse struct {
 
 func (x *ScoreResponse) Reset() {
 	*x = ScoreResponse{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[5]
+	mi := &file_trident_v1_encoder_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -500,7 +391,7 @@ func (x *ScoreResponse) String() string {
 func (*ScoreResponse) ProtoMessage() {}
 
 func (x *ScoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[5]
+	mi := &file_trident_v1_encoder_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -513,7 +404,7 @@ func (x *ScoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreResponse.ProtoReflect.Descriptor instead.
 func (*ScoreResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{5}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ScoreResponse) GetModel() string {
@@ -555,7 +446,7 @@ type ClassifyRequest struct {
 
 func (x *ClassifyRequest) Reset() {
 	*x = ClassifyRequest{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[6]
+	mi := &file_trident_v1_encoder_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -567,7 +458,7 @@ func (x *ClassifyRequest) String() string {
 func (*ClassifyRequest) ProtoMessage() {}
 
 func (x *ClassifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[6]
+	mi := &file_trident_v1_encoder_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -580,7 +471,7 @@ func (x *ClassifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyRequest.ProtoReflect.Descriptor instead.
 func (*ClassifyRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{6}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ClassifyRequest) GetModel() string {
@@ -626,7 +517,7 @@ type Classification struct {
 
 func (x *Classification) Reset() {
 	*x = Classification{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[7]
+	mi := &file_trident_v1_encoder_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +529,7 @@ func (x *Classification) String() string {
 func (*Classification) ProtoMessage() {}
 
 func (x *Classification) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[7]
+	mi := &file_trident_v1_encoder_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +542,7 @@ func (x *Classification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Classification.ProtoReflect.Descriptor instead.
 func (*Classification) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{7}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Classification) GetIndex() uint32 {
@@ -692,7 +583,7 @@ type ClassifyResponse struct {
 
 func (x *ClassifyResponse) Reset() {
 	*x = ClassifyResponse{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[8]
+	mi := &file_trident_v1_encoder_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +595,7 @@ func (x *ClassifyResponse) String() string {
 func (*ClassifyResponse) ProtoMessage() {}
 
 func (x *ClassifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[8]
+	mi := &file_trident_v1_encoder_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +608,7 @@ func (x *ClassifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyResponse.ProtoReflect.Descriptor instead.
 func (*ClassifyResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{8}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClassifyResponse) GetModel() string {
@@ -766,7 +657,7 @@ type EmbedTokensRequest struct {
 
 func (x *EmbedTokensRequest) Reset() {
 	*x = EmbedTokensRequest{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[9]
+	mi := &file_trident_v1_encoder_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +669,7 @@ func (x *EmbedTokensRequest) String() string {
 func (*EmbedTokensRequest) ProtoMessage() {}
 
 func (x *EmbedTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[9]
+	mi := &file_trident_v1_encoder_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +682,7 @@ func (x *EmbedTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedTokensRequest.ProtoReflect.Descriptor instead.
 func (*EmbedTokensRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{9}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EmbedTokensRequest) GetModel() string {
@@ -837,7 +728,7 @@ type TokenVectors struct {
 
 func (x *TokenVectors) Reset() {
 	*x = TokenVectors{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[10]
+	mi := &file_trident_v1_encoder_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +740,7 @@ func (x *TokenVectors) String() string {
 func (*TokenVectors) ProtoMessage() {}
 
 func (x *TokenVectors) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[10]
+	mi := &file_trident_v1_encoder_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +753,7 @@ func (x *TokenVectors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenVectors.ProtoReflect.Descriptor instead.
 func (*TokenVectors) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{10}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TokenVectors) GetIndex() uint32 {
@@ -901,7 +792,7 @@ type EmbedTokensResponse struct {
 
 func (x *EmbedTokensResponse) Reset() {
 	*x = EmbedTokensResponse{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[11]
+	mi := &file_trident_v1_encoder_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +804,7 @@ func (x *EmbedTokensResponse) String() string {
 func (*EmbedTokensResponse) ProtoMessage() {}
 
 func (x *EmbedTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[11]
+	mi := &file_trident_v1_encoder_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +817,7 @@ func (x *EmbedTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedTokensResponse.ProtoReflect.Descriptor instead.
 func (*EmbedTokensResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{11}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EmbedTokensResponse) GetModel() string {
@@ -968,7 +859,7 @@ type EmbedSparseRequest struct {
 
 func (x *EmbedSparseRequest) Reset() {
 	*x = EmbedSparseRequest{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[12]
+	mi := &file_trident_v1_encoder_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +871,7 @@ func (x *EmbedSparseRequest) String() string {
 func (*EmbedSparseRequest) ProtoMessage() {}
 
 func (x *EmbedSparseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[12]
+	mi := &file_trident_v1_encoder_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +884,7 @@ func (x *EmbedSparseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedSparseRequest.ProtoReflect.Descriptor instead.
 func (*EmbedSparseRequest) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{12}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EmbedSparseRequest) GetModel() string {
@@ -1039,7 +930,7 @@ type SparseVector struct {
 
 func (x *SparseVector) Reset() {
 	*x = SparseVector{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[13]
+	mi := &file_trident_v1_encoder_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +942,7 @@ func (x *SparseVector) String() string {
 func (*SparseVector) ProtoMessage() {}
 
 func (x *SparseVector) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[13]
+	mi := &file_trident_v1_encoder_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +955,7 @@ func (x *SparseVector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SparseVector.ProtoReflect.Descriptor instead.
 func (*SparseVector) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{13}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SparseVector) GetIndex() uint32 {
@@ -1103,7 +994,7 @@ type EmbedSparseResponse struct {
 
 func (x *EmbedSparseResponse) Reset() {
 	*x = EmbedSparseResponse{}
-	mi := &file_trident_v1_encoder_proto_msgTypes[14]
+	mi := &file_trident_v1_encoder_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1006,7 @@ func (x *EmbedSparseResponse) String() string {
 func (*EmbedSparseResponse) ProtoMessage() {}
 
 func (x *EmbedSparseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_trident_v1_encoder_proto_msgTypes[14]
+	mi := &file_trident_v1_encoder_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1019,7 @@ func (x *EmbedSparseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbedSparseResponse.ProtoReflect.Descriptor instead.
 func (*EmbedSparseResponse) Descriptor() ([]byte, []int) {
-	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{14}
+	return file_trident_v1_encoder_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EmbedSparseResponse) GetModel() string {
@@ -1157,12 +1048,7 @@ var File_trident_v1_encoder_proto protoreflect.FileDescriptor
 const file_trident_v1_encoder_proto_rawDesc = "" +
 	"\n" +
 	"\x18trident/v1/encoder.proto\x12\n" +
-	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1btrident/v1/generation.proto\"r\n" +
-	"\n" +
-	"Truncation\x128\n" +
-	"\x04side\x18\x01 \x01(\x0e2\x1a.trident.v1.TruncationSideB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04side\x12*\n" +
-	"\n" +
-	"max_tokens\x18\x02 \x01(\rB\v\xbaH\b*\x06\x18\xff\xff\xff\xff\aR\tmaxTokens\"\xff\x02\n" +
+	"trident.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1atrident/v1/embedding.proto\x1a\x1btrident/v1/generation.proto\"\xff\x02\n" +
 	"\rRerankRequest\x12 \n" +
 	"\x05model\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05model\x12\x1d\n" +
@@ -1254,11 +1140,7 @@ const file_trident_v1_encoder_proto_rawDesc = "" +
 	"\x13EmbedSparseResponse\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x122\n" +
 	"\aresults\x18\x02 \x03(\v2\x18.trident.v1.SparseVectorR\aresults\x12'\n" +
-	"\x05usage\x18\x03 \x01(\v2\x11.trident.v1.UsageR\x05usage*f\n" +
-	"\x0eTruncationSide\x12\x1f\n" +
-	"\x1bTRUNCATION_SIDE_UNSPECIFIED\x10\x00\x12\x19\n" +
-	"\x15TRUNCATION_SIDE_RIGHT\x10\x01\x12\x18\n" +
-	"\x14TRUNCATION_SIDE_LEFT\x10\x022\x8f\x03\n" +
+	"\x05usage\x18\x03 \x01(\v2\x11.trident.v1.UsageR\x05usage2\x8f\x03\n" +
 	"\x0eEncoderService\x12D\n" +
 	"\x06Rerank\x12\x19.trident.v1.RerankRequest\x1a\x1a.trident.v1.RerankResponse\"\x03\x90\x02\x01\x12A\n" +
 	"\x05Score\x12\x18.trident.v1.ScoreRequest\x1a\x19.trident.v1.ScoreResponse\"\x03\x90\x02\x01\x12J\n" +
@@ -1278,62 +1160,59 @@ func file_trident_v1_encoder_proto_rawDescGZIP() []byte {
 	return file_trident_v1_encoder_proto_rawDescData
 }
 
-var file_trident_v1_encoder_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_trident_v1_encoder_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_trident_v1_encoder_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_trident_v1_encoder_proto_goTypes = []any{
-	(TruncationSide)(0),         // 0: trident.v1.TruncationSide
-	(*Truncation)(nil),          // 1: trident.v1.Truncation
-	(*RerankRequest)(nil),       // 2: trident.v1.RerankRequest
-	(*RankedDocument)(nil),      // 3: trident.v1.RankedDocument
-	(*RerankResponse)(nil),      // 4: trident.v1.RerankResponse
-	(*ScoreRequest)(nil),        // 5: trident.v1.ScoreRequest
-	(*ScoreResponse)(nil),       // 6: trident.v1.ScoreResponse
-	(*ClassifyRequest)(nil),     // 7: trident.v1.ClassifyRequest
-	(*Classification)(nil),      // 8: trident.v1.Classification
-	(*ClassifyResponse)(nil),    // 9: trident.v1.ClassifyResponse
-	(*EmbedTokensRequest)(nil),  // 10: trident.v1.EmbedTokensRequest
-	(*TokenVectors)(nil),        // 11: trident.v1.TokenVectors
-	(*EmbedTokensResponse)(nil), // 12: trident.v1.EmbedTokensResponse
-	(*EmbedSparseRequest)(nil),  // 13: trident.v1.EmbedSparseRequest
-	(*SparseVector)(nil),        // 14: trident.v1.SparseVector
-	(*EmbedSparseResponse)(nil), // 15: trident.v1.EmbedSparseResponse
-	(*Usage)(nil),               // 16: trident.v1.Usage
-	(*TextInput)(nil),           // 17: trident.v1.TextInput
+	(*RerankRequest)(nil),       // 0: trident.v1.RerankRequest
+	(*RankedDocument)(nil),      // 1: trident.v1.RankedDocument
+	(*RerankResponse)(nil),      // 2: trident.v1.RerankResponse
+	(*ScoreRequest)(nil),        // 3: trident.v1.ScoreRequest
+	(*ScoreResponse)(nil),       // 4: trident.v1.ScoreResponse
+	(*ClassifyRequest)(nil),     // 5: trident.v1.ClassifyRequest
+	(*Classification)(nil),      // 6: trident.v1.Classification
+	(*ClassifyResponse)(nil),    // 7: trident.v1.ClassifyResponse
+	(*EmbedTokensRequest)(nil),  // 8: trident.v1.EmbedTokensRequest
+	(*TokenVectors)(nil),        // 9: trident.v1.TokenVectors
+	(*EmbedTokensResponse)(nil), // 10: trident.v1.EmbedTokensResponse
+	(*EmbedSparseRequest)(nil),  // 11: trident.v1.EmbedSparseRequest
+	(*SparseVector)(nil),        // 12: trident.v1.SparseVector
+	(*EmbedSparseResponse)(nil), // 13: trident.v1.EmbedSparseResponse
+	(*Truncation)(nil),          // 14: trident.v1.Truncation
+	(*Usage)(nil),               // 15: trident.v1.Usage
+	(*TextInput)(nil),           // 16: trident.v1.TextInput
 }
 var file_trident_v1_encoder_proto_depIdxs = []int32{
-	0,  // 0: trident.v1.Truncation.side:type_name -> trident.v1.TruncationSide
-	1,  // 1: trident.v1.RerankRequest.truncation:type_name -> trident.v1.Truncation
-	3,  // 2: trident.v1.RerankResponse.results:type_name -> trident.v1.RankedDocument
-	16, // 3: trident.v1.RerankResponse.usage:type_name -> trident.v1.Usage
-	1,  // 4: trident.v1.ScoreRequest.truncation:type_name -> trident.v1.Truncation
-	16, // 5: trident.v1.ScoreResponse.usage:type_name -> trident.v1.Usage
-	17, // 6: trident.v1.ClassifyRequest.input:type_name -> trident.v1.TextInput
-	1,  // 7: trident.v1.ClassifyRequest.truncation:type_name -> trident.v1.Truncation
-	8,  // 8: trident.v1.ClassifyResponse.results:type_name -> trident.v1.Classification
-	16, // 9: trident.v1.ClassifyResponse.usage:type_name -> trident.v1.Usage
-	17, // 10: trident.v1.EmbedTokensRequest.input:type_name -> trident.v1.TextInput
-	1,  // 11: trident.v1.EmbedTokensRequest.truncation:type_name -> trident.v1.Truncation
-	11, // 12: trident.v1.EmbedTokensResponse.results:type_name -> trident.v1.TokenVectors
-	16, // 13: trident.v1.EmbedTokensResponse.usage:type_name -> trident.v1.Usage
-	17, // 14: trident.v1.EmbedSparseRequest.input:type_name -> trident.v1.TextInput
-	1,  // 15: trident.v1.EmbedSparseRequest.truncation:type_name -> trident.v1.Truncation
-	14, // 16: trident.v1.EmbedSparseResponse.results:type_name -> trident.v1.SparseVector
-	16, // 17: trident.v1.EmbedSparseResponse.usage:type_name -> trident.v1.Usage
-	2,  // 18: trident.v1.EncoderService.Rerank:input_type -> trident.v1.RerankRequest
-	5,  // 19: trident.v1.EncoderService.Score:input_type -> trident.v1.ScoreRequest
-	7,  // 20: trident.v1.EncoderService.Classify:input_type -> trident.v1.ClassifyRequest
-	10, // 21: trident.v1.EncoderService.EmbedTokens:input_type -> trident.v1.EmbedTokensRequest
-	13, // 22: trident.v1.EncoderService.EmbedSparse:input_type -> trident.v1.EmbedSparseRequest
-	4,  // 23: trident.v1.EncoderService.Rerank:output_type -> trident.v1.RerankResponse
-	6,  // 24: trident.v1.EncoderService.Score:output_type -> trident.v1.ScoreResponse
-	9,  // 25: trident.v1.EncoderService.Classify:output_type -> trident.v1.ClassifyResponse
-	12, // 26: trident.v1.EncoderService.EmbedTokens:output_type -> trident.v1.EmbedTokensResponse
-	15, // 27: trident.v1.EncoderService.EmbedSparse:output_type -> trident.v1.EmbedSparseResponse
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	14, // 0: trident.v1.RerankRequest.truncation:type_name -> trident.v1.Truncation
+	1,  // 1: trident.v1.RerankResponse.results:type_name -> trident.v1.RankedDocument
+	15, // 2: trident.v1.RerankResponse.usage:type_name -> trident.v1.Usage
+	14, // 3: trident.v1.ScoreRequest.truncation:type_name -> trident.v1.Truncation
+	15, // 4: trident.v1.ScoreResponse.usage:type_name -> trident.v1.Usage
+	16, // 5: trident.v1.ClassifyRequest.input:type_name -> trident.v1.TextInput
+	14, // 6: trident.v1.ClassifyRequest.truncation:type_name -> trident.v1.Truncation
+	6,  // 7: trident.v1.ClassifyResponse.results:type_name -> trident.v1.Classification
+	15, // 8: trident.v1.ClassifyResponse.usage:type_name -> trident.v1.Usage
+	16, // 9: trident.v1.EmbedTokensRequest.input:type_name -> trident.v1.TextInput
+	14, // 10: trident.v1.EmbedTokensRequest.truncation:type_name -> trident.v1.Truncation
+	9,  // 11: trident.v1.EmbedTokensResponse.results:type_name -> trident.v1.TokenVectors
+	15, // 12: trident.v1.EmbedTokensResponse.usage:type_name -> trident.v1.Usage
+	16, // 13: trident.v1.EmbedSparseRequest.input:type_name -> trident.v1.TextInput
+	14, // 14: trident.v1.EmbedSparseRequest.truncation:type_name -> trident.v1.Truncation
+	12, // 15: trident.v1.EmbedSparseResponse.results:type_name -> trident.v1.SparseVector
+	15, // 16: trident.v1.EmbedSparseResponse.usage:type_name -> trident.v1.Usage
+	0,  // 17: trident.v1.EncoderService.Rerank:input_type -> trident.v1.RerankRequest
+	3,  // 18: trident.v1.EncoderService.Score:input_type -> trident.v1.ScoreRequest
+	5,  // 19: trident.v1.EncoderService.Classify:input_type -> trident.v1.ClassifyRequest
+	8,  // 20: trident.v1.EncoderService.EmbedTokens:input_type -> trident.v1.EmbedTokensRequest
+	11, // 21: trident.v1.EncoderService.EmbedSparse:input_type -> trident.v1.EmbedSparseRequest
+	2,  // 22: trident.v1.EncoderService.Rerank:output_type -> trident.v1.RerankResponse
+	4,  // 23: trident.v1.EncoderService.Score:output_type -> trident.v1.ScoreResponse
+	7,  // 24: trident.v1.EncoderService.Classify:output_type -> trident.v1.ClassifyResponse
+	10, // 25: trident.v1.EncoderService.EmbedTokens:output_type -> trident.v1.EmbedTokensResponse
+	13, // 26: trident.v1.EncoderService.EmbedSparse:output_type -> trident.v1.EmbedSparseResponse
+	22, // [22:27] is the sub-list for method output_type
+	17, // [17:22] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_trident_v1_encoder_proto_init() }
@@ -1341,20 +1220,20 @@ func file_trident_v1_encoder_proto_init() {
 	if File_trident_v1_encoder_proto != nil {
 		return
 	}
+	file_trident_v1_embedding_proto_init()
 	file_trident_v1_generation_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trident_v1_encoder_proto_rawDesc), len(file_trident_v1_encoder_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   15,
+			NumEnums:      0,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_trident_v1_encoder_proto_goTypes,
 		DependencyIndexes: file_trident_v1_encoder_proto_depIdxs,
-		EnumInfos:         file_trident_v1_encoder_proto_enumTypes,
 		MessageInfos:      file_trident_v1_encoder_proto_msgTypes,
 	}.Build()
 	File_trident_v1_encoder_proto = out.File

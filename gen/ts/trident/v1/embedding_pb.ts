@@ -4,8 +4,8 @@
 // @generated from file trident/v1/embedding.proto (package trident.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { TextInput, Usage } from "./generation_pb.js";
 import { file_trident_v1_generation } from "./generation_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file trident/v1/embedding.proto.
  */
 export const file_trident_v1_embedding: GenFile = /*@__PURE__*/
-  fileDesc("Chp0cmlkZW50L3YxL2VtYmVkZGluZy5wcm90bxIKdHJpZGVudC52MSJlCgxFbWJlZFJlcXVlc3QSDQoFbW9kZWwYASABKAkSJAoFaW5wdXQYAiADKAsyFS50cmlkZW50LnYxLlRleHRJbnB1dBISCgpkaW1lbnNpb25zGAMgASgNEgwKBHVzZXIYBCABKAkiKgoJRW1iZWRkaW5nEg0KBWluZGV4GAEgASgNEg4KBnZhbHVlcxgCIAMoAiJrCg1FbWJlZFJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEikKCmVtYmVkZGluZ3MYAiADKAsyFS50cmlkZW50LnYxLkVtYmVkZGluZxIgCgV1c2FnZRgDIAEoCzIRLnRyaWRlbnQudjEuVXNhZ2UyVQoQRW1iZWRkaW5nU2VydmljZRJBCgVFbWJlZBIYLnRyaWRlbnQudjEuRW1iZWRSZXF1ZXN0GhkudHJpZGVudC52MS5FbWJlZFJlc3BvbnNlIgOQAgFCQlpAZ2l0aHViLmNvbS90cmlkZW50LWluZmVyZW5jZS90cmlkZW50L2dlbi9nby90cmlkZW50L3YxO3RyaWRlbnR2MWIGcHJvdG8z", [file_trident_v1_generation]);
+  fileDesc("Chp0cmlkZW50L3YxL2VtYmVkZGluZy5wcm90bxIKdHJpZGVudC52MSL4AQoMRW1iZWRSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiQKBWlucHV0GAIgAygLMhUudHJpZGVudC52MS5UZXh0SW5wdXQSEgoKZGltZW5zaW9ucxgDIAEoDRIMCgR1c2VyGAQgASgJEhIKCmlucHV0X3R5cGUYBSABKAkSKgoKdHJ1bmNhdGlvbhgGIAEoCzIWLnRyaWRlbnQudjEuVHJ1bmNhdGlvbhIWCglub3JtYWxpemUYByABKAhIAIgBARIrCgt2ZWN0b3JfdHlwZRgIIAEoDjIWLnRyaWRlbnQudjEuVmVjdG9yVHlwZUIMCgpfbm9ybWFsaXplIkoKClRydW5jYXRpb24SKAoEc2lkZRgBIAEoDjIaLnRyaWRlbnQudjEuVHJ1bmNhdGlvblNpZGUSEgoKbWF4X3Rva2VucxgCIAEoDSI9CglFbWJlZGRpbmcSDQoFaW5kZXgYASABKA0SDgoGdmFsdWVzGAIgAygCEhEKCXF1YW50aXplZBgDIAEoDCJrCg1FbWJlZFJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEikKCmVtYmVkZGluZ3MYAiADKAsyFS50cmlkZW50LnYxLkVtYmVkZGluZxIgCgV1c2FnZRgDIAEoCzIRLnRyaWRlbnQudjEuVXNhZ2UqhwEKClZlY3RvclR5cGUSGwoXVkVDVE9SX1RZUEVfVU5TUEVDSUZJRUQQABIUChBWRUNUT1JfVFlQRV9JTlQ4EAESFQoRVkVDVE9SX1RZUEVfVUlOVDgQAhIWChJWRUNUT1JfVFlQRV9CSU5BUlkQAxIXChNWRUNUT1JfVFlQRV9VQklOQVJZEAQqZgoOVHJ1bmNhdGlvblNpZGUSHwobVFJVTkNBVElPTl9TSURFX1VOU1BFQ0lGSUVEEAASGQoVVFJVTkNBVElPTl9TSURFX1JJR0hUEAESGAoUVFJVTkNBVElPTl9TSURFX0xFRlQQAjJVChBFbWJlZGRpbmdTZXJ2aWNlEkEKBUVtYmVkEhgudHJpZGVudC52MS5FbWJlZFJlcXVlc3QaGS50cmlkZW50LnYxLkVtYmVkUmVzcG9uc2UiA5ACAUJCWkBnaXRodWIuY29tL3RyaWRlbnQtaW5mZXJlbmNlL3RyaWRlbnQvZ2VuL2dvL3RyaWRlbnQvdjE7dHJpZGVudHYxYgZwcm90bzM", [file_trident_v1_generation]);
 
 /**
  * EmbedRequest asks for the vectors of texts.
@@ -51,6 +51,35 @@ export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
    * @generated from field: string user = 4;
    */
   user: string;
+
+  /**
+   * The purpose of the inputs, which selects the prompt before each of them:
+   * query, document, or the name of one of the model's prompts.
+   *
+   * @generated from field: string input_type = 5;
+   */
+  inputType: string;
+
+  /**
+   * The truncation of inputs that are too long.
+   *
+   * @generated from field: trident.v1.Truncation truncation = 6;
+   */
+  truncation?: Truncation | undefined;
+
+  /**
+   * Whether vectors are scaled to unit length. Unset is the model's setting.
+   *
+   * @generated from field: optional bool normalize = 7;
+   */
+  normalize?: boolean | undefined;
+
+  /**
+   * Type of the components.
+   *
+   * @generated from field: trident.v1.VectorType vector_type = 8;
+   */
+  vectorType: VectorType;
 };
 
 /**
@@ -59,6 +88,35 @@ export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
  */
 export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
   messageDesc(file_trident_v1_embedding, 0);
+
+/**
+ * Truncation is the rule for texts that are too long.
+ *
+ * @generated from message trident.v1.Truncation
+ */
+export type Truncation = Message<"trident.v1.Truncation"> & {
+  /**
+   * The side that is cut.
+   *
+   * @generated from field: trident.v1.TruncationSide side = 1;
+   */
+  side: TruncationSide;
+
+  /**
+   * Maximum number of tokens of a text or of a pair, special tokens included.
+   * 0 is the model's own maximum.
+   *
+   * @generated from field: uint32 max_tokens = 2;
+   */
+  maxTokens: number;
+};
+
+/**
+ * Describes the message trident.v1.Truncation.
+ * Use `create(TruncationSchema)` to create a new message.
+ */
+export const TruncationSchema: GenMessage<Truncation> = /*@__PURE__*/
+  messageDesc(file_trident_v1_embedding, 1);
 
 /**
  * Embedding is the vector of one input.
@@ -74,11 +132,19 @@ export type Embedding = Message<"trident.v1.Embedding"> & {
   index: number;
 
   /**
-   * The vector, of unit length.
+   * The vector, of unit length unless the request says otherwise. Empty if the
+   * request asks for another type.
    *
    * @generated from field: repeated float values = 2;
    */
   values: number[];
+
+  /**
+   * The components of the type that the request asks for.
+   *
+   * @generated from field: bytes quantized = 3;
+   */
+  quantized: Uint8Array;
 };
 
 /**
@@ -86,7 +152,7 @@ export type Embedding = Message<"trident.v1.Embedding"> & {
  * Use `create(EmbeddingSchema)` to create a new message.
  */
 export const EmbeddingSchema: GenMessage<Embedding> = /*@__PURE__*/
-  messageDesc(file_trident_v1_embedding, 1);
+  messageDesc(file_trident_v1_embedding, 2);
 
 /**
  * EmbedResponse is the response of Embed.
@@ -122,7 +188,89 @@ export type EmbedResponse = Message<"trident.v1.EmbedResponse"> & {
  * Use `create(EmbedResponseSchema)` to create a new message.
  */
 export const EmbedResponseSchema: GenMessage<EmbedResponse> = /*@__PURE__*/
-  messageDesc(file_trident_v1_embedding, 2);
+  messageDesc(file_trident_v1_embedding, 3);
+
+/**
+ * VectorType is the type of the components of vectors.
+ *
+ * @generated from enum trident.v1.VectorType
+ */
+export enum VectorType {
+  /**
+   * Numbers, in values.
+   *
+   * @generated from enum value: VECTOR_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Whole numbers from -127 to 127, one byte for each.
+   *
+   * @generated from enum value: VECTOR_TYPE_INT8 = 1;
+   */
+  INT8 = 1,
+
+  /**
+   * Whole numbers from 1 to 255, one byte for each.
+   *
+   * @generated from enum value: VECTOR_TYPE_UINT8 = 2;
+   */
+  UINT8 = 2,
+
+  /**
+   * The signs of 8 components in each byte, minus 128.
+   *
+   * @generated from enum value: VECTOR_TYPE_BINARY = 3;
+   */
+  BINARY = 3,
+
+  /**
+   * The signs of 8 components in each byte, the first one in the highest bit.
+   *
+   * @generated from enum value: VECTOR_TYPE_UBINARY = 4;
+   */
+  UBINARY = 4,
+}
+
+/**
+ * Describes the enum trident.v1.VectorType.
+ */
+export const VectorTypeSchema: GenEnum<VectorType> = /*@__PURE__*/
+  enumDesc(file_trident_v1_embedding, 0);
+
+/**
+ * TruncationSide is the side of a text that is cut if the text is too long.
+ *
+ * @generated from enum trident.v1.TruncationSide
+ */
+export enum TruncationSide {
+  /**
+   * Texts aren't cut: one that is too long is refused.
+   *
+   * @generated from enum value: TRUNCATION_SIDE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The start of the text remains.
+   *
+   * @generated from enum value: TRUNCATION_SIDE_RIGHT = 1;
+   */
+  RIGHT = 1,
+
+  /**
+   * The end of the text remains.
+   *
+   * @generated from enum value: TRUNCATION_SIDE_LEFT = 2;
+   */
+  LEFT = 2,
+}
+
+/**
+ * Describes the enum trident.v1.TruncationSide.
+ */
+export const TruncationSideSchema: GenEnum<TruncationSide> = /*@__PURE__*/
+  enumDesc(file_trident_v1_embedding, 1);
 
 /**
  * EmbeddingService returns vectors for texts. Texts of similar meaning have

@@ -4,8 +4,10 @@
 // @generated from file trident/v1/encoder.proto (package trident.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Truncation } from "./embedding_pb.js";
+import { file_trident_v1_embedding } from "./embedding_pb.js";
 import type { TextInput, Usage } from "./generation_pb.js";
 import { file_trident_v1_generation } from "./generation_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,36 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file trident/v1/encoder.proto.
  */
 export const file_trident_v1_encoder: GenFile = /*@__PURE__*/
-  fileDesc("Chh0cmlkZW50L3YxL2VuY29kZXIucHJvdG8SCnRyaWRlbnQudjEiSgoKVHJ1bmNhdGlvbhIoCgRzaWRlGAEgASgOMhoudHJpZGVudC52MS5UcnVuY2F0aW9uU2lkZRISCgptYXhfdG9rZW5zGAIgASgNItgBCg1SZXJhbmtSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg0KBXF1ZXJ5GAIgASgJEhEKCWRvY3VtZW50cxgDIAMoCRINCgV0b3BfbhgEIAEoDRIYChByZXR1cm5fZG9jdW1lbnRzGAUgASgIEhMKC2luc3RydWN0aW9uGAYgASgJEioKCnRydW5jYXRpb24YByABKAsyFi50cmlkZW50LnYxLlRydW5jYXRpb24SHwoXbWF4X3Rva2Vuc19wZXJfZG9jdW1lbnQYCCABKA0SCwoDcmF3GAkgASgIIkAKDlJhbmtlZERvY3VtZW50Eg0KBWluZGV4GAEgASgNEg0KBXNjb3JlGAIgASgBEhAKCGRvY3VtZW50GAMgASgJIm4KDlJlcmFua1Jlc3BvbnNlEg0KBW1vZGVsGAEgASgJEisKB3Jlc3VsdHMYAiADKAsyGi50cmlkZW50LnYxLlJhbmtlZERvY3VtZW50EiAKBXVzYWdlGAMgASgLMhEudHJpZGVudC52MS5Vc2FnZSKKAQoMU2NvcmVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg0KBWZpcnN0GAIgAygJEg4KBnNlY29uZBgDIAMoCRITCgtpbnN0cnVjdGlvbhgEIAEoCRIqCgp0cnVuY2F0aW9uGAUgASgLMhYudHJpZGVudC52MS5UcnVuY2F0aW9uEgsKA3JhdxgGIAEoCCJQCg1TY29yZVJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEg4KBnNjb3JlcxgCIAMoARIgCgV1c2FnZRgDIAEoCzIRLnRyaWRlbnQudjEuVXNhZ2UifwoPQ2xhc3NpZnlSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiQKBWlucHV0GAIgAygLMhUudHJpZGVudC52MS5UZXh0SW5wdXQSKgoKdHJ1bmNhdGlvbhgDIAEoCzIWLnRyaWRlbnQudjEuVHJ1bmNhdGlvbhILCgNyYXcYBCABKAgiRQoOQ2xhc3NpZmljYXRpb24SDQoFaW5kZXgYASABKA0SDQoFbGFiZWwYAiABKA0SFQoNcHJvYmFiaWxpdGllcxgDIAMoASKAAQoQQ2xhc3NpZnlSZXNwb25zZRINCgVtb2RlbBgBIAEoCRIOCgZsYWJlbHMYAiADKAkSKwoHcmVzdWx0cxgDIAMoCzIaLnRyaWRlbnQudjEuQ2xhc3NpZmljYXRpb24SIAoFdXNhZ2UYBCABKAsyES50cmlkZW50LnYxLlVzYWdlIokBChJFbWJlZFRva2Vuc1JlcXVlc3QSDQoFbW9kZWwYASABKAkSJAoFaW5wdXQYAiADKAsyFS50cmlkZW50LnYxLlRleHRJbnB1dBISCgppbnB1dF90eXBlGAMgASgJEioKCnRydW5jYXRpb24YBCABKAsyFi50cmlkZW50LnYxLlRydW5jYXRpb24iQQoMVG9rZW5WZWN0b3JzEg0KBWluZGV4GAEgASgNEhIKCmRpbWVuc2lvbnMYAiABKA0SDgoGdmFsdWVzGAMgAygCInEKE0VtYmVkVG9rZW5zUmVzcG9uc2USDQoFbW9kZWwYASABKAkSKQoHcmVzdWx0cxgCIAMoCzIYLnRyaWRlbnQudjEuVG9rZW5WZWN0b3JzEiAKBXVzYWdlGAMgASgLMhEudHJpZGVudC52MS5Vc2FnZSKJAQoSRW1iZWRTcGFyc2VSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiQKBWlucHV0GAIgAygLMhUudHJpZGVudC52MS5UZXh0SW5wdXQSEgoKaW5wdXRfdHlwZRgDIAEoCRIqCgp0cnVuY2F0aW9uGAQgASgLMhYudHJpZGVudC52MS5UcnVuY2F0aW9uIkEKDFNwYXJzZVZlY3RvchINCgVpbmRleBgBIAEoDRIRCgl0b2tlbl9pZHMYAiADKA0SDwoHd2VpZ2h0cxgDIAMoAiJxChNFbWJlZFNwYXJzZVJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEikKB3Jlc3VsdHMYAiADKAsyGC50cmlkZW50LnYxLlNwYXJzZVZlY3RvchIgCgV1c2FnZRgDIAEoCzIRLnRyaWRlbnQudjEuVXNhZ2UqZgoOVHJ1bmNhdGlvblNpZGUSHwobVFJVTkNBVElPTl9TSURFX1VOU1BFQ0lGSUVEEAASGQoVVFJVTkNBVElPTl9TSURFX1JJR0hUEAESGAoUVFJVTkNBVElPTl9TSURFX0xFRlQQAjKPAwoORW5jb2RlclNlcnZpY2USRAoGUmVyYW5rEhkudHJpZGVudC52MS5SZXJhbmtSZXF1ZXN0GhoudHJpZGVudC52MS5SZXJhbmtSZXNwb25zZSIDkAIBEkEKBVNjb3JlEhgudHJpZGVudC52MS5TY29yZVJlcXVlc3QaGS50cmlkZW50LnYxLlNjb3JlUmVzcG9uc2UiA5ACARJKCghDbGFzc2lmeRIbLnRyaWRlbnQudjEuQ2xhc3NpZnlSZXF1ZXN0GhwudHJpZGVudC52MS5DbGFzc2lmeVJlc3BvbnNlIgOQAgESUwoLRW1iZWRUb2tlbnMSHi50cmlkZW50LnYxLkVtYmVkVG9rZW5zUmVxdWVzdBofLnRyaWRlbnQudjEuRW1iZWRUb2tlbnNSZXNwb25zZSIDkAIBElMKC0VtYmVkU3BhcnNlEh4udHJpZGVudC52MS5FbWJlZFNwYXJzZVJlcXVlc3QaHy50cmlkZW50LnYxLkVtYmVkU3BhcnNlUmVzcG9uc2UiA5ACAUJCWkBnaXRodWIuY29tL3RyaWRlbnQtaW5mZXJlbmNlL3RyaWRlbnQvZ2VuL2dvL3RyaWRlbnQvdjE7dHJpZGVudHYxYgZwcm90bzM", [file_trident_v1_generation]);
-
-/**
- * Truncation is the rule for texts that are too long.
- *
- * @generated from message trident.v1.Truncation
- */
-export type Truncation = Message<"trident.v1.Truncation"> & {
-  /**
-   * The side that is cut.
-   *
-   * @generated from field: trident.v1.TruncationSide side = 1;
-   */
-  side: TruncationSide;
-
-  /**
-   * Maximum number of tokens of a text or of a pair, special tokens included.
-   * 0 is the model's own maximum.
-   *
-   * @generated from field: uint32 max_tokens = 2;
-   */
-  maxTokens: number;
-};
-
-/**
- * Describes the message trident.v1.Truncation.
- * Use `create(TruncationSchema)` to create a new message.
- */
-export const TruncationSchema: GenMessage<Truncation> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 0);
+  fileDesc("Chh0cmlkZW50L3YxL2VuY29kZXIucHJvdG8SCnRyaWRlbnQudjEi2AEKDVJlcmFua1JlcXVlc3QSDQoFbW9kZWwYASABKAkSDQoFcXVlcnkYAiABKAkSEQoJZG9jdW1lbnRzGAMgAygJEg0KBXRvcF9uGAQgASgNEhgKEHJldHVybl9kb2N1bWVudHMYBSABKAgSEwoLaW5zdHJ1Y3Rpb24YBiABKAkSKgoKdHJ1bmNhdGlvbhgHIAEoCzIWLnRyaWRlbnQudjEuVHJ1bmNhdGlvbhIfChdtYXhfdG9rZW5zX3Blcl9kb2N1bWVudBgIIAEoDRILCgNyYXcYCSABKAgiQAoOUmFua2VkRG9jdW1lbnQSDQoFaW5kZXgYASABKA0SDQoFc2NvcmUYAiABKAESEAoIZG9jdW1lbnQYAyABKAkibgoOUmVyYW5rUmVzcG9uc2USDQoFbW9kZWwYASABKAkSKwoHcmVzdWx0cxgCIAMoCzIaLnRyaWRlbnQudjEuUmFua2VkRG9jdW1lbnQSIAoFdXNhZ2UYAyABKAsyES50cmlkZW50LnYxLlVzYWdlIooBCgxTY29yZVJlcXVlc3QSDQoFbW9kZWwYASABKAkSDQoFZmlyc3QYAiADKAkSDgoGc2Vjb25kGAMgAygJEhMKC2luc3RydWN0aW9uGAQgASgJEioKCnRydW5jYXRpb24YBSABKAsyFi50cmlkZW50LnYxLlRydW5jYXRpb24SCwoDcmF3GAYgASgIIlAKDVNjb3JlUmVzcG9uc2USDQoFbW9kZWwYASABKAkSDgoGc2NvcmVzGAIgAygBEiAKBXVzYWdlGAMgASgLMhEudHJpZGVudC52MS5Vc2FnZSJ/Cg9DbGFzc2lmeVJlcXVlc3QSDQoFbW9kZWwYASABKAkSJAoFaW5wdXQYAiADKAsyFS50cmlkZW50LnYxLlRleHRJbnB1dBIqCgp0cnVuY2F0aW9uGAMgASgLMhYudHJpZGVudC52MS5UcnVuY2F0aW9uEgsKA3JhdxgEIAEoCCJFCg5DbGFzc2lmaWNhdGlvbhINCgVpbmRleBgBIAEoDRINCgVsYWJlbBgCIAEoDRIVCg1wcm9iYWJpbGl0aWVzGAMgAygBIoABChBDbGFzc2lmeVJlc3BvbnNlEg0KBW1vZGVsGAEgASgJEg4KBmxhYmVscxgCIAMoCRIrCgdyZXN1bHRzGAMgAygLMhoudHJpZGVudC52MS5DbGFzc2lmaWNhdGlvbhIgCgV1c2FnZRgEIAEoCzIRLnRyaWRlbnQudjEuVXNhZ2UiiQEKEkVtYmVkVG9rZW5zUmVxdWVzdBINCgVtb2RlbBgBIAEoCRIkCgVpbnB1dBgCIAMoCzIVLnRyaWRlbnQudjEuVGV4dElucHV0EhIKCmlucHV0X3R5cGUYAyABKAkSKgoKdHJ1bmNhdGlvbhgEIAEoCzIWLnRyaWRlbnQudjEuVHJ1bmNhdGlvbiJBCgxUb2tlblZlY3RvcnMSDQoFaW5kZXgYASABKA0SEgoKZGltZW5zaW9ucxgCIAEoDRIOCgZ2YWx1ZXMYAyADKAIicQoTRW1iZWRUb2tlbnNSZXNwb25zZRINCgVtb2RlbBgBIAEoCRIpCgdyZXN1bHRzGAIgAygLMhgudHJpZGVudC52MS5Ub2tlblZlY3RvcnMSIAoFdXNhZ2UYAyABKAsyES50cmlkZW50LnYxLlVzYWdlIokBChJFbWJlZFNwYXJzZVJlcXVlc3QSDQoFbW9kZWwYASABKAkSJAoFaW5wdXQYAiADKAsyFS50cmlkZW50LnYxLlRleHRJbnB1dBISCgppbnB1dF90eXBlGAMgASgJEioKCnRydW5jYXRpb24YBCABKAsyFi50cmlkZW50LnYxLlRydW5jYXRpb24iQQoMU3BhcnNlVmVjdG9yEg0KBWluZGV4GAEgASgNEhEKCXRva2VuX2lkcxgCIAMoDRIPCgd3ZWlnaHRzGAMgAygCInEKE0VtYmVkU3BhcnNlUmVzcG9uc2USDQoFbW9kZWwYASABKAkSKQoHcmVzdWx0cxgCIAMoCzIYLnRyaWRlbnQudjEuU3BhcnNlVmVjdG9yEiAKBXVzYWdlGAMgASgLMhEudHJpZGVudC52MS5Vc2FnZTKPAwoORW5jb2RlclNlcnZpY2USRAoGUmVyYW5rEhkudHJpZGVudC52MS5SZXJhbmtSZXF1ZXN0GhoudHJpZGVudC52MS5SZXJhbmtSZXNwb25zZSIDkAIBEkEKBVNjb3JlEhgudHJpZGVudC52MS5TY29yZVJlcXVlc3QaGS50cmlkZW50LnYxLlNjb3JlUmVzcG9uc2UiA5ACARJKCghDbGFzc2lmeRIbLnRyaWRlbnQudjEuQ2xhc3NpZnlSZXF1ZXN0GhwudHJpZGVudC52MS5DbGFzc2lmeVJlc3BvbnNlIgOQAgESUwoLRW1iZWRUb2tlbnMSHi50cmlkZW50LnYxLkVtYmVkVG9rZW5zUmVxdWVzdBofLnRyaWRlbnQudjEuRW1iZWRUb2tlbnNSZXNwb25zZSIDkAIBElMKC0VtYmVkU3BhcnNlEh4udHJpZGVudC52MS5FbWJlZFNwYXJzZVJlcXVlc3QaHy50cmlkZW50LnYxLkVtYmVkU3BhcnNlUmVzcG9uc2UiA5ACAUJCWkBnaXRodWIuY29tL3RyaWRlbnQtaW5mZXJlbmNlL3RyaWRlbnQvZ2VuL2dvL3RyaWRlbnQvdjE7dHJpZGVudHYxYgZwcm90bzM", [file_trident_v1_embedding, file_trident_v1_generation]);
 
 /**
  * RerankRequest asks for the order of documents.
@@ -121,7 +94,7 @@ export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
  * Use `create(RerankRequestSchema)` to create a new message.
  */
 export const RerankRequestSchema: GenMessage<RerankRequest> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 1);
+  messageDesc(file_trident_v1_encoder, 0);
 
 /**
  * RankedDocument is a document with its relevance.
@@ -156,7 +129,7 @@ export type RankedDocument = Message<"trident.v1.RankedDocument"> & {
  * Use `create(RankedDocumentSchema)` to create a new message.
  */
 export const RankedDocumentSchema: GenMessage<RankedDocument> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 2);
+  messageDesc(file_trident_v1_encoder, 1);
 
 /**
  * RerankResponse is the response of Rerank.
@@ -191,7 +164,7 @@ export type RerankResponse = Message<"trident.v1.RerankResponse"> & {
  * Use `create(RerankResponseSchema)` to create a new message.
  */
 export const RerankResponseSchema: GenMessage<RerankResponse> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 3);
+  messageDesc(file_trident_v1_encoder, 2);
 
 /**
  * ScoreRequest asks for the scores of pairs.
@@ -249,7 +222,7 @@ export type ScoreRequest = Message<"trident.v1.ScoreRequest"> & {
  * Use `create(ScoreRequestSchema)` to create a new message.
  */
 export const ScoreRequestSchema: GenMessage<ScoreRequest> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 4);
+  messageDesc(file_trident_v1_encoder, 3);
 
 /**
  * ScoreResponse is the response of Score.
@@ -284,7 +257,7 @@ export type ScoreResponse = Message<"trident.v1.ScoreResponse"> & {
  * Use `create(ScoreResponseSchema)` to create a new message.
  */
 export const ScoreResponseSchema: GenMessage<ScoreResponse> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 5);
+  messageDesc(file_trident_v1_encoder, 4);
 
 /**
  * ClassifyRequest asks for the classes of texts.
@@ -327,7 +300,7 @@ export type ClassifyRequest = Message<"trident.v1.ClassifyRequest"> & {
  * Use `create(ClassifyRequestSchema)` to create a new message.
  */
 export const ClassifyRequestSchema: GenMessage<ClassifyRequest> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 6);
+  messageDesc(file_trident_v1_encoder, 5);
 
 /**
  * Classification has the classes of a text.
@@ -362,7 +335,7 @@ export type Classification = Message<"trident.v1.Classification"> & {
  * Use `create(ClassificationSchema)` to create a new message.
  */
 export const ClassificationSchema: GenMessage<Classification> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 7);
+  messageDesc(file_trident_v1_encoder, 6);
 
 /**
  * ClassifyResponse is the response of Classify.
@@ -404,7 +377,7 @@ export type ClassifyResponse = Message<"trident.v1.ClassifyResponse"> & {
  * Use `create(ClassifyResponseSchema)` to create a new message.
  */
 export const ClassifyResponseSchema: GenMessage<ClassifyResponse> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 8);
+  messageDesc(file_trident_v1_encoder, 7);
 
 /**
  * EmbedTokensRequest asks for the vectors of the tokens of texts.
@@ -447,7 +420,7 @@ export type EmbedTokensRequest = Message<"trident.v1.EmbedTokensRequest"> & {
  * Use `create(EmbedTokensRequestSchema)` to create a new message.
  */
 export const EmbedTokensRequestSchema: GenMessage<EmbedTokensRequest> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 9);
+  messageDesc(file_trident_v1_encoder, 8);
 
 /**
  * TokenVectors has the vectors of the tokens of a text.
@@ -482,7 +455,7 @@ export type TokenVectors = Message<"trident.v1.TokenVectors"> & {
  * Use `create(TokenVectorsSchema)` to create a new message.
  */
 export const TokenVectorsSchema: GenMessage<TokenVectors> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 10);
+  messageDesc(file_trident_v1_encoder, 9);
 
 /**
  * EmbedTokensResponse is the response of EmbedTokens.
@@ -517,7 +490,7 @@ export type EmbedTokensResponse = Message<"trident.v1.EmbedTokensResponse"> & {
  * Use `create(EmbedTokensResponseSchema)` to create a new message.
  */
 export const EmbedTokensResponseSchema: GenMessage<EmbedTokensResponse> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 11);
+  messageDesc(file_trident_v1_encoder, 10);
 
 /**
  * EmbedSparseRequest asks for the sparse vectors of texts.
@@ -560,7 +533,7 @@ export type EmbedSparseRequest = Message<"trident.v1.EmbedSparseRequest"> & {
  * Use `create(EmbedSparseRequestSchema)` to create a new message.
  */
 export const EmbedSparseRequestSchema: GenMessage<EmbedSparseRequest> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 12);
+  messageDesc(file_trident_v1_encoder, 11);
 
 /**
  * SparseVector has the weights of tokens for a text.
@@ -595,7 +568,7 @@ export type SparseVector = Message<"trident.v1.SparseVector"> & {
  * Use `create(SparseVectorSchema)` to create a new message.
  */
 export const SparseVectorSchema: GenMessage<SparseVector> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 13);
+  messageDesc(file_trident_v1_encoder, 12);
 
 /**
  * EmbedSparseResponse is the response of EmbedSparse.
@@ -630,41 +603,7 @@ export type EmbedSparseResponse = Message<"trident.v1.EmbedSparseResponse"> & {
  * Use `create(EmbedSparseResponseSchema)` to create a new message.
  */
 export const EmbedSparseResponseSchema: GenMessage<EmbedSparseResponse> = /*@__PURE__*/
-  messageDesc(file_trident_v1_encoder, 14);
-
-/**
- * TruncationSide is the side of a text that is cut if the text is too long.
- *
- * @generated from enum trident.v1.TruncationSide
- */
-export enum TruncationSide {
-  /**
-   * Texts aren't cut: one that is too long is refused.
-   *
-   * @generated from enum value: TRUNCATION_SIDE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * The start of the text remains.
-   *
-   * @generated from enum value: TRUNCATION_SIDE_RIGHT = 1;
-   */
-  RIGHT = 1,
-
-  /**
-   * The end of the text remains.
-   *
-   * @generated from enum value: TRUNCATION_SIDE_LEFT = 2;
-   */
-  LEFT = 2,
-}
-
-/**
- * Describes the enum trident.v1.TruncationSide.
- */
-export const TruncationSideSchema: GenEnum<TruncationSide> = /*@__PURE__*/
-  enumDesc(file_trident_v1_encoder, 0);
+  messageDesc(file_trident_v1_encoder, 13);
 
 /**
  * EncoderService ranks, scores and classifies texts, and returns the vectors of

@@ -1,4 +1,4 @@
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { TextInput, Usage } from "./generation_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 /**
@@ -37,12 +37,62 @@ export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
      * @generated from field: string user = 4;
      */
     user: string;
+    /**
+     * The purpose of the inputs, which selects the prompt before each of them:
+     * query, document, or the name of one of the model's prompts.
+     *
+     * @generated from field: string input_type = 5;
+     */
+    inputType: string;
+    /**
+     * The truncation of inputs that are too long.
+     *
+     * @generated from field: trident.v1.Truncation truncation = 6;
+     */
+    truncation?: Truncation | undefined;
+    /**
+     * Whether vectors are scaled to unit length. Unset is the model's setting.
+     *
+     * @generated from field: optional bool normalize = 7;
+     */
+    normalize?: boolean | undefined;
+    /**
+     * Type of the components.
+     *
+     * @generated from field: trident.v1.VectorType vector_type = 8;
+     */
+    vectorType: VectorType;
 };
 /**
  * Describes the message trident.v1.EmbedRequest.
  * Use `create(EmbedRequestSchema)` to create a new message.
  */
 export declare const EmbedRequestSchema: GenMessage<EmbedRequest>;
+/**
+ * Truncation is the rule for texts that are too long.
+ *
+ * @generated from message trident.v1.Truncation
+ */
+export type Truncation = Message<"trident.v1.Truncation"> & {
+    /**
+     * The side that is cut.
+     *
+     * @generated from field: trident.v1.TruncationSide side = 1;
+     */
+    side: TruncationSide;
+    /**
+     * Maximum number of tokens of a text or of a pair, special tokens included.
+     * 0 is the model's own maximum.
+     *
+     * @generated from field: uint32 max_tokens = 2;
+     */
+    maxTokens: number;
+};
+/**
+ * Describes the message trident.v1.Truncation.
+ * Use `create(TruncationSchema)` to create a new message.
+ */
+export declare const TruncationSchema: GenMessage<Truncation>;
 /**
  * Embedding is the vector of one input.
  *
@@ -56,11 +106,18 @@ export type Embedding = Message<"trident.v1.Embedding"> & {
      */
     index: number;
     /**
-     * The vector, of unit length.
+     * The vector, of unit length unless the request says otherwise. Empty if the
+     * request asks for another type.
      *
      * @generated from field: repeated float values = 2;
      */
     values: number[];
+    /**
+     * The components of the type that the request asks for.
+     *
+     * @generated from field: bytes quantized = 3;
+     */
+    quantized: Uint8Array;
 };
 /**
  * Describes the message trident.v1.Embedding.
@@ -98,6 +155,76 @@ export type EmbedResponse = Message<"trident.v1.EmbedResponse"> & {
  * Use `create(EmbedResponseSchema)` to create a new message.
  */
 export declare const EmbedResponseSchema: GenMessage<EmbedResponse>;
+/**
+ * VectorType is the type of the components of vectors.
+ *
+ * @generated from enum trident.v1.VectorType
+ */
+export declare enum VectorType {
+    /**
+     * Numbers, in values.
+     *
+     * @generated from enum value: VECTOR_TYPE_UNSPECIFIED = 0;
+     */
+    UNSPECIFIED = 0,
+    /**
+     * Whole numbers from -127 to 127, one byte for each.
+     *
+     * @generated from enum value: VECTOR_TYPE_INT8 = 1;
+     */
+    INT8 = 1,
+    /**
+     * Whole numbers from 1 to 255, one byte for each.
+     *
+     * @generated from enum value: VECTOR_TYPE_UINT8 = 2;
+     */
+    UINT8 = 2,
+    /**
+     * The signs of 8 components in each byte, minus 128.
+     *
+     * @generated from enum value: VECTOR_TYPE_BINARY = 3;
+     */
+    BINARY = 3,
+    /**
+     * The signs of 8 components in each byte, the first one in the highest bit.
+     *
+     * @generated from enum value: VECTOR_TYPE_UBINARY = 4;
+     */
+    UBINARY = 4
+}
+/**
+ * Describes the enum trident.v1.VectorType.
+ */
+export declare const VectorTypeSchema: GenEnum<VectorType>;
+/**
+ * TruncationSide is the side of a text that is cut if the text is too long.
+ *
+ * @generated from enum trident.v1.TruncationSide
+ */
+export declare enum TruncationSide {
+    /**
+     * Texts aren't cut: one that is too long is refused.
+     *
+     * @generated from enum value: TRUNCATION_SIDE_UNSPECIFIED = 0;
+     */
+    UNSPECIFIED = 0,
+    /**
+     * The start of the text remains.
+     *
+     * @generated from enum value: TRUNCATION_SIDE_RIGHT = 1;
+     */
+    RIGHT = 1,
+    /**
+     * The end of the text remains.
+     *
+     * @generated from enum value: TRUNCATION_SIDE_LEFT = 2;
+     */
+    LEFT = 2
+}
+/**
+ * Describes the enum trident.v1.TruncationSide.
+ */
+export declare const TruncationSideSchema: GenEnum<TruncationSide>;
 /**
  * EmbeddingService returns vectors for texts. Texts of similar meaning have
  * vectors that are close to each other. Codes, error details and cancellation

@@ -1,35 +1,11 @@
-import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { Truncation } from "./embedding_pb.js";
 import type { TextInput, Usage } from "./generation_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 /**
  * Describes the file trident/v1/encoder.proto.
  */
 export declare const file_trident_v1_encoder: GenFile;
-/**
- * Truncation is the rule for texts that are too long.
- *
- * @generated from message trident.v1.Truncation
- */
-export type Truncation = Message<"trident.v1.Truncation"> & {
-    /**
-     * The side that is cut.
-     *
-     * @generated from field: trident.v1.TruncationSide side = 1;
-     */
-    side: TruncationSide;
-    /**
-     * Maximum number of tokens of a text or of a pair, special tokens included.
-     * 0 is the model's own maximum.
-     *
-     * @generated from field: uint32 max_tokens = 2;
-     */
-    maxTokens: number;
-};
-/**
- * Describes the message trident.v1.Truncation.
- * Use `create(TruncationSchema)` to create a new message.
- */
-export declare const TruncationSchema: GenMessage<Truncation>;
 /**
  * RerankRequest asks for the order of documents.
  *
@@ -534,35 +510,6 @@ export type EmbedSparseResponse = Message<"trident.v1.EmbedSparseResponse"> & {
  * Use `create(EmbedSparseResponseSchema)` to create a new message.
  */
 export declare const EmbedSparseResponseSchema: GenMessage<EmbedSparseResponse>;
-/**
- * TruncationSide is the side of a text that is cut if the text is too long.
- *
- * @generated from enum trident.v1.TruncationSide
- */
-export declare enum TruncationSide {
-    /**
-     * Texts aren't cut: one that is too long is refused.
-     *
-     * @generated from enum value: TRUNCATION_SIDE_UNSPECIFIED = 0;
-     */
-    UNSPECIFIED = 0,
-    /**
-     * The start of the text remains.
-     *
-     * @generated from enum value: TRUNCATION_SIDE_RIGHT = 1;
-     */
-    RIGHT = 1,
-    /**
-     * The end of the text remains.
-     *
-     * @generated from enum value: TRUNCATION_SIDE_LEFT = 2;
-     */
-    LEFT = 2
-}
-/**
- * Describes the enum trident.v1.TruncationSide.
- */
-export declare const TruncationSideSchema: GenEnum<TruncationSide>;
 /**
  * EncoderService ranks, scores and classifies texts, and returns the vectors of
  * their tokens. EmbeddingService returns one vector for each text. Codes, error
