@@ -205,24 +205,35 @@ func (c *cluster) stop() error {
 
 // backend is one of the servers behind a column.
 type backend interface {
+	pid() int
 	// kill ends the server at once, as a crash does.
 	kill()
 	// restart starts it again, and waits until it is ready.
 	restart(ctx context.Context) error
 }
 
-// victim returns one of the servers behind a column.
-func (c *cluster) victim(column *column, n int) backend {
+// backends returns the servers behind a column.
+func (c *cluster) backends(column *column) []backend {
+	var list []backend
 	if column.name == colFleet {
-		return tritonVictim{c.tritons[n%clusterSize]}
+		for _, s := range c.tritons {
+			list = append(list, tritonBackend{s})
+		}
+		return list
 	}
-	return c.pods[n%clusterSize]
+	for _, p := range c.pods {
+		list = append(list, p)
+	}
+	return list
 }
 
-type tritonVictim struct{ server *tritonserver.Server }
+type tritonBackend struct{ server *tritonserver.Server }
 
-func (v tritonVictim) kill()                             { v.server.Kill() }
-func (v tritonVictim) restart(ctx context.Context) error { return v.server.Restart(ctx) }
+func (b tritonBackend) pid() int                          { return b.server.Pid() }
+func (b tritonBackend) kill()                             { b.server.Kill() }
+func (b tritonBackend) restart(ctx context.Context) error { return b.server.Restart(ctx) }
+
+func (p *pod) pid() int { return p.child.cmd.Process.Pid }
 
 func (p *pod) kill() {
 	killGroup(p.child.cmd.Process.Pid)

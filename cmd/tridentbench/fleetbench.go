@@ -7,19 +7,21 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
 
 // fleetCommand measures servers that distribute requests over others.
 type fleetCommand struct {
-	Quick     bool   `help:"Run one round of short scenarios to check that the bench works; the figures aren't reliable."`
-	Rounds    int    `default:"5" help:"Number of rounds; each round starts new processes, and measures every column of every scenario once."`
-	Trident   string `default:"bin/trident" help:"Path of the trident binary to measure."`
-	Routers   string `default:".venv-routers" placeholder:"DIR" help:"Virtual environment of the routers of other projects, which tools/setup-routers.sh installs."`
-	NoRouters bool   `help:"Measure Trident alone."`
-	JSON      string `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
-	Report    string `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
+	Quick     bool     `help:"Run one round of short scenarios to check that the bench works; the figures aren't reliable."`
+	Rounds    int      `default:"5" help:"Number of rounds; each round starts new processes, and measures every column of every scenario once."`
+	Scenario  []string `placeholder:"NAME" help:"Measure only this scenario, such as fleet-kill; repeatable."`
+	Trident   string   `default:"bin/trident" help:"Path of the trident binary to measure."`
+	Routers   string   `default:".venv-routers" placeholder:"DIR" help:"Virtual environment of the routers of other projects, which tools/setup-routers.sh installs."`
+	NoRouters bool     `help:"Measure Trident alone."`
+	JSON      string   `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
+	Report    string   `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
 }
 
 // Run measures and prints the results.
@@ -37,7 +39,11 @@ func (c *fleetCommand) Run(ctx context.Context) error {
 	if c.Quick {
 		c.Rounds = 1
 	}
-	return newFleetBench(c).run(ctx)
+	b, err := newFleetBench(c)
+	if err != nil {
+		return err
+	}
+	return b.run(ctx)
 }
 
 // routers returns the routers that are measured.
@@ -55,17 +61,23 @@ type fleetBench struct {
 	cluster   *cluster
 	began     time.Time
 	report    report
-	kills     int // servers that were killed
 }
 
-func newFleetBench(o *fleetCommand) *fleetBench {
-	b := &fleetBench{options: o, scenarios: fleetScenarios(), began: time.Now(), report: report{command: "make bench-fleet"}}
-	for i := range b.scenarios {
-		if o.Quick {
-			b.scenarios[i].short()
+func newFleetBench(o *fleetCommand) (*fleetBench, error) {
+	b := &fleetBench{options: o, began: time.Now(), report: report{command: "make bench-fleet"}}
+	for _, s := range fleetScenarios() {
+		if len(o.Scenario) > 0 && !slices.Contains(o.Scenario, s.name) {
+			continue
 		}
+		if o.Quick {
+			s.short()
+		}
+		b.scenarios = append(b.scenarios, s)
 	}
-	return b
+	if len(b.scenarios) == 0 {
+		return nil, fmt.Errorf("--scenario: no scenario is named %q", o.Scenario)
+	}
+	return b, nil
 }
 
 // Names of the scenarios of the bench of fleets.
@@ -73,7 +85,7 @@ const (
 	fleetFlat  = "fleet-flat-64"
 	fleetPaced = "fleet-paced-64"
 	chatFlat   = "fleet-chat-400k"
-	chatPaced  = "fleet-chat-400k-paced"
+	chatPaced  = "fleet-chat-400k-64"
 	fleetKill  = "fleet-kill"
 	fleetIdle  = "fleet-idle-100"
 )
@@ -103,8 +115,8 @@ func fleetScenarios() []scenario {
 			job: job{Model: flatModel, Streams: 1, Requests: 20, Tokens: chatTokens, PromptBytes: chatBytes},
 		},
 		{
-			name: chatPaced, title: "a chat of 400 KB with 1,000 tokens, a token each 10 ms", columns: all,
-			job: job{Model: paced, Streams: 1, Requests: 1, Tokens: chatTokens, PromptBytes: chatBytes},
+			name: chatPaced, title: "64 chats of 400 KB with 1,000 tokens, a token each 10 ms", columns: all,
+			job: job{Model: paced, Streams: 64, Requests: 64, Tokens: chatTokens, PromptBytes: chatBytes, Distinct: true, Spread: time.Second, Jitter: fastPace},
 		},
 		{name: fleetIdle, title: "100 idle endpoints, which are the four tritonservers by 100 ports", columns: []string{colFleet}},
 		{
@@ -192,8 +204,7 @@ func (b *fleetBench) measure(ctx context.Context, s *scenario, c *column) (sampl
 	case fleetIdle:
 		return b.idle(ctx)
 	case fleetKill:
-		b.kills++
-		return killed(ctx, s.jobFor(c, nil), c, b.cluster.victim(c, b.kills))
+		return killed(ctx, s.jobFor(c, nil), c, b.cluster.backends(c))
 	}
 	j := s.jobFor(c, nil)
 	got, err := c.measure(ctx, j)
@@ -213,26 +224,59 @@ func (b *fleetBench) measure(ctx context.Context, s *scenario, c *column) (sampl
 // that the job takes.
 const killAfter = 0.25
 
-// killed runs a job, in which it kills a server, and starts the server again. A request whose response
-// has begun at that server is cut off by any router.
-func killed(ctx context.Context, j *job, c *column, victim backend) (sample, error) {
+// killed runs a job, in which it kills the server that has used the most CPU time, and starts that
+// server again. A request whose response has begun at that server is cut off by any router.
+func killed(ctx context.Context, j *job, c *column, servers []backend) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
 	if err := c.worker.begin(ctx, j); err != nil {
 		return nil, err
 	}
+	before, err := cpuTimes(servers)
+	if err != nil {
+		return nil, err
+	}
+	victims := make(chan backend, 1)
 	steps := float64(j.Requests / j.Streams * j.Tokens)
-	dies := time.AfterFunc(time.Duration(killAfter*steps*float64(fastPace)), victim.kill)
+	dies := time.AfterFunc(time.Duration(killAfter*steps*float64(fastPace)), func() {
+		victim := busiest(servers, before)
+		victim.kill()
+		victims <- victim
+	})
 	sum, err := c.worker.proceed(ctx, stateDone)
 	if dies.Stop() {
 		return nil, errors.Join(err, errors.New("the job ended before a server was killed"))
 	}
+	victim := <-victims
 	if err != nil {
 		return nil, err
 	}
 	all := sampleOf(sum)
 	got := sample{answered: float64(sum.Requests), unanswered: float64(sum.Unanswered), cutOff: float64(sum.Cut), first50: all[first50], first99: all[first99]}
 	return got, victim.restart(ctx)
+}
+
+func cpuTimes(servers []backend) ([]time.Duration, error) {
+	times := make([]time.Duration, len(servers))
+	for i, s := range servers {
+		var err error
+		if times[i], err = cpuTime(s.pid()); err != nil {
+			return nil, err
+		}
+	}
+	return times, nil
+}
+
+// busiest returns the server that has used the most CPU time since earlier times.
+func busiest(servers []backend, before []time.Duration) backend {
+	first, most := servers[0], time.Duration(-1)
+	for i, s := range servers {
+		now, err := cpuTime(s.pid())
+		if used := now - before[i]; err == nil && used > most {
+			first, most = s, used
+		}
+	}
+	return first
 }
 
 // Parameters of the idle endpoints.
@@ -289,33 +333,40 @@ func idleShare(ctx context.Context, c *column) (sample, error) {
 func fleetFigures() []figure {
 	list := []figure{
 		{Name: "a chat of 400 KB with 1,000 tokens: CPU of Trident, flat out", Unit: millis, AtMost: 60, of: of(chatFlat, colFleet, chatCPU)},
-		{Name: "a chat of 400 KB with 1,000 tokens: CPU of Trident, a token each 10 ms", Unit: millis, AtMost: 60, of: of(chatPaced, colFleet, chatCPU)},
+		{Name: "a chat of 400 KB with 1,000 tokens: CPU of Trident, one of 64 at a token each 10 ms", Unit: millis, AtMost: 60, of: of(chatPaced, colFleet, chatCPU)},
 		{Name: "100 idle endpoints: cores that Trident uses", AtMost: 0.1, of: of(fleetIdle, colFleet, idleCores)},
 		{Name: "one server killed: requests that failed without a response", of: of(fleetKill, colFleet, unanswered)},
 	}
 	for _, r := range routers() {
-		name, _, _ := strings.Cut(r.column, " ")
-		list = append(list,
-			figure{Name: fmt.Sprintf("Trident ÷ %s, 64 streams flat out: tokens/s", name), AtLeast: 1, of: ratio(fleetFlat, colFleet, r.column, tokenRate)},
-			figure{Name: fmt.Sprintf("Trident ÷ %s, 64 streams flat out: own CPU a token", name), AtMost: 1, of: ratio(fleetFlat, colFleet, r.column, cpuTrident)},
-			figure{Name: fmt.Sprintf("Trident ÷ %s, 64 paced streams: own CPU a token", name), AtMost: 1, of: ratio(fleetPaced, colFleet, r.column, cpuTrident)},
-			figure{Name: fmt.Sprintf("Trident ÷ %s, 64 streams flat out: CPU a token of all servers", name), of: ratio(fleetFlat, colFleet, r.column, allServers)},
-			figure{Name: fmt.Sprintf("Trident ÷ %s, 64 paced streams: CPU a token of all servers", name), of: ratio(fleetPaced, colFleet, r.column, allServers)},
-			figure{Name: fmt.Sprintf("Trident ÷ %s, one server killed: 1 + requests without a response", name), AtMost: 1, of: failures(r.column, unanswered)},
-			figure{Name: fmt.Sprintf("Trident ÷ %s, one server killed: 1 + failed requests", name), AtMost: 1, of: failures(r.column, unanswered, cutOff)},
-		)
+		list = append(list, besides(colFleet, r)...)
+		list = append(list, besides(colFleetOver, r)...)
 	}
 	return list
 }
 
-// failures compares the failed requests of Trident with those of a router. One more of each avoids a
-// division by 0.
-func failures(column string, kinds ...string) func(round) float64 {
+// besides compares a column of Trident with a router. The targets are those of the project: none is
+// worse.
+func besides(column string, r router) []figure {
+	name, _, _ := strings.Cut(r.column, " ")
+	pair := column + " ÷ " + name
+	return []figure{
+		{Name: pair + ", 64 streams flat out: tokens/s", AtLeast: 1, of: ratio(fleetFlat, column, r.column, tokenRate)},
+		{Name: pair + ", 64 streams flat out: own CPU a token", AtMost: 1, of: ratio(fleetFlat, column, r.column, cpuTrident)},
+		{Name: pair + ", 64 streams flat out: CPU a token of all servers", of: ratio(fleetFlat, column, r.column, allServers)},
+		{Name: pair + ", 64 paced streams: own CPU a token", AtMost: 1, of: ratio(fleetPaced, column, r.column, cpuTrident)},
+		{Name: pair + ", 64 paced streams: CPU a token of all servers", of: ratio(fleetPaced, column, r.column, allServers)},
+		{Name: pair + ", one server killed: 1 + requests without a response", AtMost: 1, of: failures(column, r.column, unanswered)},
+		{Name: pair + ", one server killed: 1 + failed requests", of: failures(column, r.column, unanswered, cutOff)},
+	}
+}
+
+// failures compares the failed requests of two columns. One more of each avoids a division by 0.
+func failures(column, to string, kinds ...string) func(round) float64 {
 	return func(r round) float64 {
 		ours, theirs := 1.0, 1.0
 		for _, kind := range kinds {
-			ours += r(fleetKill, colFleet, kind)
-			theirs += r(fleetKill, column, kind)
+			ours += r(fleetKill, column, kind)
+			theirs += r(fleetKill, to, kind)
 		}
 		return ours / theirs
 	}

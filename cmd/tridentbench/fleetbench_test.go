@@ -8,10 +8,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestFleetFiguresKnowTheScenarios checks that the figures of the bench of fleets refer to existing
@@ -38,10 +41,10 @@ func TestFleetFiguresKnowTheScenarios(t *testing.T) {
 func TestFailuresFigure(t *testing.T) {
 	counts := map[string]float64{colFleet + unanswered: 0, colFleet + cutOff: 14, "x" + unanswered: 3, "x" + cutOff: 16}
 	r := func(_, column, metric string) float64 { return counts[column+metric] }
-	if got := failures("x", unanswered)(r); got != 0.25 {
+	if got := failures(colFleet, "x", unanswered)(r); got != 0.25 {
 		t.Errorf("without a response: %v", got)
 	}
-	if got := failures("x", unanswered, cutOff)(r); got != 0.75 {
+	if got := failures(colFleet, "x", unanswered, cutOff)(r); got != 0.75 {
 		t.Errorf("all: %v", got)
 	}
 }
@@ -95,6 +98,59 @@ func TestPrompts(t *testing.T) {
 	first, second := promptOf(j, 1), promptOf(j, 2)
 	if len(first) != chatBytes || len(second) != chatBytes || first[:8] == second[:8] || !strings.HasPrefix(first, "1. "+prompt) {
 		t.Errorf("%d and %d bytes, which begin with %q and %q", len(first), len(second), first[:8], second[:8])
+	}
+}
+
+// TestFleetScenarios checks the choice of scenarios.
+func TestFleetScenarios(t *testing.T) {
+	for _, tt := range []struct {
+		names []string
+		want  int
+		err   string
+	}{
+		{want: len(fleetScenarios())},
+		{names: []string{fleetKill, fleetIdle}, want: 2},
+		{names: []string{"flat-64"}, err: `--scenario: no scenario is named ["flat-64"]`},
+	} {
+		b, err := newFleetBench(&fleetCommand{Scenario: tt.names, Quick: true})
+		if tt.err != "" {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%q: %v", tt.names, err)
+			}
+		} else if err != nil || len(b.scenarios) != tt.want || b.scenarios[0].job.Requests >= 512 {
+			t.Errorf("%q: %+v, %v", tt.names, b, err)
+		}
+	}
+}
+
+// process is a backend that is a running process.
+type process int
+
+func (p process) pid() int                    { return int(p) }
+func (process) kill()                         {}
+func (process) restart(context.Context) error { return nil }
+
+// TestBusiest checks that the process that has used more CPU time is found.
+func TestBusiest(t *testing.T) {
+	idle := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := idle.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = idle.Wait() }()
+	defer func() { _ = idle.Process.Kill() }()
+	self, other := process(os.Getpid()), process(idle.Process.Pid)
+	for _, servers := range [][]backend{{self, other}, {other, self}} {
+		before, err := cpuTimes(servers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passes := 0
+		for began := time.Now(); time.Since(began) < 20*time.Millisecond; {
+			passes++ // takes CPU time
+		}
+		if got := busiest(servers, before); got != self {
+			t.Errorf("got the process %d after %d passes, not %d", got.pid(), passes, self.pid())
+		}
 	}
 }
 
