@@ -274,7 +274,7 @@ cost: setup-test ## Measure the cost of hostile requests for each field of each 
 # The race detector makes a simulation sixty times slower.
 .PHONY: simulation
 simulation: setup ## Simulate the choice of an endpoint, compare it with the rules of other projects, and with four real servers
-	TRIDENT_TEST_SLOW=1 go test -count 1 -timeout 20m ./cmd/tridentsim
+	TRIDENT_TEST_SLOW=1 go test -count 1 -timeout 40m ./cmd/tridentsim
 
 .PHONY: bench-quick
 bench-quick: setup build ## Run the main scenarios of the benches and a comparison for seconds, to check that they work
