@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,7 @@ func TestFrontend(t *testing.T) {
 	if first, second := served(pods[0]), served(pods[1]); first < 2 || second < 2 || first+second != sent {
 		t.Errorf("the pods have served %v and %v of %v requests", first, second, sent)
 	}
+	checkDrain(t, s, pods, served, func() { infer().want(t, http.StatusOK) })
 	if err := pods[0].stop(); err != nil {
 		t.Error(err)
 	}
@@ -73,6 +75,32 @@ func TestFrontend(t *testing.T) {
 		t.Error("the pod that has ended isn't out")
 	}
 	s.get(t, "/health/ready").want(t, http.StatusOK)
+}
+
+// checkDrain drains a pod by the program's command: requests go to the other one until the pod is
+// resumed. The last one isn't drained.
+func checkDrain(t *testing.T, s *trident, pods []*kserveTrident, served func(*kserveTrident) float64, infer func()) {
+	t.Helper()
+	endpoint := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), tridentBinary(t), slices.Concat([]string{"endpoint"}, args, []string{"--address=" + s.url})...).CombinedOutput()
+		return strings.Join(strings.Fields(string(out)), " "), err
+	}
+	if out, err := endpoint("drain", "--wait=10s", pods[0].native); err != nil || !strings.Contains(out, pods[0].native+" drained 1 0 ") {
+		t.Errorf("drain: %v, %s", err, out)
+	}
+	if out, err := endpoint("drain", pods[1].native); err == nil || !strings.Contains(out, "isn't drained, because no other inference server is in") {
+		t.Errorf("drain of the last pod: %v, %s", err, out)
+	}
+	first, second := served(pods[0]), served(pods[1])
+	for range 10 {
+		infer()
+	}
+	if first, second = served(pods[0])-first, served(pods[1])-second; first != 0 || second != 10 {
+		t.Errorf("the drained pod served %v requests, the other one %v of 10", first, second)
+	}
+	if out, err := endpoint("resume", pods[0].native); err != nil || !strings.Contains(out, pods[0].native+" starting 1 0 ") {
+		t.Errorf("resume: %v, %s", err, out)
+	}
 }
 
 // TestChatsOverServers checks chats over two tritonservers: both get some, and none fails after one

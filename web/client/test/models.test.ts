@@ -52,6 +52,13 @@ test("the server's load", async () => {
   await assert.rejects(client.server.watch(1).next(), failsWith(Code.InvalidArgument, { param: "interval" }));
 });
 
+test("a server without a list of inference servers", async () => {
+  const fails = failsWith(Code.Unimplemented, { reason: "not_implemented" }, /no list of inference servers/);
+  await assert.rejects(client.endpoints.list(), fails);
+  await assert.rejects(client.endpoints.drain("a:8001"), fails);
+  await assert.rejects(client.endpoints.resume("a:8001"), fails);
+});
+
 const echo = (...data: string[]) => ({ modelName: "echo", ...inputs([{ name: "TEXT", datatype: "BYTES", shape: [data.length], data }]) });
 
 test("infer", async () => {
