@@ -72,8 +72,9 @@ type watch struct {
 // follow asks the server at intervals until ctx ends.
 func (m *member) follow(ctx context.Context) {
 	w := &watch{answers: make(chan answer, 1), alive: time.Now(), pause: askInterval}
-	tick := time.NewTicker(askInterval)
+	tick, due := time.NewTicker(askInterval), time.NewTimer(silence)
 	defer tick.Stop()
+	defer due.Stop()
 	m.ask(ctx, w)
 	// The endpoints aren't asked in the same instant.
 	w.next = time.Now().Add(rand.N(askInterval)) //nolint:gosec // no secret
@@ -83,21 +84,24 @@ func (m *member) follow(ctx context.Context) {
 		}
 	}()
 	for {
+		if !m.health.out.Load() { // otherwise the ticks suffice
+			due.Reset(time.Until(w.alive.Add(silence)))
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.engine.Changed():
-			m.relist(ctx)
-			w.alive = time.Now()
+			m.relist(ctx, w)
 		case <-m.health.poke:
 			m.ask(ctx, w)
 		case <-m.health.stale:
-			m.relist(ctx)
-			w.alive = time.Now()
+			m.relist(ctx, w)
 		case a := <-w.answers:
 			w.asking = false
 			m.answered(ctx, w, a)
 		case now := <-tick.C:
+			m.look(ctx, w, now)
+		case now := <-due.C:
 			m.look(ctx, w, now)
 		}
 	}
@@ -245,9 +249,19 @@ func (m *member) release(since time.Time) {
 	m.abandon(errOut(reason), since)
 }
 
-// relist reads the models again after the engine has reported a change.
-func (m *member) relist(ctx context.Context) {
-	_ = m.refresh(ctx) // the previous listing stays
+// relist reads the models again after the engine has reported a change. If the server doesn't answer
+// in time, the next question decides whether it is out.
+func (m *member) relist(ctx context.Context, w *watch) {
+	limited, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	if err := m.refresh(limited); err == nil {
+		w.alive = time.Now()
+	} else { // the previous listing stays
+		if least := time.Now().Add(quick - silence); w.alive.Before(least) {
+			w.alive = least
+		}
+		m.ask(ctx, w)
+	}
 	m.fleet.reroute()
 	m.fleet.shift()
 }
