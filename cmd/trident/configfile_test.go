@@ -163,7 +163,7 @@ func TestBadFiles(t *testing.T) {
 		{"both history templates", "models: {a: {history-template: x, history-template-file: /no/such}}", []string{"history-template and history-template-file are both set: keep one"}},
 		{"no number", "models: {a: {context-length: 0}}", []string{":1: models: a: context-length: 0 is not a positive number"}},
 		{"an unknown backend", "models: {a: {backend: nim}}", []string{`:1: models: a: backend: "nim" is not one of`}},
-		{"an unknown task", "models: {a: {task: x}}", []string{`:1: models: a: task: must be one of generate, embed, not "x"`}},
+		{"an unknown task", "models: {a: {task: x}}", []string{`:1: models: a: task: must be one of generate, embed, token_embed, sparse, score, classify, not "x"`}},
 		{"names in one", "models: {a: {aliases: 'b,c'}}", []string{`aliases: "b,c" contains a comma: write a list`}},
 		{"no names", "models: {a: {aliases: []}}", []string{"aliases: must not be empty"}},
 	} {

@@ -1,6 +1,9 @@
 package batching
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // pool has waiting items by their length. Items are added and removed in constant time.
 type pool struct {
@@ -172,8 +175,8 @@ func (w *window) nearer(down, up *cursor) *cursor {
 // preferred shortens a batch to the highest preferred number of items. The items that were added last,
 // whose lengths differ most, stay in the queue.
 func (q *Queue) preferred(items []*Item) []*Item {
-	for i := len(q.config.Preferred) - 1; i >= 0; i-- {
-		if n := q.config.Preferred[i]; n > 0 && n <= len(items) {
+	for _, n := range slices.Backward(q.config.Preferred) {
+		if n > 0 && n <= len(items) {
 			return items[:n]
 		}
 	}

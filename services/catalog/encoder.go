@@ -81,8 +81,8 @@ func (e *encoderDescription) find(name string) inference.Setting {
 	return inference.Setting{Name: name}
 }
 
-// fail records a setting that can't be used.
-func (e *encoderDescription) fail(s inference.Setting, format string, args ...any) {
+// failf records a setting that can't be used.
+func (e *encoderDescription) failf(s inference.Setting, format string, args ...any) {
 	e.errs = append(e.errs, fmt.Errorf("%s: %w", cmp.Or(s.Origin, s.Name), fmt.Errorf(format, args...)))
 }
 
@@ -113,7 +113,7 @@ func (e *encoderDescription) pooling() {
 	}
 	s := e.find(inference.SettingPooling)
 	if s.Value != "" && !vector.Pooling(s.Value).Known() {
-		e.fail(s, "%q is not one of %s", s.Value, strings.Join(vector.Poolings(), ", "))
+		e.failf(s, "%q is not one of %s", s.Value, strings.Join(vector.Poolings(), ", "))
 		s = inference.Setting{}
 	}
 	e.settings.Pooling = cmp.Or(s.Value, string(vector.PoolMean))
@@ -129,7 +129,7 @@ func (e *encoderDescription) bool(name string, without bool) bool {
 	}
 	value, err := strconv.ParseBool(s.Value)
 	if err != nil {
-		e.fail(s, "%q is not a boolean: write true or false", s.Value)
+		e.failf(s, "%q is not a boolean: write true or false", s.Value)
 		return without
 	}
 	e.keep(name, s.Value, s.Origin)
@@ -150,7 +150,7 @@ func (e *encoderDescription) prompts() {
 	s := e.find(inference.SettingPrompts)
 	if s.Value != "" {
 		if err := json.Unmarshal([]byte(s.Value), &e.settings.Prompts); err != nil {
-			e.fail(s, "the prompts are not a JSON object of texts: %w", err)
+			e.failf(s, "the prompts are not a JSON object of texts: %w", err)
 			return
 		}
 		e.keep(s.Name, s.Value, s.Origin)
@@ -160,7 +160,7 @@ func (e *encoderDescription) prompts() {
 		return
 	}
 	if _, ok := e.settings.Prompts[s.Value]; !ok {
-		e.fail(s, "the model has no prompt %q, but %s", s.Value, strings.Join(slices.Sorted(maps.Keys(e.settings.Prompts)), ", "))
+		e.failf(s, "the model has no prompt %q, but %s", s.Value, strings.Join(slices.Sorted(maps.Keys(e.settings.Prompts)), ", "))
 		return
 	}
 	e.settings.DefaultPrompt = s.Value
@@ -185,7 +185,7 @@ func (e *encoderDescription) classes() {
 	switch {
 	case s.Value == "":
 	case !slices.Contains(known, s.Value):
-		e.fail(s, "%q is not one of %s", s.Value, strings.Join(known, ", "))
+		e.failf(s, "%q is not one of %s", s.Value, strings.Join(known, ", "))
 	default:
 		e.settings.Activation = inference.Activation(s.Value)
 		e.keep(s.Name, s.Value, s.Origin)
@@ -209,7 +209,7 @@ func (e *encoderDescription) number(name string, least int) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(s.Value)
 	if err != nil || n < least || n > 1<<30 {
-		e.fail(s, "%q is not a number: write %d or more", s.Value, least)
+		e.failf(s, "%q is not a number: write %d or more", s.Value, least)
 		return 0, false
 	}
 	e.keep(name, s.Value, s.Origin)

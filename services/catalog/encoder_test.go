@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,9 +99,7 @@ func TestEncoderSettings(t *testing.T) {
 			}
 			published.Folder, published.HasTokenizer = folder, true
 			parameters := map[string]string{"trident.tokenizer": folder}
-			for key, value := range tt.parameters {
-				parameters[key] = value
-			}
+			maps.Copy(parameters, tt.parameters)
 			engine := inferencetest.New()
 			engine.AddEncoder(tt.config, parameters, nil)
 			log := &strings.Builder{}

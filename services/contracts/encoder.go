@@ -21,10 +21,10 @@ type Encoder struct{}
 
 // The inputs of encoders, under all their names.
 var (
-	encoderIDs       = []string{"input_ids"}                    //nolint:gochecknoglobals // constant lists
-	encoderMask      = []string{"attention_mask", "input_mask"} //nolint:gochecknoglobals // constant lists
-	encoderTypes     = []string{"token_type_ids", "segment_ids"}
-	encoderPositions = []string{"position_ids"}
+	encoderIDs       = []string{"input_ids"}                     //nolint:gochecknoglobals // constant lists
+	encoderMask      = []string{"attention_mask", "input_mask"}  //nolint:gochecknoglobals // constant lists
+	encoderTypes     = []string{"token_type_ids", "segment_ids"} //nolint:gochecknoglobals // constant lists
+	encoderPositions = []string{"position_ids"}                  //nolint:gochecknoglobals // constant lists
 )
 
 // outputKind is the kind of values that an output of an encoder has.
@@ -405,6 +405,7 @@ func decodeItem(settings *inference.EncoderSettings, item *inference.EncodeItem,
 		return decodeRow(item, rows)
 	case outputWeight:
 		rows.Columns = 1
+	case outputTokens, outputVocab, outputNone:
 	}
 	if rows.Count() < tokens {
 		return fmt.Errorf("the output has the vectors of %d tokens, but the input has %d", rows.Count(), tokens)

@@ -37,20 +37,6 @@ func (l *Library) Detect(m inference.Model, others func(name string) *kserve.Mod
 	return d.settings, errors.Join(d.errs...)
 }
 
-// beside finds a tokenizer in the folder of the model or of its version, where nothing else names one.
-func (d *detection) beside() {
-	if d.folder == "" {
-		return
-	}
-	for _, folder := range []string{d.version, ""} {
-		name := filepath.Join(folder, fileTokenizer)
-		if info, err := os.Stat(filepath.Join(d.folder, name)); err == nil && info.Mode().IsRegular() {
-			d.found(inference.SettingTokenizer, filepath.Join(d.folder, folder), filepath.ToSlash(name))
-			return
-		}
-	}
-}
-
 // detection collects the settings of one model, with the errors of files that
 // can't be read.
 type detection struct {
@@ -68,6 +54,20 @@ type detection struct {
 func (d *detection) found(name, value, origin string) {
 	if value != "" {
 		d.settings = append(d.settings, inference.Setting{Name: name, Value: value, Origin: origin})
+	}
+}
+
+// beside finds a tokenizer in the folder of the model or of its version, where nothing else names one.
+func (d *detection) beside() {
+	if d.folder == "" {
+		return
+	}
+	for _, folder := range []string{d.version, ""} {
+		name := filepath.Join(folder, fileTokenizer)
+		if info, err := os.Stat(filepath.Join(d.folder, name)); err == nil && info.Mode().IsRegular() {
+			d.found(inference.SettingTokenizer, filepath.Join(d.folder, folder), filepath.ToSlash(name))
+			return
+		}
 	}
 }
 

@@ -169,7 +169,7 @@ func (e *encoding) run(ctx context.Context) error {
 		}
 		tokens += e.units[i].batch.Length
 		if last := i == len(e.units)-1; last || tokens >= partOfBatches*e.card.Encoder.MaxBatchTokens {
-			if failure = waiting.Add(itemsOf(e.units[added : i+1])...); failure != nil {
+			if failure = waiting.Add(itemsOf(e.units[added : i+1])...); failure != nil { //nolint:contextcheck // a batch belongs to several requests, each of which has its own context
 				break
 			}
 			added, tokens = i+1, 0
@@ -178,7 +178,7 @@ func (e *encoding) run(ctx context.Context) error {
 	if failure != nil {
 		waiting.Cancel(failure)
 	}
-	return waiting.Wait()
+	return waiting.Wait() //nolint:contextcheck // a batch belongs to several requests, each of which has its own context
 }
 
 // partOfBatches is the number of full batches that a request tokenizes before it adds them to the queue:
@@ -343,7 +343,7 @@ func (e *encoding) shorten(u *encodeUnit, text string) string {
 	u.item.Result.Truncated = true
 	if e.req.Truncate == inference.TruncateLeft {
 		text = text[len(text)-most:]
-		for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		for text != "" && !utf8.RuneStart(text[0]) {
 			text = text[1:]
 		}
 		return text

@@ -8,15 +8,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
-	"github.com/trident-inference/trident/services/batching"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/serving"
@@ -41,9 +35,9 @@ func sum(ids []int) []float32 {
 }
 
 // encoderParameters returns the parameters of an encoder with the tokenizer of the tests, and more.
-func encoderParameters(t *testing.T, more ...string) map[string]string {
-	t.Helper()
-	parameters := withTokenizer(t, "")
+func encoderParameters(tb testing.TB, more ...string) map[string]string {
+	tb.Helper()
+	parameters := withTokenizer(tb, "")
 	delete(parameters, "trident.chat_template")
 	for i := 0; i < len(more); i += 2 {
 		parameters["trident."+more[i]] = more[i+1]
@@ -131,20 +125,28 @@ func TestEncodeTasks(t *testing.T) {
 		{"max", tokens(), perToken, []string{"pooling", "max", "normalize", "false"}, inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab", "abb")}, "[4 1]; [4 1]"},
 		{"weighted", tokens(), perToken, []string{"pooling", "weighted_mean", "normalize", "false"}, inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab")}, "[3.33 1]"},
 		{
-			"token ids", tokens(), perToken, []string{"normalize", "false"},
-			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: inference.EncodeInputs([]inference.Input{{TokenIDs: []int{0, 1}}})}, "[1.5 1]",
+			"token ids", tokens(), perToken,
+			[]string{"normalize", "false"},
+			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: inference.EncodeInputs([]inference.Input{{TokenIDs: []int{0, 1}}})},
+			"[1.5 1]",
 		},
 		{
-			"a prompt by its name", tokens(), perToken, []string{"normalize", "false", "prompts", `{"query":"b","document":"bb"}`},
-			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab"), PromptName: "query"}, "[3 1]",
+			"a prompt by its name", tokens(), perToken,
+			[]string{"normalize", "false", "prompts", `{"query":"b","document":"bb"}`},
+			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab"), PromptName: "query"},
+			"[3 1]",
 		},
 		{
-			"a prompt by the type", tokens(), perToken, []string{"normalize", "false", "prompts", `{"query":"b","passage":"bb"}`, "pooling", "max"},
-			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab"), Type: inference.InputDocument}, "[4 1]",
+			"a prompt by the type", tokens(), perToken,
+			[]string{"normalize", "false", "prompts", `{"query":"b","passage":"bb"}`, "pooling", "max"},
+			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab"), Type: inference.InputDocument},
+			"[4 1]",
 		},
 		{
-			"without the prompt's tokens", tokens(), perToken, []string{"normalize", "false", "prompts", `{"query":"bb"}`, "include_prompt", "false"},
-			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab"), Type: inference.InputQuery}, "[2.5 1]",
+			"without the prompt's tokens", tokens(), perToken,
+			[]string{"normalize", "false", "prompts", `{"query":"bb"}`, "include_prompt", "false"},
+			inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ab"), Type: inference.InputQuery},
+			"[2.5 1]",
 		},
 		{"lower case", tokens(), perToken, []string{"normalize", "false", "lower_case", "true"}, inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("AB")}, "[3.5 1]"},
 		{"the start of a long text", tokens(), perToken, []string{"normalize", "false"}, inference.EncodeRequest{Task: inference.TaskEmbed, Inputs: texts("ababababababababb"), Truncate: inference.TruncateRight}, "[3.12 1] truncated"},
@@ -266,99 +268,6 @@ func TestEncodeTensors(t *testing.T) {
 	}
 }
 
-// TestEncodeBatches checks that the inputs of waiting requests go to the model together, that one request
-// at a time runs on one instance, and that a model with a dynamic batcher gets each request apart.
-func TestEncodeBatches(t *testing.T) {
-	for _, dynamic := range []bool{false, true} {
-		config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
-		if dynamic {
-			config.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{}}
-		}
-		free, started := make(chan struct{}), make(chan struct{}, 100)
-		engine := inferencetest.New()
-		for key, value := range encoderParameters(t) {
-			config.Parameters[key] = &kserve.ModelParameter{StringValue: value}
-		}
-		answer := inferencetest.Encoder(config.GetOutput()[0], perToken)
-		engine.AddOther("m", config, func(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-			started <- struct{}{}
-			<-free
-			return answer(ctx, req, send)
-		})
-		s := inferencetest.Service(t, serving.Default(), engine)
-		var all sync.WaitGroup
-		send := func(list ...string) {
-			all.Go(func() {
-				a, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts(list...), Normalize: new(false)})
-				if err != nil || len(a.Results) != len(list) {
-					t.Errorf("got %+v, %v", a, err)
-				}
-			})
-		}
-		send("ab")
-		<-started
-		if !dynamic {
-			for range 20 {
-				send("a", "b")
-			}
-			waitFor(t, func() bool { return waitingItems(s) == 40 })
-		} else {
-			send("a", "b")
-			<-started
-		}
-		close(free)
-		all.Wait()
-		var sizes []int
-		for _, req := range engine.Requests() {
-			sizes = append(sizes, int(req.GetInputs()[0].GetShape()[0]))
-		}
-		if want := map[bool][]int{false: {1, 40}, true: {1, 2}}[dynamic]; !slices.Equal(sizes, want) {
-			t.Errorf("dynamic %v: batches of %v", dynamic, sizes)
-		}
-	}
-}
-
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the condition doesn't hold after 10 s")
-		}
-	}
-}
-
-// TestEncodeCanceled checks that the end of the only client of a batch cancels it in the model.
-func TestEncodeCanceled(t *testing.T) {
-	config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
-	for key, value := range encoderParameters(t) {
-		config.Parameters[key] = &kserve.ModelParameter{StringValue: value}
-	}
-	started, ended := make(chan struct{}), make(chan struct{})
-	engine := inferencetest.New()
-	engine.AddOther("m", config, func(ctx context.Context, _ *kserve.ModelInferRequest, _ func(*inference.Response) bool) error {
-		close(started)
-		<-ctx.Done()
-		close(ended)
-		return ctx.Err()
-	})
-	s := inferencetest.Service(t, serving.Default(), engine)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-started; cancel() }()
-	_, err := inferencetest.Encode(ctx, s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts("a", "b")})
-	if e := inference.AsError(err); err == nil || e.Code != inference.CodeCanceled {
-		t.Errorf("got %v", err)
-	}
-	select {
-	case <-ended:
-	default:
-		t.Error("Encode returned before the batch ended")
-	}
-	if n := waitingItems(s); n != 0 {
-		t.Errorf("%d inputs wait", n)
-	}
-}
-
 // TestEncodeManyInputs checks a request with 10,000 texts: the results have the order of the inputs.
 func TestEncodeManyInputs(t *testing.T) {
 	s, engine := serveEncoder(t, inferencetest.EncoderConfig("m", 256, "last_hidden_state", -1, 2), perToken, "normalize", "false", "pooling", "last")
@@ -394,31 +303,6 @@ func TestEncodeLargeResults(t *testing.T) {
 	_, err := inferencetest.Encode(t.Context(), s, req)
 	if e := inference.AsError(err); err == nil || e.Param != "texts" || e.Message != "the results have more than 200 numbers: send fewer or shorter inputs in one request" {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestEncodeSpans checks that a batch is a span of its request, with its size, around the span of the engine.
-func TestEncodeSpans(t *testing.T) {
-	recorder := tracetest.NewSpanRecorder()
-	ctx, request := trace.NewTracerProvider(trace.WithSpanProcessor(recorder)).Tracer("test").Start(t.Context(), "request")
-	s, _ := serveEncoder(t, inferencetest.EncoderConfig("m", 8, "last_hidden_state", -1, 2), perToken)
-	if _, err := inferencetest.Encode(ctx, s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts("ab", "b")}); err != nil {
-		t.Fatal(err)
-	}
-	request.End()
-	parents, spans := map[string]string{}, map[string]trace.ReadOnlySpan{}
-	names := map[string]string{request.SpanContext().SpanID().String(): "request"}
-	for _, span := range recorder.Ended() {
-		names[span.SpanContext().SpanID().String()], spans[span.Name()] = span.Name(), span
-	}
-	for name, span := range spans {
-		parents[name] = names[span.Parent().SpanID().String()]
-	}
-	if parents["engine"] != "batch" || parents["batch"] == "" || parents["batch"] == "engine" {
-		t.Fatalf("parents %v", parents)
-	}
-	if got := fmt.Sprint(spans["batch"].Attributes()); !strings.Contains(got, "trident.batch.inputs") || !strings.Contains(got, "trident.batch.tokens") {
-		t.Errorf("attributes %s", got)
 	}
 }
 
@@ -479,49 +363,6 @@ func TestEncodeStrings(t *testing.T) {
 	}
 }
 
-// TestEncodeIsolates checks that a model's error about one client's text doesn't fail another client's in
-// the same batch.
-func TestEncodeIsolates(t *testing.T) {
-	config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
-	for key, value := range encoderParameters(t) {
-		config.Parameters[key] = &kserve.ModelParameter{StringValue: value}
-	}
-	free := make(chan struct{})
-	started := make(chan struct{}, 10)
-	engine := inferencetest.New()
-	answer := inferencetest.Encoder(config.GetOutput()[0], perToken)
-	engine.AddOther("m", config, func(ctx context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-		started <- struct{}{}
-		<-free
-		for _, ids := range inferencetest.Sequences(req) {
-			if slices.Contains(ids, 0) {
-				return &inference.Error{Code: inference.CodeInvalid, Message: "no a"}
-			}
-		}
-		return answer(ctx, req, send)
-	})
-	s := inferencetest.Service(t, serving.Default(), engine)
-	var all sync.WaitGroup
-	send := func(text, want string) {
-		all.Go(func() {
-			_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts(text)})
-			if got := fmt.Sprint(err); got != want {
-				t.Errorf("%s: got %s, want %s", text, got, want)
-			}
-		})
-	}
-	send("ab", "<nil>")
-	<-started
-	send("a", "no a")
-	send("b", "<nil>")
-	waitFor(t, func() bool { return waitingItems(s) == 2 })
-	close(free)
-	all.Wait()
-	if n := len(engine.Requests()); n != 4 {
-		t.Errorf("%d requests to the model, want 4: the first, the batch, and each of its clients", n)
-	}
-}
-
 // TestEncodeBadAnswers checks that a model's answer that can't be read is an error.
 func TestEncodeBadAnswers(t *testing.T) {
 	for name, row := range map[string]func([]int) []float32{
@@ -535,11 +376,4 @@ func TestEncodeBadAnswers(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-}
-
-// waitingItems returns the number of inputs that wait in the queues of all encoders.
-func waitingItems(s *serving.Service) int {
-	n := 0
-	s.EncoderFigures(func(_ string, f batching.Figures) { n += f.Waiting })
-	return n
 }

@@ -27,11 +27,11 @@ const abTokenizer = `{
     "fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
 }`
 
-func withTokenizer(t *testing.T, template string) map[string]string {
-	t.Helper()
-	folder := t.TempDir()
+func withTokenizer(tb testing.TB, template string) map[string]string {
+	tb.Helper()
+	folder := tb.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "tokenizer.json"), []byte(abTokenizer), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return map[string]string{"trident.tokenizer": folder, "trident.context_length": "8", "trident.chat_template": template}
 }

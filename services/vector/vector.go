@@ -59,7 +59,7 @@ func Dot(a, b []float32) float64 {
 	var s0, s1, s2, s3 float64 // independent sums, so that the additions don't wait for each other
 	i := 0
 	for ; i+4 <= len(a); i += 4 {
-		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
+		x, y := (*[4]float32)(a[i:]), (*[4]float32)(b[i:])
 		s0 += float64(x[0]) * float64(y[0])
 		s1 += float64(x[1]) * float64(y[1])
 		s2 += float64(x[2]) * float64(y[2])
