@@ -233,7 +233,7 @@ func TestTargets(t *testing.T) {
 			}
 		}
 	}
-	for _, surface := range []string{"OpenAI", "Anthropic", "KServe REST", "Connect JSON", "Connect proto", "gRPC", "gRPC of KServe's port"} {
+	for _, surface := range []string{"OpenAI", "Anthropic", "encoders", "KServe REST", "Connect JSON", "Connect proto", "gRPC", "gRPC of KServe's port"} {
 		if surfaces[surface] < 40 {
 			t.Errorf("%s has %d requests", surface, surfaces[surface])
 		}
@@ -242,6 +242,7 @@ func TestTargets(t *testing.T) {
 		"OpenAI createChatCompletion: logit_bias, many keys", "OpenAI tokenize: prompt, many words", "KServe REST generateModel: the message, many unknown keys",
 		"KServe REST inferModel: inputs[].data, many elements", "Connect JSON Chat: messages.tool_calls, many elements", "Connect proto Chat: messages, many empty messages",
 		"Anthropic createMessage: messages[].content[].signature, many words", "Anthropic createMessage: messages[].content[].input, many keys",
+		"encoders rerank: documents, many elements", "Connect proto Rerank: documents, many elements",
 		"gRPC Infer: parameters, many keys", "gRPC of KServe's port ModelInfer: inputs.contents.int_contents, many elements", "KServe REST inferModel: binary elements, many empty strings",
 	} {
 		if !names[name] {

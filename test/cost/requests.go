@@ -13,7 +13,7 @@ import (
 // all returns the measured requests of all APIs.
 func all() ([]*target, error) {
 	var list []*target
-	for _, d := range []document{openAIDocument(), anthropicDocument(), kserveDocument()} {
+	for _, d := range []document{openAIDocument(), anthropicDocument(), encodersDocument(), kserveDocument()} {
 		found, err := d.targets()
 		if err != nil {
 			return nil, err
@@ -22,6 +22,7 @@ func all() ([]*target, error) {
 	}
 	typed := []protoreflect.FileDescriptor{
 		tridentv1.File_trident_v1_chat_proto, tridentv1.File_trident_v1_completion_proto, tridentv1.File_trident_v1_embedding_proto,
+		tridentv1.File_trident_v1_encoder_proto,
 		tridentv1.File_trident_v1_infer_proto, tridentv1.File_trident_v1_model_proto, tridentv1.File_trident_v1_server_proto,
 	}
 	for _, p := range protocols() {
@@ -77,6 +78,31 @@ func anthropicDocument() document {
 	}
 }
 
+func encodersDocument() document {
+	const ranks, inputs = `{"model":"vllm","query":"a","documents":["a"]}`, `{"inputs":"a"}`
+	return document{
+		surface: "encoders", text: openapi.Encoders(),
+		bases: map[string]string{
+			"rerank":           ranks,
+			"rerankV2":         ranks,
+			"infinityRerank":   ranks,
+			"score":            `{"model":"vllm","text_1":"a","text_2":"a"}`,
+			"classify":         `{"model":"vllm","input":"a"}`,
+			"infinityClassify": `{"model":"vllm","input":["a"]}`,
+			"createModeration": `{"model":"vllm","input":"a"}`,
+			"pool":             `{"model":"vllm","input":"a","task":"embed"}`,
+			"teiRun":           inputs,
+			"teiEmbed":         inputs,
+			"teiEmbedAll":      inputs,
+			"teiEmbedSparse":   inputs,
+			"teiPredict":       inputs,
+			"teiRerank":        `{"query":"a","texts":["a"]}`,
+			"teiSimilarity":    `{"inputs":{"source_sentence":"a","sentences":["a"]}}`,
+		},
+		fields: map[string]string{},
+	}
+}
+
 func kserveDocument() document {
 	// The output is binary, so that the response is cheap compared to the request.
 	const infer = `{"inputs":[{"name":"input","datatype":"UINT8","shape":[1],"data":[0]}],"outputs":[{"name":"output","parameters":{"binary_data":true}}]}`
@@ -113,6 +139,11 @@ func specialMessages() []special {
 		{"trident.v1.ChatRequest", "", `{"model":"text","maxTokens":1,"messages":[{"role":"ROLE_USER","content":"a"}]}`},
 		{"trident.v1.CompleteRequest", "", `{"model":"text","maxTokens":1,"prompt":[{"text":"a"}]}`},
 		{"trident.v1.EmbedRequest", "", `{"model":"vllm","input":[{"text":"a"}]}`},
+		{"trident.v1.RerankRequest", "", `{"model":"vllm","query":"a","documents":["a"]}`},
+		{"trident.v1.ScoreRequest", "", `{"model":"vllm","first":["a"],"second":["a"]}`},
+		{"trident.v1.ClassifyRequest", "", `{"model":"vllm","input":[{"text":"a"}]}`},
+		{"trident.v1.EmbedTokensRequest", "", `{"model":"vllm","input":[{"text":"a"}]}`},
+		{"trident.v1.EmbedSparseRequest", "", `{"model":"vllm","input":[{"text":"a"}]}`},
 		{message, message + ".tool_calls", `{"role":"ROLE_ASSISTANT"}`},
 		{message, "trident.v1.ToolCall", `{"role":"ROLE_ASSISTANT"}`},
 		{message, message + ".refusal", `{"role":"ROLE_ASSISTANT"}`},
