@@ -195,7 +195,6 @@ func TestFamilies(t *testing.T) {
 // with a newly trained vocabulary and for real vocabularies. The lines are generated, or
 // belong to installed packages.
 func TestManyLines(t *testing.T) {
-	t.Parallel()
 	tier.OnlySlow(t)
 	subjects := append(trainedFamilies(t), subject{name: "all-MiniLM-L6-v2", path: demoEmbedding(t)})
 	texts := slices.Concat(shuffled(20_000), marked(15_000), sentences(30_000, 3), names(15_000), multilingual(t, 15_000), installedLines(t))
@@ -204,9 +203,11 @@ func TestManyLines(t *testing.T) {
 	}
 	t.Logf("%d lines", len(texts))
 	inputs := slices.Concat(pairInputs(10_000), linePairs(10_000))
-	for _, s := range subjects { // the answers to all of them need gigabytes
-		compareUnrecorded(t, []subject{s}, texts)
-		comparePairs(t, []subject{s}, inputs, "")
+	for _, s := range subjects { // one by one, because the answers to all of them need gigabytes
+		t.Run(s.name, func(t *testing.T) {
+			compareUnrecorded(t, []subject{s}, texts)
+			comparePairs(t, []subject{s}, inputs, "")
+		})
 	}
 }
 

@@ -30,15 +30,22 @@ func (t *Tokenizer) Sequence(ctx context.Context, in inference.Texts, o inferenc
 		}
 		all = append(all[:0], e.ids[:n], e.ids[n:])
 	}
-	return arrange(parts, all, o)
+	return t.arrange(parts, all, o)
 }
 
 // arrange truncates the ids of texts and puts them into the parts of a template.
-func arrange(parts []templatePart, all [][]int32, o inference.SequenceOptions) (s inference.Sequence, _ error) {
+func (t *Tokenizer) arrange(parts []templatePart, all [][]int32, o inference.SequenceOptions) (s inference.Sequence, _ error) {
 	for i, ids := range all {
 		s.Tokens[i] = len(ids)
 	}
 	if o.Truncation != nil {
+		if err := checkTruncation(o.Truncation); err != nil {
+			return s, err
+		}
+		// Hugging Face's library checks the stride against a single text, whatever the input is.
+		if n := t.Added(false); o.Truncation.MaxTokens-n < o.Truncation.Stride {
+			return s, noRoom(o.Truncation, n)
+		}
 		if err := truncate(o.Truncation, all, specials(parts, !o.Plain)); err != nil {
 			return s, err
 		}
@@ -118,11 +125,8 @@ func truncationError(format string, values ...any) error {
 // truncate truncates one text or two. special is the number of special tokens that are
 // added to them.
 func truncate(c *inference.Truncation, ids [][]int32, special int) error {
-	if err := checkTruncation(c); err != nil {
-		return err
-	}
 	room := c.MaxTokens - special
-	if room < c.Stride {
+	if room < 0 {
 		return noRoom(c, special)
 	}
 	total := 0

@@ -54,6 +54,7 @@ func TestSequence(t *testing.T) {
 		"the start removed":         {inference.Texts{First: "the models"}, cut(4, inference.LongestFirst, inference.LeftSide), inference.Sequence{IDs: []int32{2, 5, 6, 3}, Tokens: [2]int{3, 0}, Removed: [2]int{1, 0}}},
 		"the document truncated":    {pairOf("the", "ranking 中"), cut(5, inference.OnlySecond, inference.RightSide), inference.Sequence{IDs: []int32{2, 4, 3, 8, 3}, TypeIDs: []int32{0, 0, 0, 1, 1}, Tokens: [2]int{1, 3}, Removed: [2]int{0, 2}}},
 		"the longer one truncated":  {pairOf("the models", "中"), cut(6, inference.LongestFirst, ""), inference.Sequence{IDs: []int32{2, 4, 5, 3, 9, 3}, TypeIDs: []int32{0, 0, 0, 0, 1, 1}, Tokens: [2]int{3, 1}, Removed: [2]int{1, 0}}},
+		"a stride without room":     {pairOf("", ""), inference.SequenceOptions{Truncation: &inference.Truncation{MaxTokens: 5, Strategy: inference.LongestFirst, Stride: 3}}, inference.Sequence{IDs: []int32{2, 3, 3}, TypeIDs: []int32{0, 0, 1}}},
 		"short enough":              {pairOf("the", "中"), cut(5, inference.OnlySecond, ""), inference.Sequence{IDs: []int32{2, 4, 3, 9, 3}, TypeIDs: []int32{0, 0, 0, 1, 1}, Tokens: [2]int{1, 1}}},
 	} {
 		got, err := tok.Sequence(t.Context(), test.in, test.options)
