@@ -104,7 +104,7 @@ func (c *cursor) advance() {
 // maximum length may have more, because it costs the model little more than a single item.
 const (
 	maxPadding = 10
-	smallBatch = 32
+	smallBatch = 64
 )
 
 // window is a batch that is being cut.
