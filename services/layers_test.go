@@ -383,6 +383,11 @@ var layers = []packageRow{
 		imports: []string{"services/triton/tritonserver"},
 	},
 	{
+		path: "test/encoders", layer: tool,
+		purpose: "makes encoder models for Triton from Python packages and from seeds: tests",
+		imports: []string{"services/triton/tritonserver"},
+	},
+	{
 		path: "test/golden", layer: tool,
 		purpose: "compares with Python's Jinja and tokenizers by recorded answers (golden files), or with Python itself: tests",
 		imports: []string{"services/triton/tritonserver", "test/tier"},
