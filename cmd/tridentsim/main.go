@@ -49,8 +49,13 @@ func ruleHelp() string {
 	var b strings.Builder
 	for _, r := range rules() {
 		fmt.Fprintf(&b, "\n\nRule %s: %s.", r.name, r.source)
-		if r.validated != "" {
-			fmt.Fprintf(&b, " It reproduces: %s.", r.validated)
+		switch r.validated {
+		case "":
+			b.WriteString(" No published result was reproduced with it.")
+		case ownCode:
+			b.WriteString(" It is " + ownCode + ".")
+		default:
+			fmt.Fprintf(&b, " Published result that it reproduces: %s.", r.validated)
 		}
 	}
 	return b.String()

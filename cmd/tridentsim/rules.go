@@ -33,10 +33,13 @@ type ruleInfo struct {
 	name   string
 	source string
 	// validated is the published figure that the simulation reproduces with this rule. Without
-	// it the rule's row is marked.
+	// it the rule's row is marked. It is ownCode for rules that are Trident's.
 	validated string
 	make      func(f *fleet, frontend int) (rule, error)
 }
+
+// ownCode marks the rules that aren't copies.
+const ownCode = "the code that Trident runs"
 
 // rules returns all rules.
 func rules() []ruleInfo {
@@ -47,8 +50,8 @@ func rules() []ruleInfo {
 		{name: "sglang", source: "sglang sgl-router/src/policies/cache_aware.rs and tree.rs; defaults of sglang-router 0.3.2's router_args.py", validated: "throughput of SGLang's benchmark generated-shared-prefix", make: newSGLang},
 		{name: "llm-d", source: "gateway-api-inference-extension pkg/epp: queue-scorer 2, kv-cache-utilization-scorer 2, prefix-cache-scorer 3 (config/charts/inferencepool)", validated: "llm-d's b2b-saas run, with its weights 1, 1, 1", make: newLLMD},
 		{name: "llm-d-precise", source: "llm-d guides/precise-prefix-cache-aware: the caches' true contents 2, queue 1, utilization 1", validated: "llm-d's b2b-saas run", make: newLLMDPrecise},
-		{name: "trident", source: "services/balance, policy cost", validated: "its own code", make: newTrident(balance.Cost)},
-		{name: "trident-tokens", source: "services/balance, policy tokens", validated: "its own code", make: newTrident(balance.Tokens)},
+		{name: "trident", source: "services/balance, policy cost", validated: ownCode, make: newTrident(balance.Cost)},
+		{name: "trident-tokens", source: "services/balance, policy tokens", validated: ownCode, make: newTrident(balance.Tokens)},
 	}
 }
 
