@@ -219,6 +219,16 @@ bench-compare: setup build ## Compare the CPU time, allocations and rates of the
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench compare --json=.cache/bench-compare/report.json $(BENCH) -- '$(BASE)'
 
+.PHONY: encoders
+encoders: setup-test ## Compare vectors and scores with fresh ones of sentence-transformers on the same weights (minutes; installs 8 GB)
+	@tools/setup-encoders.sh
+	TRIDENT_TEST_SLOW=1 go test -v -count 1 -timeout 60m -run '^TestEncoders$$' ./test/e2e
+
+.PHONY: bench-encoders
+bench-encoders: setup build ## Compare embeddings with a loop of ONNX Runtime on the same texts (ENCODERS='--peer infinity=http://127.0.0.1:7997/embeddings')
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench encoders --json=.cache/bench-encoders.json $(ENCODERS)
+
 .PHONY: bench-genai
 bench-genai: setup build ## Run NVIDIA's benchmark AIPerf against the chat endpoint
 	@tools/setup-bench.sh

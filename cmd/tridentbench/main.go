@@ -43,7 +43,9 @@ type commandLine struct {
 
 	Fleet fleetCommand `cmd:"" help:"Measure Trident before four servers beside the routers of other projects."`
 
-	Aiperf aiperfCommand `cmd:"" help:"Run NVIDIA's benchmark AIPerf against the chat endpoint."`
+	Aiperf   aiperfCommand   `cmd:"" help:"Run NVIDIA's benchmark AIPerf against the chat endpoint."`
+	Encoders encodersCommand `cmd:"" help:"Compare embeddings with a loop of ONNX Runtime, and with other servers."`
+
 	Models modelsCommand `cmd:"" help:"Write the bench's models into a folder, as a model repository for a server of --peer."`
 
 	Tritonserver tritonserverCommand `cmd:"" help:"Serve the bench's models with tritonserver until Ctrl-C, for peers before the tritonserver of --triton."`

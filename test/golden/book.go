@@ -153,12 +153,13 @@ func examples(names []string) string {
 	return fmt.Sprintf(" (such as %q)", names[:min(3, len(names))])
 }
 
-// pinned returns an error unless requirements, the content of test/requirements.txt, pins the
-// versions that gave the answers.
-func (b *book) pinned(requirements string) error {
+// pinned returns an error unless requirements, the content of a file, pins the versions that gave
+// the answers. A version there ends at the line's end, or before a marker or a hash.
+func (b *book) pinned(file, requirements string) error {
 	for _, version := range b.header.Versions {
-		if all := "\n" + requirements; !strings.Contains(all, "\n"+version+"\n") && !strings.Contains(all, "\n"+version+" ;") {
-			return fmt.Errorf("the answers were recorded with %s, which isn't in test/requirements.txt", version)
+		pins := func(end string) bool { return strings.Contains("\n"+requirements, "\n"+version+end) }
+		if !pins("\n") && !pins(" ;") && !pins(" --hash") {
+			return fmt.Errorf("the answers were recorded with %s, which isn't in %s", version, file)
 		}
 	}
 	return nil

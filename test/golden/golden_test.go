@@ -79,12 +79,12 @@ func TestStale(t *testing.T) {
 }
 
 func TestPinned(t *testing.T) {
-	const requirements = "# text\njinja2==3.1.6\ntransformers==5.20.2 ; python_full_version < '3.11'\nz==1\n"
+	const requirements = "# text\njinja2==3.1.6\ntransformers==5.20.2 ; python_full_version < '3.11'\ny==2 --hash=sha256:0\nz==1\n"
 	for version, pinned := range map[string]bool{
-		"jinja2==3.1.6": true, "jinja2==3.1": false, "inja2==3.1.6": false, "transformers==5.20.2": true, "transformers==5": false,
+		"jinja2==3.1.6": true, "jinja2==3.1": false, "inja2==3.1.6": false, "transformers==5.20.2": true, "transformers==5": false, "y==2": true,
 	} {
 		b := book{header: header{Versions: []string{version}}}
-		if err := b.pinned(requirements); (err == nil) != pinned {
+		if err := b.pinned("file", requirements); (err == nil) != pinned {
 			t.Errorf("%s: %v", version, err)
 		}
 	}

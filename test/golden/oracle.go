@@ -8,6 +8,7 @@ package golden
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,7 +33,7 @@ var update = flag.Bool("update", false, "ask the oracles and write their answers
 func Update() bool { return *update }
 
 // askTime bounds one run of an oracle.
-const askTime = 10 * time.Minute
+const askTime = time.Hour
 
 // Oracle is a Python program that answers each line of JSON with a line of JSON.
 // It answers {"versions": true} with the packages that its answers depend on:
@@ -43,6 +44,10 @@ type Oracle struct {
 	// File is the golden file's path from the test's package. The file is
 	// compressed if the path ends in .gz.
 	File string
+	// Environment is the virtual environment that runs the program, and Requirements the
+	// file that pins its packages, from the top of the source tree. The defaults are those
+	// of make setup-test: .venv-test and test/requirements.txt.
+	Environment, Requirements string
 	// Digests limits the golden file to digests of the answers.
 	Digests bool
 	// Varies marks an oracle that answers the same question differently each time.
@@ -128,7 +133,7 @@ func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 		}
 		recorded = fresh
 	}
-	if err := recorded.pinned(requirements(tb)); err != nil {
+	if err := recorded.pinned(o.pins(), o.requirements(tb)); err != nil {
 		tb.Errorf("%s: %v: to record the answers, run %s", o.File, err, command(tb, "", " -update"))
 	}
 	answers := make([]Answer, len(questions))
@@ -139,10 +144,13 @@ func (o Oracle) Answers(tb testing.TB, questions []Question) []Answer {
 	return answers
 }
 
-// requirements returns the packages that make setup-test installs.
-func requirements(tb testing.TB) string {
+// pins returns the file that pins the oracle's packages, from the top of the source tree.
+func (o Oracle) pins() string { return cmp.Or(o.Requirements, "test/requirements.txt") }
+
+// requirements returns the packages that are installed for the oracle.
+func (o Oracle) requirements(tb testing.TB) string {
 	tb.Helper()
-	data, err := os.ReadFile(filepath.Join(root(tb), "test", "requirements.txt"))
+	data, err := os.ReadFile(filepath.Join(root(tb), filepath.FromSlash(o.pins())))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -209,16 +217,17 @@ func (o Oracle) askAll(tb testing.TB, questions []Question, keys []string) book 
 }
 
 // Ask sends the bodies to the oracle and returns its answers, without the golden file.
-// TRIDENT_TEST_PYTHON replaces the Python of make setup-test.
+// TRIDENT_TEST_PYTHON replaces the Python of make setup-test, for oracles without an environment of
+// their own.
 func (o Oracle) Ask(tb testing.TB, bodies ...any) []json.RawMessage {
 	tb.Helper()
 	top := root(tb)
 	python := os.Getenv("TRIDENT_TEST_PYTHON")
-	if python == "" {
-		python = filepath.Join(top, ".venv-test", "bin", "python")
+	if python == "" || o.Environment != "" {
+		python = filepath.Join(top, cmp.Or(o.Environment, ".venv-test"), "bin", "python")
 	}
 	if _, err := os.Stat(python); err != nil { //nolint:gosec // the user's choice
-		tb.Fatalf("no Python with the oracle's packages: %v: run make setup-test, or set TRIDENT_TEST_PYTHON to such a Python", err)
+		tb.Fatalf("no Python with the oracle's packages: %v: run make setup-test, or set TRIDENT_TEST_PYTHON to such a Python (the script that makes .venv-encoders is tools/setup-encoders.sh)", err)
 	}
 	var in, stderr bytes.Buffer
 	encoder := json.NewEncoder(&in)

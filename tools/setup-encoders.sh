@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs sentence-transformers into .venv-encoders, for make encoders. Its torch is that of .venv-vllm, which
+# tools/setup-vllm.sh installs first. Run tools/setup.sh first, because this script uses its Python. A repeated run ends
+# at once; an interrupted run starts again from the beginning.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=cache.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cache.sh"
+
+# finish DIR makes torch's packages importable. Python looks into them after the environment's own packages.
+finish() {
+    local site
+    site=$("$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    echo "$torch" >"$site/torch.pth"
+    "$1/bin/python" -c 'import sentence_transformers' 2>>"$1/setup.log" ||
+        die "sentence-transformers can't be imported: $(tail -n1 "$1/setup.log") (more in $1/setup.log)"
+}
+
+"$repo/tools/setup-vllm.sh"
+python=$repo/.venv/bin/python
+torch=$("$repo/.venv-vllm/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+lock_cache
+environment .venv-encoders "90 MB" "$python" tools/encoders-requirements.txt finish "$torch"
