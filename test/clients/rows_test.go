@@ -1,6 +1,9 @@
 package clients
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // models selects the models of a row's trident.
 type models int
@@ -11,6 +14,7 @@ const (
 	counted                // the same model with a tokenizer, which has a token for each byte as the model
 	demo                   // the demo's models: models in the root of the source tree
 	scored                 // the model ensemble of test/models-contract, which returns the logits of prompts
+	encoded                // the scripted model, and encoders of test/encoders
 )
 
 // flags returns the flags of the trident.
@@ -22,7 +26,7 @@ func (m models) flags(root string) []string {
 		return []string{"--tokenizer=chat=" + filepath.Join(root, "test", "models-contract", "vllm", "tokenizer")}
 	case scored:
 		return []string{"--tokenizer=ensemble=" + filepath.Join(root, "test", "models-contract", "ensemble", "tokenizer")}
-	case scripted, demo:
+	case scripted, demo, encoded:
 	}
 	return nil
 }
@@ -128,7 +132,10 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 `
 
-func rows() []row {
+func rows() []row { return slices.Concat(generatingRows(), retrievalRows()) }
+
+// generatingRows returns the programs whose models write texts.
+func generatingRows() []row {
 	return []row{
 		{
 			Name: "openai-node", Program: "OpenAI's Node SDK", Package: "openai", Version: "7.57.0", List: sdkNode, Check: true,

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/test/encoders"
 )
 
 // Limits of waits. Most waits end much earlier.
@@ -177,6 +178,8 @@ func (f *fleet) server(t *testing.T, which setup) *server {
 		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "models")}}
 	case scored:
 		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "test", "models-contract")}, Args: []string{"--model-control-mode=explicit", "--load-model=ensemble"}}
+	case encoded:
+		options.Repositories = append(options.Repositories, f.encoderRepository(t))
 	case scripted, locked, counted:
 	}
 	flags := which.models.flags(f.root)
@@ -190,6 +193,20 @@ func (f *fleet) server(t *testing.T, which setup) *server {
 	s.prompts = prompts
 	f.running[which] = s
 	return s
+}
+
+// encoderRepository writes a model repository of encoders, which exists as long as the servers.
+func (f *fleet) encoderRepository(t *testing.T) string {
+	t.Helper()
+	models, err := encoders.Named("embedding", "reranker", "topics", "flags")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(filepath.Dir(f.binary), "encoders")
+	if err := encoders.Repository(t.Context(), dir, models...); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // file writes a file that exists as long as the servers. It returns its path.
