@@ -39,6 +39,7 @@ setup-test: ## Run setup, and install the dependencies of the tests into .venv-t
 	@tools/setup-browser.sh
 	@tools/setup-promtool.sh
 	@tools/setup-haproxy.sh
+	@tools/setup-redis.sh
 
 .PHONY: build
 build: ## Build bin/trident (CGO_ENABLED=0 omits the in-process engine)

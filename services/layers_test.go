@@ -183,6 +183,16 @@ var layers = []packageRow{
 		imports: []string{"gen/go/kserve", "services/inference"},
 	},
 	{
+		path: "services/state", layer: engine,
+		purpose: "what several Tridents share in Valkey or Redis: records, and which Tridents are alive",
+		imports: []string{"services/configfield", "services/inference"},
+	},
+	{
+		path: "services/state/statetest", layer: tool,
+		purpose: "runs a redis-server for tests",
+		imports: []string{"services/state"},
+	},
+	{
 		path: "services/images", layer: engine,
 		purpose: "requests' pictures: data: URIs, and addresses that may be fetched",
 		imports: []string{"services/configfield", "services/inference"},
@@ -210,7 +220,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai", layer: frontend,
 		purpose: "OpenAI's API: routes, the check of bodies against the document, chats, completions, embeddings, tokens, models",
-		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/decisions", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson", "services/vector"},
+		imports: []string{"gen/go/openai", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/openai/decisions", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/openai/responses", "services/requests", "services/seal", "services/server", "services/serving", "services/state", "services/strictjson", "services/vector"},
 	},
 	{
 		path: "services/encoders", layer: frontend,
@@ -230,7 +240,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai/responses", layer: frontend,
 		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
-		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/strictjson"},
+		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/state", "services/strictjson"},
 	},
 	{
 		path: "services/openai/decisions", layer: frontend,
@@ -280,7 +290,7 @@ var layers = []packageRow{
 	{
 		path: "services/metrics", layer: frontend,
 		purpose: "the page of metrics, with Triton's own: reads the meters of the service, of the gate, of the ports and of the memory",
-		imports: []string{"services/admission", "services/auth", "services/batching", "services/configfield", "services/inference", "services/memory", "services/metering", "services/server", "services/serving"},
+		imports: []string{"services/admission", "services/auth", "services/batching", "services/configfield", "services/inference", "services/memory", "services/metering", "services/server", "services/serving", "services/state"},
 	},
 	{
 		path: "openapi", layer: frontend,
@@ -334,8 +344,9 @@ var layers = []packageRow{
 	},
 	{
 		path: "cmd/tridentbench", layer: tool,
-		purpose: "measures what Trident adds to Triton: `make bench`",
-		imports: []string{"gen/go/kserve", "services/admission", "services/auth", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/triton/local", "services/triton/tritonserver", "test/backends/burst"},
+		purpose:    "measures what Trident adds to Triton: `make bench`",
+		fileReason: "one program; a file for each comparison, for each kind of server that is measured, and for the reports",
+		imports:    []string{"gen/go/kserve", "services/admission", "services/auth", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/tokenizer", "services/triton/local", "services/triton/tritonserver", "test/backends/burst", "test/encoders"},
 	},
 	{
 		path: "cmd/tridentrelease", layer: tool,

@@ -121,6 +121,7 @@ func TestFlagNames(t *testing.T) {
 // file and flag, with the reason why they aren't of trident's configuration.
 var otherFlags = map[string]string{
 	"kserve/rest/body.go --http-max-input-size":         "tritonserver's own text, which clients of both get",
+	"state/statetest/statetest.go --port":               "the command line of a redis-server for tests",
 	"triton/health.go --model-control-mode":             "the flag of the tritonserver that is called",
 	"triton/tritonserver/server.go --backend-config":    "the command line of a tritonserver for tests",
 	"triton/tritonserver/server.go --exit-timeout-secs": "the command line of a tritonserver for tests",

@@ -414,7 +414,7 @@ func TestReloadOfSealKeys(t *testing.T) {
 	const first, second = "FIRSTKEYAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "SECONDKEYAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	keys := filepath.Join(t.TempDir(), "keys")
 	write(t, keys, first+"\n")
-	frontend, err := openai.New(openai.Config{SealKeyFile: keys}, nil)
+	frontend, err := openai.New(openai.Config{SealKeyFile: keys}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +440,7 @@ func TestReloadOfSealKeys(t *testing.T) {
 // TestReloadOfRandomSealKey checks that a reload keeps a random seal key, and doesn't report it as if it
 // were a new one.
 func TestReloadOfRandomSealKey(t *testing.T) {
-	frontend, err := openai.New(openai.Config{}, nil)
+	frontend, err := openai.New(openai.Config{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

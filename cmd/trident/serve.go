@@ -31,6 +31,7 @@ import (
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/state"
 	"github.com/trident-inference/trident/services/tokenizer"
 	"github.com/trident-inference/trident/services/tracing"
 	"github.com/trident-inference/trident/services/tridentrpc"
@@ -51,7 +52,7 @@ func application(f *flags, cfg config, log *slog.Logger, abort context.CancelCau
 func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, anthropic.Config{Strict: cfg.OpenAI.Strict}, cfg.Encoders, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
-		fx.Supply(log, abort, tridentrpc.Version(version)),
+		fx.Supply(log, abort, tridentrpc.Version(version), state.Address(cfg.OpenAI.ResponsesStore)),
 		afterPorts(cfg.Local), afterPorts(cfg.Triton), afterPorts(cfg.Fleet),
 		engines(cfg),      // tritonservers over gRPC, in-process Triton, or both
 		contracts.Module,  // conversion of requests to tensors and back
@@ -61,6 +62,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		tracing.Module,    // spans, sent to a collector
 		catalog.Module,    // metadata of the models
 		serving.Module,    // the shared service
+		state.Module,      // what several Tridents share
 		memory.Module,     // the memory limit
 		openai.Module,     // frontend: /v1/*
 		anthropic.Module,  // frontend: /v1/messages
@@ -72,6 +74,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		metrics.Module,    // /metrics, with a listener
 		auth.Module,       // keys, and the access that routes need
 		server.Module,     // the listener
+		fx.Invoke(needStore),
 		announcement(cfg),
 		reloading(f), // reload of settings at run time
 		sealReport(),
@@ -83,6 +86,13 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 			return l
 		}),
 	)
+}
+
+// needStore makes the service wait for the shared store, if there is one, before it is ready.
+func needStore(service *serving.Service, shared *state.Store) {
+	if shared != nil {
+		service.Need(shared.Ready)
+	}
 }
 
 // openPorts are the ports of the graph, which open at start, and the profiler.
@@ -229,6 +239,7 @@ type flags struct {
 	ImageFetchTimeout  time.Duration `group:"Requests" default:"${image_fetch_timeout}" help:"Time limit for fetching one image by --allow-image-urls, including redirects."`
 
 	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Maximum number of responses of the Responses API that are stored in memory, so that later requests can continue from them by previous_response_id; 0 stores none. The oldest responses are removed first."`
+	ResponsesStore      string        `group:"Requests" placeholder:"URL" help:"Valkey or Redis server that stores the responses of the Responses API for several Tridents, such as rediss://USER:PASSWORD@HOST:6379/0, instead of the memory of each. --responses-store-ttl applies; the number and the memory are limits of the server."`
 	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Approximate maximum memory in bytes of the responses that --responses-store-size allows."`
 	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that a response of the Responses API is stored; see --responses-store-size."`
 	SealKeyFile         string        `group:"Requests" name:"seal-key-file" placeholder:"FILE" help:"File with the keys that encrypt reasoning for clients of the Responses API, which send it back in later requests: one key per line, 32 random bytes in base64. The first key encrypts and all keys decrypt, so that keys can be replaced. Replicas need the same keys. SIGHUP reads the file again. Default: a random key, so that encrypted reasoning is ignored after a restart and by other replicas."`
@@ -322,7 +333,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, EncoderBatchDelay: f.EncoderBatchDelay, EncoderQueueTokens: f.EncoderQueueTokens, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy, Version: version,
-			ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
+			ResponsesStore: f.ResponsesStore, ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
 			SealKeyFile: f.SealKeyFile, Names: names,
 		},
 		Encoders: encoders.Config{Strict: f.Strict, Version: version, TEIModel: f.TEIModel, Names: names},

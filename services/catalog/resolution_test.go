@@ -122,7 +122,7 @@ func (s surface) post(t *testing.T, frontends http.Handler) string {
 func allFrontends(t *testing.T, core *serving.Service) http.Handler {
 	t.Helper()
 	cfg := server.Default()
-	chats, err := openai.New(openai.Default(), core)
+	chats, err := openai.New(openai.Default(), core, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

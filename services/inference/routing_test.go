@@ -48,7 +48,7 @@ func TestImageDigests(t *testing.T) {
 // TestEndpointStates checks that the list has each state once, from the one that gets requests to the one
 // that gets none.
 func TestEndpointStates(t *testing.T) {
-	if got := inference.EndpointStates(); !slices.Equal(got, []inference.EndpointState{"in", "starting", "not_ready", "out"}) {
+	if got := inference.EndpointStates(); !slices.Equal(got, []inference.EndpointState{"in", "starting", "not_ready", "out", "drained"}) {
 		t.Errorf("got %q", got)
 	}
 }

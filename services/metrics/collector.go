@@ -53,6 +53,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectReloads(out)
 	c.collectMemory(out)
 	c.collectEndpoints(out)
+	c.collectStore(out)
 	out.value(c.limit, float64(c.Service.Admission().MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
@@ -199,6 +200,16 @@ func limit(bytes int64) float64 {
 		return 0
 	}
 	return float64(bytes)
+}
+
+// collectStore collects the metrics of the shared store, if there is one.
+func (c *collector) collectStore(out sink) {
+	if c.Store == nil {
+		return
+	}
+	up, failures := c.Store.Health()
+	out.value(c.storeUp, number(up))
+	out.value(c.storeFailures, float64(failures))
 }
 
 // mixedResponses returns the number of mixed responses of all engines.

@@ -53,6 +53,8 @@ type families struct {
 	sourceUp, sourceDuration, sourceClashes *family
 
 	endpointState, endpointInFlight, endpointRequests, endpointFailures, endpointRepeats, endpointOuts, repeatsRefused *family
+
+	storeUp, storeFailures *family
 }
 
 func newFamilies(cfg Config) *families {
@@ -120,6 +122,8 @@ func newFamilies(cfg Config) *families {
 		endpointFailures: newFamily("trident_endpoint_failures_total", "Number of requests that failed at a server by its fault.", counter, labelEndpoint),
 		endpointRepeats:  newFamily("trident_endpoint_repeats_total", "Number of requests that were repeated at a server after they had failed at another one.", counter, labelEndpoint),
 		endpointOuts:     newFamily("trident_endpoint_outs_total", "Number of times that a server was taken out: it refused connections, or didn't answer.", counter, labelEndpoint),
+		storeUp:          newFamily("trident_store_up", "1 if the last call of the shared store of responses succeeded, 0 if it failed. It is absent without such a store.", gauge),
+		storeFailures:    newFamily("trident_store_failures_total", "Number of calls of the shared store of responses that failed.", counter),
 		repeatsRefused:   newFamily("trident_endpoint_repeats_refused_total", "Number of requests that failed at a server and weren't repeated at another one, because too many requests were being repeated.", counter),
 
 		sourceClashes: newFamily("trident_triton_metrics_dropped", "Number of Triton's metric families that this page omits, because it has their names or series already.", gauge, labelSource),
@@ -140,5 +144,6 @@ func (f *families) list() []*family {
 		f.encoderBatches, f.encoderInputs, f.encoderTokens, f.encoderWaiting, f.encoderRunning,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,
 		f.endpointState, f.endpointInFlight, f.endpointRequests, f.endpointFailures, f.endpointRepeats, f.endpointOuts, f.repeatsRefused,
+		f.storeUp, f.storeFailures,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/state"
 )
 
 // Module mounts the metrics page on the shared port and, with [Config.Own], on a
@@ -32,4 +33,5 @@ type Parts struct {
 	Gate      *auth.Gate
 	Settings  Settings
 	Memory    Memory
+	Store     *state.Store `optional:"true"` // nil if nothing is shared
 }

@@ -26,7 +26,7 @@ func fuzzed(tb testing.TB, script inferencetest.Script) *Handler {
 		"trident.chat_template": `{% for m in messages %}[{{ m.role }}]{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}{{ tools | tojson if tools }}[assistant]`,
 	})
 	service := inferencetest.ServiceWithSeparator(tb, ":", serving.Config{}, engine)
-	handler, err := New(Config{}, service)
+	handler, err := New(Config{}, service, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/state"
 )
 
 // Config configures the frontend. The zero value stores no responses.
@@ -46,6 +47,9 @@ type Config struct {
 	ResponsesStoreSize int
 	// ResponsesStoreBytes is the approximate maximum memory of the stored responses.
 	ResponsesStoreBytes int64
+	// ResponsesStore is the URL of a Valkey or Redis server that stores the responses of several
+	// Tridents. Without one they are stored in memory.
+	ResponsesStore string
 	// ResponsesStoreTTL is how long a response is stored.
 	ResponsesStoreTTL time.Duration
 	// SealKeyFile is the file with the keys that seal reasoning, which replicas share. If it is empty, the
@@ -63,6 +67,8 @@ func Default() Config {
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
 	switch {
+	case c.ResponsesStore != "" && state.Check(c.ResponsesStore) != nil:
+		return configfield.Errorf(state.Field, "%w", state.Check(c.ResponsesStore))
 	case c.ResponsesStoreSize < 0:
 		return configfield.Errorf("openai.ResponsesStoreSize", "must not be negative, but it is %d", c.ResponsesStoreSize)
 	case c.ResponsesStoreSize == 0:
@@ -89,7 +95,7 @@ type Handler struct {
 }
 
 // New returns a handler over the service.
-func New(cfg Config, service *serving.Service) (*Handler, error) {
+func New(cfg Config, service *serving.Service, shared *state.Store) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -98,6 +104,7 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
 	h := newHandler(cfg, service, validator)
+	h.Share(shared)
 	return h, errors.Join(h.seals.Use(cfg.SealKeyFile), h.mux.Err())
 }
 

@@ -14,7 +14,7 @@ import (
 func TestModelAliases(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("org/chat", inferencetest.StreamText("hello"), map[string]string{"trident.aliases": "team/gpt 4", "trident.loras": "org/doll"})
-	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.ServiceWithSeparator(t, ":", serving.Config{}, engine))
+	handler, err := New(Config{OwnedBy: "the lab"}, inferencetest.ServiceWithSeparator(t, ":", serving.Config{}, engine), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

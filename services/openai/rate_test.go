@@ -18,7 +18,7 @@ func TestRateHeaders(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("hi"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	service := inferencetest.Service(t, serving.Config{Bounds: admission.Bounds{Server: inference.Limits{Rate: 0.001, Burst: 2}}}, engine)
-	handler, err := New(Default(), service)
+	handler, err := New(Default(), service, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

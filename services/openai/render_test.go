@@ -29,7 +29,7 @@ func renderServer(t *testing.T, engine *inferencetest.Engine) *httptest.Server {
 	})
 	engine.AddModel("blind", nil, map[string]string{"trident.chat_template": template})
 	engine.AddModel("plain", nil, map[string]string{"trident.tokenizer": byteTokenizer})
-	handler, err := New(Config{}, inferencetest.Service(t, serving.Config{}, engine))
+	handler, err := New(Config{}, inferencetest.Service(t, serving.Config{}, engine), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,5 +67,5 @@ func TestEmptyDeltaFlushes(t *testing.T) {
 // event. ns/op and allocs/op are per token; allocs/op should be 0. Compare two
 // revisions with benchstat.
 func BenchmarkStream(b *testing.B) {
-	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return New(Config{}, s) }, chatPath, ask(`"stream":true`))
+	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return New(Config{}, s, nil) }, chatPath, ask(`"stream":true`))
 }

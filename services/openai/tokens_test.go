@@ -21,7 +21,7 @@ func TestTokens(t *testing.T) {
 		`{{ tools | length if tools else '' }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}{{ mark }}{% if add_generation_prompt %}<|im_start|>{% endif %}`})
 	engine.AddModel("blind", nil, map[string]string{"trident.chat_template": inferencetest.ChatTemplate})
 	engine.AddModel("plain", nil, map[string]string{"trident.tokenizer": byteTokenizer})
-	handler, err := New(Config{}, inferencetest.Service(t, serving.Config{}, engine))
+	handler, err := New(Config{}, inferencetest.Service(t, serving.Config{}, engine), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,8 @@ func refuseEarly(w http.ResponseWriter, r *http.Request, err error, status int, 
 	e := inference.AsError(err)
 	kind := r.Header.Get("Content-Type")
 	switch route := rec.match.record; {
+	case route != nil && route.API == auth.Encoders && rec.match.refuse != nil:
+		rec.match.refuse(w, r, &BodyError{Status: status, Code: e.Reason, Message: e.Message})
 	case route == nil || route.API != auth.Procedure && route.API != auth.REST:
 		refuse(w, rec, &failure{status, e.Message, "invalid_request_error", `"` + e.Reason + `"`})
 	case route.API == auth.REST:

@@ -92,6 +92,7 @@ type Service struct {
 	meters    *metering.Meters
 	logits    *logitMemory
 	encoders  encoderQueues
+	needed    func(context.Context) error // reports why something that the service needs isn't there; may be nil
 }
 
 // New returns a service over the catalog's engines. The argument pictures reads the images of
@@ -113,11 +114,20 @@ func (s *Service) Admission() *admission.Controller { return s.admission }
 // Meters returns the meters of all requests.
 func (s *Service) Meters() *metering.Meters { return s.meters }
 
+// Need adds a condition of readiness: a service that needs what isn't there isn't ready, for the reason
+// that needed returns. Call it before the first request.
+func (s *Service) Need(needed func(context.Context) error) { s.needed = needed }
+
 // Ready returns nil if every engine accepts requests, the required models are ready, and the service
 // isn't being drained.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.admission.Ready(); err != nil {
 		return err
+	}
+	if s.needed != nil {
+		if err := s.needed(ctx); err != nil {
+			return err
+		}
 	}
 	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }

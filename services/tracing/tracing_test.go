@@ -140,7 +140,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 		t.Fatal(err)
 	}
 	if strings.HasPrefix(t.Name(), "TestTrace/") || t.Name() == "TestOff" || t.Name() == "TestTraceOfDecisions" { // building the handler takes a second, as it reads the OpenAPI document
-		if handler, err = openai.New(openai.Config{}, service); err != nil {
+		if handler, err = openai.New(openai.Config{}, service, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,13 +27,15 @@ type eventWriter struct {
 	tools *toolbox
 	// tokens counts the tokens of a text. It returns 0 if it can't count them.
 	tokens func(text string) int
-	// keep is called with the complete response before the client receives its last
-	// event. It may be nil.
-	keep func(*eventWriter)
+	// onBegin is called with the response in progress before the client receives its first event, and
+	// keep with the complete response before the client receives its last one. Both may be nil.
+	onBegin func(body []byte)
+	keep    func(*eventWriter) error
 
 	reasoning reasoningForm // form in which the client gets reasoning
 
 	begun    bool
+	ended    bool // the response has been completed
 	sequence int
 	finish   inference.FinishReason
 	thought  int // number of reasoning tokens
@@ -146,8 +148,10 @@ func (w *eventWriter) AppendEnd(dst []byte, u *inference.Usage) []byte {
 		}
 	}
 	w.body = encoded(r)
-	if w.keep != nil {
-		w.keep(w)
+	w.ended = true
+	if w.keep != nil && w.keep(w) != nil {
+		r.Store = false // it isn't stored: the store is away
+		w.body = encoded(r)
 	}
 	return w.appendLifecycle(dst, w.body)
 }
@@ -194,6 +198,9 @@ func (w *eventWriter) begin(dst []byte) []byte {
 	}
 	w.begun = true
 	body := encoded(w.response)
+	if w.onBegin != nil {
+		w.onBegin(body)
+	}
 	for _, kind := range []string{"response.created", "response.in_progress"} {
 		dst = w.appendResponse(dst, kind, body)
 	}

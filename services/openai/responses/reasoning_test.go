@@ -240,7 +240,7 @@ func TestReplicasShareSeals(t *testing.T) {
 		t.Errorf("prompt %s", got)
 	}
 	cfg.SealKeyFile += "-missing"
-	if _, err := openai.New(cfg, nil); err == nil || !strings.Contains(err.Error(), "openai.SealKeyFile") {
+	if _, err := openai.New(cfg, nil, nil); err == nil || !strings.Contains(err.Error(), "openai.SealKeyFile") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

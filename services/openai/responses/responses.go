@@ -27,6 +27,7 @@ import (
 	"github.com/trident-inference/trident/services/seal"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/state"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -34,14 +35,24 @@ import (
 // be used concurrently.
 type API struct {
 	service *serving.Service
-	store   *store
+	store   responseStore
+	ttl     time.Duration
 	seals   *seal.Keys
+	// sizeName is the operators' name of the number of stored responses, for errors.
+	sizeName string
 }
 
-// New returns the API over the service. It stores responses within the limits, and seals reasoning
-// with the keys.
+// New returns the API over the service. It stores responses in memory within the limits, and seals
+// reasoning with the keys.
 func New(kept StoreLimits, seals *seal.Keys, service *serving.Service) *API {
-	return &API{service: service, store: newStore(kept), seals: seals}
+	return &API{service: service, store: inMemory{newStore(kept)}, ttl: kept.TTL, seals: seals, sizeName: kept.SizeName}
+}
+
+// Share stores responses in the store instead, unless it is nil. Call it before the first request.
+func (a *API) Share(shared *state.Store) {
+	if shared != nil {
+		a.store = &sharedStore{records: shared, ttl: a.ttl}
+	}
 }
 
 // CreateResponse answers items, with a non-streaming response or with a stream of
@@ -128,7 +139,7 @@ func (a *API) newTurn(ctx context.Context, body *api.CreateResponse) (*turn, err
 
 // readInput collects the items of the previous response and of the request.
 func (a *API) readInput(ctx context.Context, t *turn, body *api.CreateResponse) error {
-	if err := a.addPrevious(t, decode.Value(body.PreviousResponseID)); err != nil {
+	if err := a.addPrevious(ctx, t, decode.Value(body.PreviousResponseID)); err != nil {
 		return err
 	}
 	items, err := decodeItems(body.Input)
@@ -145,7 +156,7 @@ func (a *API) readInput(ctx context.Context, t *turn, body *api.CreateResponse) 
 		return err
 	}
 	for i, it := range items {
-		if err := a.addInput(t, it, place(i)); err != nil {
+		if err := a.addInput(ctx, t, it, place(i)); err != nil {
 			return err
 		}
 	}
@@ -193,14 +204,21 @@ func errUnreadable() error {
 }
 
 // addPrevious adds the items of the previous response, if there is one.
-func (a *API) addPrevious(t *turn, id string) error {
+func (a *API) addPrevious(ctx context.Context, t *turn, id string) error {
 	const param = "previous_response_id"
 	if id == "" {
 		return nil
 	}
-	previous := a.store.get(keptKey(t.owner, id))
-	if previous == nil {
+	previous, err := a.store.get(ctx, t.owner, id)
+	switch {
+	case err != nil:
+		return err
+	case previous == nil:
 		return a.errNotStored(param, "previous_response_not_found", "response", id)
+	case previous.failed:
+		return inference.Invalid(param, "the response %s has failed: continue the one before it", strictjson.Quote(id))
+	case previous.running:
+		return inference.Invalid(param, "the response %s hasn't ended: continue it once its status is completed", strictjson.Quote(id))
 	}
 	for it := range previous.items {
 		t.input, t.places = append(t.input, it), append(t.places, param)
@@ -209,11 +227,15 @@ func (a *API) addPrevious(t *turn, id string) error {
 }
 
 // addInput adds an item of the request, or the item that it refers to.
-func (a *API) addInput(t *turn, it *item, origin string) error {
+func (a *API) addInput(ctx context.Context, t *turn, it *item, origin string) error {
 	switch {
 	case it.kind == itemReference:
 		id := it.id
-		if it = a.store.item(keptKey(t.owner, id)); it == nil {
+		var err error
+		if it, err = a.store.item(ctx, t.owner, id); err != nil {
+			return err
+		}
+		if it == nil {
 			return a.errNotStored(origin+".id", "item_not_found", "item", id)
 		}
 	case it.left:
@@ -236,7 +258,7 @@ func (t *turn) leave(kind, origin string) {
 func (a *API) errNotStored(param, reason, what, id string) error {
 	message := fmt.Sprintf("the %s %s does not exist: it was never stored, or it is no longer stored", what, strictjson.Quote(id))
 	if !a.store.on() {
-		message = fmt.Sprintf("the %s %s does not exist: this server stores no responses (%s=0)", what, strictjson.Quote(id), a.store.sizeName)
+		message = fmt.Sprintf("the %s %s does not exist: this server stores no responses (%s=0)", what, strictjson.Quote(id), a.sizeName)
 	}
 	return &inference.Error{Code: inference.CodeNotFound, Reason: reason, Param: param, Message: message}
 }
@@ -265,7 +287,10 @@ func (a *API) newEventWriter(ctx context.Context, body *api.CreateResponse, t *t
 	}
 	w := &eventWriter{response: response, reasoning: reasoning, tools: &t.tools, tokens: func(text string) int { return countText(ctx, &t.model, text) }}
 	if response.Store {
-		w.keep = func(w *eventWriter) { a.keep(t, w) }
+		w.keep = func(w *eventWriter) error { return a.keep(ctx, t, w) }
+		if _, alone := a.store.(inMemory); !alone && t.req.Stream {
+			w.onBegin = func(body []byte) { a.begin(ctx, t, body) }
+		}
 	}
 	return w, nil
 }
@@ -282,13 +307,32 @@ func countText(ctx context.Context, model *catalog.Resolution, text string) int 
 	return n
 }
 
-func (a *API) keep(t *turn, w *eventWriter) {
+// begin stores that the response is in progress, without waiting.
+func (a *API) begin(ctx context.Context, t *turn, body []byte) {
+	go func() { _ = a.store.begin(context.WithoutCancel(ctx), t.owner, t.req.ID, body) }() // the store logs it
+}
+
+// settle stores that a response that began has failed, if it has no other end: its model failed, or its
+// client disconnected.
+func (a *API) settle(ctx context.Context, t *turn, w *eventWriter) {
+	if w.onBegin == nil || !w.begun || w.ended {
+		return
+	}
+	if w.response.Error == nil {
+		w.response.Status = statusFailed
+		w.response.Error = &api.ResponseError{Code: "server_error", Message: "the client disconnected before the end of this response"}
+	}
+	_ = a.store.put(context.WithoutCancel(ctx), &storedResponse{id: t.req.ID, owner: t.owner, body: encoded(w.response), failed: true}) // the store logs it
+}
+
+// keep stores the response that has ended, also for a client that has disconnected.
+func (a *API) keep(ctx context.Context, t *turn, w *eventWriter) error {
 	for _, it := range t.input {
 		if it.id == "" { // a new item: items of earlier turns have ids
 			it.id = newItemID(it.kind)
 		}
 	}
-	a.store.put(&storedResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
+	return a.store.put(context.WithoutCancel(ctx), &storedResponse{id: t.req.ID, owner: t.owner, body: w.body, input: t.input, output: w.items})
 }
 
 // newResponse returns a response with the settings of the request and the defaults.
@@ -334,6 +378,7 @@ type streamedResponse struct {
 // VisitCreateResponseResponse writes the stream. It returns an error that occurs before
 // the first event, which then gets its own status. Later errors become events.
 func (s *streamedResponse) VisitCreateResponseResponse(w http.ResponseWriter) error {
+	defer s.api.settle(s.ctx, s.turn, s.writer)
 	return wire.WriteEvents(w, server.RecordOf(s.ctx), s.writer, s.api.answer(s.ctx, s.turn))
 }
 
@@ -387,7 +432,10 @@ func (a *API) RetrieveResponse(ctx context.Context, request api.RetrieveResponse
 }
 
 func (a *API) kept(ctx context.Context, id string) (*storedResponse, error) {
-	kept := a.store.get(keptKey(inference.ClientName(ctx), id))
+	kept, err := a.store.get(ctx, inference.ClientName(ctx), id)
+	if err != nil {
+		return nil, err
+	}
 	if kept == nil {
 		return nil, a.errNotStored("response_id", "response_not_found", "response", id)
 	}
@@ -396,7 +444,11 @@ func (a *API) kept(ctx context.Context, id string) (*storedResponse, error) {
 
 // DeleteResponse deletes a stored response.
 func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequestObject) (api.DeleteResponseResponseObject, error) {
-	if !a.store.remove(keptKey(inference.ClientName(ctx), request.ResponseID)) {
+	removed, err := a.store.remove(ctx, inference.ClientName(ctx), request.ResponseID)
+	if err != nil {
+		return nil, err
+	}
+	if !removed {
 		return nil, a.errNotStored("response_id", "response_not_found", "response", request.ResponseID)
 	}
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil

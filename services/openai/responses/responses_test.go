@@ -58,7 +58,7 @@ func serveEngine(t *testing.T, cfg openai.Config, engine *inferencetest.Engine) 
 
 func newHandler(t *testing.T, cfg openai.Config, engine *inferencetest.Engine) *openai.Handler {
 	t.Helper()
-	handler, err := openai.New(cfg, inferencetest.Service(t, serving.Config{}, engine))
+	handler, err := openai.New(cfg, inferencetest.Service(t, serving.Config{}, engine), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

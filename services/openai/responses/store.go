@@ -2,9 +2,51 @@ package responses
 
 import (
 	"container/list"
+	"context"
 	"sync"
 	"time"
 )
+
+// responseStore stores responses, so that later requests can continue from them. Its methods may be
+// called concurrently. Only the response's own client can read it. If clients have no keys, any client
+// that knows the id can read it; ids have 130 random bits. Errors are those of a store that can't be
+// reached.
+type responseStore interface {
+	// on reports whether responses are stored at all.
+	on() bool
+	// begin stores a response that is in progress, for stores that other servers read.
+	begin(ctx context.Context, owner, id string, body []byte) error
+	// put stores a response that has ended.
+	put(ctx context.Context, r *storedResponse) error
+	// get returns nil if there is no such response.
+	get(ctx context.Context, owner, id string) (*storedResponse, error)
+	// item returns the item of a stored response, or nil if there is none.
+	item(ctx context.Context, owner, id string) (*item, error)
+	// remove deletes a response and reports whether it existed.
+	remove(ctx context.Context, owner, id string) (bool, error)
+}
+
+// inMemory is the store of this server alone. It never fails.
+type inMemory struct{ *store }
+
+func (s inMemory) begin(context.Context, string, string, []byte) error { return nil }
+
+func (s inMemory) put(_ context.Context, r *storedResponse) error {
+	s.store.put(r)
+	return nil
+}
+
+func (s inMemory) get(_ context.Context, owner, id string) (*storedResponse, error) {
+	return s.store.get(keptKey(owner, id)), nil
+}
+
+func (s inMemory) item(_ context.Context, owner, id string) (*item, error) {
+	return s.store.item(keptKey(owner, id)), nil
+}
+
+func (s inMemory) remove(_ context.Context, owner, id string) (bool, error) {
+	return s.store.remove(keptKey(owner, id)), nil
+}
 
 // StoreLimits limits the stored responses. The zero value stores none.
 type StoreLimits struct {
@@ -23,9 +65,6 @@ type StoreLimits struct {
 // response refers to all items of its conversation. It shares the items with the
 // responses that it continues, and keeps the items when those responses are evicted.
 // The methods may be called concurrently.
-//
-// Only its own client can read a response. If clients have no keys, any client that
-// knows the id can read it; ids have 130 random bits.
 type store struct {
 	size     int
 	sizeName string // operators' name of the setting of size
@@ -45,12 +84,14 @@ type store struct {
 
 // storedResponse is a stored response. It is read-only.
 type storedResponse struct {
-	id      string
-	owner   string // the client's name
-	body    []byte // the response, in the bytes that were sent
-	input   []*item
-	output  []*item
-	expires time.Time
+	id     string
+	owner  string // the client's name
+	body   []byte // the response, in the bytes that were sent
+	input  []*item
+	output []*item
+	// running and failed are set only by stores that several servers share: such a response has no items.
+	running, failed bool
+	expires         time.Time
 }
 
 func newStore(limits StoreLimits) *store {

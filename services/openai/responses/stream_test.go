@@ -67,5 +67,5 @@ func TestLeavingAResponseStopsTheModel(t *testing.T) {
 // BenchmarkResponseStream measures the cost of a streamed response of the Responses API, like the
 // benchmark of streamed chats.
 func BenchmarkResponseStream(b *testing.B) {
-	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return openai.New(openai.Default(), s) }, responsePath, respond(`"input":"hi","stream":true,"store":false`))
+	openaitest.BenchmarkTokens(b, func(s *serving.Service) (http.Handler, error) { return openai.New(openai.Default(), s, nil) }, responsePath, respond(`"input":"hi","stream":true,"store":false`))
 }

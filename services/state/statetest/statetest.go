@@ -1,0 +1,88 @@
+// Package statetest runs a redis-server for tests of what several Tridents share. What is tested belongs
+// to the packages of the tests.
+package statetest
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/trident-inference/trident/services/state"
+)
+
+// Server is a redis-server that stores nothing on the disk.
+type Server struct {
+	// URL is its address.
+	URL string
+
+	tb      testing.TB
+	socket  string
+	options []string
+	command *exec.Cmd
+}
+
+// Start starts a server. It skips the test if redis-server isn't installed.
+func Start(tb testing.TB, options ...string) *Server {
+	tb.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		tb.Skip("redis-server isn't installed: make setup-test as root on Debian installs it")
+	}
+	folder, err := os.MkdirTemp("", "state") //nolint:usetesting // a socket's path must be short
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &Server{tb: tb, socket: filepath.Join(folder, "redis"), options: options}
+	s.URL = "unix://" + s.socket
+	tb.Cleanup(func() {
+		s.Stop()
+		_ = os.RemoveAll(folder)
+	})
+	s.Resume()
+	return s
+}
+
+// Resume starts the server, which has lost its records.
+func (s *Server) Resume() {
+	s.tb.Helper()
+	arguments := append([]string{"--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no"}, s.options...)
+	s.command = exec.CommandContext(context.Background(), "redis-server", arguments...) //nolint:gosec // the tests' own arguments
+	if err := s.command.Start(); err != nil {
+		s.tb.Fatal(err)
+	}
+	for range 500 {
+		if _, err := os.Stat(s.socket); err == nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	s.tb.Fatal("redis-server didn't start within 5 seconds")
+}
+
+// Stop stops the server.
+func (s *Server) Stop() {
+	if s.command == nil {
+		return
+	}
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait()
+	_ = os.Remove(s.socket)
+	s.command = nil
+}
+
+// Open returns a store at the server, as one Trident has it. It is closed at the end of the test.
+func (s *Server) Open() *state.Store {
+	s.tb.Helper()
+	store, err := state.Open(s.URL, slog.New(slog.NewTextHandler(s.tb.Output(), nil)))
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	if err := store.Start(s.tb.Context()); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(func() { _ = store.Stop(context.Background()) })
+	return store
+}
