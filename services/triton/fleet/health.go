@@ -24,6 +24,7 @@ const (
 	slowStart   = 10 * time.Second // time in which an endpoint that is back gets a growing share
 	failedAsks  = 2                // consecutive failed questions after which an endpoint is out, if the last one failed quickly
 	quick       = 500 * time.Millisecond
+	relistLeft  = 3 * time.Second // maximum age of the models of an endpoint that is left out for a model
 )
 
 // health is the state of an endpoint.
@@ -67,6 +68,7 @@ type watch struct {
 	pause    time.Duration // pause before it
 	alive    time.Time     // time of the last answer or response
 	received uint64        // value of member.responses at the last look
+	relisted time.Time     // time of the last relist
 }
 
 // follow asks the server at intervals until ctx ends.
@@ -138,6 +140,9 @@ func (m *member) look(ctx context.Context, w *watch, now time.Time) {
 	}
 	if m.health.models.takeBack(now) {
 		m.startSlowly()
+	}
+	if known := m.listing.Load(); known != nil && m.fleet.routes.Load().left[m] && !m.health.out.Load() && now.Sub(later(known.at, w.relisted)) >= relistLeft {
+		m.relist(ctx, w)
 	}
 	if !now.Before(w.next) {
 		m.ask(ctx, w)
@@ -249,11 +254,21 @@ func (m *member) release(since time.Time) {
 	m.abandon(errOut(reason), since)
 }
 
-// relist reads the models again after the engine has reported a change. If the server doesn't answer
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// relist reads the models again after the engine has reported a change, or of an endpoint that is left
+// out for a model. If the server doesn't answer
 // in time, the next question decides whether it is out.
 func (m *member) relist(ctx context.Context, w *watch) {
 	limited, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
+	w.relisted = time.Now()
 	if err := m.refresh(limited); err == nil {
 		w.alive = time.Now()
 	} else { // the previous listing stays

@@ -57,6 +57,7 @@ type counts struct {
 type listing struct {
 	models []inference.Model
 	groups []string // for each model: what requests of the model are encoded by, see groupOf
+	at     time.Time
 }
 
 // newMember returns an endpoint that isn't started.
@@ -177,7 +178,7 @@ func (m *member) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh := &listing{models: models, groups: make([]string, len(models))}
+	fresh := &listing{models: models, groups: make([]string, len(models)), at: time.Now()}
 	for i := range models {
 		fresh.groups[i] = groupOf(&models[i])
 	}

@@ -100,3 +100,32 @@ func TestInputsChange(t *testing.T) {
 		t.Errorf("%d repeats, and %d after an invalid request", had, has)
 	}
 }
+
+// TestModelReturns checks that an endpoint gets requests again soon after a model has its usual inputs
+// there again.
+func TestModelReturns(t *testing.T) {
+	fakes := tritontest.NewFakes(t, 3)
+	e := run(t, fakes.Addresses()...)
+	usual, other := fakes[0].Model("echo"), fakes[0].Model("echo")
+	other.Input[0].Name = "PROMPT"
+	fakes[0].SetModel("echo", other)
+	if _, err := e.Models(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		if _, err := send(t.Context(), e, echo("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := fakes[0].Served("echo"); n != 0 {
+		t.Errorf("the endpoint with other inputs served %d requests", n)
+	}
+	fakes[0].SetModel("echo", usual)
+	await(t, 5*time.Second, "the endpoint serves requests", func() bool {
+		_, err := send(t.Context(), e, echo("x"))
+		return err != nil || fakes[0].Served("echo") > 0
+	})
+	if fakes[0].Served("echo") == 0 {
+		t.Error("a request failed")
+	}
+}

@@ -24,6 +24,9 @@ import (
 type routes struct {
 	all    *group // all endpoints in the order of their addresses
 	models map[string]*route
+	// left are the endpoints that get no requests for a model that they list, because it isn't ready
+	// there or has another configuration than most have.
+	left map[*member]bool
 }
 
 // group is a set of endpoints that can serve the same requests.
@@ -106,13 +109,19 @@ func routesOf(members []*member, previous *routes) *routes {
 			offers[name] = append(offers[name], offer{m, &known.models[i], known.groups[i]})
 		}
 	}
-	all := &routes{all: &group{members: members}, models: make(map[string]*route, len(offers))}
+	all := &routes{all: &group{members: members}, models: make(map[string]*route, len(offers)), left: map[*member]bool{}}
 	for name, of := range offers {
 		var old *route
 		if previous != nil {
 			old = previous.models[name]
 		}
-		all.models[name] = routeOf(name, of, old)
+		r := routeOf(name, of, old)
+		all.models[name] = r
+		for _, o := range of {
+			if r.applies != "" && o.group != r.applies {
+				all.left[o.member] = true
+			}
+		}
 	}
 	return all
 }
