@@ -33,6 +33,15 @@ func TestStreamsByGRPCGo(t *testing.T) {
 	}
 }
 
+// TestFewStreamsByGRPCGo repeats some tests with grpc-go in the check tier: how streams end, and how
+// consumers that are slow or stop meet the ring.
+func TestFewStreamsByGRPCGo(t *testing.T) {
+	t.Setenv(streamClientVariable, StreamClientGRPCGo)
+	t.Run("ends", TestStreamEnds)
+	t.Run("complete", TestCompleteStreamIsNotCancelled)
+	t.Run("mixed", TestMixed)
+}
+
 // refuser is a server that refuses to begin its first calls, and answers later ones with one
 // message.
 type refuser struct {
