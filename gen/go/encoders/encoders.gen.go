@@ -224,7 +224,7 @@ type ClassifyResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `list`.
@@ -373,7 +373,7 @@ type InfinityClassifyResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `classify`.
@@ -427,7 +427,7 @@ type InfinityRerankResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `rerank`.
@@ -527,7 +527,7 @@ type ModerationResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Results The categories, in the order of the texts.
@@ -625,7 +625,7 @@ type PoolingResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `list`.
@@ -718,7 +718,7 @@ type RerankResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `list`.
@@ -823,7 +823,7 @@ type ScoreResponse struct {
 	// ID The id of the response.
 	ID string `json:"id"`
 
-	// Model The model
+	// Model The model, as in the request.
 	Model string `json:"model"`
 
 	// Object Always `list`.
