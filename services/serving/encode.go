@@ -258,19 +258,22 @@ func (e *encoding) promptOf(in *inference.EncodeInput) (string, error) {
 
 // measureText finds the length of a text that the model tokenizes itself: by the model's tokenizer if it
 // is known, or else about the number of its words' parts.
-func (e *encoding) measureText(ctx context.Context, u *encodeUnit, left *inference.TextBudget) error {
-	if err := e.cutText(ctx, u); err != nil {
-		return err
-	}
+func (e *encoding) measureText(ctx context.Context, u *encodeUnit, left *inference.TextBudget) (err error) {
+	e.cutIDs(u)
 	texts := u.input.Text
 	if u.input.Second != nil {
 		texts += " " + *u.input.Second
 	}
-	u.batch.Length = max(1, len(texts)/bytesPerToken)
-	if e.card.Tokenizer == nil {
-		return nil
+	var n int
+	switch {
+	case e.card.Tokenizer == nil:
+		u.batch.Length = max(1, len(texts)/bytesPerToken)
+		return e.checkCut(u)
+	case e.cuts(u):
+		n, err = e.cutText(ctx, u, left)
+	default:
+		n, err = checkInput(ctx, e.card, inputCheck{param: e.req.InputParam(u.index), text: texts, ids: u.input.TokenIDs, left: left})
 	}
-	n, err := checkInput(ctx, e.card, inputCheck{param: e.req.InputParam(u.index), text: texts, ids: u.input.TokenIDs, left: left})
 	u.batch.Length = max(1, n)
 	if e.card.Encoder.TextsOnly {
 		u.item.Result.PromptTokens = n
@@ -291,25 +294,10 @@ func (e *encoding) tokenize(ctx context.Context, u *encodeUnit, prompt string, l
 		u.batch.Length = max(1, len(u.item.Sequence.IDs))
 		return nil
 	}
-	sequences, ok := e.card.Tokenizer.(inference.SequenceEncoder)
-	if !ok {
-		return fmt.Errorf("model %s: the tokenizer makes no sequences", e.card.Name)
-	}
-	options := inference.SequenceOptions{Limit: limit, Left: left}
-	texts := inference.Texts{First: e.shorten(u, u.input.Text)}
-	if u.input.Second != nil {
-		texts.Second = new(e.shorten(u, *u.input.Second))
-	}
 	var err error
-	if options.Truncation, err = e.truncation(ctx, texts, limit, u.input.Type); err != nil {
-		return errTokenize(e.card, param, texts.First, err)
+	if u.item.Sequence, err = e.sequence(ctx, u, left); err != nil {
+		return err
 	}
-	cut := u.item.Result.Truncated
-	u.item.Sequence, err = sequences.Sequence(ctx, texts, options)
-	if err != nil {
-		return e.errSequence(param, texts, err)
-	}
-	u.item.Result.Truncated = cut || u.item.Sequence.Truncated()
 	if len(u.item.Sequence.IDs) == 0 {
 		return inference.Invalid(param, "%s must not be empty: this model's tokenizer adds no start token", param)
 	}
@@ -322,6 +310,30 @@ func (e *encoding) tokenize(ctx context.Context, u *encodeUnit, prompt string, l
 	}
 	u.batch.Length = len(u.item.Sequence.IDs)
 	return nil
+}
+
+// sequence tokenizes the texts of a unit, within the limits of the model and of the request. Texts beyond the budget of
+// tokenized texts are shortened in the unit.
+func (e *encoding) sequence(ctx context.Context, u *encodeUnit, left *inference.TextBudget) (s inference.Sequence, err error) {
+	param, limit := e.req.InputParam(u.index), e.limit()
+	sequences, ok := e.card.Tokenizer.(inference.SequenceEncoder)
+	if !ok {
+		return s, fmt.Errorf("model %s: the tokenizer makes no sequences", e.card.Name)
+	}
+	options := inference.SequenceOptions{Limit: limit, Left: left}
+	u.input.Text = e.shorten(u, u.input.Text)
+	if u.input.Second != nil {
+		u.input.Second = new(e.shorten(u, *u.input.Second))
+	}
+	texts := inference.Texts{First: u.input.Text, Second: u.input.Second}
+	if options.Truncation, err = e.truncation(ctx, texts, limit, u.input.Type); err != nil {
+		return s, errTokenize(e.card, param, texts.First, err)
+	}
+	if s, err = sequences.Sequence(ctx, texts, options); err != nil {
+		return s, e.errSequence(param, texts, err)
+	}
+	u.item.Result.Truncated = u.item.Result.Truncated || s.Truncated()
+	return s, nil
 }
 
 // limit returns the maximum number of tokens of an input, or 0 if there is none.
@@ -392,17 +404,9 @@ func (e *encoding) takeIDs(u *encodeUnit, param string, limit int) error {
 	if id := slices.Max(ids); id >= e.card.Tokenizer.Size() {
 		return errUnknownToken(e.card, param, id)
 	}
-	if n := len(ids); limit > 0 && n > limit {
-		switch e.req.Truncate {
-		case inference.TruncateRight:
-			ids = ids[:limit]
-		case inference.TruncateLeft:
-			ids = ids[n-limit:]
-		case inference.TruncateNever:
-			return tooLong(e.card, param, n, 0)
-		}
-		u.item.Sequence.Tokens[0], u.item.Sequence.Removed[0] = n, n-limit
-		u.item.Result.Truncated = true
+	e.cutIDs(u)
+	if ids = u.input.TokenIDs; limit > 0 && len(ids) > limit {
+		return tooLong(e.card, param, len(ids), 0)
 	}
 	u.item.Sequence.IDs = make([]int32, len(ids))
 	for i, id := range ids {

@@ -68,7 +68,7 @@ func (w *pairScoring) generate(t *admission.Ticket) (metering.Outcome, *inferenc
 	}
 	d := &decision{service: w.service, model: w.model, req: &DecisionRequest{ID: w.req.ID, Model: w.req.Model, Input: []inference.Message{}}, what: "scores", param: w.req.InputParam}
 	for i := range w.req.Inputs {
-		messages, err := w.messages(t, &w.req.Inputs[i])
+		messages, err := w.messages(t, i)
 		if err != nil {
 			return metering.OutcomeCanceled, nil, err
 		}
@@ -105,12 +105,12 @@ const (
 )
 
 // messages returns the chat that asks whether the second text of a pair fits the first one.
-func (w *pairScoring) messages(ctx context.Context, pair *inference.EncodeInput) ([]inference.Message, error) {
-	document, err := w.limited(ctx, *pair.Second)
+func (w *pairScoring) messages(ctx context.Context, i int) ([]inference.Message, error) {
+	document, err := w.limited(ctx, i)
 	if err != nil {
 		return nil, err
 	}
-	return w.chat(pair.Text, document), nil
+	return w.chat(w.req.Inputs[i].Text, document), nil
 }
 
 func (w *pairScoring) chat(query, document string) []inference.Message {
@@ -124,15 +124,15 @@ func (w *pairScoring) chat(query, document string) []inference.Message {
 	}
 }
 
-// limited returns a document with at most the maximum number of tokens of documents.
-func (w *pairScoring) limited(ctx context.Context, document string) (string, error) {
-	card := w.model.Card
+// limited returns the document of a pair with at most the maximum number of tokens of documents.
+func (w *pairScoring) limited(ctx context.Context, i int) (string, error) {
+	card, document := w.model.Card, *w.req.Inputs[i].Second
 	if w.req.MaxSecond == 0 || len(document) <= w.req.MaxSecond || card.Tokenizer == nil { // a token has at least one byte
 		return document, nil
 	}
 	ids, err := card.Tokenizer.Encode(ctx, document, false, oneTextBudget(card))
 	if err != nil {
-		return "", errTokenize(card, w.req.InputParam(0), document, err)
+		return "", errTokenize(card, w.req.InputParam(i), document, err)
 	}
 	if len(ids) <= w.req.MaxSecond {
 		return document, nil
@@ -142,8 +142,8 @@ func (w *pairScoring) limited(ctx context.Context, document string) (string, err
 
 // shortened returns the chat of a pair without that many tokens of its document.
 func (w *pairScoring) shortened(ctx context.Context, i, tokens int) ([]inference.Message, error) {
-	card, pair := w.model.Card, &w.req.Inputs[i]
-	document, err := w.limited(ctx, *pair.Second)
+	card := w.model.Card
+	document, err := w.limited(ctx, i)
 	if err != nil {
 		return nil, err
 	}
@@ -157,5 +157,5 @@ func (w *pairScoring) shortened(ctx context.Context, i, tokens int) ([]inference
 	} else {
 		ids = slices.Clip(ids[:left])
 	}
-	return w.chat(pair.Text, card.Tokenizer.Decode(ids, false)), nil
+	return w.chat(w.req.Inputs[i].Text, card.Tokenizer.Decode(ids, false)), nil
 }
