@@ -34,6 +34,7 @@ func retrievalRows() []row {
 			Wire: map[string]int{
 				"POST /tei/embedding 200": 2, "POST /tei/topics 200": 1,
 			},
+			Ignored:  []string{"parameters"},
 			Mutation: mutation{Field: "score"},
 		},
 		{
