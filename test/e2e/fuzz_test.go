@@ -24,12 +24,29 @@ func TestFuzz(t *testing.T) {
 	needsServer(t)
 	t.Run("contract", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ")
-		fuzz(t, contractModel(t), []string{"--lora-separator=_lora_"}, cases, "coverage,fuzzing", "FUZZ_MODEL=vllm")
+		fuzz(t, contractModel(t), []string{"--lora-separator=_lora_"}, &fuzzing{
+			cases: cases, phases: "coverage,fuzzing", documents: append(textDocuments(), "/v1/rerank/openapi.json"), env: []string{"FUZZ_MODEL=vllm"},
+		})
 	})
 	t.Run("demo models", func(t *testing.T) {
 		cases := fuzzCases(t, "TRIDENT_TEST_FUZZ_SLOW")
-		fuzz(t, demoModels(t), []string{"--default-max-tokens=4"}, cases, "fuzzing", "FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4")
+		// The encoders' document is left out: the demo's chat model scores each of up to 4,096 documents by
+		// a generation, which takes hours for the requests that schemathesis makes.
+		fuzz(t, demoModels(t), []string{"--default-max-tokens=4"}, &fuzzing{
+			cases: cases, phases: "fuzzing", documents: textDocuments(), env: []string{"FUZZ_MODEL=chat", "FUZZ_EMBEDDING=embedding", "FUZZ_MAX_TOKENS=4"},
+		})
 	})
+}
+
+// textDocuments returns the paths of the documents of the APIs of text.
+func textDocuments() []string { return []string{"/openapi.json", "/v1/messages/openapi.json"} }
+
+// fuzzing is what schemathesis does.
+type fuzzing struct {
+	cases     int // requests of each operation
+	phases    string
+	documents []string // their paths
+	env       []string
 }
 
 // fuzzCases returns the number in a variable, and skips the test if it isn't set.
@@ -55,22 +72,22 @@ const (
 )
 
 // fuzz runs a warm-up and then the cases. Afterwards trident's footprint must be as before.
-func fuzz(t *testing.T, models engine, flags []string, cases int, phases string, env ...string) {
+func fuzz(t *testing.T, models engine, flags []string, work *fuzzing) {
 	t.Helper()
 	profiles := "127.0.0.1:" + freePort(t)
 	s := models.startAt(t, root(t), append(flags, "--profile-address="+profiles)...)
 	if !poll(startLimit, func() bool { return s.get(t, "/health/ready").status == http.StatusOK }) {
 		t.Fatal("trident isn't ready")
 	}
-	schemathesis(t, s, warmUp, "fuzzing", env)
+	schemathesis(t, s, warmUp, "fuzzing", work)
 	before := footprintOf(t, s, profiles)
 	mark := s.log.len()
-	inRounds(cases, func(n, made int) {
-		what := phases
+	inRounds(work.cases, func(n, made int) {
+		what := work.phases
 		if made > 0 {
 			what = "fuzzing" // covers the values of each field one by one
 		}
-		schemathesis(t, s, n, what, env)
+		schemathesis(t, s, n, what, work)
 		t.Logf("%d requests of each operation, after %d", n, made)
 	})
 	t.Logf("before %+v", before)
@@ -124,14 +141,14 @@ func inRounds(cases int, run func(n, made int)) {
 }
 
 // schemathesis sends a number of requests of each operation of each document.
-func schemathesis(t *testing.T, s *trident, cases int, phases string, env []string) {
+func schemathesis(t *testing.T, s *trident, cases int, phases string, work *fuzzing) {
 	t.Helper()
 	ours := filepath.Join(root(t), "test", "fuzz")
-	for _, document := range []string{"/openapi.json", "/v1/messages/openapi.json", "/v1/rerank/openapi.json"} {
+	for _, document := range work.documents {
 		cmd := exec.CommandContext(t.Context(), installed(t, "schemathesis"), "--config-file="+filepath.Join(ours, "schemathesis.toml"),
 			"run", s.url+document, "--phases="+phases, "--max-examples="+strconv.Itoa(cases), "--no-color")
 		cmd.Dir = t.TempDir() // schemathesis stores its findings there
-		cmd.Env = slices.Concat(os.Environ(), env, []string{"FUZZ_DOCUMENT=" + document, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=" + ours, "PYTHONDONTWRITEBYTECODE=1"})
+		cmd.Env = slices.Concat(os.Environ(), work.env, []string{"FUZZ_DOCUMENT=" + document, "SCHEMATHESIS_HOOKS=hooks", "PYTHONPATH=" + ours, "PYTHONDONTWRITEBYTECODE=1"})
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", document, err, out)
 		} else {
