@@ -41,7 +41,7 @@ func TestFuzz(t *testing.T) {
 // textDocuments returns the paths of the documents of the APIs of text.
 func textDocuments() []string { return []string{"/openapi.json", "/v1/messages/openapi.json"} }
 
-// fuzzing is what schemathesis does.
+// fuzzing has the arguments of a run of schemathesis.
 type fuzzing struct {
 	cases     int // requests of each operation
 	phases    string
