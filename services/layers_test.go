@@ -185,7 +185,7 @@ var layers = []packageRow{
 	{
 		path: "services/state", layer: engine,
 		purpose: "what several Tridents share in Valkey or Redis: records, and which Tridents are alive",
-		imports: []string{"services/configfield", "services/inference"},
+		imports: []string{"services/inference"},
 	},
 	{
 		path: "services/state/statetest", layer: tool,

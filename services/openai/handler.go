@@ -66,9 +66,12 @@ func Default() Config {
 
 // Validate returns an error that names the invalid field.
 func (c Config) Validate() error {
+	if c.ResponsesStore != "" {
+		if err := state.Check(c.ResponsesStore); err != nil {
+			return configfield.Errorf("openai.ResponsesStore", "%w", err)
+		}
+	}
 	switch {
-	case c.ResponsesStore != "" && state.Check(c.ResponsesStore) != nil:
-		return configfield.Errorf(state.Field, "%w", state.Check(c.ResponsesStore))
 	case c.ResponsesStoreSize < 0:
 		return configfield.Errorf("openai.ResponsesStoreSize", "must not be negative, but it is %d", c.ResponsesStoreSize)
 	case c.ResponsesStoreSize == 0:

@@ -17,7 +17,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 )
 
@@ -34,8 +33,8 @@ const (
 	prefix = "trident:"
 )
 
-// Schemes are the schemes of a store's URL.
-func Schemes() []string { return []string{"redis", "rediss", "unix"} }
+// schemes are the schemes of a store's URL.
+func schemes() []string { return []string{"redis", "rediss", "unix"} }
 
 // Check returns an error for a URL that no store can have. It doesn't name the field, and contains no
 // password.
@@ -46,8 +45,8 @@ func Check(address string) error {
 
 func options(address string) (*redis.Options, error) {
 	scheme, _, found := strings.Cut(address, "://")
-	if !found || !slices.Contains(Schemes(), scheme) {
-		return nil, fmt.Errorf("must be a URL such as redis://HOST:6379/0 or rediss://USER:PASSWORD@HOST:6379, with the scheme %s", strings.Join(Schemes(), ", "))
+	if !found || !slices.Contains(schemes(), scheme) {
+		return nil, fmt.Errorf("must be a URL such as redis://HOST:6379/0 or rediss://USER:PASSWORD@HOST:6379, with the scheme %s", strings.Join(schemes(), ", "))
 	}
 	o, err := redis.ParseURL(address)
 	if err != nil {
@@ -259,6 +258,3 @@ func (s *Store) Delete(ctx context.Context, key string) (bool, error) {
 	})
 	return n > 0, err
 }
-
-// Field is the configuration's field of the store's URL.
-const Field = configfield.Field("openai.ResponsesStore")

@@ -64,7 +64,7 @@ type item struct {
 	raw            json.RawMessage // the client's JSON of an item without a form of its own; else nil
 	left           bool            // the item is left out of the prompt
 	logprobs       []api.ChatCompletionTokenLogprob
-	key, keyOwner  string // where a shared store has the item, and for which client; empty if it doesn't
+	key            string // where a shared store has the item; empty if it doesn't
 }
 
 // decodeItems reads the input of a response: a text, or a list of items. It accepts

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
@@ -92,14 +94,23 @@ func (s *sharedItem) item() *item {
 	}
 }
 
-// scope returns the beginning of the keys of an owner's records. It doesn't reveal the owner's name.
-func scope(owner string) string {
+// keyspace is the beginning of the keys of an owner's records.
+type keyspace string
+
+// keysOf returns the keyspace of an owner, without revealing the owner's name.
+func keysOf(owner string) keyspace {
 	sum := sha256.Sum256([]byte(owner))
-	return "{" + hex.EncodeToString(sum[:12]) + "}:"
+	return keyspace("{" + hex.EncodeToString(sum[:12]) + "}:")
 }
 
-func responseKey(owner, id string) string { return scope(owner) + "response:" + id }
-func idKey(owner, id string) string       { return scope(owner) + "id:" + id }
+func (k keyspace) response(id string) string { return string(k) + "response:" + id }
+func (k keyspace) id(id string) string       { return string(k) + "id:" + id }
+
+// item returns the key of an item by its encoded contents.
+func (k keyspace) item(encoded []byte) string {
+	sum := sha256.Sum256(encoded)
+	return string(k) + "item:" + hex.EncodeToString(sum[:])
+}
 
 // on implements store.
 func (*sharedStore) on() bool { return true }
@@ -111,53 +122,54 @@ func (s *sharedStore) begin(ctx context.Context, owner, id string, body []byte) 
 		return err
 	}
 	// The record of the end, which may be written first, stays.
-	return s.records.Put(ctx, []state.Record{{Key: responseKey(owner, id), Value: record, New: true}}, nil, s.ttl)
+	return s.records.Put(ctx, []state.Record{{Key: keysOf(owner).response(id), Value: record, New: true}}, nil, s.ttl)
 }
 
 // put implements store.
 func (s *sharedStore) put(ctx context.Context, r *storedResponse) error {
-	response := sharedResponse{Version: version, Replica: s.records.Replica(), Body: r.body, Failed: r.failed}
-	var records []state.Record
-	var kept []string
-	seen := map[string]bool{}
-	add := func(keys *[]string, items []*item) error {
-		for _, it := range items {
-			if it.key == "" || it.keyOwner != r.owner {
-				encoded, err := json.Marshal(it.shared())
-				if err != nil {
-					return err
-				}
-				sum := sha256.Sum256(encoded)
-				key := scope(r.owner) + "item:" + hex.EncodeToString(sum[:])
-				if !seen[key] {
-					records = append(records, state.Record{Key: key, Value: encoded}, state.Record{Key: idKey(r.owner, it.id), Value: []byte(key)})
-				}
-				seen[key] = true
-				*keys = append(*keys, key)
-				continue
-			}
-			kept = append(kept, it.key, idKey(r.owner, it.id))
-			*keys = append(*keys, it.key)
+	w := itemWriter{keys: keysOf(r.owner), written: map[string]bool{}}
+	record, err := json.Marshal(sharedResponse{
+		Version: version, Replica: s.records.Replica(), Body: r.body, Failed: r.failed, Input: w.add(r.input), Output: w.add(r.output),
+	})
+	if err = errors.Join(w.err, err); err != nil {
+		return err
+	}
+	w.records = append(w.records, state.Record{Key: w.keys.response(r.id), Value: record})
+	return s.records.Put(ctx, w.records, w.kept, s.ttl)
+}
+
+// itemWriter collects what stores the items of a response.
+type itemWriter struct {
+	keys    keyspace
+	records []state.Record
+	kept    []string // keys of records that are stored already, and stay for longer
+	written map[string]bool
+	err     error
+}
+
+// add returns the keys of items.
+func (w *itemWriter) add(items []*item) (keys []string) {
+	for _, it := range items {
+		if strings.HasPrefix(it.key, string(w.keys)) {
+			w.kept = append(w.kept, it.key, w.keys.id(it.id))
+			keys = append(keys, it.key)
+			continue
 		}
-		return nil
+		encoded, err := json.Marshal(it.shared())
+		w.err = errors.Join(w.err, err)
+		key := w.keys.item(encoded)
+		if keys = append(keys, key); w.written[key] {
+			continue
+		}
+		w.written[key] = true
+		w.records = append(w.records, state.Record{Key: key, Value: encoded}, state.Record{Key: w.keys.id(it.id), Value: []byte(key)})
 	}
-	if err := add(&response.Input, r.input); err != nil {
-		return err
-	}
-	if err := add(&response.Output, r.output); err != nil {
-		return err
-	}
-	record, err := json.Marshal(response)
-	if err != nil {
-		return err
-	}
-	records = append(records, state.Record{Key: responseKey(r.owner, r.id), Value: record})
-	return s.records.Put(ctx, records, kept, s.ttl)
+	return keys
 }
 
 // get implements store.
 func (s *sharedStore) get(ctx context.Context, owner, id string) (*storedResponse, error) {
-	found, err := s.records.Get(ctx, responseKey(owner, id))
+	found, err := s.records.Get(ctx, keysOf(owner).response(id))
 	if err != nil || found[0] == nil {
 		return nil, err
 	}
@@ -172,7 +184,7 @@ func (s *sharedStore) get(ctx context.Context, owner, id string) (*storedRespons
 	if record.Running {
 		return r, s.judge(ctx, r, record.Replica)
 	}
-	items, err := s.items(ctx, owner, append(slices.Clip(record.Input), record.Output...))
+	items, err := s.items(ctx, append(slices.Clip(record.Input), record.Output...))
 	if err != nil || items == nil {
 		return nil, err
 	}
@@ -203,7 +215,7 @@ func failedBody(body []byte) ([]byte, error) {
 }
 
 // items returns the items with the keys, or nil if one isn't stored any more.
-func (s *sharedStore) items(ctx context.Context, owner string, keys []string) ([]*item, error) {
+func (s *sharedStore) items(ctx context.Context, keys []string) ([]*item, error) {
 	found, err := s.records.Get(ctx, keys...)
 	if err != nil {
 		return nil, err
@@ -219,7 +231,7 @@ func (s *sharedStore) items(ctx context.Context, owner string, keys []string) ([
 			return nil, fmt.Errorf("read a stored item: %w", err)
 		}
 		it := record.item()
-		it.key, it.keyOwner = key, owner
+		it.key = key
 		items = append(items, it)
 	}
 	return items, nil
@@ -227,11 +239,11 @@ func (s *sharedStore) items(ctx context.Context, owner string, keys []string) ([
 
 // item implements store.
 func (s *sharedStore) item(ctx context.Context, owner, id string) (*item, error) {
-	key, err := s.records.Get(ctx, idKey(owner, id))
+	key, err := s.records.Get(ctx, keysOf(owner).id(id))
 	if err != nil || key[0] == nil {
 		return nil, err
 	}
-	items, err := s.items(ctx, owner, []string{string(key[0])})
+	items, err := s.items(ctx, []string{string(key[0])})
 	if err != nil || items == nil {
 		return nil, err
 	}
@@ -240,5 +252,5 @@ func (s *sharedStore) item(ctx context.Context, owner, id string) (*item, error)
 
 // remove implements store. The items stay until they expire, as other responses may have them.
 func (s *sharedStore) remove(ctx context.Context, owner, id string) (bool, error) {
-	return s.records.Delete(ctx, responseKey(owner, id))
+	return s.records.Delete(ctx, keysOf(owner).response(id))
 }
