@@ -117,6 +117,10 @@ func (f *frame) free() {
 	f.raws, f.tensors = f.raws[:0], f.tensors[:0]
 }
 
+// mayContinue reports whether further responses may follow a failure, which only requests that are
+// forwarded allow. The failure of a refused request has no final flag, and no response follows.
+func (f *frame) mayContinue(forwards bool) bool { return forwards && f.flagged }
+
 // size returns the size of the frame's message in bytes.
 func (f *frame) size() int { return f.buffer.Len() }
 

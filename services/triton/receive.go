@@ -83,7 +83,7 @@ func (r *ring) read(ctx context.Context, rpc grpc.ClientStream) {
 			r.end(err)
 			return
 		}
-		last := f.response.Final || f.failure != "" && (!r.forwards || !f.flagged)
+		last := f.response.Final || f.failure != "" && !f.mayContinue(r.forwards)
 		r.commit(f)
 		if last {
 			break

@@ -119,10 +119,6 @@ func (s *stream) send(ctx context.Context, message any) error {
 	return nil
 }
 
-// mayContinue reports whether further responses may follow a failure. The failure of a
-// refused request has no final flag, and no response follows.
-func (s *stream) mayContinue(f *frame) bool { return s.forwards && f.flagged }
-
 // deliver yields the responses. It ends after the final response, an error, or
 // when the consumer stops.
 func (s *stream) deliver(ctx context.Context, yield func(*inference.Response, error) bool) {
@@ -177,7 +173,7 @@ func (s *stream) open(f *frame, more bool) (*inference.Response, error) {
 	}
 	if f.failure != "" {
 		failed := Failure(inference.CodeInternal, f.failure)
-		if !s.mayContinue(f) {
+		if !f.mayContinue(s.forwards) {
 			s.last = true
 			return nil, failed
 		}

@@ -228,6 +228,12 @@ func (c *Conn) reset(id uint32, s *Stream, code http2.ErrCode) {
 	c.flush()
 }
 
+// cancel ends a call with an error, and asks the server to stop working on it.
+func (c *Conn) cancel(id uint32, s *Stream, reason error) {
+	c.reset(id, s, http2.ErrCodeCancel)
+	s.endOf(id, reason)
+}
+
 // output appends the frames of a framer to the bytes that wait for the connection.
 type output Conn
 

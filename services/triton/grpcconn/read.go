@@ -126,8 +126,7 @@ func (c *Conn) data(f *http2.DataFrame) error {
 		return nil
 	}
 	if err := s.receive(f.StreamID, f.Data(), size); err != nil {
-		c.reset(f.StreamID, s, http2.ErrCodeCancel)
-		s.endOf(f.StreamID, err)
+		c.cancel(f.StreamID, s, err)
 		return nil
 	}
 	if f.StreamEnded() && c.remove(f.StreamID, s) {
@@ -155,11 +154,8 @@ func (c *Conn) metadata(f *http2.MetaHeadersFrame) error {
 		problem = checkHeaders(f)
 	}
 	if problem != nil {
-		c.reset(f.StreamID, s, http2.ErrCodeCancel)
-		s.endOf(f.StreamID, problem)
-		return nil
+		c.cancel(f.StreamID, s, problem)
 	}
-	s.accepted(f.StreamID)
 	return nil
 }
 

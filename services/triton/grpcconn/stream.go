@@ -51,7 +51,7 @@ func (s *Stream) begin(ctx context.Context, c *Conn, id uint32) {
 	defer s.mu.Unlock()
 	s.conn, s.id, s.max, s.credit = c, id, c.config.MaxMessage, streamWindow
 	s.deadline, _ = ctx.Deadline()
-	s.starved, s.dropping, s.answered, s.err = false, false, false, nil
+	s.starved, s.dropping, s.err = false, false, nil
 	s.ended = make(chan struct{})
 }
 
@@ -66,13 +66,6 @@ func (s *Stream) Readable() chan struct{} {
 
 // Ended returns a channel that is closed when the call has ended.
 func (s *Stream) Ended() <-chan struct{} { return s.ended }
-
-// Answered reports whether the server has begun a response.
-func (s *Stream) Answered() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.answered
-}
 
 // receive appends the bytes of a frame that has size bytes in all. It returns an error if the
 // call can't go on.
@@ -145,13 +138,6 @@ func (s *Stream) announce() {
 	}
 }
 
-// accepted marks that the server has begun its response.
-func (s *Stream) accepted(id uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answered = s.answered || s.id == id
-}
-
 // Take returns the next message, which is valid until the next call of Take, and whether another
 // one has arrived. It returns nil if there is none; then Readable has a token when to look
 // again. If err isn't nil, the call has ended and no message follows: [io.EOF] is the status OK.
@@ -206,8 +192,7 @@ func (s *Stream) Cancel(reason error) {
 	if ended {
 		return
 	}
-	s.conn.reset(id, s, http2.ErrCodeCancel)
-	s.endOf(id, reason)
+	s.conn.cancel(id, s, reason)
 }
 
 // end ends the current call.
@@ -273,10 +258,7 @@ func kept(b []byte) []byte {
 
 // watch ends the call with its context.
 func (s *Stream) watch(ctx context.Context, c *Conn, id uint32) {
-	s.stop = context.AfterFunc(ctx, func() {
-		c.reset(id, s, http2.ErrCodeCancel)
-		s.endOf(id, contextError(ctx))
-	})
+	s.stop = context.AfterFunc(ctx, func() { c.cancel(id, s, contextError(ctx)) })
 }
 
 func contextError(ctx context.Context) error {
