@@ -296,7 +296,7 @@ bench-quick: setup build ## Run the main scenarios of the benches and a comparis
 
 .PHONY: clean
 clean: ## Remove all files that make built and installed in this clone
-	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-routers .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-routers .venv-encoders .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
 
 .PHONY: clean-cache
 clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)
