@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -89,7 +87,7 @@ func (b *comparison) write(out io.Writer) error {
 		return err
 	}
 	if b.options.JSON != "" {
-		if err := b.report.writeJSON(b.options.JSON); err != nil {
+		if err := writeJSON(b.options.JSON, &b.report); err != nil {
 			return err
 		}
 	}
@@ -128,12 +126,4 @@ func (r *comparisonReport) text() string {
 	t.text(&b)
 	b.WriteString(r.Rule)
 	return b.String()
-}
-
-func (r *comparisonReport) writeJSON(path string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o600)
 }

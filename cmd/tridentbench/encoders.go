@@ -118,11 +118,7 @@ func (c *encodersCommand) Run(ctx context.Context) (err error) {
 	if c.JSON == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(b.runs, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(c.JSON, text, 0o600)
+	return writeJSON(c.JSON, b.runs)
 }
 
 // start starts tritonserver, Trident and the loop, which use the same weights.

@@ -337,7 +337,7 @@ func (r *report) markdown() []byte {
 func (r *report) write(jsonFile, markdownFile string) error {
 	_, err := os.Stdout.WriteString(r.text())
 	if jsonFile != "" {
-		err = errors.Join(err, r.writeJSON(jsonFile))
+		err = errors.Join(err, writeJSON(jsonFile, r))
 	}
 	if markdownFile != "" {
 		err = errors.Join(err, r.writeMarkdown(markdownFile))
@@ -345,8 +345,9 @@ func (r *report) write(jsonFile, markdownFile string) error {
 	return err
 }
 
-func (r *report) writeJSON(path string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+// writeJSON writes a value to a file.
+func writeJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func TestReports(t *testing.T) {
 	if err := r.writeMarkdown(path); err == nil || !strings.Contains(err.Error(), "lacks the lines") {
 		t.Errorf("a file without markers: %v", err)
 	}
-	if err := r.writeJSON(path); err != nil {
+	if err := writeJSON(path, r); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(got), `"median": 0.6,`) || !strings.Contains(string(got), `"KiB a stream": 80`) {
