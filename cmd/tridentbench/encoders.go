@@ -241,11 +241,7 @@ func (b *encoderBench) runLoop(ctx context.Context, round, clients int, texts []
 
 // latencies records the percentiles of times in seconds.
 func (r *encoderRun) latencies(seconds []float64) {
-	slices.Sort(seconds)
-	at := func(share float64) float64 {
-		return 1000 * seconds[min(int(share*float64(len(seconds))), len(seconds)-1)]
-	}
-	r.P50, r.P99 = at(0.5), at(0.99)
+	r.P50, r.P99 = 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99)
 }
 
 // runTrident measures Trident with its CPU time and the padding of its batches.
@@ -398,11 +394,10 @@ func (b *encoderBench) median(like encoderRun, of func(*encoderRun) float64) flo
 			values = append(values, of(r))
 		}
 	}
-	if len(values) == 0 {
-		return math.NaN()
+	if s, ok := spreadOf(values); ok {
+		return s.Median
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return math.NaN()
 }
 
 // report returns the tables as Markdown.

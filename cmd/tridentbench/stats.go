@@ -57,7 +57,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 }
 
 // quantile sorts list and returns a quantile of it, or 0 without data.
-func quantile(list []time.Duration, q float64) time.Duration {
+func quantile[T time.Duration | float64](list []T, q float64) T {
 	if len(list) == 0 {
 		return 0
 	}

@@ -37,7 +37,7 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("quantiles %v and %v", p50, p100)
 	}
 	var empty histogram
-	if empty.quantile(0.5) != 0 || quantile(nil, 0.5) != 0 {
+	if empty.quantile(0.5) != 0 || quantile[time.Duration](nil, 0.5) != 0 {
 		t.Error("an empty one has quantiles")
 	}
 }
