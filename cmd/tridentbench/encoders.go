@@ -224,7 +224,6 @@ func (b *encoderBench) runLoop(ctx context.Context, round, clients int, texts []
 	}
 	var got struct {
 		Seconds   float64   `json:"seconds"`
-		Texts     int       `json:"texts"`
 		Tokens    float64   `json:"tokens"`
 		Padded    float64   `json:"padded"`
 		Latencies []float64 `json:"latencies"`
@@ -232,7 +231,7 @@ func (b *encoderBench) runLoop(ctx context.Context, round, clients int, texts []
 	if err := json.Unmarshal([]byte(line), &got); err != nil {
 		return b.loop.failed(err)
 	}
-	r := encoderRun{Round: round, Column: colDirect, Clients: clients, Kind: "mixed", Texts: got.Texts, Seconds: got.Seconds, Padding: 1 - got.Tokens/got.Padded}
+	r := encoderRun{Round: round, Column: colDirect, Clients: clients, Kind: "mixed", Texts: len(texts), Seconds: got.Seconds, Padding: 1 - got.Tokens/got.Padded}
 	r.latencies(got.Latencies)
 	b.runs = append(b.runs, r)
 	return nil

@@ -2,11 +2,11 @@
 
 The arguments are the folder of graph.py, the folder of the weights, the number of threads, the
 limit of a text and the limit of a batch, both in tokens. It answers each line of JSON with a line of JSON.
-A question has "texts", "window" and, if the texts are embedded several times, "repeat".
+A question has "texts" and "window".
 
-The texts are taken in windows of that many texts. Each window is tokenized, sorted by length and cut into batches whose
-padded size is within the limit, and of which at most a tenth is padding. Vectors are means of the token vectors, normalized. Texts are truncated. A latency is the
-time of a window, in seconds.
+The texts are taken in windows of "window" texts. Each window is tokenized, sorted by length and cut into
+batches whose padded size is within the limit, and of which at most a tenth is padding. Vectors are means of
+the token vectors, normalized. Texts are truncated. A latency is the time of a window, in seconds.
 """
 
 import json
@@ -36,7 +36,7 @@ class Loop:
         self._tokenizer.enable_truncation(limit)
         self._tokenizer.no_padding()
         self._bound = tokens
-        self.batches = self.tokens = self.padded = 0
+        self.tokens = self.padded = 0
 
     def window(self, texts):
         """Returns the vectors of the texts."""
@@ -67,7 +67,6 @@ class Loop:
         pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
         for row, i in enumerate(batch):
             vectors[i] = pooled[row]
-        self.batches += 1
         self.tokens += int(mask.sum())
         self.padded += mask.size
 
@@ -78,16 +77,14 @@ def main():
     for line in sys.stdin:
         asked = json.loads(line)
         texts, window = asked["texts"], asked["window"]
-        loop.batches = loop.tokens = loop.padded = 0
-        latencies, began, cpu = [], time.perf_counter(), time.process_time()
-        for _ in range(asked.get("repeat", 1)):
-            for at in range(0, len(texts), window):
-                start = time.perf_counter()
-                loop.window(texts[at : at + window])
-                latencies.append(time.perf_counter() - start)
+        loop.tokens = loop.padded = 0
+        latencies, began = [], time.perf_counter()
+        for at in range(0, len(texts), window):
+            start = time.perf_counter()
+            loop.window(texts[at : at + window])
+            latencies.append(time.perf_counter() - start)
         print(json.dumps({
-            "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "texts": len(texts) * asked.get("repeat", 1),
-            "batches": loop.batches, "tokens": loop.tokens, "padded": loop.padded, "latencies": latencies,
+            "seconds": time.perf_counter() - began, "tokens": loop.tokens, "padded": loop.padded, "latencies": latencies,
         }), flush=True)
 
 
