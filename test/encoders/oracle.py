@@ -4,7 +4,7 @@ of the encoder tests. It answers each line of JSON with a line of JSON.
 A question is {"versions": true}, or has the folder of a model and a text. With
 "text" (and "prompt", a prompt's name or null) the answer is {"vector": base64}.
 With "query" and "document" it is {"score": number}. With "classify" it is {"logits":
-[number, ...]}. With "tokens" it is {"shape": [tokens, size], "vectors": base64}.
+[number, ...]}.
 
 Vectors are int16 numbers in units of 1/UNITS. Texts beyond the model's limit are
 truncated, as the libraries do. Tests run it with the Python of .venv-encoders.
@@ -19,7 +19,7 @@ import sys
 import numpy as np
 import torch
 from sentence_transformers import CrossEncoder, SentenceTransformer
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 UNITS = 65000
 
@@ -41,13 +41,8 @@ def answer_to(asked):
         return {"vector": packed(vector)}
     if "query" in asked:
         return {"score": float(pairs(folder).predict([(asked["query"], asked["document"])], show_progress_bar=False)[0])}
-    if "classify" in asked:
-        tokenizer, model = classifier(folder)
-        return {"logits": model(**tokenizer(asked["classify"], truncation=True, return_tensors="pt")).logits[0].tolist()}
-    tokenizer, model = encoder(folder)
-    states = model(**tokenizer(asked["tokens"], truncation=True, return_tensors="pt")).last_hidden_state[0]
-    states = torch.nn.functional.normalize(states, dim=-1).numpy()
-    return {"shape": list(states.shape), "vectors": packed(states)}
+    tokenizer, model = classifier(folder)
+    return {"logits": model(**tokenizer(asked["classify"], truncation=True, return_tensors="pt")).logits[0].tolist()}
 
 
 def packed(vector):
@@ -70,11 +65,6 @@ def pairs(folder):
 @functools.cache
 def classifier(folder):
     return AutoTokenizer.from_pretrained(folder), AutoModelForSequenceClassification.from_pretrained(folder).eval()
-
-
-@functools.cache
-def encoder(folder):
-    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
 
 
 if __name__ == "__main__":
