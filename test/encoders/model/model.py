@@ -6,12 +6,10 @@ tokens, hidden], or logits [batch, labels]. Clients tokenize, and pool the outpu
 
 Parameters in config.pbtxt:
 
-  weights  folder with config.json and model.safetensors: an absolute path, or
-           PACKAGE/FOLDER in an installed Python package
+  weights  absolute path of a folder with config.json and model.safetensors
   threads  number of threads of a request; default the number of cores
 """
 
-import importlib.util
 import json
 import os
 
@@ -35,7 +33,7 @@ class TritonPythonModel:
         options.intra_op_num_threads = int(parameters.get("threads", {}).get("string_value", 0)) or cores()
         # Idle threads sleep: other models and the client need the cores.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        model = graph.load(weights_folder(parameters["weights"]["string_value"]))
+        model = graph.load(parameters["weights"]["string_value"])
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self._inputs = [i.name for i in self._session.get_inputs()]
         self._output = self._session.get_outputs()[0].name
@@ -60,14 +58,3 @@ def failed(code, message):
 
 def cores():
     return len(os.sched_getaffinity(0))
-
-
-def weights_folder(name):
-    """Returns the path of a folder, which may be in an installed package."""
-    if os.path.isabs(name):
-        return name
-    package, _, folder = name.partition("/")
-    found = importlib.util.find_spec(package)
-    if found is None:
-        raise RuntimeError(f"the encoder's weights are missing: run tools/setup.sh (Python package {package})")
-    return os.path.join(found.submodule_search_locations[0], folder)
