@@ -45,8 +45,9 @@ type Oracle struct {
 	// compressed if the path ends in .gz.
 	File string
 	// Environment is the virtual environment that runs the program, and Requirements the
-	// file that pins its packages, from the top of the source tree. The defaults are those
-	// of make setup-test: .venv-test and test/requirements.txt.
+	// file that pins its packages, from the top of the source tree. tools/setup-NAME.sh
+	// makes the environment .venv-NAME. The defaults are those of make setup-test:
+	// .venv-test and test/requirements.txt.
 	Environment, Requirements string
 	// Digests limits the golden file to digests of the answers.
 	Digests bool
@@ -222,12 +223,12 @@ func (o Oracle) askAll(tb testing.TB, questions []Question, keys []string) book 
 func (o Oracle) Ask(tb testing.TB, bodies ...any) []json.RawMessage {
 	tb.Helper()
 	top := root(tb)
-	python := os.Getenv("TRIDENT_TEST_PYTHON")
-	if python == "" || o.Environment != "" {
-		python = filepath.Join(top, cmp.Or(o.Environment, ".venv-test"), "bin", "python")
+	python, setup := filepath.Join(top, o.Environment, "bin", "python"), "tools/setup-"+strings.TrimPrefix(o.Environment, ".venv-")+".sh"
+	if o.Environment == "" {
+		python, setup = cmp.Or(os.Getenv("TRIDENT_TEST_PYTHON"), filepath.Join(top, ".venv-test", "bin", "python")), "make setup-test, or set TRIDENT_TEST_PYTHON to such a Python"
 	}
 	if _, err := os.Stat(python); err != nil { //nolint:gosec // the user's choice
-		tb.Fatalf("no Python with the oracle's packages: %v: run make setup-test, or set TRIDENT_TEST_PYTHON to such a Python (the script that makes .venv-encoders is tools/setup-encoders.sh)", err)
+		tb.Fatalf("no Python with the oracle's packages: %v: run %s", err, setup)
 	}
 	var in, stderr bytes.Buffer
 	encoder := json.NewEncoder(&in)
