@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
@@ -241,8 +240,7 @@ func (p *pod) kill() {
 }
 
 func (p *pod) restart(ctx context.Context) error {
-	p.cluster.children = slices.DeleteFunc(p.cluster.children, func(c *child) bool { return c == p.child })
-	if err := p.child.stop(); err != nil {
+	if err := p.cluster.end(p.child); err != nil {
 		return err
 	}
 	return p.start(ctx)

@@ -465,6 +465,12 @@ func (f *fleet) column(name string) *column {
 	return nil
 }
 
+// end stops one child process before the others.
+func (f *fleet) end(c *child) error {
+	f.children = slices.DeleteFunc(f.children, func(other *child) bool { return other == c })
+	return c.stop()
+}
+
 // stop ends all processes. The clients of tritonserver end before it.
 func (f *fleet) stop() error {
 	failed := make([]error, len(f.children))

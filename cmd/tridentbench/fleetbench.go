@@ -303,10 +303,8 @@ func (b *fleetBench) idle(ctx context.Context) (sample, error) {
 		return nil, err
 	}
 	got, err := idleShare(ctx, c)
-	last := len(b.cluster.children) - 1
-	idle := b.cluster.children[last]
-	b.cluster.children = b.cluster.children[:last]
-	return got, errors.Join(err, idle.stop())
+	idle := b.cluster.children[len(b.cluster.children)-1]
+	return got, errors.Join(err, b.cluster.end(idle))
 }
 
 func idleShare(ctx context.Context, c *column) (sample, error) {
