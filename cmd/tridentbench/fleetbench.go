@@ -101,7 +101,7 @@ const (
 func fleetScenarios() []scenario {
 	all := []string{colFleet, colFleetOver, colSGLang, colVLLM}
 	paced := modelAt(flatModel, fastPace)
-	list := []scenario{
+	return []scenario{
 		{
 			name: fleetFlat, title: "64 streams flat out", columns: all,
 			job: job{Model: flatModel, Streams: 64, Requests: 512, Tokens: 500, Distinct: true},
@@ -124,7 +124,6 @@ func fleetScenarios() []scenario {
 			job: job{Model: paced, Streams: 64, Requests: 640, Tokens: 100, Distinct: true, Tolerant: true, Spread: time.Second, Jitter: fastPace},
 		},
 	}
-	return list
 }
 
 // run measures and writes the requested outputs. All processes that it started have ended when it
