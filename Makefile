@@ -210,7 +210,7 @@ bench: setup build ## Measure Trident beside Triton's core, bare clients and pee
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
 .PHONY: bench-fleet
-bench-fleet: setup build ## Measure Trident before four servers beside the routers of SGLang and vLLM, and write docs/scale.md (15 minutes)
+bench-fleet: setup build ## Measure Trident in front of four servers beside the routers of SGLang and vLLM, and write docs/scale.md (15 minutes)
 	@tools/setup-routers.sh
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench fleet --json=.cache/bench-fleet.json --report=docs/scale.md $(BENCH)

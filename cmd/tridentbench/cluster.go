@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// Columns of the bench of fleets. Each is one server before clusterSize others.
+// Columns of the bench of fleets. Each is one server in front of clusterSize others.
 const (
 	colFleet     = "Trident over tritonservers"
 	colFleetOver = "Trident over Tridents"
@@ -36,7 +36,7 @@ func routers() []router {
 }
 
 // cluster is all processes of a round of the bench of fleets: tritonservers, Tridents in process,
-// the servers before them, and the driver.
+// the servers in front of them, and the driver.
 type cluster struct {
 	*fleet
 

@@ -41,7 +41,7 @@ type commandLine struct {
 
 	Compare compareCommand `cmd:"" help:"Compare the trident binary of a commit with the one of the working tree."`
 
-	Fleet fleetCommand `cmd:"" help:"Measure Trident before four servers beside the routers of other projects."`
+	Fleet fleetCommand `cmd:"" help:"Measure Trident in front of four servers beside the routers of other projects."`
 
 	Aiperf   aiperfCommand   `cmd:"" help:"Run NVIDIA's benchmark AIPerf against the chat endpoint."`
 	Encoders encodersCommand `cmd:"" help:"Compare embeddings with a loop of ONNX Runtime, and with other servers."`
