@@ -111,7 +111,7 @@ func (t *encoderTensors) rank(n int) int {
 func (t *encoderTensors) findOutputs(config *kserve.ModelConfig) {
 	var floats []*kserve.ModelOutput
 	for _, out := range config.GetOutput() {
-		if vector.Size(strings.TrimPrefix(out.GetDataType().String(), "TYPE_")) > 0 {
+		if vector.Size(datatypeOf(out.GetDataType())) > 0 {
 			floats = append(floats, out)
 		}
 	}
@@ -149,6 +149,9 @@ func (t *encoderTensors) assign(out *kserve.ModelOutput, kind outputKind) {
 		t.pooledFirst = t.outputs[outputTokens] == nil
 	}
 }
+
+// datatypeOf returns KServe's name of a data type in a configuration, except for strings.
+func datatypeOf(t kserve.DataType) string { return strings.TrimPrefix(t.String(), "TYPE_") }
 
 // intSize returns the number of bytes of the integers that encoders take, or 0.
 func intSize(datatype kserve.DataType) int {
@@ -306,7 +309,7 @@ func (b *sequenceBatch) add(req *kserve.ModelInferRequest, in *kserve.ModelInput
 		}
 	}
 	req.Inputs = append(req.Inputs, &kserve.ModelInferRequest_InferInputTensor{
-		Name: in.GetName(), Datatype: strings.TrimPrefix(in.GetDataType().String(), "TYPE_"), Shape: []int64{int64(b.rows), int64(b.length)},
+		Name: in.GetName(), Datatype: datatypeOf(in.GetDataType()), Shape: []int64{int64(b.rows), int64(b.length)},
 	})
 	req.RawInputContents = append(req.RawInputContents, raw)
 }

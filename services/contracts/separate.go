@@ -2,7 +2,6 @@ package contracts
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -174,7 +173,7 @@ func sendNumber[T int | int64 | float64](e *separate, input string, value T) {
 		datatype, raw = number(declared, int64(value))
 	}
 	if raw == nil {
-		e.fail(inference.Invalid(input, "%s can't be %v: the model `%s` declares this input as %s", input, value, e.model, strings.TrimPrefix(declared.String(), "TYPE_")))
+		e.fail(inference.Invalid(input, "%s can't be %v: the model `%s` declares this input as %s", input, value, e.model, datatypeOf(declared)))
 		return
 	}
 	e.add(name, datatype, raw)

@@ -3,7 +3,6 @@ package contracts
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
@@ -48,7 +47,7 @@ func textsOf(config *kserve.ModelConfig, n int) (t textTensors, ok bool) {
 		slices.Reverse(t.inputs)
 	}
 	for _, out := range config.GetOutput() {
-		if vector.Size(strings.TrimPrefix(out.GetDataType().String(), "TYPE_")) == 0 {
+		if vector.Size(datatypeOf(out.GetDataType())) == 0 {
 			continue
 		}
 		if t.output != nil {
