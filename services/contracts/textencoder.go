@@ -127,7 +127,7 @@ func (TextEncoder) EncoderForm(config *kserve.ModelConfig) inference.EncoderForm
 	return inference.EncoderForm{MaxBatch: t.maxBatch(config), Ambiguous: true, Activated: true, SelfBatching: config.GetDynamicBatching() != nil}
 }
 
-// EncodeBatch builds the tensor of the texts. Token ids are refused, because the model takes texts.
+// EncodeBatch builds the tensor of the texts. The service refuses token ids for such a model.
 func (TextEncoder) EncodeBatch(target *inference.Target, batch *inference.EncodeBatch) (*kserve.ModelInferRequest, error) {
 	t, _ := textsOf(target.Config, 1)
 	return t.request(target, batch, func(item *inference.EncodeItem) []string { return []string{item.Input.Text} }), nil
@@ -138,9 +138,6 @@ func (TextEncoder) DecodeBatch(target *inference.Target, batch *inference.Encode
 	t, _ := textsOf(target.Config, 1)
 	return t.decode(target, batch, resp)
 }
-
-// Pools reports that the model pools itself.
-func (TextEncoder) Pools(*kserve.ModelConfig) bool { return false }
 
 // Name returns "pair_encoder".
 func (PairEncoder) Name() string { return "pair_encoder" }
@@ -180,6 +177,3 @@ func (PairEncoder) DecodeBatch(target *inference.Target, batch *inference.Encode
 	t, _ := textsOf(target.Config, 2)
 	return t.decode(target, batch, resp)
 }
-
-// Pools reports that the model pools itself.
-func (PairEncoder) Pools(*kserve.ModelConfig) bool { return false }
