@@ -226,24 +226,32 @@ func (Encoder) ExplainBatch(_ *inference.EncodeRequest, err *inference.Error) *i
 // EncoderForm returns the bounds of the declared dims.
 func (Encoder) EncoderForm(config *kserve.ModelConfig) inference.EncoderForm {
 	t, _ := encoderOf(config)
-	f := inference.EncoderForm{TokenIDs: true, Ambiguous: t.ambiguous, MaxBatch: int(config.GetMaxBatchSize()), SelfBatching: config.GetDynamicBatching() != nil}
+	rows, length := t.fixed()
+	return inference.EncoderForm{
+		TokenIDs: true, Ambiguous: t.ambiguous, MaxBatch: max(rows, int(config.GetMaxBatchSize())), Length: length,
+		SelfBatching: config.GetDynamicBatching() != nil,
+	}
+}
+
+// fixed returns the numbers of inputs and of tokens that the declared dims fix. 0 means any number.
+func (t *encoderTensors) fixed() (rows, length int) {
 	dims := t.ids.GetDims()
-	if !t.batched && len(dims) > 0 && dims[0] > 0 {
-		f.MaxBatch = int(dims[0])
+	if !t.batched && len(dims) > 0 {
+		rows = int(max(dims[0], 0))
 	}
-	if n := len(dims); n > 0 && dims[n-1] > 0 {
-		f.Length = int(dims[n-1])
+	if n := len(dims); n > 0 {
+		length = int(max(dims[n-1], 0))
 	}
-	return f
+	return rows, length
 }
 
 // EncodeBatch builds the tensors: each input is padded to the longest one, at its end.
-func (e Encoder) EncodeBatch(target *inference.Target, batch *inference.EncodeBatch) (*kserve.ModelInferRequest, error) {
+func (Encoder) EncodeBatch(target *inference.Target, batch *inference.EncodeBatch) (*kserve.ModelInferRequest, error) {
 	t, _ := encoderOf(target.Config)
-	form := e.EncoderForm(target.Config)
-	b := sequenceBatch{rows: len(batch.Items), length: form.Length, items: batch.Items}
-	if dims := t.ids.GetDims(); !t.batched && dims[0] > 0 {
-		b.rows = int(dims[0]) // the engine takes exactly as many
+	b := sequenceBatch{items: batch.Items}
+	b.rows, b.length = t.fixed() // the engine takes exactly as many
+	if b.rows == 0 {
+		b.rows = len(batch.Items)
 	}
 	if b.length == 0 {
 		for _, item := range batch.Items {
