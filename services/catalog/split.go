@@ -41,20 +41,18 @@ func (s *Split) UnmarshalText(text []byte) error {
 		return fmt.Errorf("must be ALIAS:MODEL=WEIGHT,MODEL=WEIGHT, such as chat:chat-v1=95,chat-v2=5, not %q", text)
 	}
 	*s = Split{Alias: string(text[:colon])}
-	total := 0
 	for part := range strings.SplitSeq(string(text[colon+1:]), ",") {
 		model, number, _ := strings.Cut(strings.TrimSpace(part), "=")
 		weight, err := strconv.Atoi(number)
 		if err != nil || weight < 0 || weight > MaxSplitWeight || model == "" {
 			return fmt.Errorf("%q must be MODEL=WEIGHT with a whole weight from 0 to %d", part, MaxSplitWeight)
 		}
-		if slices.ContainsFunc(s.Targets, func(t SplitTarget) bool { return t.Model == model }) {
+		if s.has(model) {
 			return fmt.Errorf("%q has the model %s twice: give each model once", text, model)
 		}
 		s.Targets = append(s.Targets, SplitTarget{model, weight})
-		total += weight
 	}
-	if total == 0 {
+	if s.Total() == 0 {
 		return fmt.Errorf("%q has only weights of 0: give a model a higher weight", text)
 	}
 	return nil
@@ -80,6 +78,11 @@ func (s Split) Total() (total int) {
 	return total
 }
 
+// has reports whether a model is one of the targets.
+func (s Split) has(model string) bool {
+	return slices.ContainsFunc(s.Targets, func(t SplitTarget) bool { return t.Model == model })
+}
+
 // Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	seen := map[string]bool{}
@@ -88,7 +91,7 @@ func (c Config) Validate() error {
 			return configfield.Errorf("catalog.Splits", "the alias %s is given twice: give all of its models in one value", s.Alias)
 		}
 		seen[s.Alias] = true
-		if slices.ContainsFunc(s.Targets, func(t SplitTarget) bool { return t.Model == s.Alias }) {
+		if s.has(s.Alias) {
 			return configfield.Errorf("catalog.Splits", "the alias %s is also one of its models: choose another alias, as the own name of a model always means that model", s.Alias)
 		}
 	}
@@ -160,7 +163,7 @@ func (s *split) main(k *snapshot) *Card {
 // stays reports whether a request that was assigned to a model stays there: the model is ready.
 func (s *split) stays(k *snapshot, model string) bool {
 	card := k.cards[model]
-	return card != nil && card.State == inference.ModelReady && slices.ContainsFunc(s.Targets, func(t SplitTarget) bool { return t.Model == model })
+	return card != nil && card.State == inference.ModelReady && s.has(model)
 }
 
 // Split replaces the splits of aliases. Requests in flight keep their models.
