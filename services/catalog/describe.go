@@ -207,17 +207,9 @@ func (d *description) tokenizer(s inference.Setting) error {
 func (d *description) contextLength(s inference.Setting) error {
 	if s.Value == "" {
 		s = d.published.ContextLength
+		s.Name = inference.SettingContextLength
 	}
-	if s.Value == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(s.Value)
-	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a number of tokens: write 1 or more", s.Value)
-	}
-	d.card.ContextLength = n
-	d.keep(inference.SettingContextLength, s.Value, s.Origin)
-	return nil
+	return d.numberOfTokens(s, &d.card.ContextLength)
 }
 
 func (d *description) defaultMaxTokens(s inference.Setting) error {
