@@ -19,6 +19,9 @@ import (
 // defaultOrigin is the origin of a setting that no source sets.
 const defaultOrigin = "the default"
 
+// tasksClasses are the tasks of a model whose output has logits of classes.
+const tasksClasses = inference.TaskClassify | inference.TaskScore
+
 // encoderDescription is the state while the settings of an encoder are read.
 type encoderDescription struct {
 	*description
@@ -89,16 +92,15 @@ func (e *encoderDescription) failf(s inference.Setting, format string, args ...a
 // ambiguous decides between embeddings and classes where the tensors don't: by the setting, or else by the
 // model's files, or else for embeddings.
 func (e *encoderDescription) ambiguous() {
-	const classes = inference.TaskClassify | inference.TaskScore
-	if !e.form.Ambiguous || e.card.Tasks&inference.TaskEmbed == 0 || e.card.Tasks&classes == 0 {
+	if !e.form.Ambiguous || e.card.Tasks&inference.TaskEmbed == 0 || e.card.Tasks&tasksClasses == 0 {
 		return
 	}
 	if s := e.find(inference.SettingTask); s.Value == "classify" {
-		e.card.Tasks &= classes
+		e.card.Tasks &= tasksClasses
 		e.keep(s.Name, s.Value, s.Origin)
 		return
 	}
-	e.card.Tasks &^= classes
+	e.card.Tasks &^= tasksClasses
 }
 
 // pools is a backend that knows whether a model's embeddings are pooled from vectors of tokens.
@@ -169,8 +171,7 @@ func (e *encoderDescription) prompts() {
 
 // classes reads the labels and the activation function of classes and scores.
 func (e *encoderDescription) classes() {
-	const classes = inference.TaskClassify | inference.TaskScore
-	if e.card.Tasks&classes == 0 {
+	if e.card.Tasks&tasksClasses == 0 {
 		return
 	}
 	if s := e.find(inference.SettingLabels); s.Value != "" {
@@ -201,7 +202,7 @@ func labelList(value string) []string {
 	return nameList(value)
 }
 
-// number reads a setting that is a number of at least 0.
+// number reads a setting that is a number, which must not be below least.
 func (e *encoderDescription) number(name string, least int) (n int, ok bool) {
 	s := e.find(name)
 	if s.Value == "" {
