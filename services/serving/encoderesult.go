@@ -48,9 +48,11 @@ func (e *encoding) finish(task inference.Task, result *inference.Encoded) (err e
 	case inference.TaskTokenEmbed:
 		result.Tokens, err = e.shapeTokens(result.Tokens)
 	case inference.TaskScore:
-		err = e.activate([]float64{result.Score}, func(values []float64) { result.Score = values[0] })
+		values := []float64{result.Score}
+		err = e.activate(values)
+		result.Score = values[0]
 	case inference.TaskClassify:
-		err = e.activate(result.Classes, func(values []float64) { result.Classes = values })
+		err = e.activate(result.Classes)
 	case inference.TaskSparse:
 		for _, w := range result.Sparse {
 			if math.IsInf(float64(w.Weight), 0) { // the decoder keeps only weights above 0, which excludes NaN
@@ -109,8 +111,8 @@ func (e *encoding) shapeTokens(m inference.Matrix) (inference.Matrix, error) {
 	return shaped, nil
 }
 
-// activate applies the model's activation function to logits, unless the client wants them as they are.
-func (e *encoding) activate(logits []float64, set func([]float64)) error {
+// activate replaces logits by the values of the model's activation function, unless the client wants them as they are.
+func (e *encoding) activate(logits []float64) error {
 	for _, x := range logits {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return fmt.Errorf("model %s: the logit %v isn't finite", e.card.Name, x)
@@ -136,7 +138,6 @@ func (e *encoding) activate(logits []float64, set func([]float64)) error {
 		softmax(logits)
 	case inference.ActivationNone:
 	}
-	set(logits)
 	return nil
 }
 
