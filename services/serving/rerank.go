@@ -75,9 +75,7 @@ func (w *pairScoring) generate(t *admission.Ticket) (metering.Outcome, *inferenc
 		d.req.Questions = append(d.req.Questions, DecisionQuestion{Messages: messages, Words: []string{"yes", "no"}})
 	}
 	if w.req.Truncate != inference.TruncateNever {
-		d.shorten = func(ctx context.Context, i, tokens int) ([]inference.Message, error) {
-			return w.shortened(ctx, i, tokens)
-		}
+		d.shorten = w.shortened
 	}
 	outcome, used, err := d.do(t)
 	if err != nil {
