@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -240,7 +241,7 @@ func (e *encoding) promptOf(in *inference.EncodeInput) (string, error) {
 			return "", inference.Unsupported("prompt_name", "prompt_name is not supported by the model `%s`: it has no prompts", e.req.Model)
 		}
 		if !ok {
-			return "", inference.Invalid("prompt_name", "the model `%s` has no prompt %q, but: %s", e.req.Model, name, strings.Join(sortedNames(prompts), ", "))
+			return "", inference.Invalid("prompt_name", "the model `%s` has no prompt %q, but: %s", e.req.Model, name, strings.Join(slices.Sorted(maps.Keys(prompts)), ", "))
 		}
 		return prompt, nil
 	}

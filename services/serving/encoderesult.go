@@ -2,15 +2,12 @@ package serving
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/vector"
 )
-
-func sortedNames(prompts map[string]string) []string { return slices.Sorted(maps.Keys(prompts)) }
 
 // conclude brings the results into the form that the client asked for, and counts the tokens.
 func (e *encoding) conclude() error {
