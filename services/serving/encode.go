@@ -121,7 +121,7 @@ func (e *encoding) checkPairs() error {
 			return inference.Invalid(e.req.InputParam(i), "%s must be a pair of texts", e.req.InputParam(i))
 		case in.Second != nil && e.req.Task != inference.TaskScore && e.req.Task != inference.TaskClassify:
 			return inference.Invalid(e.req.InputParam(i), "%s must be a single text, not a pair", e.req.InputParam(i))
-		case in.TokenIDs != nil && !e.form.TokenIDs && e.card.Encoder.TextsOnly:
+		case in.TokenIDs != nil && e.card.Encoder.TextsOnly:
 			return inference.Unsupported(e.req.InputParam(i), "the model `%s` takes texts: send %s as text, not as token ids", e.req.Model, e.req.InputParam(i))
 		}
 	}
