@@ -316,18 +316,18 @@ func (e *encoding) tokenize(ctx context.Context, u *encodeUnit, prompt string, l
 // sequence tokenizes the texts of a unit, within the limits of the model and of the request. Texts beyond the budget of
 // tokenized texts are shortened in the unit.
 func (e *encoding) sequence(ctx context.Context, u *encodeUnit, left *inference.TextBudget) (s inference.Sequence, err error) {
-	param, limit := e.req.InputParam(u.index), e.limit()
+	param := e.req.InputParam(u.index)
 	sequences, ok := e.card.Tokenizer.(inference.SequenceEncoder)
 	if !ok {
 		return s, fmt.Errorf("model %s: the tokenizer makes no sequences", e.card.Name)
 	}
-	options := inference.SequenceOptions{Limit: limit, Left: left}
+	options := inference.SequenceOptions{Limit: e.limit(), Left: left}
 	u.input.Text = e.shorten(u, u.input.Text)
 	if u.input.Second != nil {
 		u.input.Second = new(e.shorten(u, *u.input.Second))
 	}
 	texts := inference.Texts{First: u.input.Text, Second: u.input.Second}
-	if options.Truncation, err = e.truncation(ctx, texts, limit, u.input.Type); err != nil {
+	if options.Truncation, err = e.truncation(ctx, sequences, texts, u.input.Type); err != nil {
 		return s, errTokenize(e.card, param, texts.First, err)
 	}
 	if s, err = sequences.Sequence(ctx, texts, options); err != nil {
@@ -369,12 +369,12 @@ func (e *encoding) shorten(u *encodeUnit, text string) string {
 
 // truncation returns how a text or a pair is truncated, or nil. A maximum of the second text removes only
 // tokens of that text.
-func (e *encoding) truncation(ctx context.Context, texts inference.Texts, limit int, kind inference.InputType) (*inference.Truncation, error) {
+func (e *encoding) truncation(ctx context.Context, sequences inference.SequenceEncoder, texts inference.Texts, kind inference.InputType) (*inference.Truncation, error) {
+	limit := e.limit()
 	cut := &inference.Truncation{MaxTokens: limit, Strategy: inference.LongestFirst, Side: inference.RightSide}
 	if e.req.Truncate == inference.TruncateLeft {
 		cut.Side = inference.LeftSide
 	}
-	sequences := e.card.Tokenizer.(inference.SequenceEncoder) //nolint:forcetypeassert // the caller has checked it
 	most := e.req.MaxSecond
 	switch {
 	case most > 0 && texts.Second != nil:
