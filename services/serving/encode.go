@@ -27,12 +27,8 @@ import (
 // inputs. When Encode returns, nothing of the request is still running, except batches with inputs of
 // other requests.
 func (s *Service) Encode(ctx context.Context, model *catalog.Resolution, req *inference.EncodeRequest) (*inference.EncodeAnswer, error) {
-	var priority int64
-	if req.Priority != nil {
-		priority = int64(*req.Priority)
-	}
 	e := &encoding{service: s, model: model, req: req}
-	if err := s.serve(ctx, model, req.Operation(), priority, e); err != nil {
+	if err := s.serve(ctx, model, req.Operation(), requestedPriority(req.Priority), e); err != nil {
 		return nil, err
 	}
 	return e.answer, nil

@@ -18,12 +18,8 @@ import (
 // about, or "" for a general one. Other models refuse an instruction. Errors, admission, deadline and cancellation are
 // those of Encode.
 func (s *Service) Score(ctx context.Context, model *catalog.Resolution, req *inference.EncodeRequest, instruction string) (*inference.EncodeAnswer, error) {
-	var priority int64
-	if req.Priority != nil {
-		priority = int64(*req.Priority)
-	}
 	work := &pairScoring{encoding: encoding{service: s, model: model, req: req}, instruction: instruction}
-	if err := s.serve(ctx, model, req.Operation(), priority, work); err != nil {
+	if err := s.serve(ctx, model, req.Operation(), requestedPriority(req.Priority), work); err != nil {
 		return nil, err
 	}
 	return work.answer, nil

@@ -140,6 +140,14 @@ func (s *Service) Started(ctx context.Context) error {
 	return s.catalog.Ready(ctx, s.cfg.RequiredModels...)
 }
 
+// requestedPriority returns the priority of a request for admission, which is 0 if the client requested none.
+func requestedPriority(requested *int) int64 {
+	if requested == nil {
+		return 0
+	}
+	return int64(*requested)
+}
+
 // Generate runs a request on its model and yields its Deltas: those of the choices, interleaved as
 // they arrive, and then one with the usage. The first error ends the stream. Errors are
 // [*inference.Error]. Leaving the loop, or the end of ctx, stops the model. When the loop has ended,
@@ -147,12 +155,8 @@ func (s *Service) Started(ctx context.Context) error {
 // model that answers.
 func (s *Service) Generate(ctx context.Context, model *catalog.Resolution, req *inference.Request) iter.Seq2[inference.Delta, error] {
 	return func(yield func(inference.Delta, error) bool) {
-		var priority int64
-		if req.Priority != nil {
-			priority = int64(*req.Priority)
-		}
 		g := &generation{service: s, model: model, req: req, yield: yield}
-		if err := s.serve(ctx, model, req.Operation(), priority, g); err != nil {
+		if err := s.serve(ctx, model, req.Operation(), requestedPriority(req.Priority), g); err != nil {
 			yield(inference.Delta{}, err)
 		}
 	}
