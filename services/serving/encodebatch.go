@@ -50,9 +50,6 @@ func (s *Service) queueOf(card *catalog.Card, form inference.EncoderForm) *batch
 	if known != nil {
 		fresh.before = known.figures()
 	}
-	if q.queues == nil {
-		q.queues = map[string]*encoderQueue{}
-	}
 	q.queues[card.Name] = fresh
 	return fresh.queue
 }

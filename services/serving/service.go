@@ -102,7 +102,7 @@ func New(cfg Config, models *catalog.Catalog, reader *images.Reader) (*Service, 
 		return nil, err
 	}
 	meters := metering.New(models.Knows)
-	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters, logits: newLogitMemory(budget.AllContextLogits, budget.ContextLogits), encoders: encoderQueues{maxValues: budget.EncodeValues}}, nil
+	return &Service{cfg: cfg, catalog: models, images: reader, admission: admission.New(cfg.Bounds, meters), meters: meters, logits: newLogitMemory(budget.AllContextLogits, budget.ContextLogits), encoders: encoderQueues{maxValues: budget.EncodeValues, queues: map[string]*encoderQueue{}}}, nil
 }
 
 // Catalog returns the catalog of the models.
