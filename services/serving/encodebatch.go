@@ -83,9 +83,6 @@ func (s *Service) batchConfig(card *catalog.Card, form inference.EncoderForm) ba
 		return config
 	}
 	config.InFlight, config.Delay, config.MaxWaiting = instances(card), s.cfg.EncoderBatchDelay, s.cfg.EncoderQueueTokens
-	for _, n := range card.Config.GetDynamicBatching().GetPreferredBatchSize() {
-		config.Preferred = append(config.Preferred, int(n))
-	}
 	return config
 }
 
