@@ -372,10 +372,19 @@ func outputOf(target *inference.Target, resp *inference.Response, name string) (
 		return nil, fmt.Errorf("model %s: the response lacks the output %s", target.Name, name)
 	}
 	out := &resp.Outputs[i]
-	if vector.Size(out.Type) == 0 {
-		return nil, fmt.Errorf("model %s: output %s: the output tensor has datatype %s instead of FP32, FP16 or BF16", target.Name, name, out.Type)
+	if _, err := floatSize(target, out); err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// floatSize returns the number of bytes of an element of an output, whose datatype must be a float.
+func floatSize(target *inference.Target, out *inference.Output) (int, error) {
+	size := vector.Size(out.Type)
+	if size == 0 {
+		return 0, fmt.Errorf("model %s: output %s: the output tensor has datatype %s instead of FP32, FP16 or BF16", target.Name, out.Name, out.Type)
+	}
+	return size, nil
 }
 
 // encoderRow is a row of an output, and what the output has.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/vector"
 )
 
 // outContextLogits is the output with the logits of the prompt's tokens: a row for each token, and a column
@@ -63,9 +62,9 @@ func contextLogits(target *inference.Target, resp *inference.Response) (*inferen
 		if out.Name != outContextLogits {
 			continue
 		}
-		size := vector.Size(out.Type)
-		if size == 0 {
-			return nil, fmt.Errorf("model %s: output %s: the output tensor has datatype %s instead of FP32, FP16 or BF16", target.Name, out.Name, out.Type)
+		size, err := floatSize(target, out)
+		if err != nil {
+			return nil, err
 		}
 		n := len(out.Shape)
 		if n < 2 || out.Shape[n-2] < 0 || out.Shape[n-1] <= 0 || out.Shape[n-2] > int64(len(out.Raw)) || out.Shape[n-1] > int64(len(out.Raw)) ||
