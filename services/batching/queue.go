@@ -49,7 +49,7 @@ type Item struct {
 	added      time.Time
 }
 
-// Request returns the request of an item that was added to one.
+// Request returns the request to which the item was added.
 func (i *Item) Request() *Request { return i.request }
 
 // Queue has the waiting items of one model. Its methods may be called concurrently. It has no
@@ -107,7 +107,7 @@ type Request struct {
 	turn    bool          // the request is in the queue's turns
 }
 
-// batch is a batch that runs.
+// batch has the items of one call of Config.Run.
 type batch struct {
 	items  []*Item
 	live   int // number of requests that wait for it
@@ -187,7 +187,7 @@ func (r *Request) Cancel(err error) {
 	}
 }
 
-// leave withdraws what is left of the request.
+// leave returns the error of the request, and withdraws what still waits or runs after an error.
 func (r *Request) leave() error {
 	q := r.queue
 	q.mu.Lock()
@@ -359,7 +359,7 @@ func (b *batch) groups() [][]*Item {
 	return groups
 }
 
-// waitedFor reports whether a request hasn't failed and hasn't been left.
+// waitedFor reports whether a request still waits: it hasn't failed, and its client hasn't disconnected.
 func (q *Queue) waitedFor(r *Request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -381,7 +381,7 @@ func (q *Queue) finish(b *batch, items []*Item, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r := items[0].request
-	if r.err != nil { // the request has failed or left meanwhile
+	if r.err != nil { // the request has failed, or its client has disconnected
 		return
 	}
 	at := slices.Index(r.sent, b)

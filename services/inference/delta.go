@@ -12,8 +12,9 @@ const (
 	FinishContentFilter FinishReason = "content_filter"
 )
 
-// Delta is one step of an answer: text of one choice, or the usage that ends the stream. The slices of a Delta belong to the producer and are valid until the consumer requests
-// the next Delta. Copy slices that must live longer.
+// Delta is one step of an answer: text of one choice, or the usage that ends the stream. The slices
+// of a Delta belong to the producer and are valid until the consumer requests the next Delta. Copy
+// slices that must live longer.
 type Delta struct {
 	// Index is the index of the choice.
 	Index int

@@ -163,7 +163,7 @@ func (e *encoderFiles) prompts() {
 	}
 }
 
-// architectures of models with a head for classes, and with one for the vocabulary.
+// The suffixes of the architectures of models with logits of classes, and with logits of the vocabulary.
 const (
 	headClasses    = "ForSequenceClassification"
 	headVocabulary = "ForMaskedLM"

@@ -253,8 +253,8 @@ func (e *encoding) promptOf(in *inference.EncodeInput) (string, error) {
 	return prompts[e.card.Encoder.DefaultPrompt], nil
 }
 
-// measureText finds the length of a text that the model tokenizes itself: by the model's tokenizer if it
-// is known, or else about the number of its words' parts.
+// measureText sets the length of a text that the model tokenizes itself: the number of tokens by the
+// model's tokenizer if it is known, or else an estimate from the number of bytes.
 func (e *encoding) measureText(ctx context.Context, u *encodeUnit, left *inference.TextBudget) (err error) {
 	e.cutIDs(u)
 	texts := u.input.Text
@@ -278,7 +278,7 @@ func (e *encoding) measureText(ctx context.Context, u *encodeUnit, left *inferen
 	return err
 }
 
-// bytesPerToken is about the number of bytes of a token.
+// bytesPerToken is the estimated number of bytes of a token.
 const bytesPerToken = 4
 
 // tokenize finds the token ids of a unit, within the limits of the model and of the request.

@@ -14,9 +14,9 @@ import (
 
 // Score scores pairs of texts, whose task is [inference.TaskScore], by the best way that the model has. It returns the
 // model's own scores, or the cosines of its embeddings. The score of a model that generates is the probability that it
-// answers yes to the question whether the second text fits the first one. A generative model gets the instruction: the task that the relevance is
-// about, or "" for a general one. Other models refuse an instruction. Errors, admission, deadline and cancellation are
-// those of Encode.
+// answers yes to the question whether the second text fits the first one. The instruction describes the task of the
+// client's search to a model that generates; "" selects a general one. Score refuses an instruction for other models.
+// Errors, admission, deadline and cancellation are those of Encode.
 func (s *Service) Score(ctx context.Context, model *catalog.Resolution, req *inference.EncodeRequest, instruction string) (*inference.EncodeAnswer, error) {
 	work := &pairScoring{encoding: encoding{service: s, model: model, req: req}, instruction: instruction}
 	if err := s.serve(ctx, model, req.Operation(), requestedPriority(req.Priority), work); err != nil {
