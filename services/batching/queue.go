@@ -49,9 +49,6 @@ type Item struct {
 	added      time.Time
 }
 
-// Request returns the request to which the item was added.
-func (i *Item) Request() *Request { return i.request }
-
 // Queue has the waiting items of one model. Its methods may be called concurrently. It has no
 // goroutine while nothing runs.
 type Queue struct {
