@@ -225,7 +225,7 @@ var layers = []packageRow{
 	{
 		path: "services/encoders", layer: frontend,
 		purpose: "the APIs that rank, score, classify and embed texts: vLLM's, Jina's, Cohere's, TEI's, infinity's, and OpenAI's moderations",
-		imports: []string{"gen/go/encoders", "gen/go/kserve", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/requests", "services/server", "services/serving", "services/strictjson", "services/wirecode"},
+		imports: []string{"gen/go/encoders", "gen/go/kserve", "openapi", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/jsonstring", "services/requests", "services/server", "services/serving", "services/strictjson", "services/vector", "services/wirecode"},
 	},
 	{
 		path: "services/anthropic", layer: frontend,

@@ -15,6 +15,7 @@ import (
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/strictjson"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // teiRequest is a request for vectors in TEI's form.
@@ -255,7 +256,7 @@ func (h *Handler) TeiSimilarity(w http.ResponseWriter, r *http.Request, model st
 	}
 	cosines := make([]float32, len(sentences))
 	for i := range cosines {
-		cosines[i] = dot(answer.Results[0].Vector, answer.Results[i+1].Vector)
+		cosines[i] = float32(vector.Dot(answer.Results[0].Vector, answer.Results[i+1].Vector))
 	}
 	writeBody(w, appendFloats(nil, cosines))
 }
@@ -275,15 +276,6 @@ func (h *Handler) similarity(ctx context.Context, o *options, texts []string) (*
 		return "inputs.sentences" + strictjson.Index(i-1)
 	}
 	return h.encode(ctx, req)
-}
-
-// dot returns the product of two vectors of the same length.
-func dot(a, b []float32) float32 {
-	sum := 0.0
-	for i := range a {
-		sum += float64(a[i]) * float64(b[i])
-	}
-	return float32(sum)
 }
 
 // TeiRun does what the model is for.
