@@ -97,7 +97,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/vector", layer: pure,
-		purpose: "vectors of embeddings: datatypes of tensors, pooling, normalization, quantization, similarity",
+		purpose: "vectors of embeddings: datatypes of tensors, pooling, normalization, quantization, similarity, their JSON",
 		imports: []string{},
 	},
 	{

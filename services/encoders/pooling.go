@@ -2,15 +2,13 @@ package encoders
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/jsonstring"
+	"github.com/trident-inference/trident/services/vector"
 )
 
 // The tasks of /pooling.
@@ -108,7 +106,7 @@ func (p *pooling) response(answer *inference.EncodeAnswer) []byte {
 // appendData appends the result of an input: a list, a list of lists, or the base64 of their numbers.
 func (p *pooling) appendData(b []byte, e *inference.Encoded) []byte {
 	if p.format == "base64" {
-		return appendBase64(b, values(e))
+		return vector.AppendBase64(b, values(e))
 	}
 	if e.Tokens.Rows > 0 {
 		return appendRows(b, &e.Tokens)
@@ -116,7 +114,7 @@ func (p *pooling) appendData(b []byte, e *inference.Encoded) []byte {
 	if e.Sparse != nil {
 		return appendSparse(b, e.Sparse)
 	}
-	return appendFloats(b, values(e))
+	return vector.AppendJSON(b, values(e))
 }
 
 // values returns the numbers of a result.
@@ -137,18 +135,6 @@ func values(e *inference.Encoded) []float32 {
 	return numbers
 }
 
-// appendFloats appends a JSON list of numbers, each in the shortest form that a float32 needs.
-func appendFloats(b []byte, v []float32) []byte {
-	b = append(b, '[')
-	for i, x := range v {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
-	}
-	return append(b, ']')
-}
-
 // appendRows appends the rows of a matrix.
 func appendRows(b []byte, m *inference.Matrix) []byte {
 	b = append(b, '[')
@@ -156,7 +142,7 @@ func appendRows(b []byte, m *inference.Matrix) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendFloats(b, m.Row(i))
+		b = vector.AppendJSON(b, m.Row(i))
 	}
 	return append(b, ']')
 }
@@ -172,15 +158,4 @@ func appendSparse(b []byte, weights []inference.TokenWeight) []byte {
 		b = append(strconv.AppendFloat(b, float64(w.Weight), 'g', -1, 32), '}')
 	}
 	return append(b, ']')
-}
-
-// appendBase64 appends a JSON string with the little-endian float32 values in base64.
-func appendBase64(b []byte, v []float32) []byte {
-	raw := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
-	}
-	b = append(b, '"')
-	b = base64.StdEncoding.AppendEncode(b, raw)
-	return append(b, '"')
 }

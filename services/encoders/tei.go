@@ -109,7 +109,7 @@ func (h *Handler) teiVectors(w http.ResponseWriter, r *http.Request, model strin
 		case inference.TaskSparse:
 			body = appendSparse(body, e.Sparse)
 		default:
-			body = appendFloats(body, e.Vector)
+			body = vector.AppendJSON(body, e.Vector)
 		}
 	}
 	w.Header().Set("X-Compute-Tokens", strconv.Itoa(answer.Usage.PromptTokens))
@@ -258,7 +258,7 @@ func (h *Handler) TeiSimilarity(w http.ResponseWriter, r *http.Request, model st
 	for i := range cosines {
 		cosines[i] = float32(vector.Dot(answer.Results[0].Vector, answer.Results[i+1].Vector))
 	}
-	writeBody(w, appendFloats(nil, cosines))
+	writeBody(w, vector.AppendJSON(nil, cosines))
 }
 
 // similarity returns the vectors of unit length of a sentence and of others.

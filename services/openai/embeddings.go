@@ -3,9 +3,6 @@ package openai
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"encoding/binary"
-	"math"
 	"strconv"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
@@ -113,21 +110,15 @@ func embeddingForm(body *api.CreateEmbeddingRequest) func(dst []byte, v []float3
 		return func(dst []byte, v []float32) []byte { return appendIntegers(dst, vector.Ubinary(v), encoded) }
 	}
 	if encoded {
-		return appendBase64
+		return vector.AppendBase64
 	}
-	return appendFloats
+	return vector.AppendJSON
 }
 
 // appendIntegers appends a JSON list of integers, or a JSON string with their bytes in base64.
 func appendIntegers[N int8 | uint8](dst []byte, v []N, encoded bool) []byte {
 	if encoded {
-		raw := make([]byte, len(v))
-		for i, n := range v {
-			raw[i] = byte(n)
-		}
-		dst = append(dst, '"')
-		dst = base64.StdEncoding.AppendEncode(dst, raw)
-		return append(dst, '"')
+		return vector.AppendBytes(dst, vector.Bytes(v))
 	}
 	dst = append(dst, '[')
 	for i, n := range v {
@@ -137,29 +128,4 @@ func appendIntegers[N int8 | uint8](dst []byte, v []N, encoded bool) []byte {
 		dst = strconv.AppendInt(dst, int64(n), 10)
 	}
 	return append(dst, ']')
-}
-
-// appendFloats appends a JSON list of numbers, each in the shortest form that a
-// float32 needs.
-func appendFloats(dst []byte, v []float32) []byte {
-	dst = append(dst, '[')
-	for i, x := range v {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendFloat(dst, float64(x), 'g', -1, 32)
-	}
-	return append(dst, ']')
-}
-
-// appendBase64 appends a JSON string with the little-endian float32 values in
-// base64.
-func appendBase64(dst []byte, v []float32) []byte {
-	raw := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
-	}
-	dst = append(dst, '"')
-	dst = base64.StdEncoding.AppendEncode(dst, raw)
-	return append(dst, '"')
 }

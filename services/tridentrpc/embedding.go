@@ -41,21 +41,12 @@ func setVector(e *tridentv1.Embedding, v []float32, kind tridentv1.VectorType) {
 	case tridentv1.VectorType_VECTOR_TYPE_UNSPECIFIED:
 		e.Values = v
 	case tridentv1.VectorType_VECTOR_TYPE_INT8:
-		e.Quantized = bytesOf(vector.Int8(v))
+		e.Quantized = vector.Bytes(vector.Int8(v))
 	case tridentv1.VectorType_VECTOR_TYPE_UINT8:
 		e.Quantized = vector.Uint8(v)
 	case tridentv1.VectorType_VECTOR_TYPE_BINARY:
-		e.Quantized = bytesOf(vector.Binary(v))
+		e.Quantized = vector.Bytes(vector.Binary(v))
 	case tridentv1.VectorType_VECTOR_TYPE_UBINARY:
 		e.Quantized = vector.Ubinary(v)
 	}
-}
-
-// bytesOf returns signed integers as bytes.
-func bytesOf(v []int8) []byte {
-	raw := make([]byte, len(v))
-	for i, n := range v {
-		raw[i] = byte(n)
-	}
-	return raw
 }

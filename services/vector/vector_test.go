@@ -138,6 +138,20 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
+// TestJSON checks the JSON of components and of integers.
+func TestJSON(t *testing.T) {
+	v := []float32{1, -0.1, 1e-7}
+	if got := string(AppendJSON([]byte("x"), v)); got != "x[1,-0.1,1e-07]" || string(AppendJSON(nil, nil)) != "[]" {
+		t.Error(got)
+	}
+	if got := string(AppendBase64([]byte("x"), v)); got != `x"AACAP83MzL2Vv9Yz"` || string(AppendBase64(nil, nil)) != `""` {
+		t.Error(got)
+	}
+	if got := string(AppendBytes(nil, Bytes([]int8{-127, 0, 1}))); got != `"gQAB"` {
+		t.Error(got)
+	}
+}
+
 // BenchmarkPool measures the pooling of a text of 100 tokens and 384 dimensions, with its normalization.
 func BenchmarkPool(b *testing.B) {
 	for _, datatype := range []string{"FP32", "FP16", "BF16"} {
