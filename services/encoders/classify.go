@@ -13,7 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
-// texts returns inputs of texts.
+// textInputs returns inputs of texts.
 func textInputs(texts []string) []inference.EncodeInput {
 	inputs := make([]inference.EncodeInput, len(texts))
 	for i := range texts {
@@ -50,21 +50,10 @@ func (h *Handler) Classify(w http.ResponseWriter, r *http.Request) {
 		Usage: usage(&answer.Usage), Data: make([]api.Classification, len(texts)),
 	}
 	for i := range answer.Results {
-		classes := answer.Results[i].Classes
-		response.Data[i] = api.Classification{Index: i, Label: answer.Labels[likeliest(classes)], Probs: classes, NumClasses: len(classes)}
+		result := &answer.Results[i]
+		response.Data[i] = api.Classification{Index: i, Label: answer.Labels[result.Likeliest()], Probs: result.Classes, NumClasses: len(result.Classes)}
 	}
 	writeJSON(w, r, response)
-}
-
-// likeliest returns the index of the highest number.
-func likeliest(classes []float64) int {
-	best := 0
-	for i := range classes {
-		if classes[i] > classes[best] {
-			best = i
-		}
-	}
-	return best
 }
 
 // predictions returns the classes of an input, the likeliest first.

@@ -1,7 +1,6 @@
 package encoders
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -46,23 +45,21 @@ func (h *Handler) rank(ctx context.Context, q *ranking) ([]rank, *inference.Enco
 	if err != nil {
 		return nil, nil, err
 	}
-	req.Inputs = make([]inference.EncodeInput, len(documents))
-	for i := range documents {
-		req.Inputs[i] = inference.EncodeInput{Input: inference.Input{Text: q.query}, Second: &documents[i]}
-	}
+	req.Inputs = inference.EncodePairs([]string{q.query}, documents)
 	param := q.param()
 	req.Param = func(i int) string { return param + strictjson.Index(i) }
 	answer, err := h.score(ctx, req, q.instruction)
 	if err != nil {
 		return nil, nil, err
 	}
-	ranks := make([]rank, len(documents))
-	for i := range documents {
-		ranks[i] = rank{index: i, score: answer.Results[i].Score, text: documents[i]}
+	top := 0
+	if q.top != nil {
+		top = *q.top
 	}
-	slices.SortStableFunc(ranks, func(a, b rank) int { return cmp.Compare(b.score, a.score) })
-	if q.top != nil && *q.top > 0 && *q.top < len(ranks) {
-		ranks = ranks[:*q.top]
+	order := answer.Ranking(top)
+	ranks := make([]rank, len(order))
+	for i, document := range order {
+		ranks[i] = rank{index: document, score: answer.Results[document].Score, text: documents[document]}
 	}
 	return ranks, answer, nil
 }

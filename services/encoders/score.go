@@ -47,15 +47,7 @@ func (p *pairSides) inputs() ([]inference.EncodeInput, error) {
 	case len(p.first) > 1 && len(p.first) != len(p.second):
 		return nil, inference.Invalid(p.secondName, "%s must have as many texts as %s, which has %d, but it has %d", p.secondName, p.firstName, len(p.first), len(p.second))
 	}
-	inputs := make([]inference.EncodeInput, len(p.second))
-	for i := range p.second {
-		first := p.first[0]
-		if len(p.first) > 1 {
-			first = p.first[i]
-		}
-		inputs[i] = inference.EncodeInput{Input: inference.Input{Text: first}, Second: &p.second[i]}
-	}
-	return inputs, nil
+	return inference.EncodePairs(p.first, p.second), nil
 }
 
 // param returns the name of the second text of a pair in the request.

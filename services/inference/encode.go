@@ -1,7 +1,9 @@
 package inference
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/trident-inference/trident/services/budget"
@@ -117,6 +119,16 @@ func EncodeInputs(inputs []Input) []EncodeInput {
 	return list
 }
 
+// EncodePairs returns pairs of texts: each first text with the second one at its index, or the only first
+// text with all second texts. The pairs refer to second.
+func EncodePairs(first, second []string) []EncodeInput {
+	list := make([]EncodeInput, len(second))
+	for i := range second {
+		list[i].Text, list[i].Second = first[min(i, len(first)-1)], &second[i]
+	}
+	return list
+}
+
 // InputType is the role of a text, by which a model may have a prompt for it.
 type InputType string
 
@@ -189,6 +201,20 @@ type EncodeAnswer struct {
 	Usage  Usage
 }
 
+// Ranking returns the indices of the results in the descending order of their scores. Results with the
+// same score keep their order. If top is above 0, it is the maximum number of indices.
+func (a *EncodeAnswer) Ranking(top int) []int {
+	order := make([]int, len(a.Results))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.Results[j].Score, a.Results[i].Score) })
+	if top > 0 && top < len(order) {
+		order = order[:top]
+	}
+	return order
+}
+
 // Encoded is the result of one input. The request's task determines the field that is set.
 type Encoded struct {
 	// Vector is the result of [TaskEmbed].
@@ -208,6 +234,17 @@ type Encoded struct {
 	PromptTokens int
 	// Truncated reports whether tokens of the input were removed.
 	Truncated bool
+}
+
+// Likeliest returns the index of the class with the highest number, the first one of several.
+func (e *Encoded) Likeliest() int {
+	best := 0
+	for i := range e.Classes {
+		if e.Classes[i] > e.Classes[best] {
+			best = i
+		}
+	}
+	return best
 }
 
 // Values returns the number of values of the result, by which its memory is limited.

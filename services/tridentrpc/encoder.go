@@ -1,10 +1,8 @@
 package tridentrpc
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"slices"
 
 	tridentv1 "github.com/trident-inference/trident/gen/go/trident/v1"
 	"github.com/trident-inference/trident/services/inference"
@@ -34,19 +32,6 @@ func truncateSide(truncation *tridentv1.Truncation) inference.TruncateSide {
 	return inference.TruncateNever
 }
 
-// pairs returns the inputs of pairs: each first text with the second one at its index, or the only first text with all.
-func pairs(first, second []string) []inference.EncodeInput {
-	inputs := make([]inference.EncodeInput, len(second))
-	for i := range second {
-		text := first[0]
-		if len(first) > 1 {
-			text = first[i]
-		}
-		inputs[i] = inference.EncodeInput{Input: inference.Input{Text: text}, Second: &second[i]}
-	}
-	return inputs
-}
-
 // setType applies a type of inputs or the name of a prompt.
 func setType(req *inference.EncodeRequest, name string) {
 	switch t := inference.InputType(name); t {
@@ -60,23 +45,19 @@ func setType(req *inference.EncodeRequest, name string) {
 // Rerank ranks documents by their relevance to a query.
 func (s *Service) Rerank(ctx context.Context, msg *tridentv1.RerankRequest) (*tridentv1.RerankResponse, error) {
 	req := encodeRequest(msg.GetModel(), inference.TaskScore, msg.GetTruncation(), "documents")
-	req.Inputs, req.Raw, req.MaxSecond = pairs([]string{msg.GetQuery()}, msg.GetDocuments()), msg.GetRaw(), int(msg.GetMaxTokensPerDocument())
+	req.Inputs, req.Raw, req.MaxSecond = inference.EncodePairs([]string{msg.GetQuery()}, msg.GetDocuments()), msg.GetRaw(), int(msg.GetMaxTokensPerDocument())
 	model := s.core.Resolve(req.Model)
 	answer, err := s.core.Score(ctx, &model, req, msg.GetInstruction())
 	if err != nil {
 		return nil, err
 	}
 	response := &tridentv1.RerankResponse{Model: req.Model, Usage: usage(&answer.Usage, server.RecordOf(ctx))}
-	for i := range answer.Results {
+	for _, i := range answer.Ranking(int(msg.GetTopN())) {
 		ranked := &tridentv1.RankedDocument{Index: uint32(i), Score: answer.Results[i].Score}
 		if msg.GetReturnDocuments() {
 			ranked.Document = msg.GetDocuments()[i]
 		}
 		response.Results = append(response.Results, ranked)
-	}
-	slices.SortStableFunc(response.GetResults(), func(a, b *tridentv1.RankedDocument) int { return cmp.Compare(b.GetScore(), a.GetScore()) })
-	if most := int(msg.GetTopN()); most > 0 && most < len(response.GetResults()) {
-		response.Results = response.GetResults()[:most]
 	}
 	return response, nil
 }
@@ -84,7 +65,7 @@ func (s *Service) Rerank(ctx context.Context, msg *tridentv1.RerankRequest) (*tr
 // Score returns the score of each pair of texts.
 func (s *Service) Score(ctx context.Context, msg *tridentv1.ScoreRequest) (*tridentv1.ScoreResponse, error) {
 	req := encodeRequest(msg.GetModel(), inference.TaskScore, msg.GetTruncation(), "second")
-	req.Inputs, req.Raw = pairs(msg.GetFirst(), msg.GetSecond()), msg.GetRaw()
+	req.Inputs, req.Raw = inference.EncodePairs(msg.GetFirst(), msg.GetSecond()), msg.GetRaw()
 	model := s.core.Resolve(req.Model)
 	answer, err := s.core.Score(ctx, &model, req, msg.GetInstruction())
 	if err != nil {
@@ -107,14 +88,8 @@ func (s *Service) Classify(ctx context.Context, msg *tridentv1.ClassifyRequest) 
 	}
 	response := &tridentv1.ClassifyResponse{Model: req.Model, Labels: answer.Labels, Usage: usage(&answer.Usage, server.RecordOf(ctx))}
 	for i := range answer.Results {
-		classes := answer.Results[i].Classes
-		best := 0
-		for c := range classes {
-			if classes[c] > classes[best] {
-				best = c
-			}
-		}
-		response.Results = append(response.Results, &tridentv1.Classification{Index: uint32(i), Label: uint32(best), Probabilities: classes})
+		result := &answer.Results[i]
+		response.Results = append(response.Results, &tridentv1.Classification{Index: uint32(i), Label: uint32(result.Likeliest()), Probabilities: result.Classes})
 	}
 	return response, nil
 }
