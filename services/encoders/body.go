@@ -246,11 +246,7 @@ func (o *options) documentsIn(texts *[]string) func(*strictjson.Reader) error {
 			case '"':
 				document, err = text(r)
 			case '{':
-				var ignored []string
-				err = members{"text": textIn(&document)}.object(r, &ignored, "text")
-				for _, name := range ignored {
-					o.ignore("documents"+strictjson.Index(i), name)
-				}
+				err = o.object(r, members{"text": textIn(&document)}, "documents"+strictjson.Index(i), "text")
 			default:
 				err = mismatch(r, "a string or an object with the member text")
 			}

@@ -129,17 +129,13 @@ func (m *moderation) input(r *strictjson.Reader) error {
 // part reads a part at a path.
 func (m *moderation) part(r *strictjson.Reader, path string) (string, error) {
 	var kind, content string
-	var ignored []string
-	err := members{
+	err := m.object(r, members{
 		"type": wordIn(&kind, "text", "image_url"), "text": textIn(&content),
 		"image_url": func(r *strictjson.Reader) error {
 			_, err := r.Value(false)
 			return err
 		},
-	}.object(r, &ignored, "type")
-	for _, name := range ignored {
-		m.ignore(path, name)
-	}
+	}, path, "type")
 	switch {
 	case err != nil:
 		return "", err

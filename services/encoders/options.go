@@ -43,6 +43,16 @@ func (o *options) ignore(path, name string) {
 	o.unused = append(o.unused, server.IgnoredField{Name: name, Reason: "unknown field " + name})
 }
 
+// object reads the object at a path of the request. Its unknown members are recorded as ignored.
+func (o *options) object(r *strictjson.Reader, m members, path string, required ...string) error {
+	var ignored []string
+	err := m.object(r, &ignored, required...)
+	for _, name := range ignored {
+		o.ignore(path, name)
+	}
+	return err
+}
+
 // with returns the members of an operation: its own, and those of groups.
 func with(own members, groups ...members) members {
 	all := maps.Clone(own)

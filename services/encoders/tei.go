@@ -234,17 +234,10 @@ func (h *Handler) TeiSimilarity(w http.ResponseWriter, r *http.Request, model st
 	var sentences []string
 	inputs := members{"source_sentence": textIn(&source), "sentences": textsIn(&sentences)}
 	parameters := with(members{"prompt_name": anyTextIn(&o.promptName)}, o.tei())
-	nested := func(m members, path string, required ...string) func(*strictjson.Reader) error {
-		return func(r *strictjson.Reader) error {
-			var ignored []string
-			err := m.object(r, &ignored, required...)
-			for _, name := range ignored {
-				o.ignore(path, name)
-			}
-			return err
-		}
+	body := members{
+		"inputs":     func(r *strictjson.Reader) error { return o.object(r, inputs, "inputs", "source_sentence", "sentences") },
+		"parameters": func(r *strictjson.Reader) error { return o.object(r, parameters, "parameters") },
 	}
-	body := members{"inputs": nested(inputs, "inputs", "source_sentence", "sentences"), "parameters": nested(parameters, "parameters")}
 	err := h.teiRead(r, body, &o, model, "inputs")
 	var answer *inference.EncodeAnswer
 	if err == nil {
