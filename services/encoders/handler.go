@@ -52,17 +52,16 @@ func New(cfg Config, service *serving.Service) (*Handler, error) {
 	return h, h.mux.Err()
 }
 
-// The prefix of TEI's paths with a model, and the last segments of the paths after the model.
+// teiPrefix is the prefix of TEI's paths with a model.
 const teiPrefix = "/tei/"
-
-func teiOperations() []string {
-	return []string{"embed", "embed_all", "embed_sparse", "predict", "rerank", "similarity", "info"}
-}
 
 // teiRoots are TEI's paths without a model, except /rerank.
 func teiRoots() []string {
 	return []string{"/embed", "/embed_all", "/embed_sparse", "/predict", "/similarity", "/info"}
 }
+
+// teiOperations are the suffixes of TEI's paths with a model.
+func teiOperations() []string { return append(teiRoots(), "/rerank") }
 
 // aliases are further paths of operations.
 var aliases = map[string]string{ //nolint:gochecknoglobals // a constant table
@@ -120,7 +119,7 @@ func (h *Handler) respelled(r *http.Request) *http.Request {
 		return r
 	}
 	operation := ""
-	if i := strings.LastIndexByte(name, '/'); i > 0 && slices.Contains(teiOperations(), name[i+1:]) {
+	if i := strings.LastIndexByte(name, '/'); i > 0 && slices.Contains(teiOperations(), name[i:]) {
 		name, operation = name[:i], name[i:]
 	}
 	return withPath(r, path, teiPrefix+url.PathEscape(name)+operation)
