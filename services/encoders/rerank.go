@@ -2,7 +2,6 @@ package encoders
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"slices"
 
@@ -171,7 +170,7 @@ func searchUnits(answer *inference.EncodeAnswer) int {
 	return max(1, ceil(documents, cohereUnitDocuments))
 }
 
-func ceil(n, size int) int { return int(math.Ceil(float64(n) / float64(size))) }
+func ceil(n, size int) int { return (n + size - 1) / size }
 
 // InfinityRerank ranks documents in the form of infinity.
 func (h *Handler) InfinityRerank(w http.ResponseWriter, r *http.Request) {
