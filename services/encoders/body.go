@@ -20,7 +20,7 @@ type members map[string]func(r *strictjson.Reader) error
 // ignored.
 func (m members) object(r *strictjson.Reader, ignored *[]string, required ...string) error {
 	if r.Peek() != '{' {
-		return mismatch(r, "an object")
+		return r.Mismatch("an object")
 	}
 	seen := make(map[string]bool, len(m))
 	err := r.Object(func(key string) error {
@@ -44,7 +44,7 @@ func (m members) object(r *strictjson.Reader, ignored *[]string, required ...str
 	}
 	for _, key := range required {
 		if !seen[key] {
-			return &strictjson.Error{Path: key, Message: "is required", Named: true}
+			return strictjson.Missing(key)
 		}
 	}
 	return nil
@@ -77,19 +77,6 @@ func (m members) read(r *http.Request, required ...string) error {
 	return nil
 }
 
-// mismatch returns the error of a value with another type than wanted.
-func mismatch(r *strictjson.Reader, wanted string) error {
-	value, err := r.Value(true)
-	if err != nil {
-		return err
-	}
-	return wrong(wanted, value)
-}
-
-func wrong(wanted string, got any) error {
-	return &strictjson.Error{Message: fmt.Sprintf("must be %s, got %s", wanted, strictjson.Show(got)), Named: true}
-}
-
 // named returns the error of a value.
 func named(format string, args ...any) error {
 	return &strictjson.Error{Message: fmt.Sprintf(format, args...), Named: true}
@@ -97,23 +84,11 @@ func named(format string, args ...any) error {
 
 // text reads a string that isn't empty.
 func text(r *strictjson.Reader) (string, error) {
-	s, err := anyText(r)
+	s, err := r.Text()
 	if err == nil && s == "" {
 		err = named("must not be empty")
 	}
 	return s, err
-}
-
-func anyText(r *strictjson.Reader) (string, error) {
-	value, err := r.Value(true)
-	if err != nil {
-		return "", err
-	}
-	s, ok := value.(string)
-	if !ok {
-		return "", wrong("a string", value)
-	}
-	return s, nil
 }
 
 // textIn returns a reader of a string that isn't empty.
@@ -127,14 +102,14 @@ func textIn(s *string) func(*strictjson.Reader) error {
 // anyTextIn returns a reader of a string.
 func anyTextIn(s *string) func(*strictjson.Reader) error {
 	return func(r *strictjson.Reader) (err error) {
-		*s, err = anyText(r)
+		*s, err = r.Text()
 		return err
 	}
 }
 
 // skipText reads a string that has no effect.
 func skipText(r *strictjson.Reader) error {
-	_, err := anyText(r)
+	_, err := r.Text()
 	return err
 }
 
@@ -147,7 +122,7 @@ func flagIn(b **bool) func(*strictjson.Reader) error {
 		}
 		flag, ok := value.(bool)
 		if !ok {
-			return wrong("true or false", value)
+			return strictjson.Wrong("true or false", value)
 		}
 		*b = &flag
 		return nil
@@ -163,7 +138,7 @@ func integerIn(n **int, least int64) func(*strictjson.Reader) error {
 		}
 		i, ok := value.(int64)
 		if !ok || i < least || i > math.MaxInt32 {
-			return wrong(fmt.Sprintf("an integer from %d to %d", least, math.MaxInt32), value)
+			return strictjson.Wrong(fmt.Sprintf("an integer from %d to %d", least, math.MaxInt32), value)
 		}
 		*n = new(int(i))
 		return nil
@@ -189,12 +164,12 @@ func wordIn(s *string, words ...string) func(*strictjson.Reader) error {
 // list reads a list of at least one item, and of at most [budget.EncodeInputs].
 func list(r *strictjson.Reader, wanted string, item func(i int) error) error {
 	if r.Peek() != '[' {
-		return mismatch(r, wanted)
+		return r.Mismatch(wanted)
 	}
 	n := 0
 	err := r.Array(func(i int) error {
 		if i == budget.EncodeInputs {
-			return &strictjson.Error{Message: fmt.Sprintf("exceeds the maximum of %d entries: send fewer", budget.EncodeInputs), Named: true}
+			return named("exceeds the maximum of %d entries: send fewer", budget.EncodeInputs)
 		}
 		n++
 		return item(i)
@@ -231,7 +206,7 @@ func oneOrMoreIn(texts *[]string, one *bool) func(*strictjson.Reader) error {
 		case '[':
 			return textsIn(texts)(r)
 		}
-		return mismatch(r, "a string or a list of strings")
+		return r.Mismatch("a string or a list of strings")
 	}
 }
 
@@ -248,7 +223,7 @@ func (o *options) documentsIn(texts *[]string) func(*strictjson.Reader) error {
 			case '{':
 				err = o.object(r, members{"text": textIn(&document)}, "documents"+strictjson.Index(i), "text")
 			default:
-				err = mismatch(r, "a string or an object with the member text")
+				err = r.Mismatch("a string or an object with the member text")
 			}
 			*texts = append(*texts, document)
 			return err
@@ -268,7 +243,7 @@ func inputsIn(inputs *[]inference.Input, one *bool) func(*strictjson.Reader) err
 			return err
 		case '[':
 		default:
-			return mismatch(r, wanted)
+			return r.Mismatch(wanted)
 		}
 		var ids []int
 		err := r.Array(func(i int) error {
@@ -276,9 +251,9 @@ func inputsIn(inputs *[]inference.Input, one *bool) func(*strictjson.Reader) err
 			if c != '"' && c != '[' || ids != nil {
 				var err error
 				if *inputs != nil {
-					return mismatch(r, "a string or a list of token ids")
+					return r.Mismatch("a string or a list of token ids")
 				}
-				ids, err = appendID(r, ids)
+				ids, err = r.AppendTokenID(ids)
 				return err
 			}
 			if i == budget.EncodeInputs {
@@ -305,27 +280,11 @@ func entry(r *strictjson.Reader) (in inference.Input, err error) {
 		return in, err
 	}
 	err = r.Array(func(int) (err error) {
-		in.TokenIDs, err = appendID(r, in.TokenIDs)
+		in.TokenIDs, err = r.AppendTokenID(in.TokenIDs)
 		return err
 	})
 	if err == nil && in.TokenIDs == nil {
 		err = named("must not be empty")
 	}
 	return in, err
-}
-
-// appendID reads one token id. Ids don't count as values of the body.
-func appendID(r *strictjson.Reader, ids []int) ([]int, error) {
-	if c := r.Peek(); c != '-' && !strictjson.IsDigit(c) {
-		return ids, mismatch(r, "a token id")
-	}
-	value, err := r.FreeNumber()
-	if err != nil {
-		return ids, err
-	}
-	id, ok := value.(int64)
-	if !ok || id < 0 || id > math.MaxInt32 {
-		return ids, wrong("a token id", value)
-	}
-	return append(ids, int(id)), nil
 }

@@ -107,14 +107,14 @@ func (m *moderation) input(r *strictjson.Reader) error {
 	err := list(r, "a string, a list of strings or a list of parts", func(i int) error {
 		if r.Peek() != '{' {
 			if parts != nil {
-				return mismatch(r, "a part")
+				return r.Mismatch("a part")
 			}
 			s, err := text(r)
 			m.texts = append(m.texts, s)
 			return err
 		}
 		if m.texts != nil {
-			return mismatch(r, "a string")
+			return r.Mismatch("a string")
 		}
 		part, err := m.part(r, "input"+strictjson.Index(i))
 		parts = append(parts, part)
@@ -142,7 +142,7 @@ func (m *moderation) part(r *strictjson.Reader, path string) (string, error) {
 	case kind == "image_url":
 		return "", &strictjson.Error{Path: "type", Message: "must be text: classifiers here take no images", Named: true, Unsupported: true}
 	case content == "":
-		return "", &strictjson.Error{Path: "text", Message: "is required", Named: true}
+		return "", strictjson.Missing("text")
 	}
 	return content, nil
 }

@@ -134,7 +134,7 @@ func (p *prediction) input(r *strictjson.Reader) error {
 		return err
 	case '[':
 	default:
-		return mismatch(r, wanted)
+		return r.Mismatch(wanted)
 	}
 	var pair []string
 	err := list(r, wanted, func(int) error {
@@ -147,7 +147,7 @@ func (p *prediction) input(r *strictjson.Reader) error {
 			return err
 		}
 		if pair != nil {
-			return mismatch(r, "a string")
+			return r.Mismatch("a string")
 		}
 		entry, err := teiEntry(r)
 		p.inputs = append(p.inputs, entry)
@@ -166,7 +166,7 @@ func (p *prediction) input(r *strictjson.Reader) error {
 // teiEntry reads a list of one or two strings.
 func teiEntry(r *strictjson.Reader) (in inference.EncodeInput, err error) {
 	if r.Peek() != '[' {
-		return in, mismatch(r, "a list of one or two strings")
+		return in, r.Mismatch("a list of one or two strings")
 	}
 	var texts []string
 	err = textsIn(&texts)(r)

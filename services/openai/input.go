@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -25,7 +23,7 @@ func DecodeInput(raw json.RawMessage) ([]inference.Input, error) {
 // openapi/openai.yaml, except for the number of prompts, which [inference.Request.Validate]
 // limits.
 func DecodePrompt(raw json.RawMessage) ([]inference.Input, error) {
-	return decodeTexts("prompt", raw, decode.AnyText)
+	return decodeTexts("prompt", raw, (*strictjson.Reader).Text)
 }
 
 func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader) (string, error)) ([]inference.Input, error) {
@@ -39,7 +37,7 @@ func decodeTexts(param string, raw json.RawMessage, text func(*strictjson.Reader
 		case '[':
 			inputs, err = inputList(r, text)
 		default:
-			err = decode.Mismatch(r, "a string, a list of strings, a list of token ids or a list of token id lists")
+			err = r.Mismatch("a string, a list of strings, a list of token ids or a list of token id lists")
 		}
 		return err
 	})
@@ -72,7 +70,7 @@ func inputList(r *strictjson.Reader, text func(*strictjson.Reader) (string, erro
 		case '[':
 			input.TokenIDs, err = inputIDs(r)
 		default:
-			ids, err = appendID(r, ids)
+			ids, err = r.AppendTokenID(ids)
 			return err
 		}
 		inputs = append(inputs, input)
@@ -91,7 +89,7 @@ func inputList(r *strictjson.Reader, text func(*strictjson.Reader) (string, erro
 }
 
 func inputText(r *strictjson.Reader) (string, error) {
-	s, err := decode.AnyText(r)
+	s, err := r.Text()
 	if err == nil && s == "" {
 		err = &strictjson.Error{Message: "must not be empty", Named: true}
 	}
@@ -100,32 +98,15 @@ func inputText(r *strictjson.Reader) (string, error) {
 
 func inputIDs(r *strictjson.Reader) ([]int, error) {
 	if r.Peek() != '[' {
-		return nil, decode.Mismatch(r, "a list of token ids")
+		return nil, r.Mismatch("a list of token ids")
 	}
 	var ids []int
 	err := r.Array(func(int) (err error) {
-		ids, err = appendID(r, ids)
+		ids, err = r.AppendTokenID(ids)
 		return err
 	})
 	if err == nil && ids == nil {
 		err = &strictjson.Error{Message: "must not be empty", Named: true}
 	}
 	return ids, err
-}
-
-// appendID reads one id. Ids don't count as values: they need little more memory than their
-// JSON, and a batch of long inputs has many.
-func appendID(r *strictjson.Reader, ids []int) ([]int, error) {
-	if c := r.Peek(); c != '-' && !strictjson.IsDigit(c) {
-		return ids, decode.Mismatch(r, "a token id")
-	}
-	value, err := r.FreeNumber()
-	if err != nil {
-		return ids, err
-	}
-	id, ok := value.(int64)
-	if !ok || id < 0 || id > math.MaxInt32 {
-		return ids, decode.Wrong("a token id", value)
-	}
-	return append(ids, int(id)), nil
 }

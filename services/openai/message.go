@@ -21,7 +21,7 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 	var messages []inference.Message
 	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
 		if r.Peek() != '[' {
-			return decode.Mismatch(r, "a list of messages")
+			return r.Mismatch("a list of messages")
 		}
 		err := r.Array(func(i int) error {
 			if i == budget.Messages {
@@ -36,7 +36,7 @@ func DecodeMessages(raw json.RawMessage) ([]inference.Message, error) {
 			return err
 		})
 		if err == nil && len(messages) == 0 {
-			return decode.Wrong("a list of at least 1 message", []any{})
+			return strictjson.Wrong("a list of at least 1 message", []any{})
 		}
 		return err
 	})
@@ -56,7 +56,7 @@ func roles() []string {
 func decodeMessage(r *strictjson.Reader, value any) (inference.Message, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return inference.Message{}, decode.Wrong("an object", value)
+		return inference.Message{}, strictjson.Wrong("an object", value)
 	}
 	role, err := decode.Word(object, "role", roles())
 	if err != nil {
@@ -96,7 +96,7 @@ func decodeContent(object map[string]any, m *inference.Message) error {
 	const key = "content"
 	value, there := object[key]
 	if !there && m.Role != "assistant" {
-		return decode.Missing(key)
+		return strictjson.Missing(key)
 	}
 	kinds := partKinds(m.Role)
 	switch value := value.(type) {
@@ -114,9 +114,9 @@ func decodeContent(object map[string]any, m *inference.Message) error {
 		}
 	}
 	if len(kinds) == 0 {
-		return strictjson.At(key, decode.Wrong("a string or null", value))
+		return strictjson.At(key, strictjson.Wrong("a string or null", value))
 	}
-	return strictjson.At(key, decode.Wrong("a string or a list of parts", value))
+	return strictjson.At(key, strictjson.Wrong("a string or a list of parts", value))
 }
 
 func decodeParts(list []any, kinds []string, m *inference.Message) error {
@@ -124,7 +124,7 @@ func decodeParts(list []any, kinds []string, m *inference.Message) error {
 		if m.NoContent = m.Role == "assistant"; m.NoContent {
 			return nil
 		}
-		return decode.Wrong("a string or a list of at least 1 part", list)
+		return strictjson.Wrong("a string or a list of at least 1 part", list)
 	}
 	var err error
 	m.Parts, err = decode.EachPart(list, kinds, decodePart)
@@ -244,7 +244,7 @@ func decodeToolCalls(r *strictjson.Reader, object map[string]any, m *inference.M
 	case []any:
 		list = value
 	default:
-		return strictjson.At(key, decode.Wrong("a list of tool calls", value))
+		return strictjson.At(key, strictjson.Wrong("a list of tool calls", value))
 	}
 	for i, value := range list {
 		call, err := decodeToolCall(r, value)
@@ -259,7 +259,7 @@ func decodeToolCalls(r *strictjson.Reader, object map[string]any, m *inference.M
 func decodeToolCall(r *strictjson.Reader, value any) (inference.ToolCall, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return inference.ToolCall{}, decode.Wrong("an object", value)
+		return inference.ToolCall{}, strictjson.Wrong("an object", value)
 	}
 	kind, err := decode.Word(object, "type", []string{requests.FunctionType, customType})
 	if err != nil {

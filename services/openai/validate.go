@@ -19,7 +19,6 @@ import (
 	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/inference"
-	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/strictjson"
 )
 
@@ -316,7 +315,7 @@ func (s *bodySchema) read(r *strictjson.Reader, name string, result *Validated, 
 		return nil
 	}
 	if n, ok := value.(float64); ok && f.integer && n == math.Trunc(n) {
-		return decode.Wrong("a 64-bit integer", value)
+		return strictjson.Wrong("a 64-bit integer", value)
 	}
 	checked[name] = value
 	result.value[name], err = f.bound(value, raw)

@@ -253,7 +253,7 @@ func (r *Reader) Raw() (json.RawMessage, error) {
 func (r *Reader) Value(build bool) (any, error) {
 	kind := r.decoder.PeekKind()
 	if kind == jsontext.KindNumber && r.FreeNumbers {
-		return r.FreeNumber()
+		return r.freeNumber()
 	}
 	if err := r.Count(); err != nil {
 		return nil, err
@@ -275,6 +275,28 @@ func (r *Reader) Value(build bool) (any, error) {
 	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
 	}
 	return nil, r.misplaced()
+}
+
+// Text reads a string, which may be empty.
+func (r *Reader) Text() (string, error) {
+	value, err := r.Value(true)
+	if err != nil {
+		return "", err
+	}
+	s, ok := value.(string)
+	if !ok {
+		return "", Wrong("a string", value)
+	}
+	return s, nil
+}
+
+// Mismatch reads a value with another type than wanted, and returns its error.
+func (r *Reader) Mismatch(wanted string) error {
+	value, err := r.Value(true)
+	if err != nil {
+		return err
+	}
+	return Wrong(wanted, value)
 }
 
 // ObjectText reads text that is a JSON object, such as the arguments of a call, and counts
@@ -338,13 +360,30 @@ func (r *Reader) Within(most int, read func() (any, error)) (any, error) {
 	return value, err
 }
 
-// FreeNumber reads a number and counts it as a token id.
-func (r *Reader) FreeNumber() (any, error) {
+// freeNumber reads a number and counts it as a token id.
+func (r *Reader) freeNumber() (any, error) {
 	r.numbers++
 	if r.numbers > budget.TokenIDs {
 		return nil, errTooManyNumbers
 	}
 	return r.number()
+}
+
+// AppendTokenID reads a token id and appends it to ids. Token ids don't count as values of the body: they need
+// little more memory than their JSON, and a batch of long inputs has many.
+func (r *Reader) AppendTokenID(ids []int) ([]int, error) {
+	if c := r.Peek(); c != '-' && !IsDigit(c) {
+		return ids, r.Mismatch("a token id")
+	}
+	value, err := r.freeNumber()
+	if err != nil {
+		return ids, err
+	}
+	id, ok := value.(int64)
+	if !ok || id < 0 || id > math.MaxInt32 {
+		return ids, Wrong("a token id", value)
+	}
+	return append(ids, int(id)), nil
 }
 
 func (r *Reader) buildObject(build bool) (any, error) {

@@ -56,6 +56,44 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestKinds checks the values that must have a kind: strings, token ids, and others.
+func TestKinds(t *testing.T) {
+	text := func(r *strictjson.Reader) (any, error) { return r.Text() }
+	ids := func(r *strictjson.Reader) (any, error) { return r.AppendTokenID([]int{7}) }
+	other := func(r *strictjson.Reader) (any, error) { return nil, r.Mismatch("a list") }
+	missing := func(*strictjson.Reader) (any, error) { return nil, strictjson.Missing("a") }
+	for name, test := range map[string]struct {
+		read          func(*strictjson.Reader) (any, error)
+		text, message string
+		want          any
+	}{
+		"a string":                {read: text, text: `""`, want: ""},
+		"no string":               {read: text, text: `1`, message: "must be a string, got 1"},
+		"no JSON for a string":    {read: text, text: `x`, message: "a value is expected"},
+		"a token id":              {read: ids, text: `2147483647`, want: []int{7, math.MaxInt32}},
+		"a large token id":        {read: ids, text: `2147483648`, message: "must be a token id, got 2147483648"},
+		"a negative token id":     {read: ids, text: `-1`, message: "must be a token id, got -1"},
+		"half a token id":         {read: ids, text: `0.5`, message: "must be a token id, got 0.5"},
+		"a string for an id":      {read: ids, text: `"1"`, message: "must be a token id, got "},
+		"a huge number for an id": {read: ids, text: `1e999`, message: "is a number too large for 64 bits"},
+		"another kind":            {read: other, text: `{}`, message: "must be a list, got "},
+		"no JSON":                 {read: other, text: `x`, message: "a value is expected"},
+		"a missing key":           {read: missing, text: `{}`, message: "is required"},
+	} {
+		var got any
+		err := strictjson.ReadPart([]byte(test.text), func(r *strictjson.Reader) (err error) {
+			got, err = test.read(r)
+			return err
+		})
+		switch {
+		case test.message == "" && (err != nil || !reflect.DeepEqual(got, test.want)):
+			t.Errorf("%s: got %#v, %v", name, got, err)
+		case test.message != "" && (err == nil || !strings.Contains(err.Error(), test.message)):
+			t.Errorf("%s: got %v, want %q", name, err, test.message)
+		}
+	}
+}
+
 // TestMalformed checks that the error message for malformed JSON names the offending byte and the
 // expected token.
 func TestMalformed(t *testing.T) {

@@ -73,3 +73,13 @@ func ListWords[T any](words []T) string {
 	}
 	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
+
+// Wrong returns the error of an invalid value.
+func Wrong(wanted string, got any) error {
+	return &Error{Message: fmt.Sprintf("must be %s, got %s", wanted, Show(got)), Named: true}
+}
+
+// Missing returns the error of a required key that the object lacks.
+func Missing(key string) error {
+	return &Error{Path: key, Message: "is required", Named: true}
+}

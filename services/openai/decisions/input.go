@@ -45,13 +45,13 @@ func decodeInput(raw json.RawMessage) ([]inference.Message, error) {
 	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
 		switch r.Peek() {
 		case '"':
-			text, err := decode.AnyText(r)
+			text, err := r.Text()
 			in.messages = []inference.Message{{Role: user, Text: text}}
 			return err
 		case '[':
 			return in.list(r)
 		}
-		return decode.Mismatch(r, "a string or a list of items")
+		return r.Mismatch("a string or a list of items")
 	})
 	if err != nil {
 		return nil, strictjson.BodyError(strictjson.At("input", err))
@@ -73,7 +73,7 @@ func (in *inputReader) list(r *strictjson.Reader) error {
 		return in.item(r, "input"+strictjson.Index(i))
 	})
 	if err == nil && len(in.messages) == 0 {
-		err = decode.Wrong("a string or a list of at least 1 item", []any{})
+		err = strictjson.Wrong("a string or a list of at least 1 item", []any{})
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func (in *inputReader) list(r *strictjson.Reader) error {
 // the prompt.
 func (in *inputReader) item(r *strictjson.Reader, path string) error {
 	if r.Peek() != '{' {
-		return decode.Mismatch(r, "an object")
+		return r.Mismatch("an object")
 	}
 	object, raw := map[string]any{}, map[string]json.RawMessage{}
 	err := r.Object(func(key string) (err error) {
@@ -213,7 +213,7 @@ func (in *inputReader) output(object map[string]any, output json.RawMessage, pat
 
 func requiredContent(raw json.RawMessage, key, path string, kinds []string) ([]inference.Part, error) {
 	if raw == nil {
-		return nil, decode.Missing(key)
+		return nil, strictjson.Missing(key)
 	}
 	parts, err := decodeContent(raw, path+"."+key, kinds)
 	return parts, strictjson.At(key, err)
@@ -225,7 +225,7 @@ func decodeContent(raw json.RawMessage, path string, kinds []string) (parts []in
 	err = strictjson.ReadPart(raw, func(r *strictjson.Reader) error {
 		switch r.Peek() {
 		case '"':
-			text, err := decode.AnyText(r)
+			text, err := r.Text()
 			parts = []inference.Part{{Kind: inference.PartText, Text: text}}
 			return err
 		case '[':
@@ -235,18 +235,18 @@ func decodeContent(raw json.RawMessage, path string, kinds []string) (parts []in
 				return err
 			})
 			if err == nil && len(parts) == 0 {
-				err = decode.Wrong("a string or a list of at least 1 part", []any{})
+				err = strictjson.Wrong("a string or a list of at least 1 part", []any{})
 			}
 			return err
 		}
-		return decode.Mismatch(r, "a string or a list of parts")
+		return r.Mismatch("a string or a list of parts")
 	})
 	return parts, err
 }
 
 func decodePart(r *strictjson.Reader, path string, kinds []string) (part inference.Part, err error) {
 	if r.Peek() != '{' {
-		return part, decode.Mismatch(r, "an object")
+		return part, r.Mismatch("an object")
 	}
 	object := map[string]any{}
 	var data json.RawMessage
@@ -302,20 +302,20 @@ func decodeImage(object map[string]any) (string, error) {
 func decodeData(data json.RawMessage) (string, error) {
 	const key = "data"
 	if data == nil {
-		return "", decode.Missing(key)
+		return "", strictjson.Missing(key)
 	}
 	err := strictjson.ReadPart(data, func(r *strictjson.Reader) error {
 		if r.Peek() == '[' {
 			return r.Array(func(int) error {
 				if r.Peek() != '{' {
-					return decode.Mismatch(r, "an object")
+					return r.Mismatch("an object")
 				}
 				_, err := r.Value(false)
 				return err
 			})
 		}
 		if r.Peek() != '{' {
-			return decode.Mismatch(r, "an object or a list of objects")
+			return r.Mismatch("an object or a list of objects")
 		}
 		_, err := r.Value(false)
 		return err
@@ -325,7 +325,7 @@ func decodeData(data json.RawMessage) (string, error) {
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, data); err != nil {
-		return "", strictjson.At(key, decode.Wrong("valid JSON", nil))
+		return "", strictjson.At(key, strictjson.Wrong("valid JSON", nil))
 	}
 	return compact.String(), nil
 }

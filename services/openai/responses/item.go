@@ -81,7 +81,7 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 	err := strictjson.Read(raw, func(r *strictjson.Reader) error {
 		switch r.Peek() {
 		case '"':
-			text, err := decode.AnyText(r)
+			text, err := r.Text()
 			items = []*item{{kind: itemMessage, role: "user", text: text, status: statusCompleted}}
 			return err
 		case '[':
@@ -99,7 +99,7 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 				return err
 			})
 		}
-		return decode.Mismatch(r, "a string or a list of items")
+		return r.Mismatch("a string or a list of items")
 	})
 	if err != nil {
 		return nil, strictjson.BodyError(strictjson.At("input", err))
@@ -110,7 +110,7 @@ func decodeItems(raw json.RawMessage) ([]*item, error) {
 func decodeItem(r *strictjson.Reader, value any, raw json.RawMessage) (*item, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, decode.Wrong("an object", value)
+		return nil, strictjson.Wrong("an object", value)
 	}
 	it := &item{status: statusCompleted}
 	var err error
@@ -164,9 +164,9 @@ func itemKind(object map[string]any) (string, error) {
 		if _, there := object["id"]; there {
 			return itemReference, nil
 		}
-		return "", decode.Missing(key)
+		return "", strictjson.Missing(key)
 	default:
-		return "", strictjson.At(key, decode.Wrong("a string", kind))
+		return "", strictjson.At(key, strictjson.Wrong("a string", kind))
 	}
 }
 
@@ -203,7 +203,7 @@ func inputParts() []string { return []string{partInputText, partInputImage, part
 func decodeItemContent(object map[string]any, key string, kinds []string, it *item) error {
 	value, there := object[key]
 	if !there {
-		return decode.Missing(key)
+		return strictjson.Missing(key)
 	}
 	if s, ok := value.(string); ok {
 		it.text = s
@@ -212,11 +212,11 @@ func decodeItemContent(object map[string]any, key string, kinds []string, it *it
 	list, ok := value.([]any)
 	switch {
 	case !ok:
-		return strictjson.At(key, decode.Wrong("a string or a list of parts", value))
+		return strictjson.At(key, strictjson.Wrong("a string or a list of parts", value))
 	case len(list) == 0 && key == "output":
 		return nil
 	case len(list) == 0:
-		return strictjson.At(key, decode.Wrong("a string or a list of at least 1 part", value))
+		return strictjson.At(key, strictjson.Wrong("a string or a list of at least 1 part", value))
 	}
 	var err error
 	if it.parts, err = decode.EachPart(list, kinds, decodeItemPart); err != nil {
@@ -257,11 +257,11 @@ func checkExtras(object map[string]any) error {
 	for _, key := range []string{"annotations", "logprobs"} {
 		list, ok := object[key].([]any)
 		if object[key] != nil && !ok {
-			return strictjson.At(key, decode.Wrong("a list of objects", object[key]))
+			return strictjson.At(key, strictjson.Wrong("a list of objects", object[key]))
 		}
 		for i, value := range list {
 			if _, ok := value.(map[string]any); !ok {
-				return strictjson.At(key, strictjson.At(strictjson.Index(i), decode.Wrong("an object", value)))
+				return strictjson.At(key, strictjson.At(strictjson.Index(i), strictjson.Wrong("an object", value)))
 			}
 		}
 	}
@@ -313,13 +313,13 @@ func refuseFile(object map[string]any) error {
 func decodeTextParts(object map[string]any, key, kind string) ([]string, error) {
 	list, ok := object[key].([]any)
 	if object[key] != nil && !ok {
-		return nil, strictjson.At(key, decode.Wrong("a list of parts", object[key]))
+		return nil, strictjson.At(key, strictjson.Wrong("a list of parts", object[key]))
 	}
 	var texts []string
 	for i, value := range list {
 		part, ok := value.(map[string]any)
 		if !ok {
-			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), decode.Wrong("an object", value)))
+			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), strictjson.Wrong("an object", value)))
 		}
 		if _, err := decode.Word(part, "type", []string{kind}); err != nil {
 			return nil, strictjson.At(key, strictjson.At(strictjson.Index(i), err))

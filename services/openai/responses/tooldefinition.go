@@ -80,7 +80,7 @@ func checkTools(object map[string]any) error {
 	const key = "tools"
 	value, there := object[key]
 	if !there {
-		return decode.Missing(key)
+		return strictjson.Missing(key)
 	}
 	kinds := append([]string{requests.FunctionType, toolCustom, toolNamespace}, hostedTools()...)
 	return strictjson.At(key, eachObject(value, kinds, checkTool))
@@ -91,14 +91,14 @@ func eachObject(value any, kinds []string, check func(object map[string]any, kin
 	list, ok := value.([]any)
 	switch {
 	case !ok:
-		return decode.Wrong("a list of tools", value)
+		return strictjson.Wrong("a list of tools", value)
 	case len(list) > budget.Tools:
 		return &strictjson.Error{Message: fmt.Sprintf("must be a list of at most %d items", budget.Tools), Named: true}
 	}
 	for i, value := range list {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return strictjson.At(strictjson.Index(i), decode.Wrong("an object", value))
+			return strictjson.At(strictjson.Index(i), strictjson.Wrong("an object", value))
 		}
 		kind, err := decode.Word(object, "type", kinds)
 		if err == nil {
@@ -122,7 +122,7 @@ func checkTool(object map[string]any, kind string) error {
 		const key = "tools"
 		value, there := object[key]
 		if !there {
-			return decode.Missing(key)
+			return strictjson.Missing(key)
 		}
 		return strictjson.At(key, eachObject(value, []string{requests.FunctionType, toolCustom}, checkCallable))
 	}
@@ -159,7 +159,7 @@ func checkCallable(object map[string]any, kind string) error {
 	}
 	for _, key := range flags {
 		if _, ok := object[key].(bool); !ok && object[key] != nil {
-			return strictjson.At(key, decode.Wrong("true or false", object[key]))
+			return strictjson.At(key, strictjson.Wrong("true or false", object[key]))
 		}
 	}
 	return checkCallers(object)
@@ -184,11 +184,11 @@ func checkCallers(object map[string]any) error {
 	const key = "allowed_callers"
 	list, ok := object[key].([]any)
 	if !ok && object[key] != nil {
-		return strictjson.At(key, decode.Wrong("a list of callers", object[key]))
+		return strictjson.At(key, strictjson.Wrong("a list of callers", object[key]))
 	}
 	for i, caller := range list {
 		if caller != "direct" && caller != "programmatic" {
-			return strictjson.At(key, strictjson.At(strictjson.Index(i), decode.Wrong("direct or programmatic", caller)))
+			return strictjson.At(key, strictjson.At(strictjson.Index(i), strictjson.Wrong("direct or programmatic", caller)))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ func EachPart(list []any, kinds []string, decode func(object map[string]any, kin
 	for i, value := range list {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return nil, strictjson.At(strictjson.Index(i), Wrong("an object", value))
+			return nil, strictjson.At(strictjson.Index(i), strictjson.Wrong("an object", value))
 		}
 		kind, err := Word(object, "type", kinds)
 		if err == nil {
