@@ -2,6 +2,8 @@ package openapi_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -49,5 +51,27 @@ func TestEncoders(t *testing.T) {
 func TestInvalidDocument(t *testing.T) {
 	if text, err := openapi.JSON([]byte("paths: [")); text != nil || err == nil || !strings.HasPrefix(err.Error(), "load the OpenAPI document: ") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestServe checks the responses with a document, and the error of an invalid one.
+func TestServe(t *testing.T) {
+	fail := func(w http.ResponseWriter, _ *http.Request, err error) {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+	get := func(document func() []byte) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		openapi.Serve(document, fail)(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+		return w
+	}
+	want, err := openapi.JSON(openapi.Encoders())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := get(openapi.Encoders); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" || w.Body.String() != string(want) {
+		t.Errorf("%d %v, %d bytes, want %d", w.Code, w.Header(), w.Body.Len(), len(want))
+	}
+	if w := get(func() []byte { return []byte("paths: [") }); w.Code != http.StatusInternalServerError || !strings.HasPrefix(w.Body.String(), "load the OpenAPI document: ") {
+		t.Errorf("an invalid document: %d %s", w.Code, w.Body)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	api "github.com/trident-inference/trident/gen/go/anthropic"
+	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
@@ -35,6 +36,9 @@ type Handler struct {
 	mux     *server.Operations
 }
 
+// documentPattern is the route of the OpenAPI document.
+const documentPattern = "GET /v1/messages/openapi.json"
+
 // New returns a handler over the service. It seals reasoning with the keys.
 func New(cfg Config, service *serving.Service, seals *seal.Keys) (*Handler, error) {
 	h := &Handler{cfg: cfg, service: service, seals: seals, mux: server.NewOperations(auth.Anthropic)}
@@ -42,7 +46,7 @@ func New(cfg Config, service *serving.Service, seals *seal.Keys) (*Handler, erro
 		BaseRouter:       h.mux,
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { writeError(w, r, paramError(err)) },
 	})
-	h.mux.HandleFunc(documentPattern, serveDocument())
+	h.mux.HandleFunc(documentPattern, openapi.Serve(openapi.Anthropic, writeError))
 	h.mux.Refuse("/", refuse)
 	return h, h.mux.Err()
 }

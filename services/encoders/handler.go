@@ -16,6 +16,7 @@ import (
 	"time"
 
 	api "github.com/trident-inference/trident/gen/go/encoders"
+	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
@@ -43,11 +44,14 @@ type Handler struct {
 	mux     *server.Operations
 }
 
+// documentPattern is the route of the OpenAPI document.
+const documentPattern = "GET /v1/rerank/openapi.json"
+
 // New returns a handler over the service.
 func New(cfg Config, service *serving.Service) (*Handler, error) {
 	h := &Handler{cfg: cfg, service: service, mux: server.NewOperations(auth.Encoders)}
 	api.HandlerWithOptions(h, api.StdHTTPServerOptions{BaseRouter: h.mux, ErrorHandlerFunc: writeError})
-	h.mux.HandleFunc(documentPattern, serveDocument())
+	h.mux.HandleFunc(documentPattern, openapi.Serve(openapi.Encoders, writeError))
 	h.mux.Refuse("/", refuse)
 	return h, h.mux.Err()
 }

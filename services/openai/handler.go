@@ -20,6 +20,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
+	"github.com/trident-inference/trident/openapi"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
@@ -141,7 +142,7 @@ func newHandler(cfg Config, service *serving.Service, validator *Validator) *Han
 		ErrorHandlerFunc: wire.WriteError,
 		Middlewares:      []api.MiddlewareFunc{h.checkBody},
 	})
-	h.mux.HandleFunc("GET /openapi.json", serveDocument())
+	h.mux.HandleFunc("GET /openapi.json", openapi.Serve(openapi.OpenAI, wire.WriteError))
 	for _, pattern := range unmatchedPatterns {
 		h.mux.Refuse(pattern, h.refuse)
 	}
