@@ -31,6 +31,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"cloud.VertexAI.Model":             "vertex-ai-default-model",
 		"cloud.VertexAI.Port":              "vertex-ai-port",
 		"contracts.First":                  "backend",
+		"encoders.TEIModel":                "tei-model",
 		"images.AllowURLs":                 "allow-image-urls",
 		"images.FetchTimeout":              "image-fetch-timeout",
 		"images.MaxBytes":                  "image-max-bytes",
@@ -58,7 +59,6 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"local.KeepAlive":                  "sse-header-timeout",
 		"local.Library":                    "triton-library",
 		"local.LoadModels":                 "load-model",
-		"encoders.TEIModel":                "tei-model",
 		"local.LoadTimeout":                "model-load-timeout",
 		"local.Options.Backends":           "backend-config",
 		"local.Options.CUDAMemoryPools":    "cuda-memory-pool-byte-size",
@@ -111,8 +111,8 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"triton.KeepAlive":                 "sse-header-timeout",
 		"triton.KeyFile":                   "triton-tls-key",
 		"triton.MetricsPort":               "triton-metrics-port",
-		"triton.StreamClient":              "triton-stream-client",
 		"triton.Policy":                    "balance",
+		"triton.StreamClient":              "triton-stream-client",
 	}
 }
 
