@@ -55,7 +55,7 @@ type endpointDrain struct {
 	Wait     time.Duration `env:"-" default:"0s" help:"Time to wait until the server has no request in flight. If it still has some then, the command fails, and the server stays drained. 0 doesn't wait."`
 }
 
-// waitPause is the pause between two questions for the requests in flight.
+// waitPause is the time between two calls that read the number of requests in flight.
 const waitPause = 500 * time.Millisecond
 
 // Run drains the server and prints its state.
@@ -89,7 +89,7 @@ func (c endpointDrain) run(f *flags, w io.Writer) error {
 	return printEndpoints(w, drained)
 }
 
-// state asks for the state of a server.
+// state returns the state of a server.
 func (c endpointDrain) state(f *flags, address string) (*tridentv1.Endpoint, error) {
 	var found *tridentv1.Endpoint
 	err := c.call(f, func(ctx context.Context, client endpointClient) error {
@@ -197,10 +197,6 @@ func printEndpoints(w io.Writer, endpoints ...*tridentv1.Endpoint) error {
 			strconv.FormatUint(e.GetRequests(), 10), strconv.FormatUint(e.GetFailures(), 10), oneLine(e.GetReason()),
 		})
 	}
-	lines := strings.Split(align(rows), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	_, err := io.WriteString(w, strings.Join(lines, "\n"))
+	_, err := io.WriteString(w, alignTrimmed(rows))
 	return err
 }

@@ -129,8 +129,12 @@ func settingsTable(cards []*catalog.Card, splits []catalog.Split) string {
 	if len(rows) == 1 {
 		return "no models\n"
 	}
-	text := align(rows)
-	lines := strings.Split(text, "\n")
+	return alignTrimmed(rows)
+}
+
+// alignTrimmed aligns cells in columns, without white space at the end of lines.
+func alignTrimmed(rows [][]string) string {
+	lines := strings.Split(align(rows), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
