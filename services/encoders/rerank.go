@@ -19,7 +19,7 @@ type ranking struct {
 	texts     []string // the documents in TEI's form
 	top       *int
 	returns   *bool // documents are part of the response
-	returnsAs *bool // the same for texts
+	returnsAs *bool // texts are part of the response in the form of TEI
 }
 
 // param is the name of the documents in the request.
