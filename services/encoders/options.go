@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/strictjson"
 )
@@ -112,7 +113,8 @@ func (h *Handler) request(ctx context.Context, o *options, task inference.Task) 
 	if o.documentTokens != nil {
 		req.MaxSecond = *o.documentTokens
 	}
-	o.setPrompt(req)
+	req.PromptName = o.promptName
+	requests.SetInputType(req, o.inputType)
 	o.setRaw(req)
 	return req, o.setTruncation(req)
 }
@@ -126,20 +128,6 @@ func (o *options) setRaw(req *inference.EncodeRequest) {
 	}
 	if o.rawScores != nil && *o.rawScores {
 		req.Raw = true
-	}
-}
-
-// setPrompt applies the names of prompts. The types are those of Cohere's and NVIDIA's APIs, too.
-func (o *options) setPrompt(req *inference.EncodeRequest) {
-	req.PromptName = o.promptName
-	switch o.inputType {
-	case "query", "search_query":
-		req.Type = inference.InputQuery
-	case "document", "passage", "search_document":
-		req.Type = inference.InputDocument
-	case "":
-	default:
-		req.PromptName = o.inputType
 	}
 }
 

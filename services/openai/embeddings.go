@@ -8,6 +8,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
+	"github.com/trident-inference/trident/services/requests"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/vector"
 )
@@ -58,17 +59,9 @@ func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.EncodeReques
 	return req, nil
 }
 
-// setPrompt applies the names of prompts. The types are those of other APIs, too.
+// setPrompt applies the names of prompts.
 func setPrompt(req *inference.EncodeRequest, body *api.CreateEmbeddingRequest) {
-	switch kind := decode.Value(body.InputType); kind {
-	case "":
-	case "query", "search_query":
-		req.Type = inference.InputQuery
-	case "document", "passage", "search_document":
-		req.Type = inference.InputDocument
-	default:
-		req.PromptName = kind
-	}
+	requests.SetInputType(req, decode.Value(body.InputType))
 	if name := decode.Value(body.PromptName); name != "" {
 		req.PromptName = name
 	}
