@@ -16,18 +16,7 @@ import (
 // out as soon as any other.
 func TestFreezeWhileListing(t *testing.T) {
 	fakes := tritontest.NewFakes(t, 2)
-	e, err := New(Config{Endpoints: fakes.Addresses(), Connection: triton.Default()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := e.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
+	e := begin(t, fakes.Addresses()...)
 	if _, err := e.Models(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -45,4 +34,22 @@ func TestFreezeWhileListing(t *testing.T) {
 	if !pause.Until(3500*time.Millisecond, out) || time.Since(began) < silence-askInterval {
 		t.Errorf("the endpoint is out %t after %s, want %s", out(), time.Since(began), silence)
 	}
+}
+
+// begin returns an engine that is stopped at the end of the test.
+func begin(t *testing.T, endpoints ...string) *Engine {
+	t.Helper()
+	e, err := New(Config{Endpoints: endpoints, Connection: triton.Default()}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
 }

@@ -1,15 +1,12 @@
 package fleet
 
 import (
-	"context"
 	"encoding/binary"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/balance"
-	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 )
 
@@ -17,14 +14,7 @@ import (
 // each, which are about those of the model.
 func TestPace(t *testing.T) {
 	fakes := tritontest.NewFakes(t, 2)
-	e, err := New(Config{Endpoints: fakes.Addresses(), Connection: triton.Default()}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Stop(context.Background()) })
+	e := begin(t, fakes.Addresses()...)
 	paces := func() (known int) {
 		for _, m := range e.all() {
 			if e.balancer.Pace(m.endpoint, e.elapsed()) > 0 {

@@ -1,14 +1,12 @@
 package fleet
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/balance"
-	"github.com/trident-inference/trident/services/triton"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/pause"
 )
@@ -27,14 +25,7 @@ func TestRestartForgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fake := tritontest.NewFake(t)
-			e, err := New(Config{Endpoints: []string{fake.Address() + "=1"}, Connection: triton.Default()}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = e.Stop(t.Context()) }()
+			e := begin(t, fake.Address()+"=1")
 			if _, err := e.ServerLive(t.Context(), &kserve.ServerLiveRequest{}); err != nil {
 				t.Fatal(err)
 			}
