@@ -36,6 +36,9 @@ type health struct {
 	drained atomic.Bool
 	// refuses is true while the endpoint is out because it refuses connections: it is surely down.
 	refuses atomic.Bool
+	// refusals is the number of refused connections. An answer to a question from before the last one
+	// doesn't take the endpoint in.
+	refusals atomic.Uint64
 	// silent is true while the endpoint is out because nothing has arrived from it: a response takes it
 	// in again. If it is out for another reason, only an answer to a question does: responses that
 	// came before are still being read.
@@ -64,6 +67,7 @@ type watch struct {
 	answers  chan answer
 	asking   bool
 	asked    time.Time     // time of the last question
+	refusals uint64        // value of health.refusals at the last question
 	next     time.Time     // time of the next question
 	pause    time.Duration // pause before it
 	alive    time.Time     // time of the last answer or response
@@ -114,7 +118,7 @@ func (m *member) ask(ctx context.Context, w *watch) {
 	if w.asking {
 		return
 	}
-	w.asking, w.asked = true, time.Now()
+	w.asking, w.asked, w.refusals = true, time.Now(), m.health.refusals.Load()
 	w.next = w.asked.Add(w.pause)
 	m.fleet.work.Go(func() {
 		ready, err := m.engine.Probe(ctx, silence)
@@ -187,7 +191,8 @@ func (m *member) setReady(ready bool) {
 	}
 }
 
-// takeIn takes the endpoint in again, with its present models.
+// takeIn takes the endpoint in again, with its present models, unless the server has refused a
+// connection since the last question.
 func (m *member) takeIn(ctx context.Context, w *watch) {
 	w.pause = askInterval
 	m.health.mu.Lock()
@@ -202,7 +207,7 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 	}
 	w.alive = time.Now()
 	m.fleet.reroute()
-	if m.health.out.Load() {
+	if m.health.out.Load() && m.health.refusals.Load() == w.refusals {
 		m.health.models.forgive()
 		if m.health.refuses.Load() { // the server was restarted, and its cache is empty
 			m.fleet.balancer.Forget(m.endpoint)
@@ -224,6 +229,7 @@ func (m *member) startSlowly() {
 
 // refuses takes the endpoint out because it refuses connections.
 func (m *member) refuses() {
+	m.health.refusals.Add(1)
 	m.health.refuses.Store(true)
 	m.health.silent.Store(false)
 	m.takeOut("the connection was refused")
