@@ -40,13 +40,11 @@ type run struct {
 	request    balance.Request    // for the choice of an endpoint
 	assignment balance.Assignment // of the present attempt
 
-	attempts int
-	listed   bool             // an endpoint lists the model
-	encoded  *inference.Model // what the present attempt's request is encoded for; nil if no endpoint lists the model
-	sent     bool             // the present attempt was handed to its endpoint
-	answered bool             // a response was passed on
-
-	responses int // number of responses that were passed on
+	attempts  int
+	listed    bool             // an endpoint lists the model
+	encoded   *inference.Model // what the present attempt's request is encoded for; nil if no endpoint lists the model
+	sent      bool             // the present attempt was handed to its endpoint
+	responses int              // number of responses that were passed on
 }
 
 // Stream implements [inference.Engine] for generations and embeddings. See the package comment for
@@ -143,10 +141,9 @@ func (r *run) arrived(m *member) {
 		r.engine.balancer.Progress(&r.assignment, r.engine.elapsed())
 	}
 	r.responses++
-	if r.answered {
+	if r.responses > 1 {
 		return
 	}
-	r.answered = true
 	m.arrived(r)
 	r.engine.balancer.FirstToken(&r.assignment)
 	inference.Sent(r.ctx)
@@ -228,7 +225,7 @@ func (r *run) attempt(m *member, attempt func(context.Context, *member) error) e
 
 // mayRepeat reports whether a request that has failed at an endpoint may be repeated on another one.
 func (r *run) mayRepeat(m *member, failed error) bool {
-	if r.answered || r.sequence != "" || r.ctx.Err() != nil || r.engine.ctx.Err() != nil {
+	if r.responses > 0 || r.sequence != "" || r.ctx.Err() != nil || r.engine.ctx.Err() != nil {
 		return false
 	}
 	e := inference.AsError(failed)
