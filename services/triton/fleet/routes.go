@@ -162,7 +162,8 @@ func routeOf(name string, offers []offer, old *route) *route {
 }
 
 // majority returns the group that most endpoints have. Endpoints that are out or drained count only
-// if no others have the model. Among equally many, the group of the old route wins, and otherwise the first one.
+// if no others have the model. Among equally many, the group of the old route wins, and otherwise
+// the first one.
 func majority(offers []offer, old *route) string {
 	for _, withOut := range []bool{false, true} {
 		votes, best := map[string]int{}, ""
@@ -228,7 +229,7 @@ func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 		return c
 	}
 	c := &candidates{epoch: epoch}
-	in, unready, unsure, members := []*member{}, []*member{}, []*member{}, undrained(g.members)
+	var members, in, unready, unsure []*member // members are all except the drained ones
 	for _, m := range g.members {
 		if m.health.drained.Load() {
 			if !m.health.out.Load() {
@@ -236,6 +237,7 @@ func (g *group) candidates(epoch uint64, now time.Time) *candidates {
 			}
 			continue
 		}
+		members = append(members, m)
 		until := m.health.models.outUntil(g.model, now)
 		if !until.IsZero() && (c.until.IsZero() || until.Before(c.until)) {
 			c.until = until
