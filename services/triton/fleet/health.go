@@ -145,7 +145,7 @@ func (m *member) look(ctx context.Context, w *watch, now time.Time) {
 	if m.health.models.takeBack(now) {
 		m.startSlowly()
 	}
-	if known := m.listing.Load(); known != nil && m.fleet.routes.Load().left[m] && !m.health.out.Load() && now.Sub(later(known.at, w.relisted)) >= relistLeft {
+	if known := m.listing.Load(); known != nil && m.fleet.routes.Load().left[m] && !m.health.out.Load() && min(now.Sub(known.at), now.Sub(w.relisted)) >= relistLeft {
 		m.relist(ctx, w)
 	}
 	if !now.Before(w.next) {
@@ -260,17 +260,9 @@ func (m *member) release(since time.Time) {
 	m.abandon(errOut(reason), since)
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// relist reads the models again after the engine has reported a change, or of an endpoint that is left
-// out for a model. If the server doesn't answer
-// in time, the next question decides whether it is out.
+// relist reads the models again, because they may have changed or because the endpoint gets no
+// requests for one of them. If the server doesn't answer in time, the next question decides whether
+// the endpoint is out.
 func (m *member) relist(ctx context.Context, w *watch) {
 	limited, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
