@@ -170,25 +170,27 @@ func parse(text string) (source, error) {
 			return source{}, fmt.Errorf("must have a weight from %g to %g after the =, such as %s=2", balance.MinWeight, balance.MaxWeight, endpoint)
 		}
 	}
-	rest, isName := strings.CutPrefix(endpoint, dnsScheme)
+	scheme := dnsScheme
+	rest, isName := strings.CutPrefix(endpoint, scheme)
 	if !isName {
-		rest, isName = strings.CutPrefix(endpoint, dnsTLSScheme)
+		scheme = dnsTLSScheme
+		rest, isName = strings.CutPrefix(endpoint, scheme)
 		s.secure = isName
 	}
 	var err error
 	if isName {
-		s.server, s.name, s.port, err = parseName(rest)
+		s.server, s.name, s.port, err = parseName(scheme, rest)
 	} else {
 		s.address, s.secure, err = triton.Config{Endpoint: endpoint}.Address()
 	}
 	return s, err
 }
 
-// parseName parses [SERVER]/NAME:PORT. The server is empty or host:port.
-func parseName(text string) (server, name, port string, err error) {
+// parseName parses [SERVER]/NAME:PORT, which followed the scheme. The server is empty or host:port.
+func parseName(scheme, text string) (server, name, port string, err error) {
 	server, name, found := strings.Cut(text, "/")
 	if !found {
-		return "", "", "", fmt.Errorf("must be dns://[SERVER]/NAME:PORT: write dns:///%s to use the system's DNS server", text)
+		return "", "", "", fmt.Errorf("must be %s[SERVER]/NAME:PORT: write %s/%s to use the system's DNS server", scheme, scheme, text)
 	}
 	if server != "" {
 		host, port, err := split(server, dnsPort)

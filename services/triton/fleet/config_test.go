@@ -37,6 +37,7 @@ func TestValidate(t *testing.T) {
 		{"a name beside TLS", "https://a dns:///b", nil, "differ in TLS"},
 		{"an unknown scheme", "a ftp://b", nil, `triton.Endpoint: "ftp://b" must have the scheme http, https or dns, not "ftp"`},
 		{"a name without its slash", "dns://triton:8001", nil, `must be dns://[SERVER]/NAME:PORT: write dns:///triton:8001`},
+		{"a name with TLS without its slash", "dns+https://triton:8001", nil, `must be dns+https://[SERVER]/NAME:PORT: write dns+https:///triton:8001`},
 		{"no name", "dns:///", nil, "must be host:port"},
 		{"a bad port", "a:0", nil, "must have a port from 1 to 65535"},
 		{"a bad port of a DNS server", "dns://a:99999/b", nil, "DNS server that can't be used"},
