@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -90,16 +89,10 @@ func startTrident(t *testing.T, servers []*tritonserver.Server) string {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := tritonserver.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = listener.Close() // nothing was accepted
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +102,7 @@ func startTrident(t *testing.T, servers []*tritonserver.Server) string {
 		list = append(list, s.GRPC())
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "--triton-endpoint="+strings.Join(list, ","), "--balance=cost",
-		"--host=127.0.0.1", "--openai-port="+port, "--metrics-port=0", "--max-in-flight=0", "--log-format=json")
+		"--host=127.0.0.1", "--openai-port="+strconv.Itoa(port), "--metrics-port=0", "--max-in-flight=0", "--log-format=json")
 	cmd.Stderr = log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Start(); err != nil {
@@ -122,7 +115,7 @@ func startTrident(t *testing.T, servers []*tritonserver.Server) string {
 			t.Logf("Trident's log begins with:\n%.4000s", text)
 		}
 	})
-	url := "http://" + address
+	url := "http://127.0.0.1:" + strconv.Itoa(port)
 	if !pause.Until(time.Minute, func() bool {
 		answer, err := http.Get(url + "/health/ready")
 		if err != nil {
