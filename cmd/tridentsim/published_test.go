@@ -1,7 +1,6 @@
 package main
 
 import (
-	"container/list"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -22,8 +21,8 @@ func TestPublished(t *testing.T) {
 	precise := measured(t, o, &w, "llm-d-precise")
 	estimated, err := measure(o, &w, &ruleInfo{name: "estimated", make: func(f *fleet, frontend int) (rule, error) {
 		x := newApproximate(f, frontend, llmdWeights{prefix: 1, queue: 1, usage: 1})
-		for e := range x.index {
-			x.index[e] = &llmdIndex{blocks: map[uint64]*list.Element{}, recent: list.New(), size: 31250}
+		for _, index := range x.index {
+			index.size = 31250
 		}
 		return x, nil
 	}}, w.endpoints)
