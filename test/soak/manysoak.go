@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func (s *manySoak) fault(ctx context.Context, f *manyFault, at *server) error {
 func (s *manySoak) allServe(ctx context.Context) error {
 	for _, one := range s.many.servers {
 		if _, ok, err := s.many.until(ctx, one, readyTimeout, (*seen).serves); err != nil || !ok {
-			return cmpErr(err, fmt.Errorf("%s isn't in", one))
+			return cmp.Or(err, fmt.Errorf("%s isn't in", one))
 		}
 	}
 	return pause.For(ctx, s.options.Calm)
@@ -205,7 +206,7 @@ func (s *manySoak) hold(ctx context.Context, f *manyFault, at *server, row *many
 	}
 	_, ok, err := s.many.until(ctx, at, limit+10*time.Second, met)
 	if row.out = time.Since(began); err != nil || !ok {
-		return cmpErr(err, fmt.Errorf("%s isn't %s", at, what))
+		return cmp.Or(err, fmt.Errorf("%s isn't %s", at, what))
 	}
 	if row.out > limit {
 		s.breakf("%s %s: %s after %.1f s, not within %s", at, f.name, what, row.out.Seconds(), limit)
@@ -242,13 +243,6 @@ func (s *manySoak) served(f *manyFault, at *server, row *manyRow, began time.Tim
 	}
 }
 
-func cmpErr(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
-
 // slowestBetween returns the longest time to a first token of requests that started in a time. It is
 // 0 if all were fast.
 func (s *manySoak) slowestBetween(from, to time.Time) (slowest time.Duration) {
@@ -278,7 +272,7 @@ func (s *manySoak) back(ctx context.Context, f *manyFault, at *server, row *many
 	had := all[at.address()].requests
 	took, ok, err := s.many.until(ctx, at, limit+10*time.Second, func(e *seen) bool { return e.serves() && e.requests > had })
 	if row.back = took; err != nil || !ok {
-		return cmpErr(err, fmt.Errorf("%s gets no requests %s after it was ready", at, took.Round(time.Second)))
+		return cmp.Or(err, fmt.Errorf("%s gets no requests %s after it was ready", at, took.Round(time.Second)))
 	}
 	if took > limit {
 		s.breakf("%s %s: back %.1f s after it was ready, not within %s", at, f.name, took.Seconds(), limit)
@@ -392,7 +386,7 @@ func (s *manySoak) allDown(ctx context.Context) error {
 	for _, one := range s.many.servers {
 		_, ok, err := s.many.until(ctx, one, 10*time.Second, func(e *seen) bool { return e.state == "out" })
 		if err != nil || !ok {
-			return cmpErr(err, fmt.Errorf("%s isn't out", one))
+			return cmp.Or(err, fmt.Errorf("%s isn't out", one))
 		}
 	}
 	if row.out = time.Since(began); row.out > outLimit {
@@ -439,7 +433,7 @@ const evenTime = 15 * time.Second
 func (s *manySoak) even(ctx context.Context, when string) error {
 	for _, one := range s.many.servers {
 		if _, ok, err := s.many.until(ctx, one, readyTimeout, func(e *seen) bool { return e.state == "in" }); err != nil || !ok {
-			return cmpErr(err, fmt.Errorf("%s isn't in %s", one, when))
+			return cmp.Or(err, fmt.Errorf("%s isn't in %s", one, when))
 		}
 	}
 	if err := pause.For(ctx, 2*manyLength); err != nil {
