@@ -63,12 +63,15 @@ func (w *window) allows(f *failed) bool {
 	if w.kinds != nil && !slices.Contains(w.kinds, f.kind) || f.ending.how == cutOff && (!w.cuts || f.ending.code == cutAfterStart && !w.breaks) {
 		return false
 	}
-	return w.overlaps(f) && f.to.Sub(later(f.from, w.from)) <= w.bound+reading(f.kind)
+	return w.overlaps(f) && w.toError(f) <= w.bound+reading(f.kind)
 }
 
 func (w *window) overlaps(f *failed) bool {
 	return f.to.After(w.from) && (w.to.IsZero() || f.from.Before(w.to))
 }
+
+// toError returns the time to a request's error, from the fault or from the request's start.
+func (w *window) toError(f *failed) time.Duration { return f.to.Sub(later(f.from, w.from)) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -210,7 +213,7 @@ func (l *ledger) effectOf(w *window, repaired time.Time) effect {
 	for _, f := range l.failures {
 		if w.overlaps(f) {
 			e.failed++
-			e.slowest = max(e.slowest, f.to.Sub(later(f.from, w.from)))
+			e.slowest = max(e.slowest, w.toError(f))
 			e.last = max(e.last, f.from.Sub(repaired))
 		}
 	}

@@ -119,6 +119,11 @@ type sample struct {
 	ending          *ending
 }
 
+// failure returns the sample of a failed request as the ledger has it.
+func (s sample) failure() *failed {
+	return &failed{kind: s.kind.name, name: s.name, from: s.from, to: s.to, ending: s.ending}
+}
+
 // A load keeps a number of requests in flight until the load is stopped.
 type load struct {
 	ledger *ledger

@@ -321,10 +321,11 @@ func (s *manySoak) judge(row *manyRow, w *window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.failed {
-		if r.to.Before(w.from) || !w.to.IsZero() && r.from.After(w.to) {
+		f := r.failure()
+		if !w.overlaps(f) {
 			continue
 		}
-		row.toError = max(row.toError, r.to.Sub(later(r.from, w.from)))
+		row.toError = max(row.toError, w.toError(f))
 		switch {
 		case r.kind.name == kindKServe:
 			row.tensors++
@@ -500,8 +501,7 @@ func (s *manySoak) lost() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.failed {
-		f := &failed{kind: r.kind.name, from: r.from, to: r.to, ending: r.ending}
-		if !r.kind.shows() || !r.first.IsZero() || slices.ContainsFunc(s.down, func(w *window) bool { return w.overlaps(f) }) {
+		if !r.kind.shows() || !r.first.IsZero() || slices.ContainsFunc(s.down, func(w *window) bool { return w.overlaps(r.failure()) }) {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s %s failed without a response although another server served its model: it started at %s and failed after %s: %v",
