@@ -5,8 +5,8 @@
 //
 // A caller adds endpoints by [Balancer.Add], and gets an [Endpoint] for each. For each
 // request it calls [Balancer.Choose], and reports the first token, further responses and the
-// end of the request by [Balancer.FirstToken], [Balancer.Progress] and [Balancer.Ended]. Health checks call
-// [Balancer.SetEjected] and [Balancer.StartSlowly].
+// end of the request by [Balancer.FirstToken], [Balancer.Progress] and [Balancer.Ended].
+// Health checks call [Balancer.SetEjected] and [Balancer.StartSlowly].
 //
 // The package starts no goroutine, reads no clock and has no random numbers of its own, so
 // that simulations run the same code with their own time and seed. All methods of a

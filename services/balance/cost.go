@@ -16,10 +16,10 @@ const (
 	// homeShare is the share of a prompt that its home is assumed to have, if no endpoint is
 	// known to have it: another replica may have sent its earlier turns there.
 	homeShare = 0.6
-	// sharedFactor is the amount by which the home of a shared prefix is preferred, for each token
-	// of the prompt. At most sharedTokens count. The home is also assumed to have all of the
-	// prompt. Replicas don't know where the others send a prefix. Without a common home they
-	// compute it at several endpoints, whose caches have no space for that.
+	// sharedFactor is the reduction of the cost of the home of a shared prefix, for each token of the
+	// prompt up to sharedTokens. The home is also assumed to have all of the prompt. Replicas don't
+	// know where the others send a prefix. Without a common home they compute it at several
+	// endpoints, whose caches have no space for that.
 	sharedFactor = 2
 	sharedTokens = 4000
 )
@@ -34,7 +34,7 @@ type plan struct {
 	cost     float64
 	found    bool // a candidate was considered
 
-	preference float64 // what the current candidate is preferred by
+	preference float64 // reduction of the current candidate's cost
 }
 
 // lowestCost chooses one of the candidates: the endpoints that are known to have a prefix of

@@ -42,12 +42,15 @@ func (s *shares) add(prefix prefixHash) int {
 
 // distinct returns the shortest prefix of a prompt that distinguishes it from most requests,
 // as its number of steps: fewer requests have it than one of n endpoints serves. It returns
-// 0 if all prefixes are common: then the home would serve too many requests. It also reports
-// whether several requests share the prefix and half of the prompt, of which it counts the
-// largest power of two of steps: prompts of similar lengths have the same. So the turns of a
-// conversation, which grow, aren't shared as easily as a long system prompt.
+// 0 if all prefixes are common: then the home would serve too many requests.
 //
-// Replicas that get the same kind of traffic agree on it, as they count the same shares.
+// distinct also reports whether the prefix is shared: leastShared of the recent requests had
+// it, and also the prefix of at least half of the prompt. The length of the latter is a power
+// of two of steps, so that prompts of similar lengths have the same one. The turns of a
+// conversation grow, and so they are shared less often than a long system prompt.
+//
+// Replicas that get the same kind of traffic agree on both results, because their sketches
+// have the same shares.
 func (s *shares) distinct(prefixes []prefixHash, n int) (steps int, shared bool) {
 	s.requests++
 	if s.requests >= countedRequests {

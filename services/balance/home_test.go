@@ -139,9 +139,8 @@ func TestDistinctBySize(t *testing.T) {
 	}
 }
 
-// TestShared counts prompts of 14 steps that have their first 11 in common, and the turns of a
-// conversation: the former are shared from the fifth on. Of the latter those are that have as
-// many steps as a power of two, which others have exceeded.
+// TestShared checks that prompts of 14 steps that have their first 11 in common are shared from the
+// fifth one on, and that prompts with only 3 steps in common aren't shared.
 func TestShared(t *testing.T) {
 	s := &shares{}
 	for i := range 20 {
