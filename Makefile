@@ -83,7 +83,10 @@ generate-check: generate ## Run generate and fail if a generated file changes
 breaking-accept: ## Set the current api/ as the baseline of buf breaking
 	$(BUF) build --exclude-source-info -o api/baseline.binpb
 
+# Go's build cache has the files that cgo writes with the path of the clone that wrote them first, which -trimpath takes
+# out of compiled code only. The flag makes cgo's part of the cache one for each clone, so that lint reads its own files.
 .PHONY: lint
+lint: export CGO_CFLAGS := $(shell go env CGO_CFLAGS) -ffile-prefix-map=$(CURDIR)=.
 lint: ## Run the static checks of Go and of the protos
 	$(BUF) lint
 	$(BUF) format -d --exit-code

@@ -16,7 +16,8 @@ func TestSetInputType(t *testing.T) {
 		"search_document": {"document", "set"}, "clustering": {"", "clustering"},
 	} {
 		req := inference.EncodeRequest{PromptName: "set"}
-		if SetInputType(&req, name); req.Type != want.kind || req.PromptName != want.prompt {
+		SetInputType(&req, name)
+		if req.Type != want.kind || req.PromptName != want.prompt {
 			t.Errorf("%q: type %q, prompt %q", name, req.Type, req.PromptName)
 		}
 	}

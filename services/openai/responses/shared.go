@@ -131,7 +131,7 @@ func (s *sharedStore) put(ctx context.Context, r *storedResponse) error {
 	record, err := json.Marshal(sharedResponse{
 		Version: version, Replica: s.records.Replica(), Body: r.body, Failed: r.failed, Input: w.add(r.input), Output: w.add(r.output),
 	})
-	if err = errors.Join(w.err, err); err != nil {
+	if err := errors.Join(w.err, err); err != nil {
 		return err
 	}
 	w.records = append(w.records, state.Record{Key: w.keys.response(r.id), Value: record})

@@ -38,7 +38,6 @@ type Stream struct {
 	credit   int64     // bytes that the server may still send
 	starved  bool      // the consumer waits
 	dropping bool      // what arrives is dropped
-	answered bool      // the server has begun its response
 	err      error     // why the call ended: io.EOF for the status OK; nil while it is in progress
 	ended    chan struct{}
 }
