@@ -1,6 +1,7 @@
 // Command suite runs the project's test suites and compares them with the inventory of tests. A
 // suite is one `go test` call or one Make target; suites.go lists them. The Makefile calls this
-// program: `make check`, `make check-slow`, `make flake`, `make inventory`.
+// program: `make check`, `make check-slow`, `make flake`, `make inventory`. Targets whose
+// tests aren't in the inventory call its command count.
 //
 // This package contains how suites are run, compared and reported. What a suite asserts belongs to
 // the tests themselves.
@@ -24,8 +25,10 @@ func main() {
 		err = errors.New("interrupted")
 	}
 	cancel()
-	if err != nil {
+	if err != nil && !errors.Is(err, errCounted) {
 		fmt.Fprintln(os.Stderr, "suite:", err)
+	}
+	if err != nil {
 		os.Exit(1)
 	}
 }
@@ -35,6 +38,7 @@ type commandLine struct {
 	Check     checkCommand     `cmd:"" help:"Run all suites of the check tier, then print counts, times and the slowest tests."`
 	Slow      slowCommand      `cmd:"" help:"Run the suites of the slow tier, except those that have passed on the same tree."`
 	Flake     flakeCommand     `cmd:"" help:"Run the unit and end-to-end tests repeatedly under load, to find flaky tests."`
+	Count     countCommand     `cmd:"" help:"Run Go tests that need what not every machine has, and end with their counts."`
 	Inventory inventoryCommand `cmd:"" help:"Add the new tests of the last runs to test/inventory.txt."`
 }
 
