@@ -62,6 +62,16 @@ func (t *tensors) images(images *inference.Images) {
 	}
 }
 
+// imageFormOf returns the prefix of an image's base64 in an input of this name, or nil if the input isn't one for images.
+func imageFormOf(input string) func(mediaType string) string {
+	for _, form := range imageForms {
+		if form.input == input {
+			return form.prefix
+		}
+	}
+	return nil
+}
+
 func imageTexts(list []inference.Image, prefix func(mediaType string) string) []byte {
 	size := 0
 	for _, image := range list {
@@ -84,6 +94,9 @@ var (
 	badPlaces     = regexp.MustCompile(`Failed to apply prompt \w+ for mm_items|Expected there to be \d+ prompt \w+ corresponding to`)
 )
 
+// badImageText is the message of errors about an image that the model can't read.
+const badImageText = "the model can't read an image of this request: the image is corrupt or too large"
+
 // explainImages explains errors caused by a request's images. It returns nil for other errors.
 func explainImages(req *inference.Request, err *inference.Error) *inference.Error {
 	if len(req.ImageRefs()) == 0 {
@@ -100,7 +113,7 @@ func explainImages(req *inference.Request, err *inference.Error) *inference.Erro
 	case most != "":
 		return because(err, inference.Unsupported("messages", "this model takes no more than %s images in a request", most))
 	case badImage.MatchString(err.Message):
-		return because(err, inference.Invalid(param, "the model can't read an image of this request: the image is corrupt or too large"))
+		return because(err, inference.Invalid(param, badImageText))
 	case badPlaces.MatchString(err.Message):
 		return because(err, inference.Invalid("messages", "the number of image placeholders in the prompt differs from the number of images in the request: "+
 			"the chat template may show only the images of user messages, or a text in the request may contain the model's image placeholder"))

@@ -1,16 +1,19 @@
 package contracts
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/vector"
 )
 
-// TextEncoder is the contract of models that take a text and return a vector: one required input of
-// strings, and one output of floats. They tokenize themselves.
+// TextEncoder is the contract of models that take a text, an image or both, and return a vector: one
+// required input of strings, an input for images, or both, and one output of floats. They tokenize
+// themselves.
 type TextEncoder struct{ Encoder }
 
 // PairEncoder is the contract of models that take two texts and return a score or the logits of
@@ -23,24 +26,30 @@ var secondTexts = []string{"document", "documents", "passage", "text_2", "text2"
 // textTensors are the tensors of a model that takes texts.
 type textTensors struct {
 	inputs  []*kserve.ModelInput
+	image   *kserve.ModelInput // the input for images, or nil
 	output  *kserve.ModelOutput
 	batched bool
 }
 
-// textsOf returns the tensors of a model with n required inputs of strings, or false.
+// textsOf returns the tensors of a model with n required inputs of strings, or false. A model of single
+// texts may have an input for images, too, or instead.
 func textsOf(config *kserve.ModelConfig, n int) (t textTensors, ok bool) {
 	t.batched = config.GetMaxBatchSize() > 0
 	for _, in := range config.GetInput() {
-		if in.GetOptional() {
-			continue
-		}
 		dims := in.GetDims()
-		if in.GetDataType() != kserve.DataType_TYPE_STRING || len(dims) == 0 || len(dims) > 2 || t.batched && dims[len(dims)-1] > 1 {
+		isImage := n == 1 && imageFormOf(in.GetName()) != nil
+		fits := in.GetDataType() == kserve.DataType_TYPE_STRING && len(dims) > 0 && len(dims) <= 2 && (!t.batched || dims[len(dims)-1] <= 1)
+		switch {
+		case fits && t.image == nil && isImage:
+			t.image = in
+		case in.GetOptional():
+		case !fits || isImage:
 			return t, false
+		default:
+			t.inputs = append(t.inputs, in)
 		}
-		t.inputs = append(t.inputs, in)
 	}
-	if len(t.inputs) != n {
+	if len(t.inputs) != n && (t.image == nil || len(t.inputs) > 0) {
 		return t, false
 	}
 	if n == 2 && slices.Contains(secondTexts, t.inputs[0].GetName()) && !slices.Contains(secondTexts, t.inputs[1].GetName()) {
@@ -66,7 +75,11 @@ func (t *textTensors) maxBatch(config *kserve.ModelConfig) int {
 	if t.batched {
 		return int(config.GetMaxBatchSize())
 	}
-	return max(0, int(t.inputs[0].GetDims()[0]))
+	first := t.image
+	if len(t.inputs) > 0 {
+		first = t.inputs[0]
+	}
+	return max(0, int(first.GetDims()[0]))
 }
 
 // request builds the tensors of a batch, from the texts of each item.
@@ -77,16 +90,50 @@ func (t *textTensors) request(target *inference.Target, batch *inference.EncodeB
 		for _, item := range batch.Items {
 			raw = appendText(raw, texts(item)[n])
 		}
-		shape := []int64{int64(len(batch.Items))}
-		for len(shape) < len(in.GetDims()) || t.batched && len(shape) <= len(in.GetDims()) {
-			shape = append(shape, 1)
-		}
-		req.Inputs = append(req.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: in.GetName(), Datatype: "BYTES", Shape: shape})
-		req.RawInputContents = append(req.RawInputContents, raw)
+		t.add(req, in, raw, len(batch.Items))
 	}
+	t.addImages(req, batch)
 	req.Outputs = []*kserve.ModelInferRequest_InferRequestedOutputTensor{{Name: t.output.GetName()}}
 	return req
 }
+
+// add adds an input with one string for each of the rows.
+func (t *textTensors) add(req *kserve.ModelInferRequest, in *kserve.ModelInput, raw []byte, rows int) {
+	shape := []int64{int64(rows)}
+	for len(shape) < len(in.GetDims()) || t.batched && len(shape) <= len(in.GetDims()) {
+		shape = append(shape, 1)
+	}
+	req.Inputs = append(req.Inputs, &kserve.ModelInferRequest_InferInputTensor{Name: in.GetName(), Datatype: "BYTES", Shape: shape})
+	req.RawInputContents = append(req.RawInputContents, raw)
+}
+
+// addImages adds the images of a batch: an item without one has an empty string. An optional input is left out if
+// no item has an image.
+func (t *textTensors) addImages(req *kserve.ModelInferRequest, batch *inference.EncodeBatch) {
+	size, some := 0, false
+	for _, item := range batch.Items {
+		if size += maxImagePrefix; item.Image != nil {
+			size, some = size+len(item.Image.Base64), true
+		}
+	}
+	if t.image == nil || !some && t.image.GetOptional() {
+		return
+	}
+	prefix, raw := imageFormOf(t.image.GetName()), make([]byte, 0, size)
+	for _, item := range batch.Items {
+		if item.Image == nil {
+			raw = appendText(raw, "")
+			continue
+		}
+		before := prefix(item.Image.Type)
+		raw = binary.LittleEndian.AppendUint32(raw, uint32(len(before)+len(item.Image.Base64)))
+		raw = append(append(raw, before...), item.Image.Base64...)
+	}
+	t.add(req, t.image, raw, len(batch.Items))
+}
+
+// maxImagePrefix is at least the number of bytes before an image's base64: its length and the start of a data: URI.
+const maxImagePrefix = 64
 
 // decode reads a row of the output for each item. A batch of one item may have no dimension for it.
 func (t *textTensors) decode(target *inference.Target, batch *inference.EncodeBatch, resp *inference.Response) error {
@@ -124,10 +171,13 @@ func (TextEncoder) Tasks(config *kserve.ModelConfig) inference.Task {
 // EncoderForm returns the bounds of the declared dims.
 func (TextEncoder) EncoderForm(config *kserve.ModelConfig) inference.EncoderForm {
 	t, _ := textsOf(config, 1)
-	return inference.EncoderForm{MaxBatch: t.maxBatch(config), Ambiguous: true, Activated: true, SelfBatching: config.GetDynamicBatching() != nil}
+	return inference.EncoderForm{
+		MaxBatch: t.maxBatch(config), Ambiguous: true, Activated: true, SelfBatching: config.GetDynamicBatching() != nil,
+		Images: t.image != nil, ImagesOnly: len(t.inputs) == 0,
+	}
 }
 
-// EncodeBatch builds the tensor of the texts. The service refuses token ids for such a model.
+// EncodeBatch builds the tensors of the texts and of the images. The service refuses token ids for such a model.
 func (TextEncoder) EncodeBatch(target *inference.Target, batch *inference.EncodeBatch) (*kserve.ModelInferRequest, error) {
 	t, _ := textsOf(target.Config, 1)
 	return t.request(target, batch, func(item *inference.EncodeItem) []string { return []string{item.Input.Text} }), nil
@@ -137,6 +187,19 @@ func (TextEncoder) EncodeBatch(target *inference.Target, batch *inference.Encode
 func (TextEncoder) DecodeBatch(target *inference.Target, batch *inference.EncodeBatch, resp *inference.Response) error {
 	t, _ := textsOf(target.Config, 1)
 	return t.decode(target, batch, resp)
+}
+
+// ExplainBatch explains errors caused by an image.
+func (TextEncoder) ExplainBatch(req *inference.EncodeRequest, err *inference.Error) *inference.Error {
+	refs := req.ImageRefs()
+	if len(refs) == 0 || !badImage.MatchString(err.Message) {
+		return err
+	}
+	param := refs[0].Param
+	if len(refs) > 1 {
+		param, _, _ = strings.Cut(param, "[")
+	}
+	return because(err, inference.Invalid(param, badImageText))
 }
 
 // Name returns "pair_encoder".

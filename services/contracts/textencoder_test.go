@@ -56,6 +56,8 @@ func TestTextForms(t *testing.T) {
 		{"pairs", PairEncoder{}, encoderConfig(4, first+" 1", second+" 1", ">", "out FP32 1"), inference.EncoderForm{MaxBatch: 4, Activated: true}},
 		{"pairs with a batcher", PairEncoder{}, batching(encoderConfig(4, first+" 1", second+" 1", ">", "out FP32 1")), inference.EncoderForm{MaxBatch: 4, Activated: true, SelfBatching: true}},
 		{"any number of pairs in the dims", PairEncoder{}, encoderConfig(0, first+" -1", second+" -1", ">", "out FP32 -1"), inference.EncoderForm{Activated: true}},
+		{"texts and images", TextEncoder{}, encoderConfig(8, text+" 1", "image? STRING 1", ">", "out FP32 4"), inference.EncoderForm{MaxBatch: 8, Ambiguous: true, Activated: true, Images: true}},
+		{"images only", TextEncoder{}, encoderConfig(0, "image_url STRING 4 1", ">", "out FP32 4 4"), inference.EncoderForm{MaxBatch: 4, Ambiguous: true, Activated: true, Images: true, ImagesOnly: true}},
 		{"vLLM", VLLM{}, vllmConfig(), inference.EncoderForm{MaxBatch: 1, SelfBatching: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,22 +90,78 @@ func TestTextTensors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
-			for i, in := range req.GetInputs() {
-				got = append(got, fmt.Sprint(in.GetName(), " ", in.GetDatatype(), in.GetShape()))
-				for raw := req.GetRawInputContents()[i]; len(raw) > 0; {
-					var element []byte
-					if element, raw, err = nextBytes(raw); err != nil {
-						t.Fatal(err)
-					}
-					got = append(got, fmt.Sprintf("%q", element))
-				}
-			}
-			if text := strings.Join(got, " "); text != tt.want || req.GetId() != "id-1" || req.GetModelName() != "m" || len(req.GetOutputs()) != 1 || req.GetOutputs()[0].GetName() != "out" {
+			if text := stringsOf(t, req); text != tt.want || req.GetId() != "id-1" || req.GetModelName() != "m" || len(req.GetOutputs()) != 1 || req.GetOutputs()[0].GetName() != "out" {
 				t.Errorf("got %s of %v", text, req)
 			}
 		})
 	}
+}
+
+// TestImageTensors checks the strings that models of images get: base64 or data: URIs, and empty strings for what an
+// input lacks.
+func TestImageTensors(t *testing.T) {
+	const textInput, out = "text STRING 1", "out FP32 4"
+	text := inference.EncodeItem{Input: &inference.EncodeInput{Input: inference.Input{Text: "é"}}}
+	image := inference.EncodeItem{Input: &inference.EncodeInput{}, Image: &inference.Image{Type: "image/gif", Base64: "R0lG"}}
+	both := inference.EncodeItem{Input: text.Input, Image: image.Image}
+	for _, tt := range []struct {
+		name   string
+		config *kserve.ModelConfig
+		items  []inference.EncodeItem
+		want   string
+	}{
+		{"base64", encoderConfig(8, textInput, "image STRING 1", ">", out), []inference.EncodeItem{text, image, both}, `text BYTES[3 1] "é" "" "é" image BYTES[3 1] "" "R0lG" "R0lG"`},
+		{"data: URIs", encoderConfig(8, "image_url STRING 1 1", ">", out), []inference.EncodeItem{image}, `image_url BYTES[1 1 1] "data:image/gif;base64,R0lG"`},
+		{"data: URIs of JPEG", encoderConfig(0, "image_url_input STRING -1", ">", "out FP32 -1 4"), []inference.EncodeItem{image}, `image_url_input BYTES[1] "data:image/jpeg;base64,R0lG"`},
+		{"an optional input with an image", encoderConfig(8, textInput, "image? STRING 1", ">", out), []inference.EncodeItem{text, both}, `text BYTES[2 1] "é" "é" image BYTES[2 1] "" "R0lG"`},
+		{"an optional input without images", encoderConfig(8, textInput, "image? STRING 1", ">", out), []inference.EncodeItem{text}, `text BYTES[1 1] "é"`},
+		{"a required input without images", encoderConfig(8, textInput, "image STRING 1", ">", out), []inference.EncodeItem{text}, `text BYTES[1 1] "é" image BYTES[1 1] ""`},
+		{"an optional second input for images", encoderConfig(8, "image STRING 1", "image_url? STRING 1", ">", out), []inference.EncodeItem{image}, `image BYTES[1 1] "R0lG"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tasks := (TextEncoder{}).Tasks(tt.config); tasks&inference.TaskEmbed == 0 {
+				t.Fatalf("the model has the tasks %v", tasks.Names())
+			}
+			batch := &inference.EncodeBatch{ID: "id-1"}
+			for i := range tt.items {
+				batch.Items = append(batch.Items, &tt.items[i])
+			}
+			req, err := TextEncoder{}.EncodeBatch(&inference.Target{Name: "m", Config: tt.config}, batch)
+			if got := stringsOf(t, req); err != nil || got != tt.want {
+				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+	for name, config := range map[string]*kserve.ModelConfig{
+		"pixels":              encoderConfig(8, textInput, "image FP32 3 224 224", ">", out),
+		"several images":      encoderConfig(8, textInput, "image STRING -1 2 1", ">", out),
+		"two required inputs": encoderConfig(8, "image STRING 1", "image_url STRING 1", ">", out),
+		"a text of a pair":    encoderConfig(8, "query STRING 1", "document STRING 1", "image? STRING 1", ">", out),
+	} {
+		if tasks := (TextEncoder{}).Tasks(config); tasks != 0 {
+			t.Errorf("%s: the model has the tasks %v", name, tasks.Names())
+		}
+	}
+	if tasks := (PairEncoder{}).Tasks(encoderConfig(8, textInput, "image STRING 1", ">", "out FP32 1")); tasks&inference.TaskScore == 0 {
+		t.Errorf("a pair with a text called image has the tasks %v", tasks.Names())
+	}
+}
+
+// stringsOf shows the inputs of a request with their strings.
+func stringsOf(t *testing.T, req *kserve.ModelInferRequest) string {
+	t.Helper()
+	var got []string
+	for i, in := range req.GetInputs() {
+		got = append(got, fmt.Sprint(in.GetName(), " ", in.GetDatatype(), in.GetShape()))
+		for raw := req.GetRawInputContents()[i]; len(raw) > 0; {
+			element, rest, err := nextBytes(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, raw = append(got, fmt.Sprintf("%q", element)), rest
+		}
+	}
+	return strings.Join(got, " ")
 }
 
 // TestTextEncoderDecode checks the results of models that take texts, in all shapes that they return, and the errors of

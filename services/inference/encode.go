@@ -106,8 +106,22 @@ type EncodeInput struct {
 	// Second is the second text of a pair, such as the document that is scored for the query. It is
 	// nil for a single text. Pairs have no token ids.
 	Second *string
+	// Image is the image of the input, alone or with its text. It is nil if there is none. Inputs with an
+	// image have no token ids and no second text.
+	Image *ImageRef
 	// Type replaces the type of the request if it isn't empty.
 	Type InputType
+}
+
+// ImageRefs lists the images of the inputs.
+func (r *EncodeRequest) ImageRefs() []ImageRef {
+	var refs []ImageRef
+	for i := range r.Inputs {
+		if image := r.Inputs[i].Image; image != nil {
+			refs = append(refs, *image)
+		}
+	}
+	return refs
 }
 
 // EncodeInputs returns inputs without second texts and types of their own.

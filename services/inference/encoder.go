@@ -29,6 +29,8 @@ type EncoderForm struct {
 	// Activated reports that the model returns scores and probabilities instead of logits, unless a
 	// setting names an activation function.
 	Activated bool
+	// Images reports that an input may have an image, and ImagesOnly that it must have one and no text.
+	Images, ImagesOnly bool
 	// Ambiguous reports that the tensors don't determine whether the model's output is an embedding
 	// or the logits of classes. The tasks then include both.
 	Ambiguous bool
@@ -46,6 +48,8 @@ type EncodeItem struct {
 	Task Task
 	// Input has the texts for models that don't take token ids.
 	Input *EncodeInput
+	// Image is the image of the input, or nil.
+	Image *Image
 	// Sequence has the token ids for models that do.
 	Sequence Sequence
 	// Prompt is the number of tokens at the start that pooling leaves out.

@@ -3,7 +3,10 @@ package openai
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
@@ -40,11 +43,14 @@ func (h *Handler) CreateEmbedding(ctx context.Context, request api.CreateEmbeddi
 }
 
 func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.EncodeRequest, error) {
-	inputs, err := DecodeInput(body.Input)
+	inputs, err := embeddingInputs(body)
 	if err != nil {
 		return nil, err
 	}
-	req := &inference.EncodeRequest{ID: "embd-" + rand.Text(), Model: body.Model, Task: inference.TaskEmbed, Inputs: inference.EncodeInputs(inputs)}
+	req := &inference.EncodeRequest{ID: "embd-" + rand.Text(), Model: body.Model, Task: inference.TaskEmbed, Inputs: inputs}
+	if body.Messages != nil {
+		req.Param = func(int) string { return "messages[0]" }
+	}
 	if body.Dimensions != nil {
 		req.Dimensions = *body.Dimensions
 	}
@@ -57,6 +63,62 @@ func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.EncodeReques
 		return nil, err
 	}
 	return req, nil
+}
+
+// embeddingInputs reads the inputs, which are in input or in a message.
+func embeddingInputs(body *api.CreateEmbeddingRequest) ([]inference.EncodeInput, error) {
+	switch {
+	case body.Input == nil && body.Messages == nil:
+		return nil, inference.Invalid("input", "input is required")
+	case body.Input != nil && body.Messages != nil:
+		return nil, inference.Invalid("messages", "messages replaces input: send one of them")
+	case body.Messages != nil:
+		return messageInput(body.Messages)
+	}
+	inputs, err := DecodeInput(body.Input)
+	if err != nil || body.Modality == nil || *body.Modality != api.CreateEmbeddingRequestModalityImage {
+		return inputs, err
+	}
+	for i := range inputs {
+		param := "input"
+		if len(inputs) > 1 {
+			param = fmt.Sprintf("input[%d]", i)
+		}
+		switch in := &inputs[i]; {
+		case in.TokenIDs != nil:
+			return nil, inference.Invalid("modality", "modality must be text, because %s has token ids", param)
+		case in.Image == nil:
+			in.Image, in.Text = &inference.ImageRef{URL: imageAddress(in.Text), Param: param}, ""
+		}
+	}
+	return inputs, nil
+}
+
+// messageInput returns the texts and the image of the only message as one input.
+func messageInput(raw json.RawMessage) ([]inference.EncodeInput, error) {
+	messages, err := DecodeMessages(raw)
+	if err != nil {
+		return nil, err
+	}
+	input := inference.EncodeInput{Input: inference.Input{Text: messages[0].Text}}
+	var texts []string
+	for i := range messages[0].Parts {
+		part := &messages[0].Parts[i]
+		if part.Kind == inference.PartText && part.Text != "" {
+			texts = append(texts, part.Text)
+		}
+	}
+	input.Text += strings.Join(texts, "\n")
+	refs := (&inference.Request{Messages: messages}).ImageRefs()
+	if len(refs) > 1 {
+		return nil, inference.Unsupported(refs[1].Param, "%s is a second image: an input has at most one", refs[1].Param)
+	}
+	if len(refs) == 1 {
+		input.Image = &refs[0]
+	} else if input.Text == "" {
+		return nil, inference.Invalid("messages[0].content", "messages[0].content must not be empty")
+	}
+	return []inference.EncodeInput{input}, nil
 }
 
 // setPrompt applies the names of prompts.

@@ -168,6 +168,8 @@ func embeddingProbes() map[string][]probe {
 	return map[string][]probe{
 		"model":                  {{fields: `"model":"embedding2"`, got: `"model":"embedding2"`}},
 		"input":                  {{fields: `"input":["a","other"]`, sent: `{"input":"other"}`, got: `"index":1`}, {fields: `"input":[5,6]`, sent: `{"input":[5,6]}`}},
+		"messages":               {{fields: `"input":null,"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`, sent: `{"input":"a\nb"}`}},
+		"modality":               {{fields: `"modality":"image","input":"data:image/png;base64,iVBORw0KGgo="`, param: "input"}},
 		"encoding_format":        {{fields: `"encoding_format":"base64"`, got: `"embedding":"`}},
 		"dimensions":             {{fields: `"dimensions":1`, got: `"embedding":[1]`}},
 		"user":                   {{fields: `"user":"me"`}},

@@ -67,6 +67,7 @@ func newImageServer(t *testing.T, cfg serving.Config) *imageServer {
 	g.engine.AddModel("one", inferencetest.StreamText("Hello"), settings)
 	g.engine.Configure("one", func(c *kserve.ModelConfig) { c.Input[len(c.GetInput())-1].Dims = []int64{1} })
 	g.engine.AddModel("blind", inferencetest.StreamText("Hello"), map[string]string{"trident.chat_template": template, "trident.vision": "false", "trident.tokenizer": byteTokenizer})
+	addImageEncoders(g.engine)
 	rules := images.Default()
 	rules.AllowURLs, rules.Permit = true, netip.Addr.IsLoopback
 	g.Server = httptest.NewServer(newHandler(Default(), inferencetest.ServiceWithImages(t, cfg, rules, g.engine), newValidator(t)))

@@ -142,20 +142,35 @@ func TestDecodeMessagesRefusesWhatNoTemplateShows(t *testing.T) {
 }
 
 func TestDecodeInput(t *testing.T) {
-	texts := func(all ...string) (inputs []inference.Input) {
+	texts := func(all ...string) (inputs []inference.EncodeInput) {
 		for _, s := range all {
-			inputs = append(inputs, inference.Input{Text: s})
+			inputs = append(inputs, inference.EncodeInput{Input: inference.Input{Text: s}})
 		}
 		return inputs
 	}
+	ids := func(lists ...[]int) (inputs []inference.EncodeInput) {
+		for _, list := range lists {
+			inputs = append(inputs, inference.EncodeInput{Input: inference.Input{TokenIDs: list}})
+		}
+		return inputs
+	}
+	image := func(url, param string) inference.EncodeInput {
+		return inference.EncodeInput{Image: &inference.ImageRef{URL: url, Param: param}}
+	}
 	for _, tt := range []struct {
 		name, raw string
-		want      []inference.Input
+		want      []inference.EncodeInput
 	}{
 		{"text", `"hi"`, texts("hi")},
 		{"texts", `["a", "b"]`, texts("a", "b")},
-		{"token ids", `[1, 2.0, 2147483647]`, []inference.Input{{TokenIDs: []int{1, 2, 2147483647}}}},
-		{"lists of token ids", `[[1], [2, 3]]`, []inference.Input{{TokenIDs: []int{1}}, {TokenIDs: []int{2, 3}}}},
+		{"token ids", `[1, 2.0, 2147483647]`, ids([]int{1, 2, 2147483647})},
+		{"lists of token ids", `[[1], [2, 3]]`, ids([]int{1}, []int{2, 3})},
+		{"an object with a text", `{"text": "hi", "image": null, "x": [1]}`, texts("hi")},
+		{"an object with an image", `{"image": "https://example.com/a.png", "text": ""}`, []inference.EncodeInput{image("https://example.com/a.png", "input.image")}},
+		{
+			"texts and images", `[{"text": "a"}, {"image": "data:image/png;base64,AA=="}, "b", {"image": "AA=="}]`,
+			append(append(texts("a"), image("data:image/png;base64,AA==", "input[1].image")), append(texts("b"), image("data:;base64,AA==", "input[3].image"))...),
+		},
 		{"2048 texts", "[" + strings.Repeat(`"a",`, 2047) + `"a"]`, texts(strings.Split(strings.Repeat("a", 2048), "")...)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -169,11 +184,15 @@ func TestDecodeInput(t *testing.T) {
 }
 
 func TestDecodeInputNamesTheField(t *testing.T) {
-	const forms = "a string, a list of strings, a list of token ids or a list of token id lists"
+	const forms = "a string, a list of strings, a list of token ids, a list of token id lists, or objects with text or image"
 	for _, tt := range []struct{ name, raw, param, message string }{
 		{"null", `null`, "input", "input must be " + forms + ", got null"},
 		{"number", `1`, "input", "input must be " + forms + ", got 1"},
-		{"object", `{}`, "input", "input must be " + forms + ", got an object"},
+		{"object", `{}`, "input", "input must have a text or an image"},
+		{"empty object", `["a", {"text": "", "image": null}]`, "input[1]", "input[1] must have a text or an image"},
+		{"both", `[{"text": "a", "image": "b"}]`, "input[0]", "input[0] must have either a text or an image: send both as messages"},
+		{"a number as an image", `{"image": 5}`, "input.image", "input.image must be a string, got 5"},
+		{"an object after ids", `[[1], {"text": "a"}]`, "input[1]", "input[1] must be a list of token ids, got an object"},
 		{"empty text", `""`, "input", "input must not be empty"},
 		{"empty list", `[]`, "input", "input must not be empty"},
 		{"empty item", `["a", ""]`, "input[1]", "input[1] must not be empty"},
@@ -297,6 +316,8 @@ func anyInput(t *rapid.T) any {
 		func() any { return "x" },
 		func() any { return 7 },
 		func() any { return []any{1, 2} },
+		func() any { return openaitest.Mutate(t, map[string]any{"text": "x"}) },
+		func() any { return openaitest.Mutate(t, map[string]any{"image": "x", "text": nil}) },
 		func() any { return openaitest.AnyValue(t) },
 	}).Draw(t, "item")
 	if rapid.IntRange(0, 3).Draw(t, "single") == 0 {

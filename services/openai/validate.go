@@ -95,6 +95,7 @@ func NewValidator() (*Validator, error) {
 		schema := doc.Paths.Value(o.path).Post.RequestBody.Value.Content["application/json"].Schema.Value
 		v.bodies["POST "+o.path] = newBodySchema(schema, o.body, o.loose)
 	}
+	v.bodies["POST /v1/embeddings"].keepEmpty("input")
 	for _, action := range []string{"models/{model}/load", "models/{model}/unload", "responses/{response_id}/cancel"} { // they have no body, but clients send {}
 		v.bodies["POST /v1/"+action] = &bodySchema{schema: openapi3.NewObjectSchema(), optional: true}
 	}
@@ -146,6 +147,13 @@ func newBodySchema(schema *openapi3.Schema, body reflect.Type, loose string) *bo
 		fields[name] = f
 	}
 	return &bodySchema{schema: &fast, fields: fields}
+}
+
+// keepEmpty passes an empty list or object in an optional field to the field's decoder, which refuses it.
+func (s *bodySchema) keepEmpty(name string) {
+	f := s.fields[name]
+	f.objectIsAbsent, f.listIsAbsent = false, false
+	s.fields[name] = f
 }
 
 // mostValues returns how many values a field may have, which is checked before they are

@@ -94,7 +94,7 @@ func (e *encoding) plan(ctx context.Context) error {
 	}
 	e.encoder, e.form = encoder, encoder.EncoderForm(e.card.Config)
 	e.answer = &inference.EncodeAnswer{Results: make([]inference.Encoded, len(e.req.Inputs))}
-	if err := e.checkPairs(); err != nil {
+	if err := e.checkInputs(); err != nil {
 		return err
 	}
 	if compares {
@@ -105,13 +105,16 @@ func (e *encoding) plan(ctx context.Context) error {
 	for i := range e.req.Inputs {
 		e.units[i] = encodeUnit{of: e, index: i, input: e.req.Inputs[i], item: inference.EncodeItem{Task: e.req.Task, Result: &e.answer.Results[i]}}
 	}
-	return nil
+	return e.readImages(ctx)
 }
 
-// checkPairs refuses inputs that aren't pairs if the task needs pairs, and pairs that the model can't take.
-func (e *encoding) checkPairs() error {
+// checkInputs refuses inputs that aren't pairs if the task needs pairs, and inputs that the model can't take.
+func (e *encoding) checkInputs() error {
 	for i := range e.req.Inputs {
 		in := &e.req.Inputs[i]
+		if err := e.checkImage(i); err != nil {
+			return err
+		}
 		switch {
 		case e.req.Task == inference.TaskScore && (in.Second == nil || in.TokenIDs != nil):
 			return inference.Invalid(e.req.InputParam(i), "%s must be a pair of texts", e.req.InputParam(i))
@@ -197,6 +200,10 @@ func (e *encoding) prepare(ctx context.Context, u *encodeUnit, left *inference.T
 	if err != nil {
 		return err
 	}
+	if u.textless() {
+		u.item.Input, u.batch.Length = &u.input, u.imageLength()
+		return nil
+	}
 	if u.input.TokenIDs == nil && u.input.Second == nil {
 		u.input.Text = prompt + u.input.Text
 	}
@@ -213,7 +220,9 @@ func (e *encoding) prepare(ctx context.Context, u *encodeUnit, left *inference.T
 	if e.form.TokenIDs {
 		return e.tokenize(ctx, u, prompt, left)
 	}
-	return e.measureText(ctx, u, left)
+	err = e.measureText(ctx, u, left)
+	u.batch.Length += u.imageLength()
+	return err
 }
 
 // promptNames returns the names of the prompts of a type, in order.

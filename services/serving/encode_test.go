@@ -2,12 +2,14 @@ package serving_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
@@ -375,5 +377,71 @@ func TestEncodeBadAnswers(t *testing.T) {
 		if e := inference.AsError(err); err == nil || e.Code != inference.CodeInternal {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// imageOf returns a data: URI of an image of about that many bytes.
+func imageOf(size int) string {
+	return "data:image/gif;base64," + base64.StdEncoding.EncodeToString(append([]byte("GIF89a"), make([]byte, size)...))
+}
+
+// TestEncodeImages checks that images and texts are joined to batches by their sizes, that a prompt is put before texts alone,
+// and that the images of a request have the limits of all requests.
+func TestEncodeImages(t *testing.T) {
+	var mu sync.Mutex
+	var batches []string
+	lengths := func(_ context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+		rows, raw := req.GetInputs()[0].GetShape()[0], []byte(nil)
+		first := req.GetRawInputContents()[0]
+		mu.Lock()
+		batches = append(batches, fmt.Sprintf("%d %s", rows, first[4:4+binary.LittleEndian.Uint32(first)]))
+		mu.Unlock()
+		for range rows {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(1))
+		}
+		send(&inference.Response{Final: true, Outputs: []inference.Output{{Name: "out", Type: "FP32", Shape: []int64{rows, 1}, Raw: raw}}})
+		return nil
+	}
+	config := &kserve.ModelConfig{
+		Name: "m", Backend: "python", MaxBatchSize: 64, Parameters: map[string]*kserve.ModelParameter{
+			"trident.prompts": {StringValue: `{"query": "find: "}`}, "trident.default_prompt_name": {StringValue: "query"},
+		},
+		Output: []*kserve.ModelOutput{{Name: "out", DataType: kserve.DataType_TYPE_FP32, Dims: []int64{1}}},
+	}
+	for _, name := range []string{"text", "image"} {
+		config.Input = append(config.Input, &kserve.ModelInput{Name: name, DataType: kserve.DataType_TYPE_STRING, Dims: []int64{1}, Optional: name == "image"})
+	}
+	engine := inferencetest.New()
+	engine.AddOther("m", config, lengths)
+	s := inferencetest.Service(t, serving.Default(), engine)
+	input := func(text, image string) inference.EncodeInput {
+		in := inference.EncodeInput{Input: inference.Input{Text: text}}
+		if image != "" {
+			in.Image = &inference.ImageRef{URL: image, Param: "input.image"}
+		}
+		return in
+	}
+	for _, tt := range []struct {
+		name   string
+		inputs []inference.EncodeInput
+		want   string
+	}{
+		{"small images", []inference.EncodeInput{input("", imageOf(9)), input("", imageOf(99)), input("", imageOf(999))}, "3 "},
+		{"large images", []inference.EncodeInput{input("", imageOf(7<<20)), input("", imageOf(7<<20)), input("", imageOf(7<<20))}, "1 ; 1 ; 1 "},
+		{"a text", []inference.EncodeInput{input("a", "")}, "1 find: a"},
+		{"an image with a text", []inference.EncodeInput{input("a", imageOf(9))}, "1 find: a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			batches = nil
+			a, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: tt.inputs})
+			if got := strings.Join(batches, "; "); err != nil || len(a.Results) != len(tt.inputs) || got != tt.want {
+				t.Errorf("the model got %q, %v", got, err)
+			}
+		})
+	}
+	many := slices.Repeat([]inference.EncodeInput{input("", imageOf(9))}, 17)
+	_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: many})
+	if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != "input.image" || !strings.Contains(e.Message, "at most 16 images") {
+		t.Errorf("17 images: %v", err)
 	}
 }

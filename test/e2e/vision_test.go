@@ -35,7 +35,7 @@ var visionTrident = shared(func(t *testing.T) (contract, error) {
 	if err := blindModel(source, repository); err != nil {
 		return c, err
 	}
-	models := []string{"--model-control-mode=explicit", "--load-model=vllm", "--load-model=bls", "--load-model=llmapi", "--load-model=blind"}
+	models := []string{"--model-control-mode=explicit", "--load-model=vllm", "--load-model=bls", "--load-model=llmapi", "--load-model=blind", "--load-model=joint"}
 	c.engine, err = sharedEngine(tritonserver.Options{Repositories: []string{source, repository}, Args: models, Env: []string{"CONTRACT_RECORD=" + c.record}})
 	if err != nil {
 		return c, err
@@ -44,7 +44,7 @@ var visionTrident = shared(func(t *testing.T) (contract, error) {
 		return c, err
 	}
 	undos.add(tridentsEnd, c.stop)
-	for _, model := range []string{"vllm", "bls", "llmapi", "blind"} {
+	for _, model := range []string{"vllm", "bls", "llmapi", "blind", "joint"} {
 		if !poll(startLimit, func() bool { return c.get(t, "/v1/models/"+model).status == http.StatusOK }) {
 			t.Fatalf("%s isn't served:\n%s", model, c.log)
 		}

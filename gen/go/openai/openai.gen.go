@@ -78,6 +78,12 @@ const (
 	CreateEmbeddingRequestEncodingFormatFloat  CreateEmbeddingRequestEncodingFormat = "float"
 )
 
+// Defines values for CreateEmbeddingRequestModality.
+const (
+	CreateEmbeddingRequestModalityImage CreateEmbeddingRequestModality = "image"
+	CreateEmbeddingRequestModalityText  CreateEmbeddingRequestModality = "text"
+)
+
 // Defines values for CreateEmbeddingRequestOutputDtype.
 const (
 	CreateEmbeddingRequestOutputDtypeBinary  CreateEmbeddingRequestOutputDtype = "binary"
@@ -1025,7 +1031,7 @@ type CreateDecisionRequest struct {
 	SafetyIdentifier *string `json:"safety_identifier,omitempty"`
 }
 
-// CreateEmbeddingRequest Inputs to embed and the format of the vectors.
+// CreateEmbeddingRequest Inputs to embed and the format of the vectors. Either `input` or `messages` is required.
 type CreateEmbeddingRequest struct {
 	// Dimensions Truncate vectors to this number of components and normalize them to unit length. A number that exceeds the model's dimension is refused with a 400.
 	Dimensions *int `json:"dimensions,omitempty"`
@@ -1033,11 +1039,17 @@ type CreateEmbeddingRequest struct {
 	// EncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 	EncodingFormat *CreateEmbeddingRequestEncodingFormat `json:"encoding_format,omitempty"`
 
-	// Input One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
-	Input EmbeddingInput `json:"input"`
+	// Input One input or a list of up to 2048 inputs. Each input is a string, a list of token ids, or an object with a text or an image. Empty strings and empty lists are refused.
+	Input EmbeddingInput `json:"input,omitempty"`
 
 	// InputType Engine extension. The purpose of the inputs, which selects the prompt that is put before each of them: `query`, `document`, or other names of these (`search_query`, `search_document`, `passage`). Other values are names of the model's prompts, and unknown ones are refused with a 400.
 	InputType *string `json:"input_type,omitempty"`
+
+	// Messages Engine extension. One message, whose texts and image are embedded together, instead of `input`.
+	Messages json.RawMessage `json:"messages,omitempty"`
+
+	// Modality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that.
+	Modality *CreateEmbeddingRequestModality `json:"modality,omitempty"`
 
 	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
 	Model string `json:"model,omitempty"`
@@ -1063,6 +1075,9 @@ type CreateEmbeddingRequest struct {
 
 // CreateEmbeddingRequestEncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 type CreateEmbeddingRequestEncodingFormat string
+
+// CreateEmbeddingRequestModality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that.
+type CreateEmbeddingRequestModality string
 
 // CreateEmbeddingRequestOutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` they are bytes.
 type CreateEmbeddingRequestOutputDtype string
@@ -1463,7 +1478,7 @@ type Embedding struct {
 	Object string `json:"object"`
 }
 
-// EmbeddingInput One input or a list of up to 2048 inputs. Each input is a string or a list of token ids. Empty strings and empty lists are refused.
+// EmbeddingInput One input or a list of up to 2048 inputs. Each input is a string, a list of token ids, or an object with a text or an image. Empty strings and empty lists are refused.
 type EmbeddingInput = json.RawMessage
 
 // EmbeddingUsage Number of tokens in the inputs. It is null if the engine doesn't count them.
