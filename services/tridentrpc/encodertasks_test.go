@@ -51,6 +51,23 @@ func taskClient(t *testing.T, opts ...connect.ClientOption) tridentv1connect.Enc
 	return tridentv1connect.NewEncoderServiceClient(httpClient, address, opts...)
 }
 
+// TestTasksOfEncoders checks the tasks of models that score, classify and embed.
+func TestTasksOfEncoders(t *testing.T) {
+	httpClient, address := serveAll(t, inferencetest.Service(t, serving.Config{}, taskEngine()), auth.Config{})
+	client := tridentv1connect.NewModelServiceClient(httpClient, address)
+	const infer = tridentv1.ModelTask_MODEL_TASK_INFER
+	for name, want := range map[string][]tridentv1.ModelTask{
+		"cross":   {tridentv1.ModelTask_MODEL_TASK_SCORE, infer},
+		"classes": {tridentv1.ModelTask_MODEL_TASK_CLASSIFY, infer},
+		"tokens":  {tridentv1.ModelTask_MODEL_TASK_EMBED, infer},
+	} {
+		got, err := client.Get(t.Context(), &tridentv1.ModelServiceGetRequest{Model: name})
+		if err != nil || !slices.Equal(got.GetModel().GetTasks(), want) {
+			t.Errorf("%s has the tasks %v, %v, want %v", name, got.GetModel().GetTasks(), err, want)
+		}
+	}
+}
+
 func textInput(text string) *tridentv1.TextInput {
 	return &tridentv1.TextInput{Input: &tridentv1.TextInput_Text{Text: text}}
 }

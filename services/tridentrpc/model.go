@@ -179,6 +179,12 @@ func tasks(card *catalog.Card) []tridentv1.ModelTask {
 	if card.Tasks&inference.TaskEmbed != 0 {
 		list = append(list, tridentv1.ModelTask_MODEL_TASK_EMBED)
 	}
+	if card.Tasks&inference.TaskScore != 0 {
+		list = append(list, tridentv1.ModelTask_MODEL_TASK_SCORE)
+	}
+	if card.Tasks&inference.TaskClassify != 0 {
+		list = append(list, tridentv1.ModelTask_MODEL_TASK_CLASSIFY)
+	}
 	return append(list, tridentv1.ModelTask_MODEL_TASK_INFER)
 }
 

@@ -113,7 +113,7 @@ func badRequests() []bad {
 		embedding("empty list", "input", "empty", object{"model": "embedding", "input": []string{}}),
 		embedding("empty text in a list", "input[1]", "empty", object{"model": "embedding", "input": []string{marker, ""}}),
 		embedding("text among token ids", "input[1]", "a token id", object{"model": "embedding", "input": []any{5, marker}}),
-		embedding("input is an object", "input", "a string", object{"model": "embedding", "input": object{"text": marker}}),
+		embedding("input is an object", "input", "must have a text or an image", object{"model": "embedding", "input": object{"prompt": marker}}),
 		embedding("dimensions is 0", "dimensions", "at least 1", object{"model": "embedding", "input": marker, "dimensions": 0}),
 		embedding("too many dimensions", "dimensions", "384", object{"model": "embedding", "input": marker, "dimensions": 385}),
 		embedding("bad encoding_format", "encoding_format", "base64", object{"model": "embedding", "input": marker, "encoding_format": "hex"}),

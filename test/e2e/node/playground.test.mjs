@@ -10,9 +10,11 @@
 //   TRIDENT_SHOTS        folder for screenshots; empty for none
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 
 const { TRIDENT_URL: url, TRIDENT_METRICS_URL: metrics, TRIDENT_KINDS_URL: kinds, TRIDENT_GATE_URL: gate, TRIDENT_DOWN_URL: down, TRIDENT_ALLOWING_URL: allowing, TRIDENT_ELSEWHERE_URL: elsewhere, TRIDENT_OUT: out, TRIDENT_SHOTS: shots } = process.env;
@@ -264,6 +266,41 @@ test("embeddings and their similarity", async (t) => {
   assert.ok(aa === "1.00" && Number(ab) > Number(ac), cells.join(" "));
   await accessible(page);
   await screenshot(page, "embeddings");
+});
+
+test("documents are ranked", async (t) => {
+  const page = await open(t, `${url}/#/ranking`, { reducedMotion: "reduce" });
+  await page.getByLabel("Query").fill("Where does the cat sleep?");
+  await page.getByLabel("Documents, one per line").fill("Shares fell on Monday.\n\nThe cat sleeps on the sofa.\nDogs bark at night.");
+  await page.getByRole("button", { name: "Rank", exact: true, disabled: false }).click();
+  const results = page.getByRole("list", { name: "Ranked documents" }).getByRole("listitem");
+  await results.nth(2).waitFor();
+  const texts = await results.allTextContents();
+  const scores = texts.map((text) => Number(/-?\d\.\d{3}$/.exec(text)[0]));
+  assert.match(texts[0], /The cat sleeps on the sofa\. \(document 2\)/);
+  assert.ok(scores[0] > 0.5 && scores[1] < 0.4 && scores[1] >= scores[2], texts.join("; "));
+  const bars = await results.locator(".share > span").evaluateAll((all) => all.map((bar) => bar.offsetWidth / bar.parentElement.offsetWidth));
+  bars.forEach((width, i) => assert.ok(Math.abs(width - Math.max(0, scores[i])) < 0.02, `bar ${i} has the width ${width}, the score is ${scores[i]}`));
+  await accessible(page);
+  await page.getByRole("tab", { name: "curl" }).click();
+  await writeFile(`${out}/rank.sh`, await page.getByRole("tabpanel").locator("code").textContent());
+  const { results: again } = JSON.parse((await promisify(execFile)("bash", [`${out}/rank.sh`])).stdout);
+  assert.equal(again[0].index, 1);
+  again.forEach(({ relevance_score }, i) => assert.ok(Math.abs(relevance_score - scores[i]) < 0.001));
+  for (const width of [390, 768, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `the page is wider than ${width} pixels`);
+    await screenshot(page, `ranking-${width}`);
+  }
+  await page.getByLabel("Results").fill("1");
+  await page.getByRole("button", { name: "Rank", exact: true }).click();
+  await until(async () => (await results.count()) === 1, "more results are shown than requested");
+  await page.getByLabel("Query").fill(" ");
+  assert.ok(await page.getByRole("button", { name: "Rank", exact: true }).isDisabled());
+  await page.getByLabel("Query").fill("cat ".repeat(600));
+  await page.getByRole("button", { name: "Rank", exact: true }).click();
+  assert.match(await page.getByRole("alert").textContent(), /^[A-Zd].*maximum.*\./);
+  await accessible(page);
 });
 
 test("metrics are updated while the page is open", async (t) => {

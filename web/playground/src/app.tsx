@@ -8,6 +8,7 @@ import { Icon, Mark } from "./icons.tsx";
 import { Metrics } from "./metrics.tsx";
 import { Models } from "./models.tsx";
 import { keyAsked, KeyDialog } from "./picker.tsx";
+import { Ranking } from "./ranking.tsx";
 import { models, trouble } from "./server.ts";
 import { apiKey, setTheme, theme, themes } from "./settings.ts";
 import { conversations, current, isRunning, remove, route, startNew, views, type View } from "./store.ts";
@@ -15,8 +16,8 @@ import { conversations, current, isRunning, remove, route, startNew, views, type
 /** railShown reports whether the rail is shown on screens where it would cover the page. */
 const railShown = signal(false);
 
-const titles: Record<View, string> = { chat: "Chat", embeddings: "Embeddings", models: "Models", metrics: "Metrics" };
-const pages: Record<View, () => preact.JSX.Element> = { chat: Chat, embeddings: Embeddings, models: Models, metrics: Metrics };
+const titles: Record<View, string> = { chat: "Chat", embeddings: "Embeddings", ranking: "Ranking", models: "Models", metrics: "Metrics" };
+const pages: Record<View, () => preact.JSX.Element> = { chat: Chat, embeddings: Embeddings, ranking: Ranking, models: Models, metrics: Metrics };
 
 export function App() {
   const { view } = route.value;

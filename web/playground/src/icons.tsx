@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 const paths: Record<string, JSX.Element> = {
   chat: <path d="M3 4.5h14v9H9l-4 3v-3H3z" />,
   embeddings: <path d="M3.5 3.5h5v5h-5zM11.5 3.5h5v5h-5zM3.5 11.5h5v5h-5zM11.5 11.5h5v5h-5z" />,
+  ranking: <path d="M3.5 5h13M3.5 10h9M3.5 15h5" />,
   models: <path d="m10 2.8 6.5 3.6v7.2L10 17.2l-6.5-3.6V6.4zM3.5 6.4 10 10l6.5-3.6M10 10v7" />,
   metrics: <path d="M3 16.5h14M4 13l4-5 3.2 3L16 4.5" />,
   menu: <path d="M3 5.5h14M3 10h14M3 14.5h14" />,

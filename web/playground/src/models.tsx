@@ -1,6 +1,6 @@
 import type { ModelInfo } from "@trident/client";
 import { Control, Trouble } from "./picker.tsx";
-import { canChat, canEmbed, isReady, models, stateOf, tasksOf, trouble } from "./server.ts";
+import { canChat, canEmbed, canScore, isReady, models, stateOf, tasksOf, trouble } from "./server.ts";
 import { change, current } from "./store.ts";
 
 /** Shows the list of all models, with live updates. */
@@ -38,6 +38,7 @@ function Row({ model }: { model: ModelInfo }) {
         <span class="space" />
         {canChat(model) && <a class="button" href={`#/chat/${current.value.id}`} onClick={() => change(current.value.id, (c) => ({ ...c, models: [model.name] }))} aria-label={`Chat with ${model.name}`}>Chat</a>}
         {canEmbed(model) && <a class="button" href="#/embeddings" aria-label={`Embed with ${model.name}`}>Embed</a>}
+        {canScore(model) && <a class="button" href="#/ranking" aria-label={`Rank with ${model.name}`}>Rank</a>}
         <Control model={model} />
       </div>
       {model.reason && <p>{model.reason}</p>}

@@ -73,6 +73,10 @@ export function modelOf(name: string): ModelInfo | undefined {
 export const isReady = (model: ModelInfo) => model.state === ModelState.READY;
 export const canChat = (model: ModelInfo) => isReady(model) && model.tasks.includes(ModelTask.CHAT);
 export const canEmbed = (model: ModelInfo) => isReady(model) && model.tasks.includes(ModelTask.EMBED);
+export const canScore = (model: ModelInfo) => isReady(model) && model.tasks.includes(ModelTask.SCORE);
+
+/** Reports whether a model ranks documents: by its scores, the similarity of its vectors, or its answers. */
+export const canRank = (model: ModelInfo) => canScore(model) || canEmbed(model) || canChat(model);
 
 const states: Record<ModelState, string> = {
   [ModelState.UNSPECIFIED]: "unknown",
@@ -90,6 +94,8 @@ const tasks: Partial<Record<ModelTask, string>> = {
   [ModelTask.CHAT]: "chat",
   [ModelTask.COMPLETE]: "complete",
   [ModelTask.EMBED]: "embed",
+  [ModelTask.SCORE]: "rank",
+  [ModelTask.CLASSIFY]: "classify",
   [ModelTask.INFER]: "tensors",
 };
 

@@ -1,5 +1,5 @@
 import { create, toJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { ChatRequestSchema, EmbedRequestSchema, Role, ToolMode, type ChatInit, type ChatRequest, type EmbedInit } from "@trident/client";
+import { ChatRequestSchema, EmbedRequestSchema, RerankRequestSchema, Role, ToolMode, type ChatInit, type ChatRequest, type EmbedInit, type RerankInit } from "@trident/client";
 
 /** Snippet is a program that repeats a request. */
 export interface Snippet {
@@ -58,6 +58,24 @@ export function embeddingSnippets(request: EmbedInit, target: Target): Snippet[]
 	}
 	for _, item := range answer.GetEmbeddings() {
 		fmt.Println(item.GetIndex(), len(item.GetValues()), item.GetValues()[:4])
+	}`, target),
+  ];
+}
+
+/** Returns programs that rank the documents of the request. */
+export function rerankSnippets(request: RerankInit, target: Target): Snippet[] {
+  const message = create(RerankRequestSchema, request);
+  const { model, query, documents, topN } = message;
+  const body: JsonObject = { model, query, documents, ...(topN && { top_n: topN }) };
+  return [
+    curl("rerank", body, target),
+    cohere(body, target),
+    go("Encoder", "RerankRequest", toJson(RerankRequestSchema, message), `	answer, err := client.Rerank(ctx, request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, item := range answer.GetResults() {
+		fmt.Println(item.GetIndex(), item.GetScore())
 	}`, target),
   ];
 }
@@ -248,6 +266,19 @@ ${lines.join("\n")}
 )
 ${use}`;
   return { language: "Python", needs: "pip install openai", code };
+}
+
+/** Returns a program with Cohere's SDK. OpenAI's SDK doesn't rank. */
+function cohere(body: JsonObject, { url, key }: Target): Snippet {
+  const code = `${key ? "import os\n\n" : ""}import cohere
+
+client = cohere.ClientV2(base_url="${url}", api_key=${key ? `os.environ["${keyName}"]` : '"none"'})
+answer = client.rerank(
+${Object.entries(body).map(([name, value]) => `    ${name}=${pythonOf(value, "    ")},`).join("\n")}
+)
+for item in answer.results:
+    print(item.index, item.relevance_score)`;
+  return { language: "Python", needs: "pip install cohere", code };
 }
 
 /** Returns a value as a Python literal. */

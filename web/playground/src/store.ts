@@ -5,7 +5,7 @@ import { names, read, write } from "./storage.ts";
 
 const place = "chat.";
 
-export const views = ["chat", "embeddings", "models", "metrics"] as const;
+export const views = ["chat", "embeddings", "ranking", "models", "metrics"] as const;
 export type View = (typeof views)[number];
 
 /** A sentence about a failed write to the storage; empty if there is no failure. */

@@ -7,7 +7,7 @@ import { lastEnd } from "../src/announce.ts";
 import { noOptions, openCalls, requestOf, speedOf, titleOf, toolsOf, type Answer, type Conversation } from "../src/conversation.ts";
 import { failureOf, sentence } from "../src/failure.ts";
 import { extremes, similarities } from "../src/similarity.ts";
-import { chatBody, chatSnippets, embeddingSnippets, messagesBody } from "../src/snippets.ts";
+import { chatBody, chatSnippets, embeddingSnippets, messagesBody, rerankSnippets } from "../src/snippets.ts";
 
 function answer(by: Partial<Answer>): Answer {
   return {
@@ -132,7 +132,7 @@ test("snippets have the server's address, and the variable of the key instead of
     assert.doesNotMatch(code, /TRIDENT_API_KEY/);
   }
   assert.match(plain[1]!.code, /stream=True,\n    extra_body=\{"top_k": 5\},/);
-  for (const { code } of [...chatSnippets(request, { url: "https://h.example", key: true }), ...embeddingSnippets({ model: "e" }, { url: "https://h.example", key: true })]) {
+  for (const { code } of [...chatSnippets(request, { url: "https://h.example", key: true }), ...embeddingSnippets({ model: "e" }, { url: "https://h.example", key: true }), ...rerankSnippets({ model: "r" }, { url: "https://h.example", key: true })]) {
     assert.match(code, /TRIDENT_API_KEY/);
   }
 });

@@ -109,6 +109,11 @@ const (
 	// The model accepts tensors: InferService. Every model that is ready has this
 	// task.
 	ModelTask_MODEL_TASK_INFER ModelTask = 4
+	// The model scores pairs of texts: EncoderService.Rerank and Score. Models that
+	// compute embedding vectors and models that answer chats rank documents, too.
+	ModelTask_MODEL_TASK_SCORE ModelTask = 5
+	// The model classifies texts: EncoderService.Classify.
+	ModelTask_MODEL_TASK_CLASSIFY ModelTask = 6
 )
 
 // Enum value maps for ModelTask.
@@ -119,6 +124,8 @@ var (
 		2: "MODEL_TASK_CHAT",
 		3: "MODEL_TASK_EMBED",
 		4: "MODEL_TASK_INFER",
+		5: "MODEL_TASK_SCORE",
+		6: "MODEL_TASK_CLASSIFY",
 	}
 	ModelTask_value = map[string]int32{
 		"MODEL_TASK_UNSPECIFIED": 0,
@@ -126,6 +133,8 @@ var (
 		"MODEL_TASK_CHAT":        2,
 		"MODEL_TASK_EMBED":       3,
 		"MODEL_TASK_INFER":       4,
+		"MODEL_TASK_SCORE":       5,
+		"MODEL_TASK_CLASSIFY":    6,
 	}
 )
 
@@ -1153,13 +1162,15 @@ const file_trident_v1_model_proto_rawDesc = "" +
 	"\x11MODEL_STATE_READY\x10\x03\x12\x19\n" +
 	"\x15MODEL_STATE_UNLOADING\x10\x04\x12\x1b\n" +
 	"\x17MODEL_STATE_UNAVAILABLE\x10\x05\x12\x1a\n" +
-	"\x16MODEL_STATE_RECOVERING\x10\x06*\x81\x01\n" +
+	"\x16MODEL_STATE_RECOVERING\x10\x06*\xb0\x01\n" +
 	"\tModelTask\x12\x1a\n" +
 	"\x16MODEL_TASK_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13MODEL_TASK_COMPLETE\x10\x01\x12\x13\n" +
 	"\x0fMODEL_TASK_CHAT\x10\x02\x12\x14\n" +
 	"\x10MODEL_TASK_EMBED\x10\x03\x12\x14\n" +
-	"\x10MODEL_TASK_INFER\x10\x042\xc4\x03\n" +
+	"\x10MODEL_TASK_INFER\x10\x04\x12\x14\n" +
+	"\x10MODEL_TASK_SCORE\x10\x05\x12\x17\n" +
+	"\x13MODEL_TASK_CLASSIFY\x10\x062\xc4\x03\n" +
 	"\fModelService\x12V\n" +
 	"\x04List\x12#.trident.v1.ModelServiceListRequest\x1a$.trident.v1.ModelServiceListResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\x03Get\x12\".trident.v1.ModelServiceGetRequest\x1a#.trident.v1.ModelServiceGetResponse\"\x03\x90\x02\x01\x12[\n" +

@@ -544,7 +544,20 @@ export declare enum ModelTask {
      *
      * @generated from enum value: MODEL_TASK_INFER = 4;
      */
-    INFER = 4
+    INFER = 4,
+    /**
+     * The model scores pairs of texts: EncoderService.Rerank and Score. Models that
+     * compute embedding vectors and models that answer chats rank documents, too.
+     *
+     * @generated from enum value: MODEL_TASK_SCORE = 5;
+     */
+    SCORE = 5,
+    /**
+     * The model classifies texts: EncoderService.Classify.
+     *
+     * @generated from enum value: MODEL_TASK_CLASSIFY = 6;
+     */
+    CLASSIFY = 6
 }
 /**
  * Describes the enum trident.v1.ModelTask.
