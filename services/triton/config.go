@@ -3,6 +3,7 @@ package triton
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -184,7 +185,7 @@ func (c Config) target() (target string, secure bool, err error) {
 func hostPort(address string) (string, error) {
 	u, err := url.Parse("//" + strings.TrimSuffix(address, "/"))
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("must be host:port, http://host:port or https://host:port")
+		return "", errNoAddress()
 	}
 	port := u.Port()
 	if port == "" {
@@ -193,5 +194,12 @@ func hostPort(address string) (string, error) {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return "", fmt.Errorf("must have a port from 1 to 65535, not %s", port)
 	}
+	if host := u.Hostname(); strings.ContainsAny(host, " ;,|") || strings.Contains(host, ":") && !strings.HasPrefix(u.Host, "[") {
+		return "", errNoAddress()
+	}
 	return net.JoinHostPort(u.Hostname(), port), nil
+}
+
+func errNoAddress() error {
+	return errors.New("must be host:port, http://host:port or https://host:port")
 }

@@ -42,6 +42,9 @@ func isInactive(err error) bool {
 // unreachable returns the error for a server that can't be reached, or whose
 // connection broke.
 func unreachable(cause error) *inference.Error {
+	if strings.Contains(cause.Error(), "produced zero addresses") { // grpc-go drops the resolver's own error
+		cause = fmt.Errorf("the host isn't known in DNS: %w", cause)
+	}
 	return kind{inference.CodeUnavailable, inference.ReasonEngineGone}.because("the inference server can't be reached", cause)
 }
 

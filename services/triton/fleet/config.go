@@ -73,7 +73,7 @@ func (c Config) Validate() error {
 		return configfield.Errorf("triton.MetricsPort", "%d is not a port: set a number from 1 to 65535, or 0 to read no metrics", c.MetricsPort)
 	}
 	if c.Policy != "" && !slices.Contains(balance.Policies(), c.Policy) {
-		return configfield.Errorf("triton.Policy", "%q is unknown: choose one of %v", c.Policy, balance.Policies())
+		return configfield.Errorf("triton.Policy", "%q is unknown: choose one of %s", c.Policy, balance.PolicyNames())
 	}
 	return c.connection(sources[0].probe()).Validate()
 }
@@ -183,8 +183,14 @@ func parse(text string) (source, error) {
 	} else {
 		s.address, s.secure, err = triton.Config{Endpoint: endpoint}.Address()
 	}
+	if err != nil && strings.ContainsAny(endpoint, separators) {
+		return source{}, fmt.Errorf("isn't one address: separate several by commas")
+	}
 	return s, err
 }
+
+// separators are characters that no address has and that other programs use between addresses.
+const separators = " ;|\t\n"
 
 // parseName parses [SERVER]/NAME:PORT, which followed the scheme. The server is empty or host:port.
 func parseName(scheme, text string) (server, name, port string, err error) {

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -275,7 +274,7 @@ func (e *Engine) Models(ctx context.Context) ([]inference.Model, error) {
 		return nil, e.errNone()
 	}
 	if !slices.Contains(errs, nil) {
-		return nil, errors.Join(errs...)
+		return nil, named(asked, errs)
 	}
 	r := e.routes.Load()
 	list := make([]inference.Model, 0, len(r.models))

@@ -61,7 +61,6 @@ func (e *Engine) refuse(failed error) error {
 // order of their addresses, which the cause names for the log.
 func partly(members []*member, errs []error) error {
 	var texts []string
-	var causes []error
 	var first *inference.Error
 	same := true
 	for i, err := range errs {
@@ -74,7 +73,6 @@ func partly(members []*member, errs []error) error {
 		}
 		same = same && known.Code == first.Code
 		texts = append(texts, fmt.Sprintf("server %d: %s", i+1, known.Message))
-		causes = append(causes, fmt.Errorf("%s: %w", members[i].address, err))
 	}
 	switch {
 	case first == nil:
@@ -85,6 +83,18 @@ func partly(members []*member, errs []error) error {
 	return &inference.Error{
 		Code: first.Code, Reason: first.Reason, Param: first.Param, RetryAfter: first.RetryAfter, Triton: first.Triton,
 		Message: fmt.Sprintf("%d of %d inference servers failed: %s", len(texts), len(members), strings.Join(texts, "; ")),
-		Err:     errors.Join(causes...),
+		Err:     named(members, errs),
 	}
+}
+
+// named joins the errors of endpoints, each with the address of its endpoint, for the log. It returns
+// nil if there are none.
+func named(members []*member, errs []error) error {
+	var causes []error
+	for i, err := range errs {
+		if err != nil {
+			causes = append(causes, fmt.Errorf("%s: %w", members[i].address, err))
+		}
+	}
+	return errors.Join(causes...)
 }

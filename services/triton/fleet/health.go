@@ -137,7 +137,7 @@ func (m *member) look(ctx context.Context, w *watch, now time.Time) {
 	}
 	if now.Sub(w.alive) >= silence && !m.health.out.Load() {
 		m.health.silent.Store(true)
-		m.takeOut(fmt.Sprintf("no answer for %s", silence))
+		m.takeOut(fmt.Sprintf("no answer for %s", silence), nil)
 	}
 	if m.health.out.Load() { // a request may have come because most endpoints are out
 		m.release(now.Add(-silence))
@@ -172,7 +172,7 @@ func (m *member) answered(ctx context.Context, w *watch, a answer) {
 	case refused(a.err):
 		m.refuses()
 	case often && time.Since(w.asked) < quick:
-		m.takeOut("the health check failed")
+		m.takeOut("the health check failed", a.err)
 	}
 	if m.health.out.Load() {
 		w.pause = min(2*w.pause, askLast)
@@ -232,12 +232,12 @@ func (m *member) refuses() {
 	m.health.refusals.Add(1)
 	m.health.refuses.Store(true)
 	m.health.silent.Store(false)
-	m.takeOut("the connection was refused")
+	m.takeOut("the connection was refused", nil)
 }
 
 // takeOut takes the endpoint out. Requests that wait for their first response there are repeated
-// on other endpoints.
-func (m *member) takeOut(reason string) {
+// on other endpoints. The cause is for the log; it may be nil.
+func (m *member) takeOut(reason string, cause error) {
 	m.health.mu.Lock()
 	m.health.reason = reason
 	m.health.mu.Unlock()
@@ -245,7 +245,11 @@ func (m *member) takeOut(reason string) {
 		return
 	}
 	m.count.outs.Add(1)
-	m.log.Warn("endpoint is out", "endpoint", m.address, "reason", reason)
+	about := []any{"endpoint", m.address, "reason", reason}
+	if cause != nil {
+		about = append(about, "error", cause)
+	}
+	m.log.Warn("endpoint is out", about...)
 	m.fleet.shift()
 	m.release(time.Now())
 }
