@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -44,30 +45,39 @@ func (c healthCommand) Run(f *flags) error {
 		return err
 	}
 	base := c.base(f)
-	status, err := ask(ctx, client, base+"/health/"+c.Probe)
+	status, reason, err := ask(ctx, client, base+"/health/"+c.Probe)
 	if err == nil && c.Probe == "startup" && status == http.StatusNotFound { // an older server has no startup probe
-		status, err = ask(ctx, client, base+"/health/ready")
+		status, reason, err = ask(ctx, client, base+"/health/ready")
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("the %s probe failed: %w", c.Probe, err)
+	case status != http.StatusOK && reason != "":
+		return fmt.Errorf("the %s probe failed: %d %s: %s", c.Probe, status, http.StatusText(status), reason)
 	case status != http.StatusOK:
 		return fmt.Errorf("the %s probe failed: %d %s", c.Probe, status, http.StatusText(status))
 	}
 	return nil
 }
 
-func ask(ctx context.Context, client *http.Client, url string) (status int, err error) {
+// ask sends a probe. The reason is that of a failed one, or empty.
+func ask(ctx context.Context, client *http.Client, url string) (status int, reason string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
-	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	var failed struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(body, &failed) // a body of another form has no reason
+	return resp.StatusCode, failed.Error.Message, errors.Join(err, resp.Body.Close())
 }
 
 // base returns the URL of the Trident to call, without a path.

@@ -21,6 +21,7 @@ func TestHealth(t *testing.T) {
 	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if !ready {
 			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"error":{"message":"no inference server is known","code":"engine_unavailable"}}`))
 		}
 	})
 	server := httptest.NewServer(mux)
@@ -32,7 +33,7 @@ func TestHealth(t *testing.T) {
 	f := readLine(t, "--host=0.0.0.0", "--openai-port="+port)
 	for _, probe := range []string{"live", "ready", "startup"} {
 		err := healthCommand{Probe: probe, connection: connection{Timeout: time.Minute, Address: strings.TrimPrefix(server.URL, "http://")}}.Run(f)
-		if (err == nil) != (probe == "live") || err != nil && err.Error() != "the "+probe+" probe failed: 503 Service Unavailable" {
+		if (err == nil) != (probe == "live") || err != nil && err.Error() != "the "+probe+" probe failed: 503 Service Unavailable: no inference server is known" {
 			t.Errorf("%s: %v", probe, err)
 		}
 	}
