@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"net"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -52,31 +53,64 @@ func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Conf
 	}
 }
 
-// errOwnPort rejects a port of Trident that is the port of a --triton-endpoint on this
-// machine. Trident and tritonserver have the same default port for KServe.
+// errOwnPort rejects a --triton-endpoint that is a port of this Trident. Trident and tritonserver
+// have the same default port for KServe, and a Trident that calls itself calls itself again.
 func (f *flags) errOwnPort(cfg config) error {
-	own := map[string]int{"--openai-port": f.OpenAIPort}
-	if f.EnableKServeFrontends {
-		own["--kserve-grpc-port"], own["--kserve-http-port"] = f.KServeGRPCPort, f.KServeHTTPPort
-	}
 	if len(f.TritonEndpoint) == 0 && len(cfg.Local.Repositories) > 0 {
 		return nil
 	}
 	for _, endpoint := range f.endpoints() {
-		host, port := fleet.HostPort(endpoint)
-		if !ofThisHost(host) {
-			continue
-		}
-		for _, flag := range slices.Sorted(maps.Keys(own)) {
-			if port == strconv.Itoa(own[flag]) {
-				return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another port", flag, port, endpoint)
-			}
+		if flag := cfg.ownPort(fleet.HostPort(endpoint)); flag != "" {
+			_, port := fleet.HostPort(endpoint)
+			return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another port", flag, port, endpoint)
 		}
 	}
 	return nil
 }
 
-func ofThisHost(host string) bool {
+// ownPort returns the flag of the port of this Trident that has an address, or "".
+func (c config) ownPort(host, port string) (flag string) {
+	type listener struct {
+		flag, host string
+		port       int
+	}
+	listeners := []listener{{"--openai-port", c.Server.Host, c.Server.Port}}
+	if c.KServe.Enabled {
+		listeners = append(listeners, listener{"--kserve-grpc-port", c.KServe.Host, c.KServe.GRPCPort}, listener{"--kserve-http-port", c.KServe.Host, c.KServe.HTTPPort})
+	}
+	if c.Metrics.Own {
+		listeners = append(listeners, listener{"--metrics-port", c.Metrics.Host, c.Metrics.Port})
+	}
+	for _, l := range listeners {
+		if port == strconv.Itoa(l.port) && reaches(host, l.host) {
+			return l.flag
+		}
+	}
+	return ""
+}
+
+// reaches reports whether connections to a host reach a port that listens on an address of this
+// machine. Names other than localhost and the machine's own aren't looked up.
+func reaches(host, listens string) bool {
+	at := net.ParseIP(listens)
+	all := listens == "" || at != nil && at.IsUnspecified()
+	if name, _ := os.Hostname(); name != "" && strings.EqualFold(host, name) {
+		return all
+	}
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+	switch {
+	case strings.EqualFold(host, "localhost"):
+		return all || strings.EqualFold(listens, "localhost") || at != nil && at.IsLoopback()
+	case ip == nil:
+		return false
+	case !all:
+		return ip.IsUnspecified() || ip.Equal(at) || ip.IsLoopback() && strings.EqualFold(listens, "localhost")
+	case ip.IsLoopback() || ip.IsUnspecified():
+		return true
+	}
+	own, _ := net.InterfaceAddrs() // without them, only the loopback is known
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return ok && network.IP.Equal(ip)
+	})
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -125,7 +127,13 @@ func TestOwnPort(t *testing.T) {
 		{"--enable-kserve-frontends --triton-endpoint=127.0.0.1", false},
 		{"--enable-kserve-frontends --triton-endpoint=http://[::1]:8001", false},
 		{"--enable-kserve-frontends --triton-endpoint=dns:///localhost:8001", false},
-		{"--enable-kserve-frontends --triton-endpoint=localhost:8002", true},
+		{"--enable-kserve-frontends --triton-endpoint=localhost:8003", true},
+		{"--enable-kserve-frontends --triton-endpoint=localhost:8002", false},
+		{"--enable-kserve-frontends --metrics-port=0 --triton-endpoint=localhost:8002", true},
+		{"--host=127.0.0.1 --enable-kserve-frontends --triton-endpoint=127.0.0.1", false},
+		{"--host=127.0.0.1 --enable-kserve-frontends --triton-endpoint=127.0.0.2", true},
+		{"--host=10.1.2.3 --enable-kserve-frontends --triton-endpoint=10.1.2.3,a", false},
+		{"--host=10.1.2.3 --enable-kserve-frontends --triton-endpoint=localhost", true},
 		{"--enable-kserve-frontends --triton-endpoint=a,b,localhost:8001", false},
 		{"--enable-kserve-frontends --triton-endpoint=dns://10.0.0.1/localhost", false},
 		{"--enable-kserve-frontends --triton-endpoint=a,b", true},
@@ -134,12 +142,56 @@ func TestOwnPort(t *testing.T) {
 		{"--enable-kserve-frontends --kserve-http-port=-1", false},
 	} {
 		flag := "--kserve-grpc-port"
-		if strings.Contains(test.args, "--kserve-http-port") {
+		switch {
+		case strings.Contains(test.args, "--kserve-http-port"):
 			flag = "--kserve-http-port"
+		case strings.Contains(test.args, ":8002"):
+			flag = "--metrics-port"
 		}
 		_, err := parse(strings.Fields(test.args)...)
 		if (err == nil) != test.right || err != nil && !strings.Contains(err.Error(), flag) {
 			t.Errorf("%q: %v", test.args, err)
 		}
+	}
+}
+
+// TestOwnAddress checks that Trident doesn't listen on the address of its tritonserver if that is another
+// address of this machine or the machine's name, and that the addresses of names leave its own ports out.
+func TestOwnAddress(t *testing.T) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := []string{name}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok {
+			hosts = append(hosts, network.IP.String())
+		}
+	}
+	for _, host := range hosts {
+		endpoint := net.JoinHostPort(host, "9000")
+		if _, err := parse("--triton-endpoint=" + endpoint + ",b"); err == nil || !strings.Contains(err.Error(), "--openai-port: 9000 is the port of --triton-endpoint "+endpoint) {
+			t.Errorf("%s: %v", endpoint, err)
+		}
+		if _, err := parse("--triton-endpoint="+endpoint+",b", "--host=192.0.2.77"); err != nil {
+			t.Errorf("%s while Trident listens on another address: %v", endpoint, err)
+		}
+	}
+	cfg, err := parse("--triton-endpoint=dns:///pods", "--openai-port=9007", "--enable-kserve-frontends", "--kserve-grpc-port=9001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := hosts[len(hosts)-1]
+	for port, want := range map[string]bool{"9007": true, "9001": true, "8001": false} {
+		if got := cfg.Fleet.Own(own, port); got != want {
+			t.Errorf("%s:%s: %t", own, port, got)
+		}
+	}
+	if cfg.Fleet.Own("192.0.2.1", "9001") {
+		t.Error("an address of another machine is left out")
 	}
 }

@@ -297,6 +297,9 @@ func (f *flags) config() (config, error) {
 	if err = errors.Join(overrideErr, err, cfg.validate(), f.errNoKeysFile()); err == nil {
 		err = f.errOwnPort(cfg)
 	}
+	if len(cfg.Fleet.Endpoints) > 0 {
+		cfg.Fleet.Own = func(host, port string) bool { return cfg.ownPort(host, port) != "" }
+	}
 	if err != nil {
 		return config{}, f.addOrigins(flagged(err))
 	}

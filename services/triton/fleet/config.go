@@ -31,6 +31,9 @@ type Config struct {
 	// MetricsPort is the port on which each server serves its own metrics by HTTP, or 0 if the
 	// servers' metrics aren't read.
 	MetricsPort int
+	// Own reports whether an address is a port of this process; nil if none is. The addresses of
+	// names leave such an address out, because a request that is sent there comes back again and again.
+	Own func(host, port string) bool
 	// Names are the operators' names of the fields; nil for the fields' own names.
 	Names *configfield.Names
 }

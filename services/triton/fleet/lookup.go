@@ -27,6 +27,7 @@ type followed struct {
 	addresses []string // present addresses as host:port
 	problem   string   // why the last lookup had no result
 	empty     int      // number of consecutive lookups without any address
+	own       bool     // the last result had an address of this process
 	looked    chan struct{}
 	known     bool // looked is closed
 }
@@ -118,11 +119,19 @@ func (e *Engine) found(f *followed, addresses []string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	problem := ""
+	addresses, own := e.others(addresses)
+	if own && !f.own {
+		e.log.Warn("the name of an endpoint has an address of this process, which is left out", "endpoint", f.text)
+	}
+	f.own = own
 	switch notFound, _ := errors.AsType[*net.DNSError](err); {
 	case err == nil && len(addresses) > 0:
 		f.addresses, f.empty = addresses, 0
 	case err == nil || notFound != nil && notFound.IsNotFound:
 		problem = "the name has no addresses"
+		if own {
+			problem = "the name has only addresses of this process"
+		}
 		f.empty++
 		if f.empty >= absences {
 			f.addresses = nil
@@ -141,6 +150,18 @@ func (e *Engine) found(f *followed, addresses []string, err error) {
 		f.known = true
 		close(f.looked)
 	}
+}
+
+// others returns the addresses that aren't ports of this process, and whether one was left out.
+func (e *Engine) others(addresses []string) (others []string, own bool) {
+	if e.config.Own == nil {
+		return addresses, false
+	}
+	others = slices.DeleteFunc(slices.Clone(addresses), func(address string) bool {
+		host, port, err := net.SplitHostPort(address)
+		return err == nil && e.config.Own(host, port)
+	})
+	return others, len(others) < len(addresses)
 }
 
 // settle starts the endpoints that have come and retires those that are gone. The caller must hold

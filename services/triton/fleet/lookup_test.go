@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server/servertest"
+	"github.com/trident-inference/trident/services/triton/fleet"
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/dnsserver"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // newDNS starts a DNS server for the time of a test.
@@ -137,5 +140,49 @@ func TestNamesWithTLS(t *testing.T) {
 		if err := e.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestOwnAddress checks that an address of this process is left out of the addresses of a name, with a
+// warning, and the reason if the name has no others.
+func TestOwnAddress(t *testing.T) {
+	fakes, dns := tritontest.NewFakeHosts(t, 2), newDNS(t)
+	_, port, err := net.SplitHostPort(fakes[0].Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(limits, "dns://"+dns.Address()+"/"+dnsserver.Name+":"+port)
+	c.Own = func(address, ownPort string) bool { return address == host(1).String() && ownPort == port }
+	for name, of := range map[string][]netip.Addr{"alone": {host(1)}, "and another": {host(1), host(2)}} {
+		t.Run(name, func(t *testing.T) {
+			dns.Set(of...)
+			var log logbuffer.Buffer
+			e, err := fleet.New(c, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := e.Stop(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}()
+			n, err := send(t.Context(), e, echo("x"))
+			all := e.Endpoints().Endpoints
+			if len(of) == 1 && (err == nil || !strings.Contains(inference.AsError(err).Error(), "the name has only addresses of this process") || len(all) > 0) {
+				t.Errorf("got %v, endpoints %+v", err, all)
+			}
+			if len(of) == 2 && (n != 1 || err != nil || len(all) != 1 || all[0].Address != fakes[1].Address()) {
+				t.Errorf("%d responses, %v, endpoints %+v", n, err, all)
+			}
+			if n := strings.Count(log.String(), "has an address of this process, which is left out"); n != 1 {
+				t.Errorf("%d warnings in the log:\n%s", n, &log)
+			}
+		})
+	}
+	if n := fakes[0].Served("echo"); n > 0 {
+		t.Errorf("the process got %d requests of its own", n)
 	}
 }
