@@ -149,6 +149,29 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// TestMetricsAddresses checks where the servers' own metrics are read: at the same port of each host, and
+// nowhere without a port.
+func TestMetricsAddresses(t *testing.T) {
+	for port, want := range map[int][]string{
+		0:    {"", ""},
+		8002: {"http://127.0.0.1:8002/metrics", "http://[::1]:8002/metrics"},
+	} {
+		c := config(limits, "127.0.0.1:1", "[::1]:1=2")
+		c.MetricsPort = port
+		e := start(t, c)
+		var got []string
+		for _, one := range e.Endpoints().Endpoints {
+			got = append(got, one.MetricsURL)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("port %d: %q", port, got)
+		}
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestServerDies checks that requests are repeated on another endpoint if one dies, that the
 // endpoint is taken out, and that it is back soon after its restart.
 func TestServerDies(t *testing.T) {
