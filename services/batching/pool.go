@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pool has waiting items by their length. Items are added and removed in constant time.
+// pool has waiting items by their padded length. Items are added and removed in constant time.
 type pool struct {
 	lists  []list
 	count  int // number of items
@@ -31,7 +31,7 @@ func bucketOf(length int) int {
 }
 
 func (p *pool) add(item *Item) {
-	at := bucketOf(item.Length)
+	at := bucketOf(item.padded)
 	for len(p.lists) <= at {
 		p.lists = append(p.lists, list{})
 	}
@@ -48,7 +48,7 @@ func (p *pool) add(item *Item) {
 }
 
 func (p *pool) remove(item *Item) {
-	l := &p.lists[bucketOf(item.Length)]
+	l := &p.lists[bucketOf(item.padded)]
 	if item.prev == nil {
 		l.first = item.next
 	} else {
@@ -110,20 +110,21 @@ const (
 // window is a batch that is being cut.
 type window struct {
 	items   []*Item
-	longest int
-	total   int // length of all items
+	longest int // padded length of the longest item
+	total   int // padded length of all items
 }
 
-// with returns the padded length and the padding of the window with one more item.
+// with returns the length of the window with one more item, and the part of it by which the items' lengths
+// differ. Padding that each item has by itself isn't part of that.
 func (w *window) with(item *Item) (padded, padding int) {
-	padded = max(w.longest, item.Length) * (len(w.items) + 1)
-	return padded, padded - w.total - item.Length
+	padded = max(w.longest, item.padded) * (len(w.items) + 1)
+	return padded, padded - w.total - item.padded
 }
 
 func (w *window) add(item *Item) {
 	w.items = append(w.items, item)
-	w.longest = max(w.longest, item.Length)
-	w.total += item.Length
+	w.longest = max(w.longest, item.padded)
+	w.total += item.padded
 }
 
 // cut returns the batch of an item: with it, those of the nearest lengths, as long as there is little
@@ -131,7 +132,7 @@ func (w *window) add(item *Item) {
 func (q *Queue) cut(anchor *Item) (items []*Item, full bool) {
 	w := &window{}
 	w.add(anchor)
-	at := bucketOf(anchor.Length)
+	at := bucketOf(anchor.padded)
 	down, up := q.waiting.from(at, -1, anchor), q.waiting.from(at+1, 1, nil)
 	for {
 		if len(w.items) == q.config.MaxItems {
@@ -176,7 +177,7 @@ func (w *window) nearer(down, up *cursor) *cursor {
 // whose lengths differ most, stay in the queue.
 func (q *Queue) preferred(items []*Item) []*Item {
 	for _, n := range slices.Backward(q.config.Preferred) {
-		if n > 0 && n <= len(items) {
+		if n <= len(items) {
 			return items[:n]
 		}
 	}

@@ -20,12 +20,15 @@ type Config struct {
 	InFlight int
 	// MaxItems is the maximum number of items of a batch. 0 means no maximum.
 	MaxItems int
-	// MaxLength is the maximum length of a batch: its number of items times the length of the longest.
-	// A single item may be longer. 0 means no maximum.
+	// MaxLength is the maximum length of a batch: its number of items times the padded length of the
+	// longest. A single item may be longer. 0 means no maximum.
 	MaxLength int
-	// Preferred are numbers of items that the model prefers, in any order. A batch that is full isn't
-	// cut to them.
+	// Preferred are numbers of items that the model prefers, in any order. The largest one is a maximum.
+	// A batch has fewer items than the smallest one only if no further items of similar lengths wait.
 	Preferred []int
+	// Pad returns the length to which the model pads an item of a length, which isn't below it. Nil means
+	// that items are padded to the longest one of their batch alone.
+	Pad func(length int) int
 	// MaxWaiting is the maximum length of all waiting items together. 0 means no maximum. A single
 	// request may exceed it if no other is waiting.
 	MaxWaiting int
@@ -44,6 +47,7 @@ type Item struct {
 	Value any
 
 	request    *Request
+	padded     int   // length to which the model pads the item
 	prev, next *Item // neighbors of the same length, oldest first; nil unless the item waits
 	waits      bool
 	added      time.Time
@@ -73,8 +77,13 @@ type Figures struct {
 
 // New returns an empty queue.
 func New(config Config) *Queue {
-	config.Preferred = slices.Clone(config.Preferred)
+	config.Preferred = slices.DeleteFunc(slices.Clone(config.Preferred), func(n int) bool {
+		return n < 1 || config.MaxItems > 0 && n > config.MaxItems
+	})
 	slices.Sort(config.Preferred)
+	if n := len(config.Preferred); n > 0 {
+		config.MaxItems = config.Preferred[n-1]
+	}
 	return &Queue{config: config}
 }
 
@@ -128,7 +137,7 @@ func (r *Request) Add(items ...*Item) error {
 	}
 	length := 0
 	for _, item := range items {
-		item.Length = max(item.Length, 1)
+		q.measure(item)
 		length += item.Length
 	}
 	if most := q.config.MaxWaiting; most > 0 && q.waiting.length > 0 && q.waiting.length+length > most && !q.only(r) {
@@ -150,6 +159,15 @@ func (r *Request) Add(items ...*Item) error {
 	}
 	q.dispatch(now)
 	return nil
+}
+
+// measure sets the lengths of an item.
+func (q *Queue) measure(item *Item) {
+	item.Length = max(item.Length, 1)
+	item.padded = item.Length
+	if q.config.Pad != nil {
+		item.padded = max(item.Length, q.config.Pad(item.Length))
+	}
 }
 
 // only reports whether no other request is waiting.
@@ -299,7 +317,7 @@ func (q *Queue) send(items []*Item) {
 	b := &batch{items: items, done: make(chan struct{})}
 	for _, item := range items {
 		q.waiting.remove(item)
-		longest = max(longest, item.Length)
+		longest = max(longest, item.padded)
 		q.figures.Length += uint64(item.Length)
 		if sent := item.request.sent; len(sent) == 0 || sent[len(sent)-1] != b {
 			item.request.sent = append(item.request.sent, b)

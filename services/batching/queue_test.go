@@ -71,6 +71,18 @@ func send(ctx context.Context, q *Queue, lengths ...int) error {
 	return r.Wait() //nolint:contextcheck // a batch belongs to several requests, each of which has its own context
 }
 
+// sizes returns a Config.Pad for a model that takes these lengths.
+func sizes(list ...int) func(int) int {
+	return func(length int) int {
+		for _, size := range list {
+			if length <= size {
+				return size
+			}
+		}
+		return length
+	}
+}
+
 // TestCut checks which of the waiting items form a batch.
 func TestCut(t *testing.T) {
 	for _, tt := range []struct {
@@ -89,12 +101,18 @@ func TestCut(t *testing.T) {
 		{"small batches may have padding", Config{MaxLength: 16384}, []int{20, 60, 100, 500}, []int{20, 60}},
 		{"the preferred number", Config{MaxLength: 10000, Preferred: []int{4, 2}}, []int{500, 500, 499, 501, 502, 500}, []int{500, 500, 500, 499}},
 		{"fewer than preferred", Config{MaxLength: 10000, Preferred: []int{8}}, []int{500, 500}, []int{500, 500}},
+		{"the largest preferred number is a maximum", Config{MaxItems: 32, MaxLength: 10000, Preferred: []int{2, 3}}, []int{500, 500, 500, 500, 500}, []int{500, 500, 500}},
+		{"preferred numbers that the model can't take", Config{MaxItems: 3, MaxLength: 10000, Preferred: []int{0, 4, 8}}, []int{500, 500, 500, 500}, []int{500, 500, 500}},
+		{"lengths that are padded alike", Config{MaxLength: 10000, Pad: sizes(64, 512)}, []int{300, 100, 64, 512, 65, 20}, []int{300, 100, 512, 65}},
+		{"padding is a part of the maximum", Config{MaxLength: 1024, Pad: sizes(64, 512)}, []int{65, 70, 80}, []int{65, 70}},
+		{"an item beyond all sizes", Config{MaxLength: 10000, Pad: sizes(64, 512)}, []int{600, 512, 598}, []int{600, 598, 512}},
 		{"beyond the exact lengths", Config{MaxLength: 1 << 17}, []int{9000, 8990, 5000, 200_000, 2_000_000}, []int{9000, 8990}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			q := New(tt.config)
 			waiting := items(tt.waiting...)
 			for _, item := range waiting {
+				q.measure(item)
 				q.waiting.add(item)
 			}
 			cut, _ := q.cut(waiting[0])
@@ -171,6 +189,23 @@ func TestDelay(t *testing.T) {
 		start = time.Now()
 		if err := send(t.Context(), q, 10, 10); err != nil || time.Since(start) != time.Second {
 			t.Errorf("full: %v, %v", time.Since(start), err)
+		}
+	})
+}
+
+// TestFigures checks that the padded length includes what the model pads each item to.
+func TestFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{}
+		q := New(Config{InFlight: 1, Preferred: []int{2}, Pad: sizes(64, 512), Run: m.run})
+		if err := send(t.Context(), q, 10, 60, 65, 400, 5); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(m.batches); got != "[[400 65] [60 10] [5]]" {
+			t.Errorf("batches %s", got)
+		}
+		if f := q.Figures(); f.Length != 540 || f.Padded != 2*512+2*64+64 {
+			t.Errorf("figures %+v", f)
 		}
 	})
 }

@@ -108,8 +108,12 @@ func (d *description) backend(s inference.Setting) error {
 		if tasks := b.Tasks(d.card.Config); tasks != 0 {
 			d.card.Backend, d.card.Tasks = b, tasks
 			d.keepGiven(s)
+			d.keepGiven(d.given.get(inference.SettingOutput))
 			return nil
 		}
+	}
+	if out := d.given.get(inference.SettingOutput); out.Value != "" {
+		return fmt.Errorf("%s: %q isn't an output of floats for each input or each token of an encoder", out.Origin, out.Value)
 	}
 	if s.Value != "" {
 		return fmt.Errorf("the model doesn't declare the tensors of the backend %q: choose another backend, or change the tensors in its config.pbtxt", s.Value)

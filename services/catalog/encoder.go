@@ -40,15 +40,18 @@ func (d *description) encoder(inference.Setting) error {
 	}
 	e := encoderDescription{description: d, form: encoder.EncoderForm(d.card.Config), settings: &inference.EncoderSettings{MaxBatchTokens: inference.DefaultMaxBatchTokens, Normalize: true}}
 	d.card.Encoder = e.settings
-	if d.card.Tasks&inference.TaskGenerate != 0 || d.card.Backend.Name() == "vllm" { // the engine applies the model's own settings
+	if e.form.OwnSettings {
 		return nil
 	}
-	if e.form.Length > 0 && (d.card.ContextLength == 0 || d.card.ContextLength > e.form.Length) {
-		d.card.ContextLength = e.form.Length
-		d.keep(inference.SettingContextLength, strconv.Itoa(e.form.Length), "config.pbtxt: dims")
+	if e.form.Length > 0 {
+		e.settings.Lengths = []int{e.form.Length}
+		if d.card.ContextLength == 0 || d.card.ContextLength > e.form.Length {
+			d.card.ContextLength = e.form.Length
+			d.keep(inference.SettingContextLength, strconv.Itoa(e.form.Length), "config.pbtxt: dims")
+		}
 	}
 	e.settings.TextsOnly = !e.form.TokenIDs
-	for _, read := range []func(){e.ambiguous, e.pooling, e.normalize, e.prompts, e.lowerCase, e.classes, e.padding, e.batches} {
+	for _, read := range []func(){e.ambiguous, e.pooling, e.sparse, e.normalize, e.prompts, e.lowerCase, e.classes, e.padding, e.batches} {
 		read()
 	}
 	if reason := e.refusal(); reason != "" {
@@ -65,10 +68,22 @@ func (e *encoderDescription) refusal() string {
 		return ""
 	case e.card.Tokenizer == nil:
 		return "the model takes token ids, and no tokenizer is known: set " + inference.ParamPrefix + inference.SettingTokenizer + ", or put tokenizer.json beside the model"
-	case e.settings.Pooling != "" && e.published.Unsupported.Value != "" && e.card.Tasks&inference.TaskEmbed != 0:
+	case e.published.Unsupported.Value == "":
+		return ""
+	case e.settings.Pooling != "" && e.card.Tasks&inference.TaskEmbed != 0:
 		return fmt.Sprintf("%s: Trident doesn't compute the %s %s: export the model with the output sentence_embedding", e.published.Unsupported.Origin, e.published.Unsupported.Name, e.published.Unsupported.Value)
+	case e.published.Unsupported.Name == "module" && e.find(inference.SettingPooling).Value == "" && e.states() && e.card.Tasks&inference.TaskTokenEmbed != 0:
+		return fmt.Sprintf("%s: Trident doesn't compute the %s %s: export the model with it, and with the output token_embeddings", e.published.Unsupported.Origin, e.published.Unsupported.Name, e.published.Unsupported.Value)
 	}
 	return ""
+}
+
+// states reports whether the model returns hidden states as the vectors of tokens.
+func (e *encoderDescription) states() bool {
+	backend, ok := e.card.Backend.(interface {
+		States(config *kserve.ModelConfig) bool
+	})
+	return ok && backend.States(e.card.Config)
 }
 
 // find returns the setting that applies: the given one, or else the published one.
@@ -89,18 +104,26 @@ func (e *encoderDescription) failf(s inference.Setting, format string, args ...a
 	e.errs = append(e.errs, fmt.Errorf("%s: %w", cmp.Or(s.Origin, s.Name), fmt.Errorf(format, args...)))
 }
 
-// ambiguous decides between embeddings and classes where the tensors don't: by the setting, or else by the
-// model's files, or else for embeddings.
+// ambiguous decides between embeddings and logits where the tensors don't: by the setting, or else by the model's
+// files, or else for embeddings. The files of many encoders name the architecture of their training, so that
+// logits of the vocabulary must have its size.
 func (e *encoderDescription) ambiguous() {
-	if !e.form.Ambiguous || e.card.Tasks&inference.TaskEmbed == 0 || e.card.Tasks&tasksClasses == 0 {
+	const logits = tasksClasses | inference.TaskSparse
+	if !e.form.Ambiguous || e.card.Tasks&inference.TaskEmbed == 0 || e.card.Tasks&logits == 0 {
 		return
 	}
-	if s := e.find(inference.SettingTask); s.Value == "classify" {
+	s := e.find(inference.SettingTask)
+	vocabulary := e.card.Tokenizer != nil && e.form.Width >= e.card.Tokenizer.Size()
+	switch {
+	case s.Value == "classify" && e.card.Tasks&tasksClasses != 0:
 		e.card.Tasks &= tasksClasses
-		e.keep(s.Name, s.Value, s.Origin)
+	case s.Value == "sparse" && e.card.Tasks&inference.TaskSparse != 0 && vocabulary:
+		e.card.Tasks &= inference.TaskSparse
+	default:
+		e.card.Tasks &^= logits
 		return
 	}
-	e.card.Tasks &^= tasksClasses
+	e.keep(s.Name, s.Value, s.Origin)
 }
 
 // pools is a backend that knows whether a model's embeddings are pooled from vectors of tokens.
@@ -121,6 +144,27 @@ func (e *encoderDescription) pooling() {
 	e.settings.Pooling = cmp.Or(s.Value, string(vector.PoolMean))
 	e.keep(inference.SettingPooling, e.settings.Pooling, cmp.Or(s.Origin, defaultOrigin))
 	e.settings.ExcludePrompt = !e.bool(inference.SettingIncludePrompt, true)
+}
+
+// sparse reads how sparse vectors are computed from the logits of the vocabulary.
+func (e *encoderDescription) sparse() {
+	if e.card.Tasks&inference.TaskSparse != 0 {
+		e.settings.SparseSum = e.second(inference.SettingSparsePooling, "max", "sum")
+		e.settings.SparseLog = e.second(inference.SettingSparseActivation, "relu", "log1p_relu")
+	}
+}
+
+// second reports whether a setting has the second one of two values, of which the first one is the default.
+func (e *encoderDescription) second(name, first, second string) bool {
+	s := e.find(name)
+	switch s.Value {
+	case first, second:
+		e.keep(name, s.Value, s.Origin)
+	case "":
+	default:
+		e.failf(s, "%q is not one of %s, %s", s.Value, first, second)
+	}
+	return s.Value == second
 }
 
 // bool reads a setting that is true or false, and keeps it if a source sets it.
@@ -235,6 +279,9 @@ func (e *encoderDescription) padding() {
 		e.settings.PadID = int32(of.ID)
 		e.keep(inference.SettingPadToken, strconv.Itoa(of.ID), "tokenizer.json: padding")
 	}
+	if e.form.Length == 0 {
+		e.settings.Lengths = e.numbers(inference.SettingPadLengths)
+	}
 	if n, ok := e.number(inference.SettingPadMultiple, 1); ok {
 		e.settings.Multiple = n
 	} else if reason := multipleReason(e.card.Config); reason != "" && e.form.Length == 0 {
@@ -243,13 +290,60 @@ func (e *encoderDescription) padding() {
 	}
 }
 
+// numbers reads a setting that is a comma-separated list of numbers, in any order.
+func (e *encoderDescription) numbers(name string) (list []int) {
+	s := e.find(name)
+	for _, text := range nameList(s.Value) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 1<<30 {
+			e.failf(s, "%q is not a number: write numbers of 1 or more with commas between them", text)
+			return nil
+		}
+		list = append(list, n)
+	}
+	if list != nil {
+		slices.Sort(list)
+		e.keep(name, s.Value, s.Origin)
+	}
+	return slices.Compact(list)
+}
+
+// preferred reads the numbers of inputs that batches should have. A model that Triton batches has a list of them.
+func (e *encoderDescription) preferred() {
+	if e.settings.Preferred = e.numbers(inference.SettingPreferredBatches); e.settings.Preferred != nil {
+		return
+	}
+	list := e.card.Config.GetDynamicBatching().GetPreferredBatchSize()
+	if len(list) == 0 {
+		return
+	}
+	var texts []string
+	for _, n := range list {
+		e.settings.Preferred = append(e.settings.Preferred, int(n))
+		texts = append(texts, strconv.Itoa(int(n)))
+	}
+	e.keep(inference.SettingPreferredBatches, strings.Join(texts, ","), "config.pbtxt: dynamic_batching")
+}
+
+// mostLogits is the maximum number of logits of the vocabulary that a batch's response has: 256 MiB as FP32. A single
+// text may have more.
+const mostLogits = 64 << 20
+
 // batches reads the maximum size of a batch, and shows which of Trident and Triton makes batches.
 func (e *encoderDescription) batches() {
 	if n, ok := e.number(inference.SettingMaxBatchTokens, 1); ok {
 		e.settings.MaxBatchTokens = n
-	} else if !e.form.SelfBatching {
-		e.keep(inference.SettingMaxBatchTokens, strconv.Itoa(e.settings.MaxBatchTokens), defaultOrigin)
+	} else {
+		origin := defaultOrigin
+		if most := mostLogits / max(1, e.form.Width); e.card.Tasks == inference.TaskSparse && most < e.settings.MaxBatchTokens {
+			e.settings.MaxBatchTokens = max(1, most)
+			origin = fmt.Sprintf("config.pbtxt: %d logits of each token", e.form.Width)
+		}
+		if !e.form.SelfBatching || origin != defaultOrigin {
+			e.keep(inference.SettingMaxBatchTokens, strconv.Itoa(e.settings.MaxBatchTokens), origin)
+		}
 	}
+	e.preferred()
 	if e.form.SelfBatching {
 		e.keep("batching", "Triton", "config.pbtxt: dynamic_batching")
 		return

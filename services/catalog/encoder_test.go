@@ -83,6 +83,63 @@ func TestEncoderSettings(t *testing.T) {
 		},
 		{name: "TensorRT", config: func() *kserve.ModelConfig { c := tokens(); c.Platform = "tensorrt_plan"; return c }(), tasks: "embed token_embed", want: "pooling=mean (the default), pad_token_id=1 (tokenizer.json: padding), pad_to_multiple_of=8 (TensorRT), " + trident},
 		{
+			name: "lengths and sizes", config: tokens(), parameters: map[string]string{"trident.pad_to_lengths": "512, 64", "trident.preferred_batch_sizes": "4,8"}, tasks: "embed token_embed",
+			want: "pooling=mean (the default), pad_token_id=1 (tokenizer.json: padding), pad_to_lengths=512, 64 (config.pbtxt: trident.pad_to_lengths), max_batch_tokens=16384 (the default), " +
+				"preferred_batch_sizes=4,8 (config.pbtxt: trident.preferred_batch_sizes), batching=Trident (config.pbtxt: no dynamic_batching)",
+		},
+		{
+			name: "lengths that can't be read", config: tokens(), parameters: map[string]string{"trident.pad_to_lengths": "64,0"}, tasks: "embed token_embed", want: "pooling=mean (the default), " + pad,
+			log: `config.pbtxt: trident.pad_to_lengths: "0" is not a number: write numbers of 1 or more with commas between them`,
+		},
+		{
+			name: "fixed dims", config: func() *kserve.ModelConfig {
+				c := tokens()
+				for _, in := range c.GetInput() {
+					in.Dims = []int64{128}
+				}
+				return c
+			}(), parameters: map[string]string{"trident.pad_to_lengths": "64"}, tasks: "embed token_embed", want: "context_length=128 (config.pbtxt: dims), pooling=mean (the default), " + pad,
+		},
+		{
+			name: "logits of the vocabulary by another name", config: inferencetest.EncoderConfig("m", 8, "out", -1, 2), published: &inference.Published{Encoder: found("task", "sparse")}, tasks: "sparse",
+			want: "task=sparse (file), " + pad,
+		},
+		{
+			name: "the pooling of sparse vectors", config: inferencetest.EncoderConfig("m", 8, "logits", -1, 2), published: &inference.Published{Encoder: found("sparse_pooling", "sum", "sparse_activation", "gelu")}, tasks: "sparse",
+			want: "sparse_pooling=sum (file), " + pad, log: `file: "gelu" is not one of relu, log1p_relu`,
+		},
+		{
+			name: "hidden states of a model that was trained to fill masks", config: inferencetest.EncoderConfig("m", 8, "out", -1, 1), published: &inference.Published{Encoder: found("task", "sparse")}, tasks: "embed token_embed",
+			want: "pooling=mean (the default), " + pad,
+		},
+		{
+			name: "logits of a large vocabulary", config: inferencetest.EncoderConfig("m", 8, "logits", -1, 32768), tasks: "sparse",
+			want: "pad_token_id=1 (tokenizer.json: padding), max_batch_tokens=2048 (config.pbtxt: 32768 logits of each token), batching=Trident (config.pbtxt: no dynamic_batching)",
+		},
+		{
+			name: "a layer after the vectors of tokens", config: tokens(), parameters: map[string]string{"trident.task": "token_embed"},
+			published: &inference.Published{Unsupported: inference.Setting{Name: "module", Value: "Dense", Origin: "modules.json"}},
+			want:      "task=token_embed (config.pbtxt: trident.task), " + pad + ", texts=none (modules.json: Trident doesn't compute the module Dense: export the model with it, and with the output token_embeddings)",
+		},
+		{
+			name: "a layer that the export has", config: inferencetest.EncoderConfig("m", 8, "token_embeddings", -1, 2), parameters: map[string]string{"trident.task": "token_embed"}, tasks: "token_embed",
+			published: &inference.Published{Unsupported: inference.Setting{Name: "module", Value: "Dense", Origin: "modules.json"}}, want: "task=token_embed (config.pbtxt: trident.task), " + pad,
+		},
+		{
+			name: "an output that the model lacks", config: tokens(), parameters: map[string]string{"trident.output": "x"},
+			log: `config.pbtxt: trident.output: "x" isn't an output of floats for each input or each token of an encoder`,
+		},
+		{name: "an output", config: tokens(), parameters: map[string]string{"trident.output": "last_hidden_state"}, tasks: "embed token_embed", want: "output=last_hidden_state (config.pbtxt: trident.output), pooling=mean (the default), " + pad},
+		{
+			name: "a dynamic batcher with sizes", tasks: "embed token_embed",
+			config: func() *kserve.ModelConfig {
+				c := tokens()
+				c.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PreferredBatchSize: []int32{2, 4}}}
+				return c
+			}(),
+			want: "pooling=mean (the default), pad_token_id=1 (tokenizer.json: padding), preferred_batch_sizes=2,4 (config.pbtxt: dynamic_batching), batching=Triton (config.pbtxt: dynamic_batching)",
+		},
+		{
 			name: "a dynamic batcher", tasks: "embed token_embed",
 			config: func() *kserve.ModelConfig {
 				c := tokens()

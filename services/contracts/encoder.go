@@ -66,7 +66,7 @@ type encoderTensors struct {
 	outputs                     [outputWeight + 1]*kserve.ModelOutput
 	// pooledFirst reports that the model's own vector is better than pooling its tokens.
 	pooledFirst bool
-	ambiguous   bool
+	ambiguous   bool // the name of the only output doesn't determine which of two kinds it has
 	batched     bool // the batch isn't one of the declared dims
 }
 
@@ -107,14 +107,20 @@ func (t *encoderTensors) rank(n int) int {
 	return n + 1
 }
 
-// findOutputs assigns the outputs by name. A single output with an unknown name is assigned by its dims.
-func (t *encoderTensors) findOutputs(config *kserve.ModelConfig) {
-	var floats []*kserve.ModelOutput
+// floatOutputs returns the outputs of floats, or only the one that the parameter [inference.SettingOutput] names.
+func floatOutputs(config *kserve.ModelConfig) (list []*kserve.ModelOutput) {
+	only := config.GetParameters()[inference.ParamPrefix+inference.SettingOutput].GetStringValue()
 	for _, out := range config.GetOutput() {
-		if vector.Size(datatypeOf(out.GetDataType())) > 0 {
-			floats = append(floats, out)
+		if vector.Size(datatypeOf(out.GetDataType())) > 0 && (only == "" || out.GetName() == only) {
+			list = append(list, out)
 		}
 	}
+	return list
+}
+
+// findOutputs assigns the outputs by name. A single output with an unknown name is assigned by its dims.
+func (t *encoderTensors) findOutputs(config *kserve.ModelConfig) {
+	floats := floatOutputs(config)
 	for _, known := range encoderOutputs {
 		for _, out := range floats {
 			if out.GetName() == known.name {
@@ -127,9 +133,20 @@ func (t *encoderTensors) findOutputs(config *kserve.ModelConfig) {
 		case t.rank(1):
 			t.outputs[outputPooled], t.outputs[outputLogits], t.ambiguous = floats[0], floats[0], true
 		case t.rank(2):
-			t.outputs[outputTokens] = floats[0]
+			t.outputs[outputTokens], t.outputs[outputVocab], t.ambiguous = floats[0], floats[0], true
 		}
 	}
+}
+
+// width returns the number of values that the outputs have for each token, or else for each input. It is 0 if
+// the dims don't determine it.
+func (t *encoderTensors) width() int {
+	for _, kind := range []outputKind{outputVocab, outputTokens, outputPooled, outputLogits} {
+		if dims := t.outputs[kind].GetDims(); len(dims) > 0 {
+			return int(max(0, dims[len(dims)-1]))
+		}
+	}
+	return 0
 }
 
 // assign records an output if its dims are those of its kind, and no better output has the kind.
@@ -229,7 +246,7 @@ func (Encoder) EncoderForm(config *kserve.ModelConfig) inference.EncoderForm {
 	rows, length := t.fixed()
 	return inference.EncoderForm{
 		TokenIDs: true, Ambiguous: t.ambiguous, MaxBatch: max(rows, int(config.GetMaxBatchSize())), Length: length,
-		SelfBatching: config.GetDynamicBatching() != nil,
+		SelfBatching: config.GetDynamicBatching() != nil, Width: t.width(),
 	}
 }
 
@@ -245,7 +262,7 @@ func (t *encoderTensors) fixed() (rows, length int) {
 	return rows, length
 }
 
-// EncodeBatch builds the tensors: each input is padded to the longest one, at its end.
+// EncodeBatch builds the tensors: each input is padded at its end, to the length of the batch.
 func (Encoder) EncodeBatch(target *inference.Target, batch *inference.EncodeBatch) (*kserve.ModelInferRequest, error) {
 	t, _ := encoderOf(target.Config)
 	b := sequenceBatch{items: batch.Items}
@@ -257,9 +274,7 @@ func (Encoder) EncodeBatch(target *inference.Target, batch *inference.EncodeBatc
 		for _, item := range batch.Items {
 			b.length = max(b.length, len(item.Sequence.IDs))
 		}
-		if m := target.Encoder.Multiple; m > 1 {
-			b.length = (b.length + m - 1) / m * m
-		}
+		b.length = target.Encoder.Padded(b.length)
 	}
 	req := &kserve.ModelInferRequest{ModelName: target.Name, Id: batch.ID}
 	b.add(req, t.ids, target.Encoder.PadID, func(item *inference.EncodeItem, i int) int32 { return item.Sequence.IDs[i] })
@@ -348,6 +363,14 @@ func (Encoder) Pools(config *kserve.ModelConfig) bool {
 	return ok && t.kindOf(inference.TaskEmbed) == outputTokens
 }
 
+// States reports whether the vectors of tokens are the hidden states of the model's encoder by their name, to which
+// the later layers of its maker haven't been applied.
+func (Encoder) States(config *kserve.ModelConfig) bool {
+	t, _ := encoderOf(config)
+	name := t.outputs[outputTokens].GetName()
+	return name == "last_hidden_state" || name == "hidden_states"
+}
+
 // DecodeBatch pools the vectors of tokens, and copies the rest.
 func (Encoder) DecodeBatch(target *inference.Target, batch *inference.EncodeBatch, resp *inference.Response) error {
 	t, _ := encoderOf(target.Config)
@@ -432,7 +455,7 @@ func decodeItem(settings *inference.EncoderSettings, item *inference.EncodeItem,
 	}
 	switch {
 	case at.kind == outputVocab:
-		item.Result.Sparse, err = splade(rows, tokens)
+		item.Result.Sparse, err = splade(settings, rows, tokens)
 	case at.kind == outputWeight:
 		item.Result.Sparse = lexical(rows, item.Sequence.IDs, settings.Special)
 	case item.Task == inference.TaskTokenEmbed:
@@ -464,20 +487,48 @@ func decodeRow(item *inference.EncodeItem, rows vector.Rows) error {
 	return nil
 }
 
-// splade returns the weights of SPLADE: for each token of the vocabulary, the highest log(1+logit) of
-// its logits above 0 after all tokens.
-func splade(rows vector.Rows, tokens int) ([]inference.TokenWeight, error) {
+// splade returns the weights of SPLADE: for each token of the vocabulary, the highest log(1+logit) of its logits above
+// 0 after all tokens, or their sum.
+func splade(settings *inference.EncoderSettings, rows vector.Rows, tokens int) ([]inference.TokenWeight, error) {
+	weight := func(logit float32) float64 {
+		w := math.Log1p(float64(logit))
+		if settings.SparseLog {
+			w = math.Log1p(w)
+		}
+		return w
+	}
+	if settings.SparseSum {
+		return sparse(spladeSums(rows, tokens, weight), func(sum float64) float64 { return sum }), nil
+	}
 	highest, err := rows.Pool(vector.PoolMax, 0, tokens)
 	if err != nil {
 		return nil, err
 	}
-	weights := []inference.TokenWeight{}
-	for id, logit := range highest {
-		if logit > 0 {
-			weights = append(weights, inference.TokenWeight{ID: id, Weight: float32(math.Log1p(float64(logit)))})
+	return sparse(highest, weight), nil
+}
+
+// spladeSums returns the sum of the weights of each token of the vocabulary.
+func spladeSums(rows vector.Rows, tokens int, weight func(float32) float64) []float64 {
+	sums, values := make([]float64, rows.Columns), rows.All()
+	for i := range tokens {
+		for id, logit := range values[i*rows.Columns:][:rows.Columns] {
+			if logit > 0 {
+				sums[id] += weight(logit)
+			}
 		}
 	}
-	return weights, nil
+	return sums
+}
+
+// sparse returns the weights of values above 0.
+func sparse[F float32 | float64](values []F, weight func(F) float64) []inference.TokenWeight {
+	weights := []inference.TokenWeight{}
+	for id, v := range values {
+		if v > 0 {
+			weights = append(weights, inference.TokenWeight{ID: id, Weight: float32(weight(v))})
+		}
+	}
+	return weights
 }
 
 // lexical returns the highest weight of each token of a text, without special tokens, as BGE-M3 does.

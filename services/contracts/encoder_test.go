@@ -38,6 +38,12 @@ func encoderConfig(maxBatch int32, tensors ...string) *kserve.ModelConfig {
 	return config
 }
 
+// named sets the parameter that names the output of a model.
+func named(output string, config *kserve.ModelConfig) *kserve.ModelConfig {
+	config.Parameters = map[string]*kserve.ModelParameter{"trident.output": {StringValue: output}}
+	return config
+}
+
 // TestEncoderTasks checks which contract and which tasks follow from the declared tensors.
 func TestEncoderTasks(t *testing.T) {
 	const ids, mask = "input_ids INT64 -1", "attention_mask INT64 -1"
@@ -58,7 +64,12 @@ func TestEncoderTasks(t *testing.T) {
 		{"logits of unknown number", encoderConfig(0, ids2, mask2, ">", "logits FP32 -1 -1"), "encoder: score classify", false},
 		{"logits of the vocabulary", encoderConfig(8, ids, mask, ">", "logits FP32 -1 30522"), "encoder: sparse", false},
 		{"BGE-M3", encoderConfig(0, ids2, mask2, ">", "dense_vecs FP32 -1 1024", "sparse_vecs FP32 -1 -1 1", "colbert_vecs FP32 -1 -1 1024"), "encoder: embed token_embed sparse", false},
-		{"another name", encoderConfig(8, ids, mask, ">", "out FP32 -1 384"), "encoder: embed token_embed", true},
+		{"another name", encoderConfig(8, ids, mask, ">", "out FP32 -1 384"), "encoder: embed token_embed sparse", true},
+		{"two other names", encoderConfig(8, ids, mask, ">", "out_0 FP32 -1 384", "out_1 FP32 384"), "", false},
+		{"the parameter names tokens", named("out_0", encoderConfig(8, ids, mask, ">", "out_0 FP32 -1 384", "out_1 FP32 384")), "encoder: embed token_embed sparse", true},
+		{"the parameter names a vector", named("out_1", encoderConfig(8, ids, mask, ">", "out_0 FP32 -1 384", "out_1 FP32 384")), "encoder: embed classify", false},
+		{"the parameter names the pooler", named("pooler_output", encoderConfig(8, ids, mask, ">", "last_hidden_state FP32 -1 384", "pooler_output FP32 384")), "encoder: embed", false},
+		{"the parameter names no output", named("x", encoderConfig(8, ids, mask, ">", "last_hidden_state FP32 -1 384")), "", false},
 		{"another name, pooled or logits", encoderConfig(8, ids, mask, ">", "out FP32 384"), "encoder: embed classify", false},
 		{"an optional input", encoderConfig(8, ids, mask, "scale? FP32 1", ">", "logits FP32 3"), "encoder: classify", false},
 		{"a further input", encoderConfig(8, ids, mask, "scale FP32 1", ">", "logits FP32 3"), "", false},
@@ -69,6 +80,7 @@ func TestEncoderTasks(t *testing.T) {
 		{"a text", encoderConfig(8, "input_text STRING 1", ">", "vector FP32 384"), "text_encoder: embed classify", false},
 		{"a text with the batch in the dims", encoderConfig(0, "TEXT STRING -1", "lang? STRING -1", ">", "vector FP16 -1 384"), "text_encoder: embed classify", false},
 		{"two outputs", encoderConfig(8, "input_text STRING 1", ">", "a FP32 384", "b FP32 384"), "", false},
+		{"the parameter names one of two outputs", named("b", encoderConfig(8, "input_text STRING 1", ">", "a FP32 384", "b FP32 384")), "text_encoder: embed classify", false},
 		{"several texts at once", encoderConfig(8, "input_text STRING 3", ">", "a FP32 384"), "", false},
 		{"a pair", encoderConfig(8, "query STRING 1", "document STRING 1", ">", "score FP32 1"), "pair_encoder: score classify", false},
 		{"a pair with one dim", encoderConfig(0, "query STRING -1", "document STRING -1", ">", "score FP32 -1"), "pair_encoder: score classify", false},

@@ -3,6 +3,7 @@ package contracts
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -34,14 +35,17 @@ func TestEncoderPadding(t *testing.T) {
 		name, datatype string
 		multiple       int
 		want           string
+		lengths        []int
 	}{
-		{"the longest input", "INT64", 0, "input_ids[2 3][5 6 8 9 7 7] attention_mask[2 3][1 1 1 1 0 0] token_type_ids[2 3][0 1 1 0 0 0]"},
-		{"a multiple", "INT32", 4, "input_ids[2 4][5 6 8 7 9 7 7 7] attention_mask[2 4][1 1 1 0 1 0 0 0] token_type_ids[2 4][0 1 1 0 0 0 0 0]"},
-		{"a multiple that is reached", "INT32", 3, "input_ids[2 3][5 6 8 9 7 7] attention_mask[2 3][1 1 1 1 0 0] token_type_ids[2 3][0 1 1 0 0 0]"},
+		{"the longest input", "INT64", 0, "input_ids[2 3][5 6 8 9 7 7] attention_mask[2 3][1 1 1 1 0 0] token_type_ids[2 3][0 1 1 0 0 0]", nil},
+		{"a multiple", "INT32", 4, "input_ids[2 4][5 6 8 7 9 7 7 7] attention_mask[2 4][1 1 1 0 1 0 0 0] token_type_ids[2 4][0 1 1 0 0 0 0 0]", nil},
+		{"a multiple that is reached", "INT32", 3, "input_ids[2 3][5 6 8 9 7 7] attention_mask[2 3][1 1 1 1 0 0] token_type_ids[2 3][0 1 1 0 0 0]", nil},
+		{"one of several lengths", "INT32", 2, "input_ids[2 5][5 6 8 7 7 9 7 7 7 7] attention_mask[2 5][1 1 1 0 0 1 0 0 0 0] token_type_ids[2 5][0 1 1 0 0 0 0 0 0 0]", []int{2, 5, 8}},
+		{"longer than all lengths", "INT32", 4, "input_ids[2 4][5 6 8 7 9 7 7 7] attention_mask[2 4][1 1 1 0 1 0 0 0] token_type_ids[2 4][0 1 1 0 0 0 0 0]", []int{1, 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config := encoderConfig(8, "input_ids "+tt.datatype+" -1", "attention_mask "+tt.datatype+" -1", "token_type_ids "+tt.datatype+" -1", ">", "logits FP32 1")
-			target := &inference.Target{Name: "m", Config: config, Encoder: &inference.EncoderSettings{PadID: 7, Multiple: tt.multiple}}
+			target := &inference.Target{Name: "m", Config: config, Encoder: &inference.EncoderSettings{PadID: 7, Multiple: tt.multiple, Lengths: tt.lengths}}
 			req, err := Encoder{}.EncodeBatch(target, &inference.EncodeBatch{ID: "id-1", Items: items})
 			if err != nil {
 				t.Fatal(err)
@@ -96,6 +100,35 @@ func TestEncoderOutputs(t *testing.T) {
 				t.Errorf("the outputs %v are requested, want %s", outs, tt.want)
 			}
 		})
+	}
+}
+
+// TestSparsePoolings checks the weights of each form of SPLADE, and that padding has no effect.
+func TestSparsePoolings(t *testing.T) {
+	const e = math.E
+	out := floatOutput("logits", []int64{1, 3, 3}, e-1, -1, 0, e-1, 0, 3, 99, 99, 99)
+	for _, tt := range []struct {
+		settings inference.EncoderSettings
+		want     string
+	}{
+		{inference.EncoderSettings{}, "0:1.0000 2:1.3863"},
+		{inference.EncoderSettings{SparseSum: true}, "0:2.0000 2:1.3863"},
+		{inference.EncoderSettings{SparseLog: true}, "0:0.6931 2:0.8697"},
+		{inference.EncoderSettings{SparseSum: true, SparseLog: true}, "0:1.3863 2:0.8697"},
+	} {
+		config := encoderConfig(8, "input_ids INT64 -1", "attention_mask INT64 -1", ">", "logits FP32 -1 3")
+		item := &inference.EncodeItem{Task: inference.TaskSparse, Sequence: inference.Sequence{IDs: []int32{8, 5}}, Result: &inference.Encoded{}}
+		target := &inference.Target{Name: "m", Config: config, Encoder: &tt.settings}
+		if err := (Encoder{}).DecodeBatch(target, &inference.EncodeBatch{Items: []*inference.EncodeItem{item}}, &inference.Response{Outputs: []inference.Output{out}}); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range item.Result.Sparse {
+			got = append(got, fmt.Sprintf("%d:%.4f", w.ID, w.Weight))
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%+v: got %s, want %s", tt.settings, text, tt.want)
+		}
 	}
 }
 

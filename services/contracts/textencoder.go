@@ -55,18 +55,11 @@ func textsOf(config *kserve.ModelConfig, n int) (t textTensors, ok bool) {
 	if n == 2 && slices.Contains(secondTexts, t.inputs[0].GetName()) && !slices.Contains(secondTexts, t.inputs[1].GetName()) {
 		slices.Reverse(t.inputs)
 	}
-	for _, out := range config.GetOutput() {
-		if vector.Size(datatypeOf(out.GetDataType())) == 0 {
-			continue
-		}
-		if t.output != nil {
-			return t, false
-		}
-		t.output = out
-	}
-	if t.output == nil || len(t.output.GetDims()) == 0 || len(t.output.GetDims()) > 2 {
+	floats := floatOutputs(config)
+	if len(floats) != 1 || len(floats[0].GetDims()) == 0 || len(floats[0].GetDims()) > 2 {
 		return t, false
 	}
+	t.output = floats[0]
 	return t, true
 }
 
@@ -74,6 +67,14 @@ func textsOf(config *kserve.ModelConfig, n int) (t textTensors, ok bool) {
 func (t *textTensors) maxBatch(config *kserve.ModelConfig) int {
 	if t.batched {
 		return int(config.GetMaxBatchSize())
+	}
+	return t.fixed()
+}
+
+// fixed returns the number of inputs that the declared dims of a model without max_batch_size fix. 0 means any number.
+func (t *textTensors) fixed() int {
+	if t.batched {
+		return 0
 	}
 	first := t.image
 	if len(t.inputs) > 0 {
@@ -97,8 +98,12 @@ func (t *textTensors) request(target *inference.Target, batch *inference.EncodeB
 	return req
 }
 
-// add adds an input with one string for each of the rows.
+// add adds an input with one string for each of the rows. A model whose dims fix a number of inputs gets empty ones
+// after them.
 func (t *textTensors) add(req *kserve.ModelInferRequest, in *kserve.ModelInput, raw []byte, rows int) {
+	for ; rows < t.fixed(); rows++ {
+		raw = appendText(raw, "")
+	}
 	shape := []int64{int64(rows)}
 	for len(shape) < len(in.GetDims()) || t.batched && len(shape) <= len(in.GetDims()) {
 		shape = append(shape, 1)

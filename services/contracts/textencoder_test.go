@@ -58,7 +58,7 @@ func TestTextForms(t *testing.T) {
 		{"any number of pairs in the dims", PairEncoder{}, encoderConfig(0, first+" -1", second+" -1", ">", "out FP32 -1"), inference.EncoderForm{Activated: true}},
 		{"texts and images", TextEncoder{}, encoderConfig(8, text+" 1", "image? STRING 1", ">", "out FP32 4"), inference.EncoderForm{MaxBatch: 8, Ambiguous: true, Activated: true, Images: true}},
 		{"images only", TextEncoder{}, encoderConfig(0, "image_url STRING 4 1", ">", "out FP32 4 4"), inference.EncoderForm{MaxBatch: 4, Ambiguous: true, Activated: true, Images: true, ImagesOnly: true}},
-		{"vLLM", VLLM{}, vllmConfig(), inference.EncoderForm{MaxBatch: 1, SelfBatching: true}},
+		{"vLLM", VLLM{}, vllmConfig(), inference.EncoderForm{MaxBatch: 1, SelfBatching: true, OwnSettings: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.kind.EncoderForm(tt.config); got != tt.want {
@@ -83,6 +83,7 @@ func TestTextTensors(t *testing.T) {
 		{"a batch", TextEncoder{}, encoderConfig(8, "TEXT STRING 1", ">", "out FP32 4"), `TEXT BYTES[2 1] "" "é"`},
 		{"a batch of lists", TextEncoder{}, encoderConfig(8, "TEXT STRING 1 1", ">", "out FP32 4"), `TEXT BYTES[2 1 1] "" "é"`},
 		{"the batch in the dims", TextEncoder{}, encoderConfig(0, "TEXT STRING -1", "lang? STRING -1", ">", "out FP32 -1 4"), `TEXT BYTES[2] "" "é"`},
+		{"a number of texts in the dims", TextEncoder{}, encoderConfig(0, "TEXT STRING 3 1", ">", "out FP32 3 4"), `TEXT BYTES[3 1] "" "é" ""`},
 		{"pairs", PairEncoder{}, encoderConfig(8, "a STRING 1", "b STRING 1", ">", "out FP32 2"), `a BYTES[2 1] "" "é" b BYTES[2 1] "" ""`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 // EncoderForm returns that each request has one input. vLLM batches the requests itself.
 func (VLLM) EncoderForm(*kserve.ModelConfig) inference.EncoderForm {
-	return inference.EncoderForm{MaxBatch: 1, SelfBatching: true}
+	return inference.EncoderForm{MaxBatch: 1, SelfBatching: true, OwnSettings: true}
 }
 
 // EncodeBatch builds the request of the batch's only input. Trident shortens vectors itself, because

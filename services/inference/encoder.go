@@ -1,6 +1,10 @@
 package inference
 
-import "github.com/trident-inference/trident/gen/go/kserve"
+import (
+	"slices"
+
+	"github.com/trident-inference/trident/gen/go/kserve"
+)
 
 // Encoder is a [Backend] of models that encode inputs. One request to the model may have inputs of
 // several clients.
@@ -31,9 +35,15 @@ type EncoderForm struct {
 	Activated bool
 	// Images reports that an input may have an image, and ImagesOnly that it must have one and no text.
 	Images, ImagesOnly bool
-	// Ambiguous reports that the tensors don't determine whether the model's output is an embedding
-	// or the logits of classes. The tasks then include both.
+	// Ambiguous reports that the tensors don't determine what the model's output is: embeddings or
+	// the logits of classes, or vectors of tokens or the logits of the vocabulary. The tasks then
+	// include both.
 	Ambiguous bool
+	// Width is the number of values of the output for each token, or for each input if it has none for
+	// tokens. It is 0 if the tensors don't determine it.
+	Width int
+	// OwnSettings reports that the engine tokenizes, pools and normalizes by the model's own settings.
+	OwnSettings bool
 }
 
 // EncodeBatch has the inputs of one request to a model.
@@ -73,6 +83,11 @@ type EncoderSettings struct {
 	// Pooling is the way in which vectors of tokens become one vector. It is empty if the model
 	// returns one vector.
 	Pooling string
+	// SparseSum makes the weight of a token in a sparse vector the sum over the tokens of the input, and
+	// not the highest value.
+	SparseSum bool
+	// SparseLog applies log1p twice to the logits of sparse vectors, and not once.
+	SparseLog bool
 	// Normalize reports whether vectors are scaled to unit length.
 	Normalize bool
 	// Labels are the names of the classes. They are nil if they aren't known.
@@ -91,12 +106,29 @@ type EncoderSettings struct {
 	PadID int32
 	// Multiple is the number to a multiple of which batches are padded. 0 means none.
 	Multiple int
+	// Lengths are the numbers of tokens to which batches are padded, in ascending order. Longer ones
+	// are padded to the multiple.
+	Lengths []int
+	// Preferred are the numbers of inputs that batches should have. The largest one is a maximum. Nil
+	// means any number.
+	Preferred []int
 	// MaxBatchTokens is the maximum number of tokens of a batch with its padding.
 	MaxBatchTokens int
 	// TextsOnly reports that the model takes texts and no token ids.
 	TextsOnly bool
 	// Special are the ids of the tokens that the tokenizer adds to texts.
 	Special []int32
+}
+
+// Padded returns the number of tokens to which a batch is padded whose longest input has n tokens.
+func (s *EncoderSettings) Padded(n int) int {
+	if i, _ := slices.BinarySearch(s.Lengths, n); i < len(s.Lengths) {
+		return s.Lengths[i]
+	}
+	if m := s.Multiple; m > 1 {
+		return (n + m - 1) / m * m
+	}
+	return n
 }
 
 // DefaultMaxBatchTokens is the default of [EncoderSettings.MaxBatchTokens].

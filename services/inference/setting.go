@@ -20,27 +20,32 @@ const (
 	SettingMaxLogprobs      = "max_logprobs"       // maximum number of log probabilities that the engine returns for one position; -1 for the whole vocabulary
 	SettingBOSToken         = "bos_token"
 	SettingEOSToken         = "eos_token"
-	SettingTokenizer        = "tokenizer"           // folder in Hugging Face's layout on Trident's machine, in config.pbtxt also relative to that file, or an id on the hub
-	SettingHidden           = "hidden"              // "true" keeps the model out of lists
-	SettingAliases          = "aliases"             // further names, comma-separated
-	SettingLoRAs            = "loras"               // comma-separated names of LoRA adapters, with their numbers or paths after "=", or the word none
-	SettingToolParser       = "tool_call_parser"    // dialect; default: the dialect that the chat template teaches; none disables parsing
-	SettingReasoningParser  = "reasoning_parser"    // dialect; default: the dialect that the chat template teaches; none disables parsing
-	SettingVision           = "vision"              // "true" if the model reads images; the default is derived from the model's files and tensors
-	SettingImageToken       = "image_token"         // string of an image in the prompt where the template prints none, or none
-	SettingHistoryTemplate  = "history_template"    // history template in Liquid, as source; used without a chat template
-	SettingTokensPerBlock   = "tokens_per_block"    // number of tokens of a block of the engine's KV cache, from which the cached tokens of prompts are computed
-	SettingPooling          = "pooling"             // way in which vectors of tokens become one: mean, cls, last, max, weighted_mean or mean_sqrt
-	SettingNormalize        = "normalize"           // "true" if vectors are scaled to unit length
-	SettingLabels           = "labels"              // names of the classes: a JSON list, or comma-separated
-	SettingActivation       = "activation"          // softmax, sigmoid or none; default: sigmoid for one class, softmax for more
-	SettingPrompts          = "prompts"             // JSON object of texts that are put before inputs, by name
-	SettingDefaultPrompt    = "default_prompt_name" // name of the prompt of inputs that select none
-	SettingIncludePrompt    = "include_prompt"      // "false" leaves the prompt's tokens out of the pooling
-	SettingLowerCase        = "lower_case"          // "true" changes texts to lower case
-	SettingPadToken         = "pad_token_id"        // token id of padding
-	SettingPadMultiple      = "pad_to_multiple_of"  // number to a multiple of which batches are padded
-	SettingMaxBatchTokens   = "max_batch_tokens"    // maximum number of tokens of a batch with its padding
+	SettingTokenizer        = "tokenizer"             // folder in Hugging Face's layout on Trident's machine, in config.pbtxt also relative to that file, or an id on the hub
+	SettingHidden           = "hidden"                // "true" keeps the model out of lists
+	SettingAliases          = "aliases"               // further names, comma-separated
+	SettingLoRAs            = "loras"                 // comma-separated names of LoRA adapters, with their numbers or paths after "=", or the word none
+	SettingToolParser       = "tool_call_parser"      // dialect; default: the dialect that the chat template teaches; none disables parsing
+	SettingReasoningParser  = "reasoning_parser"      // dialect; default: the dialect that the chat template teaches; none disables parsing
+	SettingVision           = "vision"                // "true" if the model reads images; the default is derived from the model's files and tensors
+	SettingImageToken       = "image_token"           // string of an image in the prompt where the template prints none, or none
+	SettingHistoryTemplate  = "history_template"      // history template in Liquid, as source; used without a chat template
+	SettingTokensPerBlock   = "tokens_per_block"      // number of tokens of a block of the engine's KV cache, from which the cached tokens of prompts are computed
+	SettingPooling          = "pooling"               // way in which vectors of tokens become one: mean, cls, last, max, weighted_mean or mean_sqrt
+	SettingNormalize        = "normalize"             // "true" if vectors are scaled to unit length
+	SettingLabels           = "labels"                // names of the classes: a JSON list, or comma-separated
+	SettingActivation       = "activation"            // softmax, sigmoid or none; default: sigmoid for one class, softmax for more
+	SettingPrompts          = "prompts"               // JSON object of texts that are put before inputs, by name
+	SettingDefaultPrompt    = "default_prompt_name"   // name of the prompt of inputs that select none
+	SettingIncludePrompt    = "include_prompt"        // "false" leaves the prompt's tokens out of the pooling
+	SettingLowerCase        = "lower_case"            // "true" changes texts to lower case
+	SettingPadToken         = "pad_token_id"          // token id of padding
+	SettingPadMultiple      = "pad_to_multiple_of"    // number to a multiple of which batches are padded
+	SettingPadLengths       = "pad_to_lengths"        // numbers of tokens to which batches are padded, comma-separated
+	SettingPreferredBatches = "preferred_batch_sizes" // numbers of inputs that batches should have, comma-separated; the largest one is a maximum
+	SettingSparsePooling    = "sparse_pooling"        // max or sum: way in which the logits after all tokens become a weight of a sparse vector
+	SettingSparseActivation = "sparse_activation"     // relu or log1p_relu: function of such a logit, before log1p
+	SettingOutput           = "output"                // name of the output that is read; default: the best one whose name is known
+	SettingMaxBatchTokens   = "max_batch_tokens"      // maximum number of tokens of a batch with its padding
 	// SettingStructuredOutputs is the backend that enforces structured outputs in the engine: one
 	// of [StructuredOutputs]. The default comes from the model's files, or is auto for vLLM.
 	SettingStructuredOutputs = "structured_outputs"

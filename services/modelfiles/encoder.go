@@ -66,14 +66,17 @@ func (e *encoderFiles) modules() {
 	e.read(fileModules, &modules)
 	normalizes := false
 	for _, m := range modules {
+		if m.Path != "" && !filepath.IsLocal(filepath.FromSlash(m.Path)) {
+			e.errs = append(e.errs, fmt.Errorf("%s: the path %q is outside of the folder", fileModules, m.Path))
+			continue
+		}
 		kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]
 		switch kind {
-		case "Transformer":
+		case "Transformer", "MLMTransformer":
+		case "MultiVectorMask": // it selects the tokens that clients compare, and computes nothing
+		case "SpladePooling":
+			e.sparsePooling(path.Join(m.Path, fileConfig))
 		case "Pooling":
-			if !filepath.IsLocal(filepath.FromSlash(m.Path)) {
-				e.errs = append(e.errs, fmt.Errorf("%s: the path %q is outside of the folder", fileModules, m.Path))
-				continue
-			}
 			e.pooling(path.Join(m.Path, fileConfig))
 		case "Normalize":
 			normalizes = true
@@ -88,6 +91,21 @@ func (e *encoderFiles) modules() {
 		e.found(inference.SettingNormalize, "false", fileModules+": no Normalize")
 	default:
 		e.pooling(filePooling)
+	}
+}
+
+// sparsePooling reads how sparse vectors are computed from the logits of the vocabulary.
+func (e *encoderFiles) sparsePooling(name string) {
+	var config struct {
+		Pooling    string `json:"pooling_strategy"`
+		Activation string `json:"activation_function"`
+	}
+	e.read(name, &config)
+	if config.Pooling != "" {
+		e.found(inference.SettingSparsePooling, config.Pooling, name+": pooling_strategy")
+	}
+	if config.Activation != "" {
+		e.found(inference.SettingSparseActivation, config.Activation, name+": activation_function")
 	}
 }
 

@@ -46,6 +46,19 @@ func TestEncoderFiles(t *testing.T) {
 			want:  "module=Dense (modules.json), normalize=false (modules.json: no Normalize)",
 		},
 		{
+			name: "SPLADE",
+			files: map[string]string{
+				"modules.json":         `[{"path":"","type":"sentence_transformers.sparse_encoder.models.MLMTransformer"},{"path":"1_Splade","type":"x.SpladePooling"}]`,
+				"1_Splade/config.json": `{"pooling_strategy":"sum","activation_function":"log1p_relu","word_embedding_dimension":9}`,
+			},
+			want: "sparse_pooling=sum (1_Splade/config.json: pooling_strategy), sparse_activation=log1p_relu (1_Splade/config.json: activation_function), normalize=false (modules.json: no Normalize)",
+		},
+		{
+			name:  "late interaction",
+			files: map[string]string{"modules.json": `[{"path":"","type":"x.Transformer"},{"path":"1_MultiVectorMask","type":"x.MultiVectorMask"},{"path":"2_Normalize","type":"x.Normalize"}]`},
+			want:  "normalize=true (modules.json: Normalize)",
+		},
+		{
 			name:  "two poolings",
 			files: map[string]string{"1_Pooling/config.json": `{"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":true}`},
 			want:  "pooling=cls and mean (1_Pooling/config.json)",

@@ -77,6 +77,7 @@ func (s *Service) EncoderFigures(do func(model string, f batching.Figures)) {
 func (s *Service) batchConfig(card *catalog.Card, form inference.EncoderForm) batching.Config {
 	config := batching.Config{
 		InFlight: maxParallelJobs, MaxItems: form.MaxBatch, MaxLength: card.Encoder.MaxBatchTokens,
+		Preferred: card.Encoder.Preferred, Pad: card.Encoder.Padded,
 		Run: func(ctx context.Context, items []*batching.Item) error { return runBatch(ctx, card, items) },
 	}
 	if form.SelfBatching {

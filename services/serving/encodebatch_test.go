@@ -80,6 +80,41 @@ func waitFor(t *testing.T, holds func() bool) {
 	}
 }
 
+// TestEncodeSizes checks that the batches of a request have the preferred numbers of texts and the lengths of the settings,
+// also if Triton batches the requests.
+func TestEncodeSizes(t *testing.T) {
+	for _, dynamic := range []bool{false, true} {
+		config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
+		settings := []string{"pad_to_lengths", "4,16"}
+		if dynamic {
+			config.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PreferredBatchSize: []int32{2, 3}}}
+		} else {
+			settings = append(settings, "preferred_batch_sizes", "2,3")
+		}
+		s, engine := serveEncoder(t, config, perToken, settings...)
+		short, long := slices.Repeat([]string{"ab"}, 5), slices.Repeat([]string{"abababab"}, 2)
+		req := &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: texts(append(short, long...)...), Normalize: new(false)}
+		if a, err := inferencetest.Encode(t.Context(), s, req); err != nil || len(a.Results) != 7 {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		var shapes []string
+		for _, sent := range engine.Requests() {
+			shapes = append(shapes, fmt.Sprint(sent.GetInputs()[0].GetShape()))
+		}
+		slices.Sort(shapes)
+		if got := strings.Join(shapes, " "); got != "[1 4] [3 16] [3 4]" { // a small batch may have padding
+			t.Errorf("dynamic %v: batches of %s", dynamic, got)
+		}
+		if !dynamic {
+			s.EncoderFigures(func(_ string, f batching.Figures) {
+				if f.Length != 5*2+2*5 || f.Padded != 3*16+3*4+4 {
+					t.Errorf("figures %+v", f)
+				}
+			})
+		}
+	}
+}
+
 // TestEncodeCanceled checks that the end of the only client of a batch cancels it in the model.
 func TestEncodeCanceled(t *testing.T) {
 	config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
