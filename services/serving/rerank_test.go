@@ -80,6 +80,33 @@ func TestScoreByGeneration(t *testing.T) {
 	}
 }
 
+// chatML is a chat template of the form of Qwen3's, which ends a prompt without reasoning with an empty block of thoughts.
+const chatML = `{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% if enable_thinking is defined and enable_thinking is false %}<think>
+
+</think>
+
+{% endif %}{% endif %}`
+
+// TestScorePrompt checks that the prompt is that of Qwen3-Reranker, to the last byte.
+//
+// Source: the prefix, the suffix and the instruction of https://huggingface.co/Qwen/Qwen3-Reranker-0.6B, which vLLM's example of
+// that model has too.
+func TestScorePrompt(t *testing.T) {
+	const want = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n" +
+		"<|im_start|>user\n<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n<Query>: a query\n<Document>: a document<|im_end|>\n" +
+		"<|im_start|>assistant\n<think>\n\n</think>\n\n"
+	_, engine, err := score(t, judge(t).Script(), map[string]string{"trident.chat_template": chatML}, &inference.EncodeRequest{Inputs: pairs("a query", "a document")}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := engine.Requests(); len(got) != 1 || inferencetest.Input(got[0], "text_input") != want {
+		t.Errorf("%d requests, the first with %q\nwant %q", len(got), inferencetest.Input(got[0], "text_input"), want)
+	}
+}
+
 // TestScoreShortens checks that a document is cut at the side of the request until the chat fits the context of a
 // generative reranker, and that it is refused without a truncation.
 func TestScoreShortens(t *testing.T) {
