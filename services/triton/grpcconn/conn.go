@@ -44,8 +44,6 @@ const (
 	maxControl = 4 << 20
 	// maxHeaderList is the maximum size of a response's headers or trailers, in bytes.
 	maxHeaderList = 1 << 20
-	// keptBuffer is the largest buffer that is kept for reuse, in bytes.
-	keptBuffer = 64 << 10
 	// lastStreamID is the highest id of a stream (RFC 9113, section 5.1.1).
 	lastStreamID = math.MaxInt32
 	// defaultWindow is the window of streams and of the connection before settings change it

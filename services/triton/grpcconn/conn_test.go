@@ -240,7 +240,7 @@ func TestSlowConsumer(t *testing.T) {
 	held := func() int {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.incoming) + len(s.batch)
+		return len(s.incoming.content()) + len(s.batch.content())
 	}
 	for until := time.Now().Add(10 * time.Second); held() < streamWindow/2 && time.Now().Before(until); {
 		if _, err := ask(t.Context(), c, "/a/b", nil); !errors.Is(err, io.EOF) {

@@ -24,15 +24,16 @@ type Stream struct {
 	readable chan struct{}
 	stop     func() bool // ends the watch over the call's context
 
-	// The consumer's own state: the messages that it is taking, up to last.
-	batch      []byte
+	// The consumer's own state: the messages that it is taking, up to last. The buffer is nil if
+	// there are none.
+	batch      *buffer
 	next, last int
 
 	mu       sync.Mutex
 	id       uint32
 	max      int
 	deadline time.Time // zero if the call has none
-	incoming []byte    // what has arrived since the consumer took the batch
+	incoming *buffer   // what has arrived since the consumer took the batch; nil if nothing has
 	complete int       // the bytes of incoming that are whole messages
 	taken    int       // the size of the batch
 	credit   int64     // bytes that the server may still send
@@ -82,7 +83,7 @@ func (s *Stream) receive(id uint32, data []byte, size int) error {
 		s.announce()
 		return nil
 	}
-	s.incoming = append(s.incoming, data...)
+	s.incoming = s.incoming.add(data)
 	if err := s.scan(); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (s *Stream) receive(id uint32, data []byte, size int) error {
 // scan finds the end of the last whole message.
 func (s *Stream) scan() error {
 	for {
-		rest := s.incoming[s.complete:]
+		rest := s.incoming.bytes[s.complete:]
 		if len(rest) < prefixSize {
 			return nil
 		}
@@ -121,7 +122,7 @@ func (s *Stream) scan() error {
 func (s *Stream) announce() {
 	held := s.taken
 	if !s.dropping && (s.complete > 0 || !s.starved) {
-		held += len(s.incoming)
+		held += len(s.incoming.content())
 	}
 	free := streamWindow - int64(held) - s.credit
 	if free < streamWindow/2 || s.err != nil {
@@ -146,29 +147,29 @@ func (s *Stream) Take() (message []byte, more bool, err error) {
 			return nil, false, err
 		}
 	}
-	length := int(binary.BigEndian.Uint32(s.batch[s.next+1:]))
+	batch := s.batch.bytes
+	length := int(binary.BigEndian.Uint32(batch[s.next+1:]))
 	from := s.next + prefixSize
 	s.next = from + length
-	return s.batch[from:s.next:s.next], s.next < s.last, nil
+	return batch[from:s.next:s.next], s.next < s.last, nil
 }
 
 // refill takes over all messages that have arrived. Without any it returns the end of the call.
 func (s *Stream) refill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next, s.last, s.taken = 0, 0, 0
+	s.batch.free()
+	s.batch, s.next, s.last, s.taken = nil, 0, 0, 0
 	if s.complete == 0 {
 		s.starved = true
 		s.announce()
 		return s.err
 	}
-	free := s.batch
-	if cap(free) > keptBuffer && cap(free)/8 > len(s.incoming) { // from a time of more or larger messages
-		free = nil
-	}
 	s.batch, s.last, s.taken = s.incoming, s.complete, s.complete
-	free = append(free[:0], s.batch[s.last:]...)
-	s.incoming, s.complete = free, 0
+	s.incoming, s.complete = nil, 0
+	if rest := s.batch.bytes[s.last:]; len(rest) > 0 {
+		s.incoming = s.incoming.add(rest)
+	}
 	s.announce()
 	return nil
 }
@@ -178,7 +179,8 @@ func (s *Stream) refill() error {
 func (s *Stream) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropping, s.incoming, s.complete = true, s.incoming[:0], 0
+	s.incoming.free()
+	s.dropping, s.incoming, s.complete = true, nil, 0
 	s.announce()
 }
 
@@ -244,15 +246,10 @@ func (s *Stream) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = 0 // the reader may still have the stream
-	s.batch, s.next, s.last, s.taken = kept(s.batch), 0, 0, 0
-	s.incoming, s.complete = kept(s.incoming), 0
-}
-
-func kept(b []byte) []byte {
-	if cap(b) > keptBuffer {
-		return nil
-	}
-	return b[:0]
+	s.batch.free()
+	s.incoming.free()
+	s.batch, s.next, s.last, s.taken = nil, 0, 0, 0
+	s.incoming, s.complete = nil, 0
 }
 
 // watch ends the call with its context.
