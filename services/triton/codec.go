@@ -95,6 +95,7 @@ type frame struct {
 	raws    [][]byte
 	tensors [][]byte // the encoded outputs
 	typed   bool     // an output has typed contents
+	head    []byte   // the part of the encoded response before its first raw contents
 }
 
 // hold makes the frame the owner of the message's buffer.
@@ -113,7 +114,7 @@ func (f *frame) free() {
 	clear(f.raws)
 	clear(f.tensors)
 	f.response = inference.Response{Outputs: f.response.Outputs[:0]}
-	f.failure, f.flagged, f.typed = "", false, false
+	f.failure, f.flagged, f.typed, f.head = "", false, false, nil
 	f.raws, f.tensors = f.raws[:0], f.tensors[:0]
 }
 
@@ -130,8 +131,19 @@ var (
 )
 
 // decode reads the message as [proto.Unmarshal] does, with the fields in any
-// order.
+// order. The frame must be empty.
 func (f *frame) decode(b []byte) error {
+	if f.decodeKnown(b) {
+		return nil
+	}
+	err := f.decodeAll(b)
+	if err == nil {
+		f.remember(b)
+	}
+	return err
+}
+
+func (f *frame) decodeAll(b []byte) error {
 	w := walker{rest: b}
 	for w.next() {
 		switch {
@@ -151,7 +163,7 @@ func (f *frame) decode(b []byte) error {
 
 func (f *frame) decodeResponse(b []byte) (err error) {
 	w := walker{rest: b}
-	for w.next() && err == nil {
+	for at := 0; w.next() && err == nil; at = len(b) - len(w.rest) {
 		switch {
 		case w.is(2, protowire.BytesType):
 			f.response.Version, err = f.names.version.intern(w.bytes)
@@ -162,6 +174,9 @@ func (f *frame) decodeResponse(b []byte) (err error) {
 		case w.is(5, protowire.BytesType):
 			err = f.decodeOutput(w.bytes)
 		case w.is(6, protowire.BytesType):
+			if len(f.raws) == 0 {
+				f.head = b[:at]
+			}
 			f.raws = append(f.raws, w.bytes)
 		}
 	}
@@ -265,6 +280,73 @@ func (f *frame) assign() error {
 	return nil
 }
 
+// known is the part of a stream's latest response that precedes the raw contents, encoded and
+// decoded. Most responses of a stream differ in their raw contents alone.
+type known struct {
+	head        []byte // the encoded fields; empty if none are known
+	id, version string
+	outputs     []inference.Output // without contents
+	flagged     bool
+}
+
+// maxHead is the maximum size of a known head, in bytes.
+const maxHead = 1 << 10
+
+// decodeKnown decodes a message whose response begins with the known head, and has nothing but raw
+// contents after it. It returns false, and leaves the frame as it was, for any other message.
+func (f *frame) decodeKnown(b []byte) bool {
+	k := &f.names.known
+	body, only := onlyResponse(b)
+	if !only || len(k.head) == 0 || !bytes.HasPrefix(body, k.head) {
+		return false
+	}
+	outputs := f.response.Outputs // empty
+	outputs = append(outputs, k.outputs...)
+	w := walker{rest: body[len(k.head):]}
+	for i := range outputs {
+		if !w.next() || !w.is(6, protowire.BytesType) {
+			clear(outputs)
+			return false
+		}
+		outputs[i].Raw = w.bytes
+	}
+	if len(w.rest) > 0 {
+		clear(outputs)
+		return false
+	}
+	f.response.Outputs, f.response.ID, f.response.Version, f.flagged = outputs, k.id, k.version, k.flagged
+	return true
+}
+
+// remember makes the response's head the known one, unless it is the last response or has
+// parameters of the model.
+func (f *frame) remember(b []byte) {
+	body, only := onlyResponse(b)
+	if !only || len(f.head) == 0 || len(f.head) > maxHead || f.typed || f.response.Final || f.response.Parameters != nil {
+		return
+	}
+	w := walker{rest: body[len(f.head):]}
+	for range f.raws {
+		w.next() // it was decoded, so it has no errors
+	}
+	if len(w.rest) > 0 { // other fields follow the head, which the decoded values may be from
+		return
+	}
+	k := &f.names.known
+	k.head, k.outputs = append(k.head[:0], f.head...), append(k.outputs[:0], f.response.Outputs...)
+	k.id, k.version, k.flagged = f.response.ID, f.response.Version, f.flagged
+	for i := range k.outputs {
+		k.outputs[i].Raw = nil
+	}
+}
+
+// onlyResponse returns the encoded response of a message that has no other field.
+func onlyResponse(b []byte) (body []byte, ok bool) {
+	w := walker{rest: b}
+	ok = w.next() && w.is(2, protowire.BytesType) && len(w.rest) == 0
+	return w.bytes, ok
+}
+
 // walker iterates over the fields of a message.
 type walker struct {
 	rest   []byte
@@ -329,6 +411,7 @@ type names struct {
 	request interned // the request's id, which its responses have too
 	version interned // the model's version
 	outputs []description
+	known   known
 }
 
 // output returns the cached description of the i-th output.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/mem"
@@ -208,6 +209,102 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// FuzzDecodeNext checks that a message is decoded alike whatever message precedes it in its stream.
+func FuzzDecodeNext(f *testing.F) {
+	token := marshal(f, tokenMessage())
+	head := bytes.LastIndex(token, []byte{6<<3 | 2, 8, 1})
+	f.Add(token, token)
+	f.Add(token, marshal(f, &kserve.ModelStreamInferResponse{ErrorMessage: "text"}))
+	for _, cut := range []int{1, 2, head, len(token) - 1} {
+		f.Add(token, token[:cut])
+	}
+	f.Fuzz(func(t *testing.T, first, next []byte) {
+		got, want := newFrame(), newFrame()
+		_ = decodeFrame(got, first, 0) // it may be refused
+		err, wanted := decodeFrame(got, next, 0), decodeFrame(want, next, 0)
+		switch {
+		case (err == nil) != (wanted == nil):
+			t.Errorf("%v, and after the other message %v", wanted, err)
+		case err == nil && (!equalResponses(got.response, want.response) || got.failure != want.failure || got.flagged != want.flagged):
+			t.Errorf("got %+v, want %+v", got.response, want.response)
+		}
+	})
+}
+
+// TestDecodeKnown checks messages that begin as the stream's previous one, and what follows.
+func TestDecodeKnown(t *testing.T) {
+	field := func(b []byte, number protowire.Number, content string) []byte {
+		return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), content)
+	}
+	head := field(field(nil, 2, "1"), 3, "id")
+	for _, name := range []string{"text", "count"} {
+		head = field(head, 5, string(field(field(nil, 1, name), 2, "UINT8")))
+	}
+	raws := func(contents ...string) []byte {
+		b := slices.Clone(head)
+		for _, content := range contents {
+			b = field(b, 6, content)
+		}
+		return b
+	}
+	token := raws("a", "b")
+	for name, next := range map[string]struct {
+		body  []byte
+		known bool
+	}{
+		"the same":              {token, true},
+		"other contents":        {raws("", "long"), true},
+		"a long content":        {raws(strings.Repeat("x", 1000), "b"), true},
+		"one content":           {raws("a"), false},
+		"three contents":        {raws("a", "b", "c"), false},
+		"no contents":           {head, false},
+		"another id after it":   {field(raws("a", "b"), 3, "id2"), false},
+		"a version between":     {field(field(field(slices.Clone(head), 6, "a"), 2, "7"), 6, "b"), false},
+		"another output":        {field(field(field(field(slices.Clone(head), 5, ""), 6, "a"), 6, "b"), 6, "c"), false},
+		"contents cut off":      {token[:len(token)-1], false},
+		"contents of no length": {append(slices.Clone(head), 6<<3|2), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, fresh := newFrame(), newFrame()
+			if err := decodeFrame(f, field(nil, 2, string(token)), 0); err != nil {
+				t.Fatal(err)
+			}
+			f.free()
+			message := field(nil, 2, string(next.body))
+			if got := f.decodeKnown(message); got != next.known {
+				t.Errorf("known: %t", got)
+			}
+			err, wanted := decodeFrame(f, message, 0), decodeFrame(fresh, message, 0)
+			if (err == nil) != (wanted == nil) || !equalResponses(f.response, fresh.response) || f.flagged != fresh.flagged {
+				t.Errorf("got %+v %v, want %+v %v", f.response, err, fresh.response, wanted)
+			}
+			if err := decodeFrame(f, field(nil, 2, string(token)), 0); err != nil || string(f.response.Outputs[1].Raw) != "b" || f.response.ID != "id" {
+				t.Errorf("afterwards %+v, %v", f.response, err)
+			}
+		})
+	}
+}
+
+// TestDecodeForgets checks that a response with the final flag, or with parameters, is never the
+// known one.
+func TestDecodeForgets(t *testing.T) {
+	for name, parameters := range map[string]map[string]*kserve.InferParameter{
+		"last":       {finalResponse: {ParameterChoice: &kserve.InferParameter_BoolParam{BoolParam: true}}},
+		"parameters": final(false),
+	} {
+		message := tokenMessage()
+		message.InferResponse.Parameters = parameters
+		encoded, f := marshal(t, message), newFrame()
+		if err := decodeFrame(f, encoded, 0); err != nil {
+			t.Fatal(err)
+		}
+		f.free()
+		if f.decodeKnown(encoded) {
+			t.Errorf("%s: it is known", name)
+		}
+	}
+}
+
 // viewOf returns the expected view of a response. It returns false if the codec
 // must reject it.
 func viewOf(r *kserve.ModelInferResponse) (inference.Response, bool) {
@@ -300,6 +397,16 @@ func TestDecodeAllocates(t *testing.T) {
 // lean (this codec) with proto (the generated code).
 func BenchmarkDecode(b *testing.B) {
 	data := mem.BufferSlice{mem.SliceBuffer(marshal(b, tokenMessage()))}
+	b.Run("first", func(b *testing.B) {
+		b.ReportAllocs()
+		codec, f := newCodec(), newFrame()
+		for b.Loop() {
+			f.names.known.head = f.names.known.head[:0]
+			if err := codec.Unmarshal(data, f); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("lean", func(b *testing.B) {
 		b.ReportAllocs()
 		codec, f := newCodec(), newFrame()
