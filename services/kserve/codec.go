@@ -31,10 +31,12 @@ func (r *request) decoded() *request {
 }
 
 // reply is an encoded ModelInferResponse, or in a stream an encoded
-// ModelStreamInferResponse. Sending a reply frees it.
+// ModelStreamInferResponse. A joined reply is several of the latter, each with gRPC's prefix of a
+// message. Sending a reply frees it.
 type reply struct {
 	encoded mem.BufferSlice
 	stream  bool
+	joined  bool
 }
 
 // message decodes the reply for clients that receive JSON.

@@ -131,6 +131,8 @@ func (x connectExchange) receive() (*request, error) {
 
 func (x connectExchange) send(r *reply) error { return x.stream.Send(r) }
 
+func (connectExchange) joins() bool { return false }
+
 // abort ends blocked sends and receives before the call ends. net/http panics on writes after the end
 // of a call.
 func (x connectExchange) abort() bool {

@@ -236,8 +236,12 @@ var replies mem.BufferPool = new(bufferPool) //nolint:gochecknoglobals // shared
 // bufferPool may be used concurrently.
 type bufferPool struct{ sizes [bits.UintSize + 1]sync.Pool } // the index of sizes is the number of bits of a buffer's capacity
 
-// Get returns a buffer with arbitrary content.
+// Get returns a buffer with arbitrary content. Small buffers are new: grpc-go never returns them.
 func (p *bufferPool) Get(length int) *[]byte {
+	if mem.IsBelowBufferPoolingThreshold(length) {
+		b := make([]byte, length)
+		return &b
+	}
 	if b, ok := p.sizes[bits.Len(uint(length))].Get().(*[]byte); ok && cap(*b) >= length {
 		*b = (*b)[:length]
 		return b

@@ -19,6 +19,32 @@ func EncodeStream(req *kserve.ModelInferRequest, resp *inference.Response) (mem.
 	return encodeStream(req, resp)
 }
 
+// StreamEncoder encodes the responses of one request.
+type StreamEncoder struct{ request *streamRequest }
+
+// NewStreamEncoder returns the encoder of a request.
+func NewStreamEncoder(req *kserve.ModelInferRequest) *StreamEncoder {
+	return &StreamEncoder{&streamRequest{head: req}}
+}
+
+// Encode returns the response encoded by its known head, or nil for responses that need other code.
+func (e *StreamEncoder) Encode(resp *inference.Response) []byte {
+	size := e.request.known.sizeOf(e.request.head, resp)
+	if size == 0 {
+		return nil
+	}
+	return e.request.known.encode(resp, size).Materialize()
+}
+
+// Join encodes a response as those that are sent together, and drops them when they would be sent.
+func (e *StreamEncoder) Join(resp *inference.Response) {
+	e.request.joinKnown(resp, nil)
+	if len(*e.request.pending) >= mostJoined {
+		replies.Put(e.request.pending)
+		e.request.pending = nil
+	}
+}
+
 // NewBufferPool returns the pool for its test.
 func NewBufferPool() mem.BufferPool { return new(bufferPool) }
 

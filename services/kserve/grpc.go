@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/reflection"
@@ -247,7 +248,7 @@ func (s *Server) description() grpc.ServiceDesc {
 			StreamName: streamName, ServerStreams: true, ClientStreams: true,
 			Handler: func(_ any, ss grpc.ServerStream) error {
 				ctx := ss.Context()
-				return s.service.streamInfer(ctx, nativeExchange{ss}, streamOptions{wantsStatus(incoming(ctx)), s.service.forward.ofCall(ctx)})
+				return s.service.streamInfer(ctx, newNativeExchange(ss), streamOptions{wantsStatus(incoming(ctx)), s.service.forward.ofCall(ctx)})
 			},
 		}},
 	}
@@ -327,7 +328,19 @@ func (s *Server) clientsClosed(stopped <-chan struct{}) bool {
 }
 
 // nativeExchange is a stream over grpc-go.
-type nativeExchange struct{ grpc.ServerStream }
+type nativeExchange struct {
+	grpc.ServerStream
+
+	write func(mem.BufferSlice) error // writes joined messages; nil if grpc-go can't
+}
+
+func newNativeExchange(ss grpc.ServerStream) nativeExchange {
+	x := nativeExchange{ServerStream: ss}
+	if begun, ok := ss.(*begunStream); ok {
+		x.write = begun.joinedWriter()
+	}
+	return x
+}
 
 func (x nativeExchange) receive() (*request, error) {
 	req := &request{}
@@ -338,7 +351,14 @@ func (x nativeExchange) receive() (*request, error) {
 	return req, d.err
 }
 
-func (x nativeExchange) send(r *reply) error { return x.SendMsg(r) }
+func (x nativeExchange) send(r *reply) error {
+	if r.joined {
+		return x.write(r.encoded)
+	}
+	return x.SendMsg(r)
+}
+
+func (x nativeExchange) joins() bool { return x.write != nil }
 
 // abort returns false: grpc-go ends blocked sends and receives only after the handler has
 // returned.
@@ -407,10 +427,15 @@ func (s *begunStream) RecvMsg(m any) error {
 
 // SendMsg implements [grpc.ServerStream]. The header is sent with the first message.
 func (s *begunStream) SendMsg(m any) error {
+	s.answer()
+	return s.ServerStream.SendMsg(m)
+}
+
+// answer sets the header before the first message.
+func (s *begunStream) answer() {
 	if !s.answered.Swap(true) && s.call.id != "" {
 		_ = s.SetHeader(s.call.metadata()) // nothing has been sent yet
 	}
-	return s.ServerStream.SendMsg(m)
 }
 
 // call is a gRPC call, for the log, the metrics and the trace.

@@ -28,6 +28,8 @@ type exchange interface {
 	// send blocks while the client reads nothing. Only one goroutine may call it at a time.
 	// send frees the reply.
 	send(*reply) error
+	// joins reports whether send accepts joined replies.
+	joins() bool
 	// abort ends a blocked send or receive. It reports whether the transport can do that
 	// before the call has ended.
 	abort() bool
@@ -299,11 +301,11 @@ func (st *streamCall) recover() {
 }
 
 // send writes a reply, one at a time.
-func (st *streamCall) send(ctx context.Context, encoded mem.BufferSlice) error {
+func (st *streamCall) send(ctx context.Context, r *reply) error {
 	st.sending.Lock()
 	defer st.sending.Unlock()
 	if ctx.Err() != nil {
-		encoded.Free()
+		r.encoded.Free()
 		return ctx.Err()
 	}
 	if st.slow == nil {
@@ -312,7 +314,7 @@ func (st *streamCall) send(ctx context.Context, encoded mem.BufferSlice) error {
 		st.slow.Reset(st.service.cfg.WriteTimeout)
 	}
 	defer st.slow.Stop()
-	return st.exchange.send(&reply{encoded: encoded, stream: true})
+	return st.exchange.send(r)
 }
 
 // stopClock doesn't wait for the lock: a timer that a later send starts has no effect, since
@@ -336,6 +338,8 @@ type streamRequest struct {
 	model     catalog.Resolution
 	decoupled bool
 	answered  bool // the model has responded
+	known     knownHead
+	pending   *[]byte // encoded responses that are sent together with the next one; nil if there are none
 
 	before   <-chan struct{} // closed when the responses may be sent; nil if at once
 	sent     chan<- struct{} // closed when the responses have been sent; nil if no request waits
@@ -368,6 +372,7 @@ func (r *streamRequest) serve(ctx context.Context) {
 			return
 		}
 	}
+	_ = r.flush(ctx) // flush reports its own error to the stream
 }
 
 // leave releases the request's memory and arrival.
@@ -389,17 +394,36 @@ func (r *streamRequest) end() {
 func (r *streamRequest) answer(ctx context.Context, resp *inference.Response, err error) error {
 	switch {
 	case err == nil && (resp.Idle || resp.End(r.head) && !r.wantsEnd()):
-		return nil
+		return r.flush(ctx)
 	case err != nil || resp.Final || !r.decoupled:
 		r.end()
 	}
 	if r.before != nil && !await(ctx, r.before) {
 		return ctx.Err()
 	}
-	encoded, err := r.encode(resp, err)
-	if err == nil {
-		err = r.call.send(ctx, encoded)
+	more := err == nil && resp.More && r.call.exchange.joins()
+	if (more || r.pending != nil) && r.joinKnown(resp, err) {
+		return r.flushUnless(ctx, more)
 	}
+	encoded, err := r.encode(resp, err)
+	if err != nil {
+		_ = r.flush(ctx) // the stream fails anyway
+		r.call.fail(err)
+		return err
+	}
+	if (more || r.pending != nil) && r.join(encoded) {
+		return r.flushUnless(ctx, more)
+	}
+	if err := r.flush(ctx); err != nil {
+		encoded.Free()
+		return err
+	}
+	return r.send(ctx, &reply{encoded: encoded, stream: true})
+}
+
+// send sends a reply. An error ends the stream.
+func (r *streamRequest) send(ctx context.Context, reply *reply) error {
+	err := r.call.send(ctx, reply)
 	if err != nil {
 		r.call.fail(err)
 	}
@@ -431,6 +455,9 @@ func (r *streamRequest) encode(resp *inference.Response, err error) (mem.BufferS
 	case resp.Encoded != nil:
 		resp.Encoded.Ref()
 		return slices.Clone(resp.Encoded), nil // the transport uses the slice for longer than the engine
+	}
+	if size := r.known.sizeOf(r.head, resp); size > 0 {
+		return r.known.encode(resp, size), nil
 	}
 	return encodeStream(r.head, resp)
 }

@@ -52,6 +52,8 @@ func (x *singleExchange) receive() (*request, error) {
 
 func (x *singleExchange) send(r *reply) error { return x.stream.Send(r) }
 
+func (*singleExchange) joins() bool { return false }
+
 func (x *singleExchange) abort() bool {
 	x.end()
 	return true
