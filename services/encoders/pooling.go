@@ -8,6 +8,7 @@ import (
 
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/jsonstring"
+	"github.com/trident-inference/trident/services/strictjson"
 	"github.com/trident-inference/trident/services/vector"
 )
 
@@ -54,12 +55,21 @@ func (h *Handler) Pool(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req.Inputs = inference.EncodeInputs(p.inputs)
+	req.Param = p.param // without it, the limit of OpenAI's embeddings would apply
 	answer, err := h.encode(r.Context(), req)
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
 	writeBody(w, p.response(answer))
+}
+
+// param returns the path of an input in the request.
+func (p *pooling) param(i int) string {
+	if len(p.inputs) == 1 {
+		return "input"
+	}
+	return "input" + strictjson.Index(i)
 }
 
 // poolingTask returns the core's task. Without a task of the client it is what the model is for.
