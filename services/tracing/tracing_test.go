@@ -29,6 +29,7 @@ import (
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/anthropic"
 	"github.com/trident-inference/trident/services/auth"
+	"github.com/trident-inference/trident/services/encoders"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	frontend "github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/openai"
@@ -133,8 +134,14 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 	engine.AddModel("m", inferencetest.StreamText("Hel", "lo"), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": "../../test/models-contract/vllm/tokenizer"})
 	scorer := inferencetest.Scorer{TokenIDs: true, Vocabulary: 258, ID: func(label string) int { return int(label[0]) }}
 	engine.AddModel("decider", scorer.Script(), map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.tokenizer": "../../test/models-contract/vllm/tokenizer"})
+	cross := inferencetest.EncoderConfig("cross", 8, "logits", 1)
+	engine.AddEncoder(cross, map[string]string{"trident.tokenizer": "../../test/models-contract/vllm/tokenizer", "trident.task": "score"}, func(ids []int) []float32 { return []float32{float32(len(ids))} })
 	service := inferencetest.Service(t, serving.Config{}, engine)
 	handler := http.NotFoundHandler()
+	ranks, err := encoders.New(encoders.Config{}, service)
+	if err != nil {
+		t.Fatal(err)
+	}
 	messages, err := anthropic.New(anthropic.Config{}, service, seal.New())
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +158,7 @@ func serve(t *testing.T, cfg tracing.Config) *fixture {
 		t.Fatal(err)
 	}
 	shares := server.Common{Config: shared, Core: service.Admission(), Telemetry: telemetry, Abort: func(err error) { t.Error(err) }, Log: log}
-	web, err := server.New(shares, listener, append(anthropic.NewRoutes(messages), server.Route{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}))
+	web, err := server.New(shares, listener, slices.Concat(anthropic.NewRoutes(messages), encoders.NewRoutes(ranks), []server.Route{{Pattern: "/", Handler: handler, Record: auth.Unmatched(auth.OpenAI)}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,6 +379,53 @@ func TestTraceOfDecisions(t *testing.T) {
 	}
 	if text := fmt.Sprint(spans); strings.Contains(text, "secret") {
 		t.Errorf("the input is in %s", text)
+	}
+}
+
+// TestTraceOfEncoders checks that requests to encoders have the spans of their admission, of their batches and of the engine,
+// whatever the API is, and that no span has a text.
+func TestTraceOfEncoders(t *testing.T) {
+	const texts = `"query":"q","%s":["` + secret + `","b"]}`
+	for _, test := range []struct {
+		name, path, route, body, wanted string
+		status                          int64
+		spans                           []string
+	}{
+		{"Jina", "/v1/rerank", "/v1/rerank", `{"model":"cross",` + fmt.Sprintf(texts, "documents"), `"relevance_score":0.99`, 200, []string{"admit", "batch", "engine"}},
+		{"an alias", "/rerank", "/v1/rerank", `{"model":"cross",` + fmt.Sprintf(texts, "documents"), `"relevance_score":0.99`, 200, []string{"admit", "batch", "engine"}},
+		{"TEI", "/tei/cross/rerank", "/tei/{model}/rerank", `{` + fmt.Sprintf(texts, "texts"), `"score":0.99`, 200, []string{"admit", "batch", "engine"}},
+		{"refused", "/v1/rerank", "/v1/rerank", `{"model":"cross","query":"` + secret + `","documents":[]}`, "documents must not be empty", 400, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			collected, url := collect(t, tracing.ProtocolHTTP)
+			f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolHTTP})
+			f.post(t, test.path, test.body, "00-"+given+"-"+parent+"-01", test.wanted)
+			f.stop()
+			spans := collected.byName()
+			root := spans["POST "+test.route]
+			if root == nil || hex.EncodeToString(root.GetTraceId()) != given || hex.EncodeToString(root.GetParentSpanId()) != parent {
+				t.Fatalf("spans %v", slices.Sorted(maps.Keys(spans)))
+			}
+			names := slices.DeleteFunc(slices.Sorted(maps.Keys(spans)), func(name string) bool { return spans[name] == root })
+			if !slices.Equal(names, test.spans) {
+				t.Errorf("spans %v, want %v", names, test.spans)
+			}
+			got, want := attributes(root), map[string]any{"http.response.status_code": test.status}
+			if test.spans != nil {
+				maps.Copy(want, map[string]any{"gen_ai.operation.name": "score", "gen_ai.request.model": "cross", "trident.surface": "encoders", "gen_ai.usage.input_tokens": int64(len(secret) + 3)})
+				if batch := attributes(spans["batch"]); batch["trident.batch.inputs"] != int64(2) || !bytes.Equal(spans["engine"].GetParentSpanId(), spans["batch"].GetSpanId()) {
+					t.Errorf("the batch has the attributes %v and the parent %x", batch, spans["engine"].GetParentSpanId())
+				}
+			}
+			for name, value := range want {
+				if got[name] != value {
+					t.Errorf("%s is %v, want %v", name, got[name], value)
+				}
+			}
+			if text := fmt.Sprint(spans); strings.Contains(text, "secret") {
+				t.Errorf("a text is in %s", text)
+			}
+		})
 	}
 }
 
