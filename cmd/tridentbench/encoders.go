@@ -147,7 +147,7 @@ func (b *encoderBench) start(ctx context.Context) error {
 	if b.trident, err = b.fleet.trident(ctx, nil, b.Trident, colRemote, "--triton-endpoint="+b.fleet.triton.GRPC()); err != nil {
 		return err
 	}
-	b.loop, err = b.fleet.child("loop", ".venv/bin/python", "-B", "test/encoders/direct.py", "test/encoders/model", weights,
+	b.loop, err = b.fleet.child("loop", ".venv/bin/python", "-B", "test/encoders/direct.py", "models/embedding/1", weights,
 		strconv.Itoa(b.Threads), strconv.Itoa(mostTokens), strconv.Itoa(b.Tokens))
 	return err
 }

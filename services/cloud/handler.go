@@ -172,7 +172,7 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 
 // openai forwards a request of OpenAI's API and adds the default model if the request
 // names no model. An empty path is for a request with the field input: such a request is
-// forwarded to /v1/embeddings if the model only embeds, and to /v1/responses otherwise.
+// forwarded to /v1/embeddings if the model embeds and doesn't generate, and to /v1/responses otherwise.
 func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fields map[string]json.RawMessage, body []byte) {
 	var model string
 	if raw, named := fields["model"]; named {
@@ -190,7 +190,7 @@ func (h *handler) openai(w http.ResponseWriter, r *http.Request, path string, fi
 	}
 	if path == "" {
 		path = "/v1/responses"
-		if card, err := h.catalog.Lookup(r.Context(), model); err == nil && card.Tasks == inference.TaskEmbed {
+		if card, err := h.catalog.Lookup(r.Context(), model); err == nil && card.Tasks&(inference.TaskEmbed|inference.TaskGenerate) == inference.TaskEmbed {
 			path = "/v1/embeddings"
 		}
 	}

@@ -112,19 +112,21 @@ func checkTypedControl(t *testing.T, s *trident) {
 	next(tridentv1.ModelState_MODEL_STATE_LOADING)
 	next(tridentv1.ModelState_MODEL_STATE_READY)
 
-	one := func(name, text string) *kserve.ModelInferRequest_InferInputTensor {
+	row := func(name string, values ...int64) *kserve.ModelInferRequest_InferInputTensor {
 		return &kserve.ModelInferRequest_InferInputTensor{
-			Name: name, Datatype: "BYTES", Shape: []int64{1}, Contents: &kserve.InferTensorContents{BytesContents: [][]byte{[]byte(text)}},
+			Name: name, Datatype: "INT64", Shape: []int64{1, int64(len(values))}, Contents: &kserve.InferTensorContents{Int64Contents: values},
 		}
 	}
 	stream, err := tridentv1connect.NewInferServiceClient(client, s.url).InferStream(t.Context(), &kserve.ModelInferRequest{
-		ModelName: "embedding", Id: "7", Inputs: []*kserve.ModelInferRequest_InferInputTensor{one("text_input", ""), one("embedding_request", `{"input":"Hello."}`)},
+		ModelName: "embedding", Id: "7", Inputs: []*kserve.ModelInferRequest_InferInputTensor{
+			row("input_ids", 101, 7592, 102), row("attention_mask", 1, 1, 1), row("token_type_ids", 0, 0, 0),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if answer := stream.Msg; !stream.Receive() || answer().GetErrorMessage() != "" || answer().GetInferResponse().GetId() != "7" || answer().GetInferResponse().GetOutputs()[0].GetName() != "text_output" {
+	if answer := stream.Msg; !stream.Receive() || answer().GetErrorMessage() != "" || answer().GetInferResponse().GetId() != "7" || answer().GetInferResponse().GetOutputs()[0].GetName() != "last_hidden_state" {
 		t.Errorf("by tensors: %v, %v", answer(), stream.Err())
 	}
 	load, err := tridentv1connect.NewServerServiceClient(client, s.url).Watch(t.Context(), &tridentv1.ServerServiceWatchRequest{})

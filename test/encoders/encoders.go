@@ -12,10 +12,18 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+
+	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-//go:embed model/model.py model/graph.py config.pbtxt.tmpl
+//go:embed config.pbtxt.tmpl
 var files embed.FS
+
+// Program returns the folder of the model's program, which is that of the demo's embedding model.
+func Program() (string, error) {
+	root, err := tritonserver.SourceRoot()
+	return filepath.Join(root, "models", "embedding", "1"), err
+}
 
 // Model is an encoder.
 type Model struct {
@@ -91,14 +99,18 @@ func (m Model) write(ctx context.Context, dir string) error {
 	}{m, folder}); err != nil {
 		return err
 	}
+	program, err := Program()
+	if err != nil {
+		return err
+	}
 	version := filepath.Join(dir, "1")
 	if err := os.MkdirAll(version, 0o750); err != nil {
 		return err
 	}
 	failed := os.WriteFile(filepath.Join(dir, "config.pbtxt"), []byte(text.String()), 0o600)
 	for _, name := range []string{"model.py", "graph.py"} {
-		source, err := files.ReadFile("model/" + name)
-		failed = errors.Join(failed, err, os.WriteFile(filepath.Join(version, name), source, 0o600))
+		source, err := os.ReadFile(filepath.Join(program, name))
+		failed = errors.Join(failed, err, os.WriteFile(filepath.Join(version, name), source, 0o600)) //nolint:gosec // a copy of a file of the source tree
 	}
 	return failed
 }

@@ -98,7 +98,7 @@ def embeddings(options):
         OpenAIEmbeddings(model="embedding", **options).embed_documents(texts)  # the default sends token ids of OpenAI's vocabulary
         raise SystemExit("FAILED: token ids of another vocabulary were accepted")
     except openai.BadRequestError as error:
-        check("token ids", error.param == "input" and "check_embedding_ctx_length=False" in error.message, error)
+        check("token ids", error.param == "input[0]" and "check_embedding_ctx_length=False" in error.message, error)
 
 
 def completions(options):
