@@ -149,29 +149,6 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestMetricsAddresses checks where the servers' own metrics are read: at the same port of each host, and
-// nowhere without a port.
-func TestMetricsAddresses(t *testing.T) {
-	for port, want := range map[int][]string{
-		0:    {"", ""},
-		8002: {"http://127.0.0.1:8002/metrics", "http://[::1]:8002/metrics"},
-	} {
-		c := config(limits, "127.0.0.1:1", "[::1]:1=2")
-		c.MetricsPort = port
-		e := start(t, c)
-		var got []string
-		for _, one := range e.Endpoints().Endpoints {
-			got = append(got, one.MetricsURL)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("port %d: %q", port, got)
-		}
-		if err := e.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestServerDies checks that requests are repeated on another endpoint if one dies, that the
 // endpoint is taken out, and that it is back soon after its restart.
 func TestServerDies(t *testing.T) {
@@ -285,41 +262,6 @@ func TestMostAreOut(t *testing.T) {
 			}
 			fakes.Resume()
 		})
-	}
-}
-
-// TestContentsAreKept checks that the core is told that a request was sent, after which its contents are
-// gone, with the first response and not before: until then the request may be repeated.
-func TestContentsAreKept(t *testing.T) {
-	fakes := tritontest.NewFakes(t, 2)
-	e := run(t, fakes.Addresses()...)
-	if _, err := send(t.Context(), e, echo("first")); err != nil {
-		t.Fatal(err)
-	}
-	fakes.Pause()
-	defer fakes.Resume()
-	var sent atomic.Int32
-	ctx := inference.WhenSent(t.Context(), func() { sent.Add(1) })
-	ended := make(chan error, 1)
-	go func() {
-		var first error
-		for _, err := range e.Stream(ctx, numbers(3, 1)) {
-			if first = err; err == nil && sent.Load() != 1 {
-				first = fmt.Errorf("a response came, and the request was reported as sent %d times", sent.Load())
-			}
-			if first != nil {
-				break
-			}
-		}
-		ended <- first
-	}()
-	await(t, 5*time.Second, "the request has arrived", func() bool { return fakes[0].Served("stream")+fakes[1].Served("stream") == 1 })
-	if sent.Load() != 0 {
-		t.Error("the request was reported as sent before a response")
-	}
-	fakes.Resume()
-	if err := <-ended; err != nil {
-		t.Error(err)
 	}
 }
 

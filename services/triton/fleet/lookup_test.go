@@ -186,3 +186,26 @@ func TestOwnAddress(t *testing.T) {
 		t.Errorf("the process got %d requests of its own", n)
 	}
 }
+
+// TestMetricsAddresses checks where the servers' own metrics are read: at the same port of each host, and
+// nowhere without a port.
+func TestMetricsAddresses(t *testing.T) {
+	for port, want := range map[int][]string{
+		0:    {"", ""},
+		8002: {"http://127.0.0.1:8002/metrics", "http://[::1]:8002/metrics"},
+	} {
+		c := config(limits, "127.0.0.1:1", "[::1]:1=2")
+		c.MetricsPort = port
+		e := start(t, c)
+		var got []string
+		for _, one := range e.Endpoints().Endpoints {
+			got = append(got, one.MetricsURL)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("port %d: %q", port, got)
+		}
+		if err := e.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
