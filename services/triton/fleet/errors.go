@@ -39,7 +39,11 @@ func (e *Engine) errNone() error {
 	var causes []error
 	for _, s := range e.sources {
 		if s.name != "" && len(s.addresses) == 0 {
-			failed.Message = fmt.Sprintf("no inference server is known: the DNS name of %s has no addresses", e.config.Names.Of(field))
+			why := "has no addresses"
+			if s.failed {
+				why = "can't be looked up"
+			}
+			failed.Message = fmt.Sprintf("no inference server is known: the DNS name of %s %s", e.config.Names.Of(field), why)
 			causes = append(causes, fmt.Errorf("%s: %s", s.text, s.problem))
 		}
 	}

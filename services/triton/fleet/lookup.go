@@ -26,6 +26,7 @@ type followed struct {
 	stop      context.CancelFunc
 	addresses []string // present addresses as host:port
 	problem   string   // why the last lookup had no result
+	failed    bool     // the DNS server didn't answer the last lookup
 	empty     int      // number of consecutive lookups without any address
 	own       bool     // the last result had an address of this process
 	looked    chan struct{}
@@ -103,6 +104,9 @@ func (s source) lookUp(ctx context.Context) ([]string, error) {
 	}
 	found, err := resolver.LookupNetIP(ctx, "ip", s.name)
 	if err != nil {
+		if failed, ok := errors.AsType[*net.DNSError](err); ok && s.server != "" {
+			failed.Server = s.server // the resolver names the system's
+		}
 		return nil, err
 	}
 	list := make([]string, len(found))
@@ -118,7 +122,7 @@ func (s source) lookUp(ctx context.Context) ([]string, error) {
 func (e *Engine) found(f *followed, addresses []string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	problem := ""
+	problem, failed := "", false
 	addresses, own := e.others(addresses)
 	if own && !f.own {
 		e.log.Warn("the name of an endpoint has an address of this process, which is left out", "endpoint", f.text)
@@ -137,12 +141,13 @@ func (e *Engine) found(f *followed, addresses []string, err error) {
 			f.addresses = nil
 		}
 	default:
-		problem = err.Error()
+		problem, failed = err.Error(), true
 	}
-	if problem != f.problem && problem != "" {
+	// The text of a failure differs each time, as it has the port of the question.
+	if problem != "" && (f.problem == "" || failed != f.failed) {
 		e.log.Warn("the addresses of an endpoint can't be looked up", "endpoint", f.text, "problem", problem, "kept", len(f.addresses))
 	}
-	f.problem = problem
+	f.problem, f.failed = problem, failed
 	if err := e.settle(); err != nil && e.ctx.Err() == nil {
 		e.log.Error("an endpoint can't be used", "endpoint", f.text, "error", err)
 	}

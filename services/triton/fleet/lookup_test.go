@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritontest"
 	"github.com/trident-inference/trident/test/dnsserver"
 	"github.com/trident-inference/trident/test/logbuffer"
+	"github.com/trident-inference/trident/test/tier"
 )
 
 // newDNS starts a DNS server for the time of a test.
@@ -184,6 +185,34 @@ func TestOwnAddress(t *testing.T) {
 	}
 	if n := fakes[0].Served("echo"); n > 0 {
 		t.Errorf("the process got %d requests of its own", n)
+	}
+}
+
+// TestLookupFails checks the reason that is shown while the DNS server doesn't answer, with the address of
+// the configured DNS server, and that the log has it once.
+func TestLookupFails(t *testing.T) {
+	dns := newDNS(t)
+	dns.Fail()
+	var log logbuffer.Buffer
+	e, err := fleet.New(config(limits, "dns://"+dns.Address()+"/"+dnsserver.Name+":8001"), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	reason := inference.AsError(e.Ready(t.Context()))
+	if reason.Message != "no inference server is known: the DNS name of triton.Endpoint can't be looked up" || !strings.Contains(reason.Error(), "on "+dns.Address()) {
+		t.Errorf("the reason is %v", reason)
+	}
+	if tier.Slow() {
+		<-time.After(12 * time.Second) // two further lookups
+	}
+	if err := e.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "can't be looked up"); n != 1 {
+		t.Errorf("%d warnings in the log:\n%s", n, &log)
 	}
 }
 
