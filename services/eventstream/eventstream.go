@@ -80,13 +80,19 @@ func (s *Writer) Send(more bool) bool {
 		return false
 	}
 	s.start()
-	_, err := s.w.Write(s.Buf)
+	s.failed = s.write() != nil
 	s.Buf = s.Buf[:0]
-	if err == nil {
-		err = s.control.Flush()
-	}
-	s.failed = err != nil
 	return !s.failed
+}
+
+func (s *Writer) write() error {
+	if w, ok := s.w.(interface{ WriteFlush(b []byte) error }); ok {
+		return w.WriteFlush(s.Buf)
+	}
+	if _, err := s.w.Write(s.Buf); err != nil {
+		return err
+	}
+	return s.control.Flush()
 }
 
 // Comment sends the buffer with a comment, which clients skip. It keeps connections open

@@ -111,6 +111,7 @@ type countedConn struct {
 
 	of      *LimitedListener
 	address netip.Addr
+	held    *[]byte // bytes of held writes; nil unless writes are held
 }
 
 // Close implements [net.Conn].

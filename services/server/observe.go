@@ -82,7 +82,7 @@ func observe(writeTimeout time.Duration, telemetry *Telemetry, log *slog.Logger,
 		rec.Address = inference.ParseAddress(r.RemoteAddr)
 		rec.matched(rec.match.record)
 		w.Header().Set("X-Request-Id", rec.RequestID)
-		sw := newWriter(w, writeTimeout)
+		sw := newWriter(w, r, writeTimeout)
 		var ctx context.Context
 		ctx, rec.span = telemetry.begin(r, rec)
 		defer func() {

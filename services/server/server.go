@@ -167,6 +167,7 @@ func New(c Common, listener *Listener, routes []Route) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           s.uploads.handler(observe(cfg.WriteTimeout, telemetry, log, mux, hardened(limitHeaders(telemetry, hostCheck.handler(crossOrigin(cfg, limitTime(limitBody(cfg, bodyPause, mux.matched())))))))),
 		ConnState:         s.connections.changed,
+		ConnContext:       withConn,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,

@@ -17,6 +17,7 @@ type writer struct {
 	timeout time.Duration
 	timer   *time.Timer // nil until the first write
 	status  int
+	conn    *countedConn // connection whose writes can be held, or nil
 	began   time.Time
 	// since is the start of the current write, in ns after began. It is above 0 during a write;
 	// otherwise it is notWriting or hasEnded.
@@ -28,8 +29,8 @@ const (
 	hasEnded   = -1
 )
 
-func newWriter(w http.ResponseWriter, timeout time.Duration) *writer {
-	sw := &writer{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout, began: time.Now()}
+func newWriter(w http.ResponseWriter, r *http.Request, timeout time.Duration) *writer {
+	sw := &writer{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout, conn: holdable(r), began: time.Now()}
 	// An earlier request on this connection may have left a deadline.
 	_ = sw.control.SetWriteDeadline(time.Time{}) // recorders of tests have no deadlines
 	return sw
