@@ -59,9 +59,10 @@ func (f *flags) errOwnPort(cfg config) error {
 	if len(f.TritonEndpoint) == 0 && len(cfg.Local.Repositories) > 0 {
 		return nil
 	}
+	here := thisMachine()
 	for _, endpoint := range f.endpoints() {
-		if flag := cfg.ownPort(fleet.HostPort(endpoint)); flag != "" {
-			_, port := fleet.HostPort(endpoint)
+		host, port := fleet.HostPort(endpoint)
+		if flag := cfg.ownPort(here, host, port); flag != "" {
 			return fmt.Errorf("%s: %s is the port of --triton-endpoint %s: choose another port", flag, port, endpoint)
 		}
 	}
@@ -69,7 +70,7 @@ func (f *flags) errOwnPort(cfg config) error {
 }
 
 // ownPort returns the flag of the port of this Trident that has an address, or "".
-func (c config) ownPort(host, port string) (flag string) {
+func (c config) ownPort(here machine, host, port string) (flag string) {
 	type listener struct {
 		flag, host string
 		port       int
@@ -82,35 +83,47 @@ func (c config) ownPort(host, port string) (flag string) {
 		listeners = append(listeners, listener{"--metrics-port", c.Metrics.Host, c.Metrics.Port})
 	}
 	for _, l := range listeners {
-		if port == strconv.Itoa(l.port) && reaches(host, l.host) {
+		if port == strconv.Itoa(l.port) && here.reaches(host, l.host) {
 			return l.flag
 		}
 	}
 	return ""
 }
 
+// machine has the name and the addresses of this machine.
+type machine struct {
+	name      string
+	addresses []net.IP
+}
+
+// thisMachine returns what is known of this machine. Without its name or its addresses, only the
+// loopback is known.
+func thisMachine() machine {
+	var here machine
+	here.name, _ = os.Hostname()
+	own, _ := net.InterfaceAddrs()
+	for _, a := range own {
+		if network, ok := a.(*net.IPNet); ok {
+			here.addresses = append(here.addresses, network.IP)
+		}
+	}
+	return here
+}
+
 // reaches reports whether connections to a host reach a port that listens on an address of this
 // machine. Names other than localhost and the machine's own aren't looked up.
-func reaches(host, listens string) bool {
-	at := net.ParseIP(listens)
+func (m machine) reaches(host, listens string) bool {
+	at, ip := net.ParseIP(listens), net.ParseIP(host)
 	all := listens == "" || at != nil && at.IsUnspecified()
-	if name, _ := os.Hostname(); name != "" && strings.EqualFold(host, name) {
-		return all
-	}
-	ip := net.ParseIP(host)
 	switch {
+	case m.name != "" && strings.EqualFold(host, m.name):
+		return all
 	case strings.EqualFold(host, "localhost"):
 		return all || strings.EqualFold(listens, "localhost") || at != nil && at.IsLoopback()
 	case ip == nil:
 		return false
 	case !all:
 		return ip.IsUnspecified() || ip.Equal(at) || ip.IsLoopback() && strings.EqualFold(listens, "localhost")
-	case ip.IsLoopback() || ip.IsUnspecified():
-		return true
 	}
-	own, _ := net.InterfaceAddrs() // without them, only the loopback is known
-	return slices.ContainsFunc(own, func(a net.Addr) bool {
-		network, ok := a.(*net.IPNet)
-		return ok && network.IP.Equal(ip)
-	})
+	return ip.IsLoopback() || ip.IsUnspecified() || slices.ContainsFunc(m.addresses, ip.Equal)
 }

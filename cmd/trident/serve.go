@@ -298,7 +298,8 @@ func (f *flags) config() (config, error) {
 		err = f.errOwnPort(cfg)
 	}
 	if len(cfg.Fleet.Endpoints) > 0 {
-		cfg.Fleet.Own = func(host, port string) bool { return cfg.ownPort(host, port) != "" }
+		here := thisMachine() // once, because lookups of names ask for each address
+		cfg.Fleet.Own = func(host, port string) bool { return cfg.ownPort(here, host, port) != "" }
 	}
 	if err != nil {
 		return config{}, f.addOrigins(flagged(err))
