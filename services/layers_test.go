@@ -58,7 +58,7 @@ var layers = []packageRow{
 	{
 		path: "services/admission", layer: core,
 		purpose: "whether a request may go on: limits, rates, queues and their turns, deadlines, the drain; the bytes and decode slots that requests hold while they are read",
-		imports: []string{"gen/go/kserve", "services/admission/requestctx", "services/configfield", "services/inference", "services/metering"},
+		imports: []string{"gen/go/kserve", "services/admission/requestctx", "services/configfield", "services/inference", "services/metering", "services/ratelimit"},
 	},
 	{
 		path: "services/admission/requestctx", layer: core,
@@ -79,6 +79,11 @@ var layers = []packageRow{
 		path: "services/serving", layer: core,
 		purpose: "runs requests: resolves the model, admits, plans prompts and choices, runs the jobs on the engine, reads the answers, streams",
 		imports: []string{"gen/go/kserve", "services/admission", "services/batching", "services/budget", "services/catalog", "services/configfield", "services/images", "services/inference", "services/metering", "services/toolparser", "services/vector"},
+	},
+	{
+		path: "services/ratelimit", layer: pure,
+		purpose: "the arithmetic of rates: buckets that fill at a rate; the interface of a store whose buckets several servers share",
+		imports: []string{},
 	},
 	{
 		path: "services/budget", layer: pure,

@@ -45,6 +45,7 @@ type hostile struct {
 	header                       []string
 	body                         []byte
 	api                          auth.API
+	record                       *auth.Record // of the route; nil for the routes of hosting platforms
 }
 
 // countingBody is a body that counts the bytes that are read from it.
@@ -82,7 +83,7 @@ func hostiles(tb testing.TB) (all []hostile) {
 		if !spaced {
 			method, path = http.MethodPost, record.Pattern
 		}
-		h := hostile{listener: "shared", method: method, path: matrixPath(tb, path), kind: "application/json", body: nested, api: record.API}
+		h := hostile{listener: "shared", method: method, path: matrixPath(tb, path), kind: "application/json", body: nested, api: record.API, record: record}
 		switch record.API {
 		case auth.OpenAI, auth.Anthropic, auth.Encoders:
 			all = append(all, h)

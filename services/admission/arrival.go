@@ -82,12 +82,18 @@ func (a *Controller) Holdings() (each []Holding, all Holding) { return a.ledger.
 // them is used up, or when the slots and queues of the client or the server are full. A
 // second call of an admitted request returns nil and spends nothing. The call of a KServe
 // stream is an arrival too: the first request of the stream uses the admission of the call.
-func (a *Arrival) Admit() error {
+func (a *Arrival) Admit() error { return a.admit(false) }
+
+// AdmitModel is [Arrival.Admit] for a request that runs a model. It also returns an error if the client
+// has used up its tokens of the minute.
+func (a *Arrival) AdmitModel() error { return a.admit(true) }
+
+func (a *Arrival) admit(model bool) error {
 	if a == nil || a.wasAdmitted() || a.takeOver() {
 		return nil
 	}
 	c := a.controller
-	if why, err := c.arrive(a.Context, time.Now()); err != nil {
+	if why, err := c.arrive(a.Context, time.Now(), model); err != nil {
 		return c.countRefused(why, err)
 	}
 	if err := c.guarded(a.party, 0); err != nil {
@@ -151,6 +157,7 @@ type refusal uint8
 const (
 	refusedFull refusal = iota
 	refusedRate
+	refusedTokens
 	refusedStopping
 	refusedLoad
 	refusedReading
@@ -160,7 +167,7 @@ const (
 
 // String returns the value of the metric's label.
 func (r refusal) String() string {
-	return [...]string{"full", "rate", "stopping", "load", "reading", "body_bytes"}[r]
+	return [...]string{"full", "rate", "tokens", "stopping", "load", "reading", "body_bytes"}[r]
 }
 
 // Refusals returns the number of requests that were refused before they were read, by reason.

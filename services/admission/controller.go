@@ -6,14 +6,15 @@ package admission
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
+	"github.com/trident-inference/trident/services/ratelimit"
 )
 
 // errStopping is the cause of contexts that end because the server shuts down.
@@ -30,6 +31,8 @@ type Controller struct {
 	ledger *ledger
 	guard  atomic.Pointer[Guard]
 	early  [refusals]atomic.Uint64 // number of requests refused before they were read, by reason
+	shared ratelimit.Store         // nil if no other server shares the rates
+	alone  atomic.Uint64
 
 	began time.Time
 
@@ -61,6 +64,7 @@ func New(b Bounds, meters *metering.Meters) *Controller {
 		meters: meters, ledger: newLedger(), began: time.Now(), idle: make(chan struct{}), draining: make(chan struct{}), leaving: make(chan struct{}),
 		models: map[string]*scope{}, clients: map[string]*client{},
 	}
+	a.server.name = "server"
 	a.set(b)
 	a.ledger.set(b.intake())
 	return a
@@ -90,7 +94,7 @@ func (a *Controller) set(b Bounds) {
 		}
 	}
 	for name, c := range a.clients {
-		if !c.busy() && c.bucket == nil {
+		if !c.busy() && c.requests == nil && c.tokens == nil {
 			delete(a.clients, name)
 		}
 	}
@@ -111,8 +115,9 @@ type Ask struct {
 }
 
 // arrive refuses a request that would be refused for any model. Otherwise it spends the rates of
-// the client and of the server.
-func (a *Controller) arrive(ctx context.Context, now time.Time) (refusal, error) {
+// the client and of the server. A request that runs a model is also refused if the client has no token
+// left.
+func (a *Controller) arrive(ctx context.Context, now time.Time, model bool) (refusal, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -124,17 +129,46 @@ func (a *Controller) arrive(ctx context.Context, now time.Time) (refusal, error)
 			return refusedFull, full
 		}
 	}
-	return refusedRate, spend(now, &t.client.scope, &a.server)
+	return a.spendArrival(ctx, t.client, now, model)
+}
+
+// spendArrival spends the rates of the client and of the server. The client of a request that runs a
+// model must have a token left.
+func (a *Controller) spendArrival(ctx context.Context, c *client, now time.Time, model bool) (refusal, error) {
+	all := spendRequest(&c.scope, &a.server)
+	if model && c.tokens != nil {
+		all = append(all, c.spendTokens(1, 0))
+	}
+	return a.spend(ctx, now, all)
+}
+
+// room sets the scopes of a request. It returns the first one without a free slot, or an error if the
+// request can't be queued either.
+func (a *Controller) room(ctx context.Context, t *Ticket, q Ask) (missing *scope, err error) {
+	if a.closed {
+		return nil, errStopping
+	}
+	t.client, t.model = a.clientOf(ctx), a.modelOf(q)
+	if t.model != nil && !q.Known {
+		t.unknown = q.Model
+	}
+	if missing = t.missing(); missing != nil {
+		if full := a.full(t, missing); full != nil {
+			return nil, full
+		}
+	}
+	return missing, nil
 }
 
 // Enter waits until the request gets a slot. The new ticket is then the request's context: it ends
 // when the client disconnects, at the deadline, or when the server shuts down. If Enter returns no
 // error, the caller must call Leave.
 func (a *Controller) Enter(ctx context.Context, t *Ticket, q Ask) error {
-	q.now, q.arrived = t.Measure.Began(), ArrivalOf(ctx).enter()
+	q.now = t.Measure.Began()
 	if q.now.IsZero() {
 		q.now = time.Now()
 	}
+	q.arrived = ArrivalOf(ctx).enter()
 	t.controller = a
 	t.Follow(ctx)
 	waits, err := a.take(ctx, t, q)
@@ -165,25 +199,16 @@ func (a *Controller) EnterControl(ctx context.Context) (_ context.Context, leave
 func (a *Controller) take(ctx context.Context, t *Ticket, q Ask) (waits bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed {
-		return false, errStopping
-	}
-	t.client, t.model = a.clientOf(ctx), a.modelOf(q)
-	if t.model != nil && !q.Known {
-		t.unknown = q.Model
-	}
-	missing := t.missing()
-	if missing != nil {
-		if full := a.full(t, missing); full != nil {
-			a.forget(t)
-			return false, full
+	missing, err := a.room(ctx, t, q)
+	if err == nil && !q.arrived {
+		if _, err = a.spendArrival(ctx, t.client, q.now, true); err == nil {
+			missing, err = a.room(ctx, t, q) // again, as the lock may have been released
 		}
 	}
-	scopes := []*scope{&t.client.scope, t.model, &a.server}
-	if q.arrived {
-		scopes = scopes[1:2]
+	if err == nil {
+		_, err = spendHere(q.now, spendRequest(t.model)) // the rates of models aren't shared
 	}
-	if err := spend(q.now, scopes...); err != nil {
+	if err != nil {
 		a.forget(t)
 		return false, err
 	}
@@ -212,11 +237,17 @@ func (a *Controller) clientOf(ctx context.Context) *client {
 	}
 	c := a.clients[known.Name]
 	if c == nil {
-		c = &client{scope: scope{of: " of this API key", own: true}}
+		c = &client{scope: scope{of: " of this API key", own: true, name: storeName(known.Name)}}
 		a.clients[known.Name] = c
 	}
 	c.set(known.Limits)
 	return c
+}
+
+// storeName returns the name of a client in the store of rates, without revealing the client's own name.
+func storeName(client string) string {
+	sum := sha256.Sum256([]byte(client))
+	return "key:" + hex.EncodeToString(sum[:12])
 }
 
 // modelOf returns the scope of a model, or nil if models have no limits.
@@ -275,25 +306,6 @@ func (a *Controller) full(t *Ticket, missing *scope) (err *inference.Error) {
 		}
 	})
 	return err
-}
-
-// spend takes one request from each scope's rate. If one rate is used up, it takes nothing.
-func spend(now time.Time, scopes ...*scope) error {
-	var taken []*rate.Reservation
-	for _, s := range scopes {
-		if s == nil || s.bucket == nil {
-			continue
-		}
-		one := s.bucket.ReserveN(now, 1)
-		taken = append(taken, one)
-		if wait := one.DelayFrom(now); wait > 0 {
-			for _, one := range taken {
-				one.CancelAt(now)
-			}
-			return s.rateError(wait)
-		}
-	}
-	return nil
 }
 
 // countSlot counts a request that gets a slot.
@@ -357,6 +369,7 @@ func (a *Controller) leave(t *Ticket) {
 		t.each(func(s *scope) { s.inFlight-- })
 		a.grant()
 	}
+	a.settle(t) // releases the lock
 	a.removeTicket(t)
 }
 
@@ -443,21 +456,4 @@ func (a *Controller) stop() {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
-}
-
-// Rate returns the number of requests that may start now: the smaller one of the client's and the
-// server's number. Rate returns false if neither the client nor the server has a rate.
-func (a *Controller) Rate(ctx context.Context) (least Rate, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := time.Now()
-	for _, s := range [...]*scope{&a.clientOf(ctx).scope, &a.server} {
-		if s.bucket == nil {
-			continue
-		}
-		if r := s.rate(now); !ok || r.Remaining < least.Remaining {
-			least, ok = r, true
-		}
-	}
-	return least, ok
 }

@@ -6,10 +6,9 @@ import (
 	"math"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/ratelimit"
 )
 
 // burst returns the number of requests that may start at once under a rate.
@@ -86,29 +85,24 @@ func (b Bounds) model(name string) inference.Limits {
 // guards it.
 type scope struct {
 	limits            inference.Limits
-	bucket            *rate.Limiter // nil if there is no rate
+	requests, tokens  *quota // nil if there is no rate
 	inFlight, waiting int
-	// of names the owner of the limits in errors. The field own is set for a client's limits, which
-	// the client itself exceeds.
-	of  string
-	own bool
+	// of names the owner of the limits in errors, and name in the store of rates. The field own is set
+	// for a client's limits, which the client itself exceeds.
+	of, name string
+	own      bool
 }
 
-// set changes the limits. The tokens in the bucket stay.
+// set changes the limits. The units in the buckets stay.
 func (s *scope) set(limits inference.Limits) {
 	if s.limits == limits {
 		return
 	}
 	s.limits = limits
-	switch {
-	case limits.Rate == 0:
-		s.bucket = nil
-	case s.bucket == nil:
-		s.bucket = rate.NewLimiter(rate.Limit(limits.Rate), burst(limits))
-	default:
-		s.bucket.SetLimit(rate.Limit(limits.Rate))
-		s.bucket.SetBurst(burst(limits))
-	}
+	now := time.Now()
+	s.requests = s.requests.set(ratelimit.Rate{PerSecond: limits.Rate, Size: float64(burst(limits))}, now)
+	perMinute := float64(limits.TokensPerMinute)
+	s.tokens = s.tokens.set(ratelimit.Rate{PerSecond: perMinute / 60, Size: perMinute}, now)
 }
 
 func (s *scope) hasCapacity() bool { return s.limits.InFlight == 0 || s.inFlight < s.limits.InFlight }
@@ -138,19 +132,4 @@ func (s *scope) rateError(wait time.Duration) *inference.Error {
 		Code: inference.CodeLimited, Reason: inference.ReasonRateLimit, RetryAfter: wait,
 		Message: fmt.Sprintf("too many requests%s: the rate limit is %v requests per second: try again later", s.of, s.limits.Rate),
 	}
-}
-
-// Rate is the remaining rate of requests, in the terms of OpenAI's rate limit headers.
-type Rate struct {
-	// Limit is the number of requests that may start at once, and Remaining the number left now.
-	Limit, Remaining int
-	// Reset is the time until Remaining equals Limit if no further request starts.
-	Reset time.Duration
-}
-
-func (s *scope) rate(now time.Time) Rate {
-	left := max(0, s.bucket.TokensAt(now))
-	limit := burst(s.limits)
-	missing := max(0, float64(limit)-left)
-	return Rate{Limit: limit, Remaining: int(left), Reset: time.Duration(missing / s.limits.Rate * float64(time.Second))}
 }

@@ -21,6 +21,8 @@ type Ticket struct {
 	model   *scope // nil if models have no limits
 	unknown string // the model's name if it comes from the client and isn't known
 
+	reserved, spent float64 // tokens of the client's minute
+
 	prev, next *Ticket // neighbors in the controller's list of tickets, which is ordered by deadline
 
 	// The fields rank to refused are set while the request is queued.

@@ -267,6 +267,8 @@ type KeyLimits struct {
 	Queued   int     `yaml:"queued"`
 	Rate     float64 `yaml:"rate"` // requests a second
 	Burst    int     `yaml:"burst"`
+	// TokensPerMinute are tokens of prompts and answers.
+	TokensPerMinute int `yaml:"tokens_per_minute"`
 }
 
 // oneOrMore are the keys of a client. A client has two keys while one replaces the
@@ -336,7 +338,7 @@ func entriesOf(content []byte) ([]KeyEntry, error) {
 		if lines := slices.Compact(yamlLine.FindAllString(err.Error(), -1)); lines != nil {
 			where = ": see " + strings.Join(lines, ", ")
 		}
-		return nil, fmt.Errorf("the API keys file is not a YAML list of entries with the fields name, key, models, limits (in_flight, queued, rate, burst) and expires (a date)%s", where)
+		return nil, fmt.Errorf("the API keys file is not a YAML list of entries with the fields name, key, models, limits (in_flight, queued, rate, burst, tokens_per_minute) and expires (a date)%s", where)
 	}
 	return entries, nil
 }
@@ -397,12 +399,12 @@ func (e *KeyEntry) client() (*inference.Client, error) {
 		return nil, errors.New("the client's name must be one line of at most 100 bytes")
 	}
 	l := e.Limits
-	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
+	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || l.TokensPerMinute < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
 		return nil, errors.New("the client's limits must be finite numbers of 0 or more")
 	}
 	return &inference.Client{
 		Name: e.Name, Models: e.Models,
-		Limits: inference.Limits{InFlight: l.InFlight, Queued: l.Queued, Rate: l.Rate, Burst: l.Burst},
+		Limits: inference.Limits{InFlight: l.InFlight, Queued: l.Queued, Rate: l.Rate, Burst: l.Burst, TokensPerMinute: l.TokensPerMinute},
 	}, nil
 }
 

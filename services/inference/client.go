@@ -26,6 +26,8 @@ type Limits struct {
 	// may start at once. 0 means the number of requests that Rate allows in one second.
 	Rate  float64
 	Burst int
+	// TokensPerMinute is the number of tokens of prompts and answers per minute. Only clients have it.
+	TokensPerMinute int
 }
 
 // NoQueue is the value of [Limits.Queued] that disables the queue.

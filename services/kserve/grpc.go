@@ -178,8 +178,8 @@ func (s *Server) admit(ctx context.Context, route *auth.Record) (context.Context
 		return ctx, err
 	}
 	arrival := s.service.core.Admission().Arrive(ctx)
-	if route.Effect == auth.Runs {
-		if err := arrival.Admit(); err != nil {
+	if route.Effect == auth.Runs { // KServe's calls of this effect run models
+		if err := arrival.AdmitModel(); err != nil {
 			return ctx, err
 		}
 	}

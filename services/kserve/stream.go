@@ -230,7 +230,7 @@ func (st *streamCall) accept(ctx context.Context, req *request) *streamRequest {
 		return r
 	}
 	r.arrival = st.service.core.Admission().Arrive(ctx)
-	if r.refused = r.arrival.Admit(); r.refused == nil {
+	if r.refused = r.arrival.AdmitModel(); r.refused == nil {
 		r.refused = r.arrival.Take(int64(req.Size()))
 	}
 	return r

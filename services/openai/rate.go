@@ -15,7 +15,9 @@ func (h *Handler) withRate(w http.ResponseWriter, r *http.Request) http.Response
 	if r.Method != http.MethodPost {
 		return w
 	}
-	if _, limited := h.service.Admission().Rate(r.Context()); !limited {
+	_, requests := h.service.Admission().Rate(r.Context())
+	_, tokens := h.service.Admission().Tokens(r.Context())
+	if !requests && !tokens {
 		return w
 	}
 	return &rateWriter{ResponseWriter: w, ctx: r.Context(), service: h.service}
@@ -50,9 +52,16 @@ func (w *rateWriter) begin() {
 	}
 	w.begun = true
 	if left, limited := w.service.Admission().Rate(w.ctx); limited {
-		header := w.Header()
-		header.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(left.Limit))
-		header.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left.Remaining))
-		header.Set("X-Ratelimit-Reset-Requests", left.Reset.Round(time.Millisecond).String())
+		setRate(w.Header(), "Requests", left.Limit, left.Remaining, left.Reset)
 	}
+	if left, limited := w.service.Admission().Tokens(w.ctx); limited {
+		setRate(w.Header(), "Tokens", left.Limit, left.Remaining, left.Reset)
+	}
+}
+
+// setRate sets the headers of requests or tokens.
+func setRate(header http.Header, unit string, limit, remaining int, reset time.Duration) {
+	header.Set("X-Ratelimit-Limit-"+unit, strconv.Itoa(limit))
+	header.Set("X-Ratelimit-Remaining-"+unit, strconv.Itoa(remaining))
+	header.Set("X-Ratelimit-Reset-"+unit, reset.Round(time.Millisecond).String())
 }

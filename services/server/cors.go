@@ -22,7 +22,8 @@ func crossOrigin(cfg Config, next http.Handler) http.Handler {
 		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: append(connectcors.ExposedHeaders(), "X-Request-Id", "Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry", "X-Trident-Ignored-Fields",
-			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"),
+			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests",
+			"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"),
 		MaxAge: 2 * 60 * 60, // seconds; the maximum of Chromium
 	}
 	if all {

@@ -164,7 +164,11 @@ func (m *Mux) serve(found match, w http.ResponseWriter, r *http.Request) {
 	}
 	rec.decodes = rec.decodes || runs
 	if runs {
-		if err := rec.arrival.Admit(); err != nil {
+		admit := rec.arrival.Admit
+		if found.record.Cost == auth.Model {
+			admit = rec.arrival.AdmitModel
+		}
+		if err := admit(); err != nil {
 			found.writeRefusal(w, r, err)
 			return
 		}

@@ -81,6 +81,7 @@ type decision struct {
 
 	run     *textRun // the run of the last attempt
 	plans   []questionPlan
+	tokens  int          // that the request may use
 	scores  []scoreGroup // the inferences of the last attempt, by the index of the job
 	answers []DecisionAnswer
 	used    *inference.Usage
@@ -105,6 +106,9 @@ type scoreGroup struct {
 func (d *decision) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	outcome := metering.OutcomeCanceled // applies only without an error
 	if err := d.plan(t, &t.Measure); err != nil {
+		return outcome, nil, err
+	}
+	if err := t.Reserve(d.tokens); err != nil {
 		return outcome, nil, err
 	}
 	card := d.run.card
@@ -198,6 +202,7 @@ func (d *decision) planQuestion(ctx context.Context, i int, finder *labelFinder,
 	case card.ContextLength > 0 && count >= card.ContextLength:
 		return tooLong(card, d.textParam(i), count, 1)
 	}
+	d.tokens += count + 1 // the answer is one token
 	plan := &d.plans[i]
 	plan.prompt = prompt
 	for _, label := range labels {

@@ -65,6 +65,9 @@ func (e *encoding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, 
 	if err := e.plan(t); err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
+	if err := e.reserve(t); err != nil {
+		return metering.OutcomeCanceled, nil, err
+	}
 	if err := e.run(t); err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}

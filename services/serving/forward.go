@@ -33,6 +33,7 @@ type forwarding struct {
 	yield   func(*inference.Response, error) bool
 
 	ticket  *admission.Ticket
+	tokens  tensorTokens
 	outcome metering.Outcome
 	err     error
 	ended   bool // reports whether an error or the caller ended the loop
@@ -40,6 +41,9 @@ type forwarding struct {
 
 func (f *forwarding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	f.ticket, f.outcome = t, metering.OutcomeOK
+	if err := f.tokens.reserve(t, &f.model, f.message); err != nil {
+		return f.outcome, nil, err
+	}
 	stream, err := f.stream(t)
 	if err != nil {
 		return f.outcome, nil, err
@@ -59,6 +63,7 @@ func (f *forwarding) take(resp *inference.Response, err error) bool {
 	case !resp.Idle:
 		f.ticket.Measure.Answer()
 	}
+	f.tokens.add(resp)
 	if resp.Err != nil {
 		f.outcome = metering.OutcomeOf(resp.Err)
 	}
@@ -111,6 +116,7 @@ type single struct {
 	handle  func(*inference.Response) error
 
 	ticket    *admission.Ticket
+	tokens    tensorTokens
 	head      *kserve.ModelInferRequest // the message's head; set if the model's responses may be empty
 	count     int
 	handleErr error // the error that handle returned
@@ -119,6 +125,9 @@ type single struct {
 
 func (one *single) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	one.ticket = t
+	if err := one.tokens.reserve(t, &one.model, one.message); err != nil {
+		return metering.OutcomeCanceled, nil, err
+	}
 	err := one.infer(t)
 	if one.handleErr != nil {
 		return metering.OutcomeOf(one.handleErr), nil, nil //nolint:nilerr // the caller returns one.handleErr
@@ -182,6 +191,7 @@ func (one *single) take(resp *inference.Response, err error) bool {
 		one.count++
 		if one.count == 1 {
 			one.ticket.Measure.Answer()
+			one.tokens.add(resp)
 			one.handleErr = one.handle(resp)
 			one.err = one.handleErr
 		}

@@ -118,21 +118,22 @@ func errTokenize(c *catalog.Card, param, text string, err error) error {
 	return e
 }
 
-// longestOf returns the number of tokens of a field's longest text, as the engine counts them. It
-// returns 0 if the tokenizer isn't known.
-func longestOf(ctx context.Context, c *catalog.Card, param string, texts []string) (int, error) {
-	if c.Tokenizer == nil {
-		return 0, nil
-	}
-	most, left := 0, textBudget(c, len(texts))
+// countTexts returns the number of tokens of the longest text, and of all texts. Without a tokenizer the
+// first number is 0, and the second an estimate.
+func countTexts(ctx context.Context, c *catalog.Card, param string, texts []string) (longest, all int, err error) {
+	left := textBudget(c, len(texts))
 	for _, text := range texts {
+		if c.Tokenizer == nil {
+			all += estimate(len(text))
+			continue
+		}
 		n, err := c.Tokenizer.Count(ctx, text, true, left)
 		if err != nil {
-			return 0, errTokenize(c, param, text, err)
+			return 0, 0, errTokenize(c, param, text, err)
 		}
-		most = max(most, n)
+		longest, all = max(longest, n), all+n
 	}
-	return most, nil
+	return longest, all, nil
 }
 
 // inputCheck is an input to check: a text, or token ids.

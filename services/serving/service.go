@@ -176,12 +176,13 @@ type generation struct {
 
 func (g *generation) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, error) {
 	t.Measure.Streamed = g.req.Stream
-	run, err := g.service.plan(t, g.model, g.req, &t.Measure)
+	run, err := g.service.plan(t, g.model, g.req)
 	if err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
 	run.best(run.deltas(t))(g.take)
 	if g.ended {
+		g.spendUntilNow(t, run)
 		return metering.OutcomeCanceled, nil, g.err
 	}
 	usage := run.usage()
@@ -214,7 +215,7 @@ func call[T any](ctx context.Context, s *Service, model *catalog.Resolution, run
 	if err := s.enter(ctx, t, model, 0); err != nil {
 		return none, err
 	}
-	defer t.Leave()
+	defer t.Leave()      //nolint:contextcheck // the ticket is the context
 	value, err := run(t) //nolint:contextcheck // the ticket is the context
 	if err != nil {
 		return none, inference.Cause(t, err) //nolint:contextcheck // the ticket is the context
@@ -227,7 +228,8 @@ func (s *Service) countPrompt(ctx context.Context, model *catalog.Resolution, re
 	if err != nil {
 		return 0, err
 	}
-	return longestOf(ctx, run.card, req.TextParam(), prompts)
+	longest, _, err := countTexts(ctx, run.card, req.TextParam(), prompts)
+	return longest, err
 }
 
 // newTextRun confirms the model and records it on measure, which may be nil.
@@ -249,9 +251,10 @@ func (s *Service) newTextRun(ctx context.Context, model *catalog.Resolution, req
 	return &textRun{card: card, req: req, lora: model.LoRA, measure: measure}, nil
 }
 
-// plan confirms the model and splits the request into jobs.
-func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *inference.Request, measure *metering.Measure) (*textRun, error) {
-	run, err := s.newTextRun(ctx, model, req, measure)
+// plan confirms the model and splits the request into jobs. It reserves the tokens that the request may
+// use.
+func (s *Service) plan(ctx *admission.Ticket, model *catalog.Resolution, req *inference.Request) (*textRun, error) {
+	run, err := s.newTextRun(ctx, model, req, &ctx.Measure)
 	if err != nil {
 		return nil, err
 	}
@@ -266,12 +269,15 @@ func (s *Service) plan(ctx context.Context, model *catalog.Resolution, req *infe
 	if err != nil {
 		return nil, err
 	}
-	used, err := longestOf(ctx, card, req.TextParam(), prompts)
+	used, all, err := countTexts(ctx, card, req.TextParam(), prompts)
 	if err != nil {
 		return nil, err
 	}
 	maxTokens, err := s.answerTokens(card, req, used)
 	if err != nil {
+		return nil, err
+	}
+	if err := run.reserve(ctx, len(prompts), all, maxTokens); err != nil {
 		return nil, err
 	}
 	if len(prompts) == 1 {
