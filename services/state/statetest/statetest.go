@@ -3,6 +3,7 @@
 package statetest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -20,22 +21,32 @@ type Server struct {
 	URL string
 
 	tb      testing.TB
+	program string
 	socket  string
 	options []string
 	command *exec.Cmd
 }
 
-// Start starts a server. It skips the test if redis-server isn't installed.
+// program is the variable of the environment with the server's program, such as valkey-server. The
+// default is redis-server.
+const program = "TRIDENT_STORE_SERVER"
+
+// Start starts a server. It skips the test if redis-server isn't installed, and fails it if another program
+// is set that isn't.
 func Start(tb testing.TB, options ...string) *Server {
 	tb.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
+	name := cmp.Or(os.Getenv(program), "redis-server")
+	if _, err := exec.LookPath(name); err != nil {
+		if os.Getenv(program) != "" {
+			tb.Fatal(program, ": ", err)
+		}
 		tb.Skip("redis-server isn't installed: make setup-test as root on Debian installs it")
 	}
 	folder, err := os.MkdirTemp("", "state") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &Server{tb: tb, socket: filepath.Join(folder, "redis"), options: options}
+	s := &Server{tb: tb, program: name, socket: filepath.Join(folder, "redis"), options: options}
 	s.URL = "unix://" + s.socket
 	tb.Cleanup(func() {
 		s.Stop()
@@ -49,7 +60,7 @@ func Start(tb testing.TB, options ...string) *Server {
 func (s *Server) Resume() {
 	s.tb.Helper()
 	arguments := append([]string{"--port", "0", "--unixsocket", s.socket, "--save", "", "--appendonly", "no"}, s.options...)
-	s.command = exec.CommandContext(context.Background(), "redis-server", arguments...) //nolint:gosec // the tests' own arguments
+	s.command = exec.CommandContext(context.Background(), s.program, arguments...) //nolint:gosec // the tests' own arguments
 	if err := s.command.Start(); err != nil {
 		s.tb.Fatal(err)
 	}
@@ -59,7 +70,7 @@ func (s *Server) Resume() {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	s.tb.Fatal("redis-server didn't start within 5 seconds")
+	s.tb.Fatal(s.program + " didn't start within 5 seconds")
 }
 
 // Stop stops the server.
