@@ -189,8 +189,8 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/state", layer: engine,
-		purpose: "what several Tridents share in Valkey or Redis: records, and which Tridents are alive",
-		imports: []string{"services/inference"},
+		purpose: "what several Tridents share in Valkey or Redis: records, rates, and which Tridents are alive",
+		imports: []string{"services/configfield", "services/inference", "services/ratelimit"},
 	},
 	{
 		path: "services/state/statetest", layer: tool,

@@ -77,6 +77,7 @@ func fieldFlags() map[configfield.Field]string { //nolint:funlen // one table
 		"metrics.Off":                      "no-allow-metrics",
 		"metrics.Port":                     "metrics-port",
 		"metrics.TritonURLs":               "triton-metrics-url",
+		"state.Limits":                     "limits-store",
 		"openai.ResponsesStore":            "responses-store",
 		"openai.ResponsesStoreBytes":       "responses-store-bytes",
 		"openai.ResponsesStoreSize":        "responses-store-size",

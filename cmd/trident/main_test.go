@@ -110,6 +110,8 @@ func TestBadFlags(t *testing.T) {
 		"--cors-origin=example.com":          "--cors-origin",
 		"--http-max-input-size=0":            "--http-max-input-size",
 		"--sse-header-timeout=0s":            "--sse-header-timeout",
+		"--limits-store=http://host":         "--limits-store: must be a URL such as",
+		"--limits-store=redis://host:port":   "--limits-store: isn't the URL of a store",
 		"--responses-store-size=-1":          "--responses-store-size",
 		"--responses-store-bytes=0":          "--responses-store-bytes",
 		"--responses-store-ttl=0s":           "--responses-store-ttl",

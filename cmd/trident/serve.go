@@ -52,7 +52,7 @@ func application(f *flags, cfg config, log *slog.Logger, abort context.CancelCau
 func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc) fx.Option {
 	return fx.Options(
 		fx.Supply(cfg.Backend, cfg.Models, cfg.Overrides, cfg.Images, cfg.Catalog, cfg.Inference, cfg.OpenAI, anthropic.Config{Strict: cfg.OpenAI.Strict}, cfg.Encoders, cfg.KServe, cfg.Platform, cfg.Auth, cfg.Server, cfg.Metrics, cfg.Tracing, cfg.Memory),
-		fx.Supply(log, abort, tridentrpc.Version(version), state.Address(cfg.OpenAI.ResponsesStore)),
+		fx.Supply(log, abort, tridentrpc.Version(version), cfg.State),
 		afterPorts(cfg.Local), afterPorts(cfg.Triton), afterPorts(cfg.Fleet),
 		engines(cfg),      // tritonservers over gRPC, in-process Triton, or both
 		contracts.Module,  // conversion of requests to tensors and back
@@ -74,7 +74,7 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		metrics.Module,    // /metrics, with a listener
 		auth.Module,       // keys, and the access that routes need
 		server.Module,     // the listener
-		fx.Invoke(needStore),
+		fx.Invoke(useStores),
 		announcement(cfg),
 		reloading(f), // reload of settings at run time
 		sealReport(),
@@ -88,11 +88,12 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 	)
 }
 
-// needStore makes the service wait for the shared store, if there is one, before it is ready.
-func needStore(service *serving.Service, shared *state.Store) {
-	if shared != nil {
-		service.Need(shared.Ready)
+// useStores makes the service share its rates, and wait for the shared stores before it is ready.
+func useStores(service *serving.Service, stores state.Stores, rates *state.Rates) {
+	if rates != nil {
+		service.Admission().Share(rates)
 	}
+	service.Need(stores.Ready)
 }
 
 // openPorts are the ports of the graph, which open at start, and the profiler.
@@ -163,6 +164,7 @@ type config struct {
 	Catalog   catalog.Config
 	Inference serving.Config
 	OpenAI    openai.Config
+	State     state.Config
 	Encoders  encoders.Config
 	KServe    kserve.Config
 	Platform  cloud.Config
@@ -340,6 +342,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 			ResponsesStore: f.ResponsesStore, ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
 			SealKeyFile: f.SealKeyFile, Names: names,
 		},
+		State:    state.Config{Responses: f.ResponsesStore, Limits: f.LimitsStore},
 		Encoders: encoders.Config{Strict: f.Strict, Version: version, TEIModel: f.TEIModel, Names: names},
 		KServe:   f.kserveFlags.config(shared, memory.Bodies()),
 		Platform: f.platformFlags.config(getenv),
@@ -357,7 +360,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 
 // validate checks the configurations of the modules that every start has.
 func (c config) validate() error {
-	return errors.Join(c.Backend.Validate(), c.Catalog.Validate(), c.Images.Validate(), c.Inference.Validate(), c.OpenAI.Validate(), c.KServe.Validate(), c.Platform.Validate(), c.Auth.Validate(),
+	return errors.Join(c.Backend.Validate(), c.Catalog.Validate(), c.Images.Validate(), c.Inference.Validate(), c.OpenAI.Validate(), c.State.Validate(), c.KServe.Validate(), c.Platform.Validate(), c.Auth.Validate(),
 		c.Server.Validate(), c.Metrics.Validate(), c.Tracing.Validate(), c.Memory.Validate())
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/batching"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/metering"
+	"github.com/trident-inference/trident/services/state"
 )
 
 // collector reads the counters that the service and the ports keep in any case. It
@@ -53,7 +54,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.collectReloads(out)
 	c.collectMemory(out)
 	c.collectEndpoints(out)
-	c.collectStore(out)
+	c.collectStores(out)
 	out.value(c.limit, float64(c.Service.Admission().MaxInFlight()))
 	out.value(c.mixed, float64(c.mixedResponses()))
 	out.value(c.build, 1, c.version)
@@ -202,14 +203,19 @@ func limit(bytes int64) float64 {
 	return float64(bytes)
 }
 
-// collectStore collects the metrics of the shared store, if there is one.
-func (c *collector) collectStore(out sink) {
-	if c.Store == nil {
-		return
+// collectStores collects the metrics of the shared stores, if there are any.
+func (c *collector) collectStores(out sink) {
+	for name, store := range map[string]*state.Store{"responses": c.Stores.Responses, "limits": c.Stores.Limits} {
+		if store == nil {
+			continue
+		}
+		up, failures := store.Health()
+		out.value(c.storeUp, number(up), name)
+		out.value(c.storeFailures, float64(failures), name)
 	}
-	up, failures := c.Store.Health()
-	out.value(c.storeUp, number(up))
-	out.value(c.storeFailures, float64(failures))
+	if c.Stores.Limits != nil {
+		out.value(c.alone, float64(c.Service.Admission().Alone()))
+	}
 }
 
 // mixedResponses returns the number of mixed responses of all engines.

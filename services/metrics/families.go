@@ -55,6 +55,7 @@ type families struct {
 	endpointState, endpointInFlight, endpointRequests, endpointFailures, endpointRepeats, endpointOuts, repeatsRefused *family
 
 	storeUp, storeFailures *family
+	alone                  *family
 }
 
 func newFamilies(cfg Config) *families {
@@ -122,8 +123,9 @@ func newFamilies(cfg Config) *families {
 		endpointFailures: newFamily("trident_endpoint_failures_total", "Number of requests that failed at a server by its fault.", counter, labelEndpoint),
 		endpointRepeats:  newFamily("trident_endpoint_repeats_total", "Number of requests that were repeated at a server after they had failed at another one.", counter, labelEndpoint),
 		endpointOuts:     newFamily("trident_endpoint_outs_total", "Number of times that a server was taken out: it refused connections, or didn't answer.", counter, labelEndpoint),
-		storeUp:          newFamily("trident_store_up", "1 if the last call of the shared store of responses succeeded, 0 if it failed. It is absent without such a store.", gauge),
-		storeFailures:    newFamily("trident_store_failures_total", "Number of calls of the shared store of responses that failed.", counter),
+		storeUp:          newFamily("trident_store_up", "1 if the last call of the shared store succeeded, 0 if it failed. The label store is responses or limits. It is absent without such a store.", gauge, "store"),
+		storeFailures:    newFamily("trident_store_failures_total", "Number of calls of the shared store that failed. Stores of responses and of limits at one URL have the same number.", counter, "store"),
+		alone:            newFamily("trident_limits_store_fallbacks_total", "Number of times that rate limits were applied by this server alone, because the shared store of limits was away. It is absent without such a store.", counter),
 		repeatsRefused:   newFamily("trident_endpoint_repeats_refused_total", "Number of requests that failed at a server and weren't repeated at another one, because too many requests were being repeated.", counter),
 
 		sourceClashes: newFamily("trident_triton_metrics_dropped", "Number of Triton's metric families that this page omits, because it has their names or series already.", gauge, labelSource),
@@ -144,6 +146,6 @@ func (f *families) list() []*family {
 		f.encoderBatches, f.encoderInputs, f.encoderTokens, f.encoderWaiting, f.encoderRunning,
 		f.sourceUp, f.sourceDuration, f.sourceClashes,
 		f.endpointState, f.endpointInFlight, f.endpointRequests, f.endpointFailures, f.endpointRepeats, f.endpointOuts, f.repeatsRefused,
-		f.storeUp, f.storeFailures,
+		f.storeUp, f.storeFailures, f.alone,
 	}
 }

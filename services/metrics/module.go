@@ -33,5 +33,5 @@ type Parts struct {
 	Gate      *auth.Gate
 	Settings  Settings
 	Memory    Memory
-	Store     *state.Store `optional:"true"` // nil if nothing is shared
+	Stores    state.Stores `optional:"true"` // empty if nothing is shared
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/state"
 	"github.com/trident-inference/trident/services/state/statetest"
 )
 
@@ -46,26 +47,26 @@ func newPartsPage(t *testing.T, parts Parts, engine inference.Engine) (*Page, *s
 func TestStore(t *testing.T) {
 	redis := statetest.Start(t)
 	store := redis.Open()
-	page, _ := newPartsPage(t, Parts{Store: store}, inferencetest.New())
+	page, _ := newPartsPage(t, Parts{Stores: state.Stores{Responses: store}}, inferencetest.New())
 	for alive := false; !alive; { // the first renewal of the lease is one of the calls
 		var err error
 		if alive, err = store.Alive(t.Context(), store.Replica()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, scrape(t, page, ""), "trident_store_up 1", "trident_store_failures_total 0")
+	wantLines(t, scrape(t, page, ""), `trident_store_up{store="responses"} 1`, `trident_store_failures_total{store="responses"} 0`)
 	redis.Stop()
 	for range 2 {
 		if _, err := store.Alive(t.Context(), "other"); err == nil {
 			t.Fatal("a stopped store answers")
 		}
 	}
-	wantLines(t, scrape(t, page, ""), "trident_store_up 0", "trident_store_failures_total 2")
+	wantLines(t, scrape(t, page, ""), `trident_store_up{store="responses"} 0`, `trident_store_failures_total{store="responses"} 2`)
 	redis.Resume()
 	if _, err := store.Alive(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	wantLines(t, scrape(t, page, ""), "trident_store_up 1", "trident_store_failures_total 2")
+	wantLines(t, scrape(t, page, ""), `trident_store_up{store="responses"} 1`, `trident_store_failures_total{store="responses"} 2`)
 	alone, _ := newPartsPage(t, Parts{}, inferencetest.New())
 	if text := scrape(t, alone, ""); strings.Contains(text, "trident_store") {
 		t.Errorf("without a store: %s", text)

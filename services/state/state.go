@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/trident-inference/trident/services/inference"
 )
@@ -58,6 +59,7 @@ func options(address string) (*redis.Options, error) {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = dialTimeout, callTimeout, callTimeout, callTimeout
 	o.ContextTimeoutEnabled = true
 	o.MaxRetries = 1
+	o.DialerRetries = 1      // a refused connection is refused at once
 	o.DisableIdentity = true // the client's name isn't worth a call that old servers refuse
 	return o, nil
 }
@@ -84,6 +86,7 @@ func Open(address string, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	logging.Disable() // the store logs what its clients need to know
 	return &Store{client: redis.NewClient(o), address: o.Addr, replica: rand.Text(), log: log, stop: func() {}}, nil
 }
 
