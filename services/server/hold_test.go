@@ -134,6 +134,6 @@ func TestHeldClientIsGone(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if err := <-ended; err == nil {
-		t.Error("writes to a client that is gone have no error")
+		t.Error("writes after the client has disconnected have no error")
 	}
 }
