@@ -15,6 +15,7 @@ import (
 // file that not every machine has.
 type countCommand struct {
 	Needs []string `sep:"," placeholder:"VARIABLE" help:"Environment variables that provide what tests need; if all of them are set, a skipped test fails the run. Default: none, so skipped tests don't fail it."`
+	In    string   `placeholder:"FOLDER" help:"Folder in which go test runs, such as that of another module."`
 	Args  []string `arg:"" help:"Flags of go test and packages, after --."`
 }
 
@@ -62,7 +63,7 @@ func (c *countCommand) provided() bool {
 // goTest runs `go test` and prints what the tests print.
 func (c *countCommand) goTest(ctx context.Context, r *results) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-count=1"}, c.Args...)...) //nolint:gosec // the arguments are in the Makefile
-	cmd.Stderr = os.Stderr
+	cmd.Dir, cmd.Stderr = c.In, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = stopGrace
 	output, err := cmd.StdoutPipe()
