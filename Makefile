@@ -94,6 +94,7 @@ lint: ## Run the static checks of Go and of the protos
 	$(LINT) run --allow-parallel-runners ./...
 	go vet ./...
 	cd test/e2e/sdk && go vet ./...
+	cd test/epp && go vet ./...
 
 # The package is in the module in tools/, so ./... of this module doesn't include it.
 .PHONY: words
@@ -144,6 +145,10 @@ test-asan: setup-test ## Run the tests of in-process Triton under the address sa
 .PHONY: test-gpu
 test-gpu: ## Run the engine suite and a model with outputs in GPU memory; skipped without a GPU
 	TRIDENT_TEST_GPU=1 go test -v -timeout 20m -run '^TestGPU$$' ./services/triton/local
+
+.PHONY: test-epp
+test-epp: setup-test ## Run llm-d's endpoint picker (EPP=PATH of its program) in front of three Tridents; skipped without EPP
+	@TRIDENT_TEST_EPP='$(EPP)' $(SUITE) count --needs TRIDENT_TEST_EPP --in test/epp -- -timeout 20m ./...
 
 .PHONY: test-vllm
 test-vllm: ## Run the vLLM tests on Triton's vLLM backend (docs/vllm-testing.md); skipped without one

@@ -394,6 +394,11 @@ var layers = []packageRow{
 		imports: []string{},
 	},
 	{
+		path: "test/epp", layer: tool,
+		purpose: "runs llm-d's endpoint picker in front of three Tridents: `make test-epp`",
+		imports: []string{},
+	},
+	{
 		path: "test/e2e", layer: tool,
 		purpose: "the end-to-end suite: the trident program before a real Triton, called by real clients",
 		imports: []string{"services/triton/tritonserver"},

@@ -3,6 +3,7 @@ package metrics
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -201,5 +202,50 @@ func TestAlerts(t *testing.T) {
 	run.Dir = "../../deploy/prometheus"
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestPickerNames checks the configuration of llm-d's endpoint picker: its names of metrics are
+// those of Trident without flags, and it reads the port that asks for no key.
+func TestPickerNames(t *testing.T) {
+	var file struct {
+		Plugins []struct {
+			Type       string
+			Parameters struct {
+				Port          int
+				DefaultEngine string              `yaml:"defaultEngine"`
+				EngineConfigs []map[string]string `yaml:"engineConfigs"`
+			}
+		}
+	}
+	text, err := os.ReadFile("../../deploy/llm-d/epp.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(text, &file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Default()
+	f := newFamilies(cfg)
+	checked := 0
+	for _, plugin := range file.Plugins {
+		switch plugin.Type {
+		case "metrics-data-source":
+			checked++
+			if plugin.Parameters.Port != cfg.Port {
+				t.Errorf("the picker reads port %d, not %d", plugin.Parameters.Port, cfg.Port)
+			}
+		case "core-metrics-extractor":
+			checked++
+			want := map[string]string{
+				"name": plugin.Parameters.DefaultEngine, "queuedRequestsSpec": f.waiting.name, "runningRequestsSpec": f.running.name, "loraSpec": f.loras.name,
+			}
+			if got := plugin.Parameters.EngineConfigs; len(got) != 1 || !maps.Equal(got[0], want) {
+				t.Errorf("the picker's names are %v, not %v", got, want)
+			}
+		}
+	}
+	if checked != 2 || !strings.Contains(string(text), f.kvCache.name) {
+		t.Error("the configuration lacks the source of the metrics, their names, or the comment on " + f.kvCache.name)
 	}
 }

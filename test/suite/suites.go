@@ -98,6 +98,7 @@ func slowSuites() []suite {
 		{Name: "soak-short", Shows: "a remote Trident recovers from each fault under 100 streams"},
 		{Name: "soak-local", Shows: "Trident with in-process Triton recovers from each fault under 100 streams"},
 		{Name: "soak-fleet-short", Shows: "a Trident in front of four tritonservers repeats what a failing one didn't serve, under 200 streams"},
+		{Name: "test-epp", Shows: "llm-d's endpoint picker, unmodified, chooses between three Tridents by their load and their prefixes; skipped without `EPP`"},
 		{Name: "mutations", Shows: "a test catches each planted defect"},
 	}
 	for i := range list {
