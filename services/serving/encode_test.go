@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
@@ -413,6 +415,14 @@ func TestEncodeImages(t *testing.T) {
 	}
 	engine := inferencetest.New()
 	engine.AddOther("m", config, lengths)
+	counted := proto.CloneOf(config)
+	counted.Name = "counted"
+	for key, value := range encoderParameters(t) {
+		counted.Parameters[key] = &kserve.ModelParameter{StringValue: value}
+	}
+	delete(counted.GetParameters(), "trident.prompts")
+	delete(counted.GetParameters(), "trident.default_prompt_name")
+	engine.AddOther("counted", counted, lengths)
 	s := inferencetest.Service(t, serving.Default(), engine)
 	input := func(text, image string) inference.EncodeInput {
 		in := inference.EncodeInput{Input: inference.Input{Text: text}}
@@ -439,9 +449,29 @@ func TestEncodeImages(t *testing.T) {
 			}
 		})
 	}
+	for _, text := range []string{"", "ab"} {
+		_, _, unknown := usageOf(t, s, "m", input(text, imageOf(9)))
+		prompt, total, counted := usageOf(t, s, "counted", input(text, imageOf(9)), input("b", ""))
+		if !unknown || counted || prompt != total || prompt == 0 {
+			t.Errorf("%q: usage is unknown without a tokenizer: %v; with a tokenizer %v, %d tokens", text, unknown, counted, prompt)
+		}
+	}
 	many := slices.Repeat([]inference.EncodeInput{input("", imageOf(9))}, 17)
 	_, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: "m", Task: inference.TaskEmbed, Inputs: many})
 	if e := inference.AsError(err); err == nil || e.Code != inference.CodeInvalid || e.Param != "input.image" || !strings.Contains(e.Message, "at most 16 images") {
 		t.Errorf("17 images: %v", err)
 	}
+}
+
+// usageOf returns the usage of a request, and the sum of the tokens of its results.
+func usageOf(t *testing.T, s *serving.Service, model string, inputs ...inference.EncodeInput) (prompt, total int, unknown bool) {
+	t.Helper()
+	a, err := inferencetest.Encode(t.Context(), s, &inference.EncodeRequest{Model: model, Task: inference.TaskEmbed, Inputs: inputs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Results {
+		total += a.Results[i].PromptTokens
+	}
+	return a.Usage.PromptTokens, total, a.Usage.Unknown
 }

@@ -175,12 +175,14 @@ func (e *encoding) label() error {
 	return nil
 }
 
-// count adds the tokens of the units. A text of several pairs is encoded once, and counts once.
+// count adds the tokens of the units. A text of several pairs is encoded once, and counts once. An image without a text has
+// no tokens.
 func (e *encoding) count() {
 	usage := &e.answer.Usage
 	for i := range e.units {
 		n := e.units[i].item.Result.PromptTokens
 		usage.PromptTokens += n
-		usage.Unknown = usage.Unknown || n == 0
+		counted := n > 0 || e.units[i].textless() && e.card.Tokenizer != nil
+		usage.Unknown = usage.Unknown || !counted
 	}
 }

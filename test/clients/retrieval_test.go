@@ -10,10 +10,10 @@ func retrievalRows() []row {
 		{
 			Name: "openai-embeddings", Program: "OpenAI's Python SDK for embeddings", Package: "openai", Version: "3.57.0", List: "litellm",
 			Hash:     "sha256:f97bc74024c06ced8428b56c4a3594066709d3082779bf9d0b4b6092fbf587a8",
-			Task:     "texts of the same meaning have near vectors, also of fewer dimensions, and a classifier moderates a text",
+			Task:     "texts of the same meaning have near vectors, also of fewer dimensions, an image is near its description, and a classifier moderates a text",
 			Models:   encoded,
-			Prints:   []string{"384 near\n64\n"},
-			Wire:     map[string]int{"POST /v1/embeddings 200": 2, "POST /v1/moderations 200": 1},
+			Prints:   []string{"384 near\n64\n", "\nred\n"},
+			Wire:     map[string]int{"POST /v1/embeddings 200": 4, "POST /v1/moderations 200": 1},
 			Mutation: mutation{Field: "embedding"},
 		},
 		{
@@ -40,11 +40,21 @@ func retrievalRows() []row {
 		{
 			Name: "infinity", Program: "infinity's Python client", Package: "infinity-client", Version: "0.0.78", List: "infinity",
 			Hash:     "sha256:25564115601026d5651d86e8189e52de08d19fb61f223deddd195805679e52dc",
-			Task:     "texts are embedded, ranked and classified",
+			Task:     "texts and an image are embedded, and texts are ranked and classified",
 			Models:   encoded,
-			Prints:   []string{"384\nThe cat sits on the mat.\n"},
-			Wire:     map[string]int{"POST /infinity/embeddings 200": 1, "POST /infinity/rerank 200": 1, "POST /infinity/classify 200": 1},
+			Prints:   []string{"384\nThe cat sits on the mat.\n", "\nred\n"},
+			Wire:     map[string]int{"POST /infinity/embeddings 200": 3, "POST /infinity/rerank 200": 1, "POST /infinity/classify 200": 1},
 			Mutation: mutation{Field: "index"},
+		},
+		{
+			Name: "open-webui-rerank", Program: "Open WebUI with a reranker", Package: "open-webui", Version: "0.12.4", List: "openwebui",
+			Hash:     "sha256:02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6",
+			Task:     "passages are found by vectors and by words, and the best ones are selected by Open WebUI's external reranker",
+			Models:   encoded,
+			Ports:    []string{"8080"},
+			Prints:   []string{"The cat sits on the mat. True\n"},
+			Wire:     map[string]int{"POST /v1/embeddings 200": 4, "POST /v1/rerank 200": 1},
+			Mutation: mutation{Field: "relevance_score"},
 		},
 		{
 			Name: "litellm-rerank", Program: "LiteLLM with rerankers", Package: "litellm", Version: "1.108.7", List: "litellm",

@@ -15,6 +15,7 @@ const (
 	demo                   // the demo's models: models in the root of the source tree
 	scored                 // the model ensemble of test/models-contract, which returns the logits of prompts
 	encoded                // the scripted model, and encoders of test/encoders
+	vectors                // the demo's embedding model
 )
 
 // flags returns the flags of the trident.
@@ -26,7 +27,9 @@ func (m models) flags(root string) []string {
 		return []string{"--tokenizer=chat=" + filepath.Join(root, "test", "models-contract", "vllm", "tokenizer")}
 	case scored:
 		return []string{"--tokenizer=ensemble=" + filepath.Join(root, "test", "models-contract", "ensemble", "tokenizer")}
-	case scripted, demo, encoded:
+	case encoded:
+		return []string{"--tokenizer=joint=" + filepath.Join(root, "test", "models-contract", "ensemble", "tokenizer")}
+	case scripted, demo, vectors:
 	}
 	return nil
 }
@@ -155,6 +158,11 @@ func generatingRows() []row {
 				Scripts: decisionScripts("The sauna is hot."),
 				Prints:  []string{"true 0.7311\nwarm 0.7311 0.1601\n1.0000 mild 0.2119 hot 0.5761 burning 0.2119\n"},
 				Wire:    map[string]int{"POST /v1/decisions 200": 1},
+			}, {
+				Name:   "openai-node-embeddings",
+				Models: vectors,
+				Prints: []string{"384 The cat sits on the mat.\ntrue\n"},
+				Wire:   map[string]int{"POST /v1/embeddings 200": 1, "POST /v1/rerank 200": 1},
 			}},
 		},
 		{

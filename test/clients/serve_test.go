@@ -176,6 +176,8 @@ func (f *fleet) server(t *testing.T, which setup) *server {
 	switch which.models {
 	case demo:
 		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "models")}}
+	case vectors:
+		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "models")}, Args: []string{"--model-control-mode=explicit", "--load-model=embedding"}}
 	case scored:
 		options = tritonserver.Options{Repositories: []string{filepath.Join(f.root, "test", "models-contract")}, Args: []string{"--model-control-mode=explicit", "--load-model=ensemble"}}
 	case encoded:
@@ -204,6 +206,9 @@ func (f *fleet) encoderRepository(t *testing.T) string {
 	}
 	dir := filepath.Join(filepath.Dir(f.binary), "encoders")
 	if err := encoders.Repository(t.Context(), dir, models...); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(f.root, "test", "models-contract", "joint"), filepath.Join(dir, "joint")); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -113,7 +113,7 @@ func (r *row) flaws() (flaws []string) {
 	for name, missing := range map[string]bool{
 		"a program": r.Program == "", "a package with version and hash": r.Package == "" || r.Version == "" || r.Hash == "", "a list": r.List == "", "hashes of npm's packages": r.List.npm() && r.Modules[r.Package] == "",
 		"a task": r.Task == "", "an effect": len(r.Prints)+len(r.Files) == 0, "a request": len(r.Wire) == 0,
-		"a mutation of one field or event": (r.Mutation.Field == "") == (r.Mutation.Event == ""), "a script": len(r.Scripts) == 0 && !slices.Contains([]models{demo, scored, encoded}, r.Models),
+		"a mutation of one field or event": (r.Mutation.Field == "") == (r.Mutation.Event == ""), "a script": len(r.Scripts) == 0 && !slices.Contains([]models{demo, scored, encoded, vectors}, r.Models),
 	} {
 		if missing {
 			flaws = append(flaws, "the row lacks "+name)
