@@ -99,12 +99,12 @@ func (b *bench) stop() error {
 // scenario within a round. Each round has new processes, so that rounds don't affect
 // each other. No round is started that wouldn't end within the time limit.
 func (b *bench) rounds(ctx context.Context) error {
-	if err := b.round(ctx, 0, true); err != nil {
+	if err := b.round(ctx, 0, before); err != nil {
 		return err
 	}
 	for i := range b.options.Rounds {
 		began := time.Now()
-		if err := b.round(ctx, i+1, false); err != nil {
+		if err := b.round(ctx, i+1, during); err != nil {
 			return err
 		}
 		b.report.Rounds = i + 1
@@ -113,7 +113,31 @@ func (b *bench) rounds(ctx context.Context) error {
 			break
 		}
 	}
-	return nil
+	return b.round(ctx, b.report.Rounds, after)
+}
+
+// part is when a scenario is measured: once before the rounds, in each round, or once after them.
+type part int
+
+const (
+	before part = iota
+	during
+	after
+)
+
+// mostKept is the number of streams from which on a tritonserver is slower afterwards. The one of
+// --triton isn't restarted.
+const mostKept = 256
+
+// partOf returns when a scenario is measured.
+func (b *bench) partOf(s *scenario) part {
+	switch {
+	case b.options.Triton.grpc != "" && s.job.Streams > mostKept:
+		return after
+	case s.once:
+		return before
+	}
+	return during
 }
 
 // warmUp brings every column to the state of a server in use. The first requests are
@@ -155,8 +179,9 @@ func warmUpJob(c *column) *job {
 	return j
 }
 
-func (b *bench) round(ctx context.Context, number int, once bool) error {
-	if !slices.ContainsFunc(b.scenarios, func(s scenario) bool { return s.once == once }) {
+// round measures the scenarios of a part with new processes.
+func (b *bench) round(ctx context.Context, number int, of part) error {
+	if !slices.ContainsFunc(b.scenarios, func(s scenario) bool { return b.partOf(&s) == of }) {
 		return nil
 	}
 	if err := b.restart(ctx); err != nil {
@@ -165,7 +190,7 @@ func (b *bench) round(ctx context.Context, number int, once bool) error {
 	latest := map[string]float64{} // tokens per write, keyed by column
 	for i := range b.scenarios {
 		s := &b.scenarios[i]
-		if s.once != once {
+		if b.partOf(s) != of {
 			continue
 		}
 		began := time.Now()

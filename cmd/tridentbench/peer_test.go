@@ -154,3 +154,26 @@ func TestRunningTriton(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestParts checks that a tritonserver of --triton has the scenarios of many streams after all others, and
+// one of each round in their order.
+func TestParts(t *testing.T) {
+	for address, want := range map[string]map[string]part{
+		"":               {"idle-1024": before, "flat-64": during, "flat-256": during, "flat-1024": during, "slow-1024": during},
+		"127.0.0.1:8001": {"idle-1024": after, "flat-64": during, "flat-256": during, "flat-1024": after, "slow-1024": after},
+	} {
+		b := &bench{options: &options{Triton: tritonAddress{grpc: address}}}
+		seen := 0
+		for _, s := range scenarios() {
+			if of, listed := want[s.name]; listed {
+				seen++
+				if got := b.partOf(&s); got != of {
+					t.Errorf("--triton=%s: %s is in part %d, not %d", address, s.name, got, of)
+				}
+			}
+		}
+		if seen != len(want) {
+			t.Errorf("%d of %d scenarios", seen, len(want))
+		}
+	}
+}
