@@ -96,14 +96,15 @@ func checkLoad(t *testing.T, g *gateway, pods []*pod) {
 }
 
 // checkFull checks that a pod whose slots and queue are full gets no requests until it has room.
-func checkFull(t *testing.T, g *gateway, pods []*pod) {
-	full := pods[1]
+func checkFull(t *testing.T, g *gateway, p *picker, pods []*pod) {
+	const number = 1
+	full := pods[number]
 	release := full.fill(t)
 	status, text, err := post(t.Context(), http.MethodPost, "http://"+full.address()+chatPath, chat(paced, "one more", 1))
 	if err != nil || status != http.StatusServiceUnavailable {
 		t.Errorf("the full Trident answers %d %s, %v", status, text, err)
 	}
-	if !pause.Until(stateLimit, func() bool { return picks(t, g, 10)[full.address()] == 0 }) {
+	if !pause.Until(stateLimit, func() bool { return p.waiting(t, number) == maxQueued }) {
 		t.Fatal("the picker doesn't notice that a Trident is full")
 	}
 	chosen := picks(t, g, 100)

@@ -44,7 +44,7 @@ func TestPicker(t *testing.T) {
 	awaitAll(t, g, pods)
 	t.Run("ReadsGauges", func(t *testing.T) { checkGauges(t, p, pods) })
 	t.Run("SpreadsLoad", func(t *testing.T) { checkLoad(t, g, pods) })
-	t.Run("AvoidsFull", func(t *testing.T) { checkFull(t, g, pods) })
+	t.Run("AvoidsFull", func(t *testing.T) { checkFull(t, g, p, pods) })
 	t.Run("KeepsPrefixes", func(t *testing.T) { checkPrefixes(t, g, pods) })
 	t.Run("LeavesFullPrefix", func(t *testing.T) { checkFullPrefix(t, g, pods) })
 	t.Run("OtherAPIs", func(t *testing.T) { checkOtherAPIs(t, g) })
@@ -66,7 +66,7 @@ func TestVLLMNames(t *testing.T) {
 	g := newGateway(t, p.address())
 	awaitAll(t, g, pods)
 	t.Run("ReadsGauges", func(t *testing.T) { checkGauges(t, p, pods) })
-	t.Run("AvoidsFull", func(t *testing.T) { checkFull(t, g, pods) })
+	t.Run("AvoidsFull", func(t *testing.T) { checkFull(t, g, p, pods) })
 	t.Run("KeepsPrefixes", func(t *testing.T) { checkPrefixes(t, g, pods) })
 }
 
