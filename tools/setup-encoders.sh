@@ -17,6 +17,6 @@ finish() {
 
 "$repo/tools/setup-vllm.sh"
 python=$repo/.venv/bin/python
-torch=$("$repo/.venv-vllm/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+torch=$("$repo/.venv-vllm/bin/python" -c 'import os, sysconfig; print(os.path.realpath(sysconfig.get_path("purelib")))')
 lock_cache
 environment .venv-encoders "90 MB" "$python" tools/encoders-requirements.txt finish "$torch"

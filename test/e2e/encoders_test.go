@@ -28,8 +28,11 @@ const (
 	oracleBound = 2e-5
 )
 
-// oracleUnits is the unit of the oracle's vectors: UNITS in test/encoders/oracle.py.
-const oracleUnits = 65000
+// The units of the oracle's vectors: UNITS and TOKEN_UNITS in test/encoders/oracle.py.
+const (
+	oracleUnits      = 65000
+	oracleTokenUnits = 32000
+)
 
 // encoderOracle is sentence-transformers. Its floating-point numbers depend on the machine, so the
 // tests compare its answers within bounds.
@@ -45,6 +48,10 @@ type encoderAnswer struct {
 	Vector []byte
 	Score  float64
 	Logits []float64
+	// IDs and Weights are those of a sparse vector.
+	IDs, Weights []byte
+	// Tokens are the vectors of tokens, one after the other.
+	Tokens []byte
 }
 
 // values returns the numbers of the answer.
@@ -52,15 +59,32 @@ func (a encoderAnswer) values() []float64 {
 	if a.Logits != nil {
 		return a.Logits
 	}
-	if a.Vector == nil {
-		return []float64{a.Score}
+	if a.IDs != nil {
+		weights := make([]float64, spladeVocabulary)
+		for at := 0; at+3 < len(a.IDs); at += 4 {
+			weights[binary.LittleEndian.Uint32(a.IDs[at:])] = float64(math.Float32frombits(binary.LittleEndian.Uint32(a.Weights[at:])))
+		}
+		return weights
 	}
-	var values []float64
-	for at := 0; at+1 < len(a.Vector); at += 2 {
-		values = append(values, float64(int16(binary.LittleEndian.Uint16(a.Vector[at:])))/oracleUnits)
+	switch {
+	case a.Vector != nil:
+		return inUnits(a.Vector, oracleUnits)
+	case a.Tokens != nil:
+		return inUnits(a.Tokens, oracleTokenUnits)
+	}
+	return []float64{a.Score}
+}
+
+// inUnits returns numbers of 16 bits in units of 1/units.
+func inUnits(packed []byte, units float64) (values []float64) {
+	for at := 0; at+1 < len(packed); at += 2 {
+		values = append(values, float64(int16(binary.LittleEndian.Uint16(packed[at:])))/units)
 	}
 	return values
 }
+
+// spladeVocabulary is the number of components of sparse vectors, most of which are 0.
+const spladeVocabulary = 30522
 
 // recordedAnswers returns the oracle's recorded answers. In the slow tier it also asks the oracle again, if
 // that is installed, and compares.
@@ -145,10 +169,14 @@ type encoderCase struct {
 	queries       []string // for pairs, as many as texts
 	texts         []string
 	want          [][]float64
+	asks          string // the key of the text in the oracle's question; default text, or document for pairs
+	dimensions    int    // of the vectors of tokens
+	compare       func(*encoderCase, *testing.T, *trident)
 }
 
 // encoderCases returns the models with their texts. Many texts exceed the model's limit: 256 tokens for embedding,
-// 8,192 for multilingual, 512 for the others. A query of the reranker has ten documents.
+// 8,192 for multilingual, 512 for the others. A query of the reranker has ten documents. The vectors of tokens are
+// truncated to few dimensions, because the answers would need megabytes.
 func encoderCases() []*encoderCase {
 	queries := make([]string, encoderTexts)
 	for i, query := range encoders.Texts(6, encoderTexts/10, 1, 20) {
@@ -156,18 +184,21 @@ func encoderCases() []*encoderCase {
 			queries[10*i+j] = query
 		}
 	}
+	vectors, classes := (*encoderCase).compareVectors, (*encoderCase).compareClasses
 	return []*encoderCase{
-		{model: "embedding", texts: encoders.Texts(1, encoderTexts, 1, 400)},
-		{model: "reranker", queries: queries, texts: encoders.Texts(5, encoderTexts, 1, 600)},
-		{model: "bge", texts: encoders.Texts(2, 100, 1, 700)},
-		{model: "multilingual", prompt: "query", texts: append(encoders.Texts(3, 200, 1, 1000), encoders.Texts(4, 1, 9000, 9000)...)},
-		{model: "topics", texts: encoders.Texts(7, 60, 1, 600)},
-		{model: "flags", texts: encoders.Texts(7, 60, 1, 600)},
+		{model: "embedding", texts: encoders.Texts(1, encoderTexts, 1, 400), compare: vectors},
+		{model: "reranker", queries: queries, texts: encoders.Texts(5, encoderTexts, 1, 600), compare: (*encoderCase).compareScores},
+		{model: "splade", asks: "sparse", texts: encoders.Texts(8, 60, 1, 600), compare: (*encoderCase).compareSparse},
+		{model: "bge", texts: encoders.Texts(2, 100, 1, 700), compare: vectors},
+		{model: "multilingual", prompt: "query", texts: append(encoders.Texts(3, 200, 1, 1000), encoders.Texts(4, 1, 9000, 9000)...), compare: vectors},
+		{model: "topics", asks: "classify", texts: encoders.Texts(7, 60, 1, 600), compare: classes},
+		{model: "flags", asks: "classify", texts: encoders.Texts(7, 60, 1, 600), compare: classes},
+		{model: "colbert", asks: "tokens", dimensions: 32, texts: encoders.Texts(9, 60, 1, 600), compare: (*encoderCase).compareTokens},
 	}
 }
 
 // checkCases is the number of cases that the check tier runs.
-const checkCases = 2
+const checkCases = 3
 
 // TestEncoders compares the vectors, scores and classes of models on a real Triton with those of
 // sentence-transformers on the same weights.
@@ -190,16 +221,7 @@ func TestEncoders(t *testing.T) {
 	}
 	s := encoding(t, names...)
 	for _, c := range cases {
-		t.Run(c.model, func(t *testing.T) {
-			switch {
-			case c.queries != nil:
-				c.compareScores(t, s)
-			case len(c.want[0]) == len(classNames()[c.model]):
-				c.compareClasses(t, s)
-			default:
-				c.compareVectors(t, s)
-			}
-		})
+		t.Run(c.model, func(t *testing.T) { c.compare(c, t, s) })
 	}
 }
 
@@ -221,12 +243,12 @@ func (c *encoderCase) questions(t *testing.T) []golden.Question {
 	}
 	questions := make([]golden.Question, len(c.texts))
 	for i, text := range c.texts {
-		key := object{"model": c.model, "text": text}
+		key := object{"model": c.model, cmp.Or(c.asks, "text"): text}
 		switch {
 		case c.queries != nil:
 			key = object{"model": c.model, "query": c.queries[i], "document": text}
-		case classNames()[c.model] != nil:
-			key = object{"model": c.model, "classify": text}
+		case c.dimensions > 0:
+			key["dimensions"] = c.dimensions
 		case c.prompt != "":
 			key["prompt"] = c.prompt
 		}
@@ -253,6 +275,67 @@ func (c *encoderCase) compareVectors(t *testing.T, s *trident) {
 		for j, i := range items {
 			if worst := distance(wide(vector(t, got.Data[j].Embedding, true)), c.want[i]); worst > vectorBound {
 				t.Errorf("the vector of text %d differs by %v from that of sentence-transformers: %.80q", i, worst, c.texts[i])
+			}
+		}
+	})
+}
+
+// pooled asks for the vectors of texts by /pooling. The type of the response's data is T.
+func pooled[T any](t *testing.T, s *trident, body object) []T {
+	t.Helper()
+	got := decode[struct {
+		Data []struct {
+			Index int
+			Data  T
+		}
+	}](t, s.post(t, "/pooling", body).want(t, http.StatusOK))
+	var data []T
+	for i, result := range got.Data {
+		if result.Index != i {
+			t.Errorf("result %d has the index %d", i, result.Index)
+		}
+		data = append(data, result.Data)
+	}
+	return data
+}
+
+// compareSparse compares sparse vectors.
+func (c *encoderCase) compareSparse(t *testing.T, s *trident) {
+	t.Helper()
+	type weight struct {
+		Index int
+		Value float64
+	}
+	together(t, sampled(len(c.texts), 20), func(items []int) {
+		got := pooled[[]weight](t, s, object{"model": c.model, "truncate_prompt_tokens": -1, "input": pick(c.texts, items)})
+		if len(got) != len(items) {
+			t.Errorf("%d vectors for %d texts", len(got), len(items))
+			return
+		}
+		for j, i := range items {
+			weights := make([]float64, spladeVocabulary)
+			for _, w := range got[j] {
+				weights[w.Index] = w.Value
+			}
+			if worst := distance(weights, c.want[i]); worst > vectorBound || len(got[j]) == 0 {
+				t.Errorf("the %d weights of text %d differ by %v from those of SparseEncoder: %.80q", len(got[j]), i, worst, c.texts[i])
+			}
+		}
+	})
+}
+
+// compareTokens compares the vectors of tokens.
+func (c *encoderCase) compareTokens(t *testing.T, s *trident) {
+	t.Helper()
+	together(t, sampled(len(c.texts), 20), func(items []int) {
+		got := pooled[[][]float64](t, s, object{"model": c.model, "truncate_prompt_tokens": -1, "dimensions": c.dimensions, "input": pick(c.texts, items)})
+		if len(got) != len(items) {
+			t.Errorf("results for %d of %d texts", len(got), len(items))
+			return
+		}
+		for j, i := range items {
+			if worst := distance(slices.Concat(got[j]...), c.want[i]); worst > vectorBound {
+				t.Errorf("the vectors of %d tokens of text %d differ by %v from those of MultiVectorEncoder: %.80q", len(got[j]), i, worst, c.texts[i])
 			}
 		}
 	})

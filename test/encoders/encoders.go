@@ -32,6 +32,8 @@ type Model struct {
 	Types bool
 	// Labels is the number of labels of a model whose output is logits, or 0.
 	Labels int
+	// Vocabulary is the number of logits of each token of a model that predicts tokens, or 0.
+	Vocabulary int
 	// Hidden is the size of a token's vector.
 	Hidden int
 	// Batch is max_batch_size. At 0 the leading dimension of the tensors is the batch.
@@ -52,6 +54,7 @@ func Models() []Model {
 		{Name: "multilingual", Hidden: 32},
 		{Name: "topics", Types: true, Labels: 3, Batch: 32},
 		{Name: "flags", Types: true, Labels: 3},
+		{Name: "splade", Types: true, Vocabulary: 30522, Batch: 32},
 	}
 }
 

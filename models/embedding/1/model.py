@@ -2,7 +2,7 @@
 
 The inputs are input_ids, attention_mask and, if the weights have token types,
 token_type_ids: [batch, tokens], INT64. The output is last_hidden_state [batch,
-tokens, hidden], or logits [batch, labels]. Clients tokenize, and pool the output.
+tokens, hidden], logits [batch, labels] or logits [batch, tokens, vocabulary]. Clients tokenize, and pool the output.
 
 Parameters in config.pbtxt:
 
