@@ -114,7 +114,7 @@ func (p pod) command(ctx context.Context, args ...string) *exec.Cmd {
 func secretValue(t *testing.T, variable string) string {
 	t.Helper()
 	switch variable {
-	case "TRIDENT_RESPONSES_STORE":
+	case "TRIDENT_RESPONSES_STORE", "TRIDENT_LIMITS_STORE":
 		return "rediss://trident:secret@127.0.0.1:6379/0"
 	case "TRIDENT_OPENAI_RESTRICTED_API":
 		return "model-repository admin secret"

@@ -159,6 +159,7 @@ triton-tls-key: tritonTLS.clientSecretName
 api-keys-file: apiKeys.secretName
 seal-key-file: sealKeys.secretName
 responses-store: responsesStore.secretName
+limits-store: limitsStore.secretName
 tls-cert: tls.secretName
 tls-key: tls.secretName
 tls-client-ca: tls.clientCASecretName
