@@ -131,6 +131,12 @@ clients: setup-test ## Run published clients and agents, unmodified, against a r
 	@tools/setup-clients.sh
 	TRIDENT_TEST_CLIENTS=1 go test -v -count 1 -timeout 60m ./test/clients
 
+# No Go module contains the definitions of KServe, of InferencePool and of LeaderWorkerSet.
+.PHONY: test-kube
+test-kube: ## Install the Helm chart and the examples in a kube-apiserver, built once in 8 minutes (TRIDENT_TEST_CRDS=FOLDER adds KServe's kinds)
+	@tools/setup-kube.sh
+	TRIDENT_TEST_SLOW=1 TRIDENT_TEST_KUBE=.cache/kube $(SUITE) count --needs=TRIDENT_TEST_CRDS -- -v -timeout 20m ./test/kube
+
 # The address sanitizer detects errors that Go's race detector can't: uses after free and out of bounds in the shim's C
 # and in Go's views of C memory, and leaks at the end. TestCycles is skipped, because it is slow and covers nothing that
 # the other tests don't. A small quarantine delays the reuse of freed memory to detect late uses; a large one looks like

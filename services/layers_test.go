@@ -419,6 +419,11 @@ var layers = []packageRow{
 		imports: []string{"services/triton/tritonserver"},
 	},
 	{
+		path: "test/kube", layer: tool,
+		purpose: "installs the Helm chart and the examples in a real kube-apiserver: `make test-kube`",
+		imports: []string{},
+	},
+	{
 		path: "test/suite", layer: tool,
 		purpose: "runs the suites of tests, compares them with the inventory, and reports: `make check`, `make check-slow`, `make flake`",
 		imports: []string{},
