@@ -240,9 +240,9 @@ encoders: setup-test ## Compare vectors and scores with fresh ones of sentence-t
 	TRIDENT_TEST_SLOW=1 go test -v -count 1 -timeout 60m -run '^TestEncoders$$' ./test/e2e
 
 .PHONY: bench-encoders
-bench-encoders: setup build ## Compare embeddings with a loop of ONNX Runtime on the same texts (ENCODERS='--peer infinity=http://127.0.0.1:7997/embeddings')
+bench-encoders: setup build ## Compare embeddings with a loop of ONNX Runtime on the same texts, and write docs/encoders.md (ENCODERS='--peer infinity' after tools/setup-infinity.sh)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
-	bin/tridentbench encoders --json=.cache/bench-encoders.json $(ENCODERS)
+	bin/tridentbench encoders --json=.cache/bench-encoders.json --report=docs/encoders.md $(ENCODERS)
 
 .PHONY: bench-genai
 bench-genai: setup build ## Run NVIDIA's benchmark AIPerf against the chat endpoint
@@ -310,7 +310,7 @@ bench-quick: setup build ## Run the main scenarios of the benches and a comparis
 
 .PHONY: clean
 clean: ## Remove all files that make built and installed in this clone
-	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-routers .venv-encoders .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-routers .venv-encoders .venv-infinity .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
 
 .PHONY: clean-cache
 clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)

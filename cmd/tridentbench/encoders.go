@@ -30,27 +30,16 @@ import (
 // with other servers. All columns of a round follow each other, so that they share the machine's
 // state.
 type encodersCommand struct {
-	Trident string        `default:"bin/trident" help:"Path of the trident binary to measure."`
-	Rounds  int           `default:"5" help:"Number of rounds. The figures are medians."`
-	Texts   int           `default:"2048" help:"Number of texts of a column with many clients. One client gets an eighth."`
-	Clients []int         `default:"256,16,1" help:"Numbers of clients, each of which sends one text at a time."`
-	Threads int           `default:"0" help:"Number of threads of ONNX Runtime, in Triton and in the loop; 0 means the number of cores."`
-	Tokens  int           `default:"16384" help:"Maximum padded tokens of a batch of the loop. Trident's default is the same."`
-	Peer    []encoderPeer `sep:"none" placeholder:"NAME=URL" help:"A running server with OpenAI's embeddings to measure too, such as infinity=http://127.0.0.1:7997/embeddings; repeatable."`
-	JSON    string        `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
-}
-
-// encoderPeer is another server of embeddings.
-type encoderPeer struct{ name, url string }
-
-// UnmarshalText parses NAME=URL.
-func (p *encoderPeer) UnmarshalText(text []byte) error {
-	name, url, ok := strings.Cut(string(text), "=")
-	if !ok || name == "" || !strings.HasPrefix(url, "http://") {
-		return fmt.Errorf("%q isn't NAME=URL", text)
-	}
-	p.name, p.url = name, url
-	return nil
+	Trident     string        `default:"bin/trident" help:"Path of the trident binary to measure."`
+	Rounds      int           `default:"5" help:"Number of rounds. The figures are medians."`
+	Texts       int           `default:"2048" help:"Number of texts of a column with many clients. One client gets an eighth."`
+	Clients     []int         `default:"256,16,1" help:"Numbers of clients, each of which sends one text at a time."`
+	Threads     int           `default:"0" help:"Number of threads of ONNX Runtime, in Triton and in the loop; 0 means the number of cores."`
+	Tokens      int           `default:"16384" help:"Maximum padded tokens of a batch of the loop. Trident's default is the same."`
+	Peer        []encoderPeer `sep:"none" placeholder:"NAME[=URL]" help:"Another server to measure too; repeatable. NAME=URL is a running one with OpenAI's embeddings, such as tei=http://127.0.0.1:8080/v1/embeddings. infinity and infinity-onnx start infinity with torch or with ONNX Runtime."`
+	Environment string        `default:".venv-infinity" placeholder:"DIR" help:"Virtual environment of infinity, which tools/setup-infinity.sh installs."`
+	JSON        string        `name:"json" placeholder:"FILE" help:"File to write all measurements to, as JSON."`
+	Report      string        `placeholder:"FILE" help:"Markdown file to write the tables to, between its marker comments."`
 }
 
 const (
@@ -91,6 +80,7 @@ type encoderBench struct {
 	tokenizer *tokenizer.Tokenizer
 	client    *http.Client
 	runs      []encoderRun
+	began     time.Time
 }
 
 // Run prints a table of medians.
@@ -99,7 +89,7 @@ func (c *encodersCommand) Run(ctx context.Context) (err error) {
 	most := slices.Max(c.Clients)
 	b := &encoderBench{
 		encodersCommand: c, fleet: &fleet{folder: filepath.Join(".cache", "bench-encoders")},
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most}},
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most}}, began: time.Now(),
 	}
 	c.Threads = cmp.Or(c.Threads, runtime.NumCPU())
 	defer func() { err = errors.Join(err, b.fleet.stop()) }() //nolint:contextcheck // it runs after the context has ended
@@ -113,16 +103,12 @@ func (c *encodersCommand) Run(ctx context.Context) (err error) {
 	}
 	// The first round warms up.
 	b.runs = slices.DeleteFunc(b.runs, func(r encoderRun) bool { return r.Round == 0 })
-	fmt.Print(b.report())
-	if c.JSON == "" {
-		return nil
-	}
-	return writeJSON(c.JSON, b.runs)
+	return b.write(ctx)
 }
 
 // start starts tritonserver, Trident and the loop, which use the same weights.
 func (b *encoderBench) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+2*len(b.Peer))*readyTimeout)
 	defer cancel()
 	models, err := encoders.Named(encoderModel)
 	if err != nil {
@@ -147,9 +133,16 @@ func (b *encoderBench) start(ctx context.Context) error {
 	if b.trident, err = b.fleet.trident(ctx, nil, b.Trident, colRemote, "--triton-endpoint="+b.fleet.triton.GRPC()); err != nil {
 		return err
 	}
-	b.loop, err = b.fleet.child("loop", ".venv/bin/python", "-B", "test/encoders/direct.py", "models/embedding/1", weights,
-		strconv.Itoa(b.Threads), strconv.Itoa(mostTokens), strconv.Itoa(b.Tokens))
-	return err
+	if b.loop, err = b.fleet.child("loop", ".venv/bin/python", "-B", "test/encoders/direct.py", "models/embedding/1", weights,
+		strconv.Itoa(b.Threads), strconv.Itoa(mostTokens), strconv.Itoa(b.Tokens)); err != nil {
+		return err
+	}
+	for i := range b.Peer {
+		if err := b.startPeer(ctx, &b.Peer[i], weights); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // textsOf returns texts of common words with these numbers of tokens, special tokens included.
@@ -194,7 +187,7 @@ func (b *encoderBench) round(ctx context.Context, round int) error {
 		}
 		for _, p := range b.Peer {
 			columns = append(columns, func() error {
-				_, err := b.send(ctx, encoderRun{Round: round, Clients: clients, Kind: "mixed", Column: p.name, Format: "base64"}, p.url, texts)
+				_, err := b.send(ctx, encoderRun{Round: round, Clients: clients, Kind: "mixed", Column: p.column(), Format: "base64"}, p.url, texts)
 				return err
 			})
 		}
@@ -381,48 +374,4 @@ func (b *encoderBench) runTokenizer(ctx context.Context, round int, texts []stri
 		CPU: float64(took.Nanoseconds()) / 1000 / float64(len(texts)),
 	})
 	return nil
-}
-
-// median returns the median of a figure of the runs that match.
-func (b *encoderBench) median(like encoderRun, of func(*encoderRun) float64) float64 {
-	var values []float64
-	for i := range b.runs {
-		r := &b.runs[i]
-		if r.Column == like.Column && r.Clients == like.Clients && r.Kind == like.Kind && r.Format == like.Format {
-			values = append(values, of(r))
-		}
-	}
-	if s, ok := spreadOf(values); ok {
-		return s.Median
-	}
-	return math.NaN()
-}
-
-// report returns the tables as Markdown.
-func (b *encoderBench) report() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "Texts of %d to %d tokens, log-uniform; all-MiniLM-L6-v2 in ONNX Runtime with %d threads; medians of %d rounds.\n\n", leastTokens, mostTokens, b.Threads, b.Rounds)
-	out.WriteString("| clients | column | texts/s | of the loop | p50 ms | p99 ms | padding |\n|---|---|---|---|---|---|---|\n")
-	columns := []encoderRun{{Column: colDirect}, {Column: colRemote, Format: "base64"}}
-	for _, p := range b.Peer {
-		columns = append(columns, encoderRun{Column: p.name, Format: "base64"})
-	}
-	for _, clients := range b.Clients {
-		loop := b.median(encoderRun{Column: colDirect, Clients: clients, Kind: "mixed"}, (*encoderRun).rate)
-		for _, like := range columns {
-			like.Clients, like.Kind = clients, "mixed"
-			rate := b.median(like, (*encoderRun).rate)
-			fmt.Fprintf(&out, "| %d | %s | %.1f | %.2f | %.1f | %.1f | %.1f %% |\n", clients, like.Column, rate, rate/loop,
-				b.median(like, func(r *encoderRun) float64 { return r.P50 }), b.median(like, func(r *encoderRun) float64 { return r.P99 }),
-				100*b.median(like, func(r *encoderRun) float64 { return r.Padding }))
-		}
-	}
-	cpu := func(column, format string, clients int) float64 {
-		return b.median(encoderRun{Column: column, Clients: clients, Kind: "own", Format: format}, func(r *encoderRun) float64 { return r.CPU })
-	}
-	most := slices.Max(b.Clients)
-	tokens, binary, decimal := cpu(colTokenizer, "", 1), cpu(colRemote, "base64", most), cpu(colRemote, "float", most)
-	fmt.Fprintf(&out, "\nTrident's CPU time for a text of %d tokens and %d dimensions: %.1f µs, of which the tokenizer takes %.1f µs and the rest %.1f µs. ", ownTokens, dimensions, binary, tokens, binary-tokens)
-	fmt.Fprintf(&out, "As JSON numbers instead of base64 each number takes %.3f µs more.\n", (decimal-binary)/dimensions)
-	return out.String()
 }

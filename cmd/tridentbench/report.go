@@ -302,9 +302,9 @@ const (
 	reportEnd   = "<!-- to here -->\n"
 )
 
-// writeMarkdown replaces the text between the markers of a file.
-func (r *report) writeMarkdown(path string) error {
-	begin := fmt.Sprintf(reportBegin, r.command)
+// writeMarked replaces the text between the markers of a command in a file.
+func writeMarked(path, command string, report []byte) error {
+	begin := fmt.Sprintf(reportBegin, command)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (r *report) writeMarkdown(path string) error {
 	if !opened || !closed {
 		return fmt.Errorf("%s lacks the lines %q and %q", path, begin, reportEnd)
 	}
-	return os.WriteFile(path, slices.Concat(before, []byte(begin), r.markdown(), []byte(reportEnd), after), 0o600) //nolint:gosec // the user names the file
+	return os.WriteFile(path, slices.Concat(before, []byte(begin), report, []byte(reportEnd), after), 0o600) //nolint:gosec // the user names the file
 }
 
 func (r *report) markdown() []byte {
@@ -340,7 +340,7 @@ func (r *report) write(jsonFile, markdownFile string) error {
 		err = errors.Join(err, writeJSON(jsonFile, r))
 	}
 	if markdownFile != "" {
-		err = errors.Join(err, r.writeMarkdown(markdownFile))
+		err = errors.Join(err, writeMarked(markdownFile, r.command, r.markdown()))
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func TestReports(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := r.writeMarkdown(path); err != nil {
+		if err := writeMarked(path, r.command, r.markdown()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestReports(t *testing.T) {
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.writeMarkdown(path); err == nil || !strings.Contains(err.Error(), "lacks the lines") {
+	if err := writeMarked(path, r.command, r.markdown()); err == nil || !strings.Contains(err.Error(), "lacks the lines") {
 		t.Errorf("a file without markers: %v", err)
 	}
 	if err := writeJSON(path, r); err != nil {
