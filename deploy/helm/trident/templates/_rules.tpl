@@ -202,9 +202,9 @@
 {{- $least := include "trident.leastReplicas" . | int64 -}}
 {{- $hasMin := not (kindIs "invalid" $b.minAvailable) -}}
 {{- $hasMax := not (kindIs "invalid" $b.maxUnavailable) -}}
-{{- if eq $hasMin $hasMax -}}
-{{- $p = append $p "podDisruptionBudget: needs one of minAvailable and maxUnavailable; set the other one to null" -}}
-{{- else if $hasMax -}}
+{{- if and $hasMin $hasMax -}}
+{{- $p = append $p "podDisruptionBudget: has minAvailable and maxUnavailable, and Kubernetes takes one of them" -}}
+{{- else if not $hasMin -}}
 {{- if regexMatch "^0%?$" (toString $b.maxUnavailable) -}}
 {{- $p = append $p "podDisruptionBudget.maxUnavailable: is 0, so that no node with a pod could be drained" -}}
 {{- end -}}
