@@ -108,11 +108,11 @@ func (d *description) backend(s inference.Setting) error {
 		if tasks := b.Tasks(d.card.Config); tasks != 0 {
 			d.card.Backend, d.card.Tasks = b, tasks
 			d.keepGiven(s)
-			d.keepGiven(d.given.get(inference.SettingOutput))
+			d.keepGiven(d.given.get(inference.OutputParameter))
 			return nil
 		}
 	}
-	if out := d.given.get(inference.SettingOutput); out.Value != "" {
+	if out := d.given.get(inference.OutputParameter); out.Value != "" {
 		return fmt.Errorf("%s: %q isn't an output of floats for each input or each token of an encoder", out.Origin, out.Value)
 	}
 	if s.Value != "" {

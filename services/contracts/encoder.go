@@ -107,9 +107,9 @@ func (t *encoderTensors) rank(n int) int {
 	return n + 1
 }
 
-// floatOutputs returns the outputs of floats, or only the one that the parameter [inference.SettingOutput] names.
+// floatOutputs returns the outputs of floats, or only the one that the parameter [inference.OutputParameter] names.
 func floatOutputs(config *kserve.ModelConfig) (list []*kserve.ModelOutput) {
-	only := config.GetParameters()[inference.ParamPrefix+inference.SettingOutput].GetStringValue()
+	only := config.GetParameters()[inference.ParamPrefix+inference.OutputParameter].GetStringValue()
 	for _, out := range config.GetOutput() {
 		if vector.Size(datatypeOf(out.GetDataType())) > 0 && (only == "" || out.GetName() == only) {
 			list = append(list, out)

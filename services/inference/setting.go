@@ -44,11 +44,13 @@ const (
 	SettingPreferredBatches = "preferred_batch_sizes" // numbers of inputs that batches should have, comma-separated; the largest one is a maximum
 	SettingSparsePooling    = "sparse_pooling"        // max or sum: way in which the logits after all tokens become a weight of a sparse vector
 	SettingSparseActivation = "sparse_activation"     // relu or log1p_relu: function of such a logit, before log1p
-	SettingOutput           = "output"                // name of the output that is read; default: the best one whose name is known
 	SettingMaxBatchTokens   = "max_batch_tokens"      // maximum number of tokens of a batch with its padding
 	// SettingStructuredOutputs is the backend that enforces structured outputs in the engine: one
 	// of [StructuredOutputs]. The default comes from the model's files, or is auto for vLLM.
 	SettingStructuredOutputs = "structured_outputs"
+	// OutputParameter is the name of the output that is read, only in config.pbtxt: it decides which
+	// tasks the model has. Default: the best one whose name is known.
+	OutputParameter = "output"
 )
 
 // StructuredOutputs returns the values of [SettingStructuredOutputs]. The value auto means that

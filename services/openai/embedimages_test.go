@@ -72,6 +72,7 @@ func TestEmbeddedImages(t *testing.T) {
 		{"a message", "joint", parts(text, image(png), `{"type":"text","text":"de"}`), 200, `[6,20]`},
 		{"a message without a text", "visual", parts(image(gif)), 200, `[0,12]`},
 		{"a message without an image", "joint", `"messages":[{"role":"user","content":"abcd"}]`, 200, `[4,0]`},
+		{"a message beside an input of null", "joint", `"input":null,"messages":[{"role":"user","content":"abcd"}]`, 200, `[4,0]`},
 
 		{"nothing", "joint", `"dimensions":1`, 400, `"param":"input","code":"invalid_value"`},
 		{"both", "joint", `"input":"a",` + parts(text), 400, "messages replaces input: send one of them"},
