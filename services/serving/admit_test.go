@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -115,15 +116,17 @@ func TestSpentTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				script, reserved := test.script, -1
+				script := test.script
 				if script == nil {
 					script = inferencetest.StreamText("a", "b")
 				}
 				ctx := limited(t)
 				var s *serving.Service
+				var reserved atomic.Int64 // choices are generated in parallel
+				reserved.Store(-1)
 				engine := inferencetest.New()
 				watched := func(ctx2 context.Context, req *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
-					reserved = spent(ctx, s)
+					reserved.Store(int64(spent(ctx, s)))
 					return script(ctx2, req, send)
 				}
 				engine.AddModel("m", watched, test.parameters)
@@ -135,8 +138,8 @@ func TestSpentTokens(t *testing.T) {
 				if err := test.ask(ctx, s); (err != nil) != test.fails {
 					t.Error(err)
 				}
-				if got := spent(ctx, s); reserved != test.reserved || got != test.spent {
-					t.Errorf("%d tokens were reserved, want %d; %d are spent, want %d", reserved, test.reserved, got, test.spent)
+				if got := spent(ctx, s); int(reserved.Load()) != test.reserved || got != test.spent {
+					t.Errorf("%d tokens were reserved, want %d; %d are spent, want %d", reserved.Load(), test.reserved, got, test.spent)
 				}
 			})
 		})
