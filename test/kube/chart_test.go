@@ -228,6 +228,43 @@ func testPair(t *testing.T, c *cluster, h *helm) {
 	}
 }
 
+// testHandover turns the autoscaler of a release on. Without the README's command before it, the upgrade sets 1 replica,
+// because Helm alone had the field.
+func testHandover(t *testing.T, c *cluster, h *helm) {
+	t.Helper()
+	on := []string{"upgrade", "chat", chart, "--values=" + shapes()[0].file, "--set=autoscaling.enabled=true,autoscaling.minReplicas=2"}
+	for name, want := range map[string]string{"with": "3", "without": "1"} {
+		t.Run(name, func(t *testing.T) {
+			namespace := c.restricted(t, "handover-"+name)
+			path := "/apis/apps/v1/namespaces/" + namespace + "/deployments/chat-trident"
+			h.must(t, namespace, "install", "chat", chart, "--values="+shapes()[0].file, "--set=replicas=3")
+			if name == "with" {
+				c.must(t, http.MethodPatch, path+"?fieldManager=autoscaling", applied(readmeObject(t, "kind: Deployment")))
+			}
+			h.must(t, namespace, on...)
+			if got := fmt.Sprint(at(c.must(t, http.MethodGet, path, nil), "spec", "replicas")); got != want {
+				t.Errorf("%s replicas, want %s", got, want)
+			}
+		})
+	}
+}
+
+// readmeObject returns the object that a line of the chart's README has, in braces.
+func readmeObject(t *testing.T, part string) object {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(chart, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		if strings.HasPrefix(line, "{") && strings.Contains(line, part) {
+			return documents(t, []byte(line))[0]
+		}
+	}
+	t.Fatalf("the README has no object with %s", part)
+	return nil
+}
+
 // selects reports whether a service's selector matches the pods of a workload.
 func selects(selector any, workload object) bool {
 	labels := at(workload, "spec", "template", "metadata", "labels")

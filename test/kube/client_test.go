@@ -65,6 +65,9 @@ func (a answer) read(t *testing.T) object {
 	return o
 }
 
+// applied is the body of a patch by server-side apply.
+type applied object
+
 // call sends a request with a body of JSON, unless body is nil.
 func (c *cluster) call(ctx context.Context, method, path string, body any) (answer, error) {
 	var content []byte
@@ -81,6 +84,9 @@ func (c *cluster) call(ctx context.Context, method, path string, body any) (answ
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	if _, ok := body.(applied); ok {
+		request.Header.Set("Content-Type", "application/apply-patch+yaml")
 	}
 	reply, err := c.client.Do(request)
 	if err != nil {

@@ -46,6 +46,7 @@ func TestKube(t *testing.T) {
 		t.Run("chart/"+s.name, func(t *testing.T) { testShape(t, c, h, s) })
 	}
 	t.Run("chart/frontend over in-process", func(t *testing.T) { testPair(t, c, h) })
+	t.Run("chart/autoscaler turned on", func(t *testing.T) { testHandover(t, c, h) })
 	t.Run("examples", func(t *testing.T) { testExamples(t, c) })
 	t.Run("refused", func(t *testing.T) { testRefused(t, c, h) })
 }

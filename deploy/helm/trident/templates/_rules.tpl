@@ -51,16 +51,34 @@
 {{- end -}}
 {{- $_ := set $names $key $name -}}
 {{- end -}}
-{{- range $v.extraVolumes -}}
-{{- if hasKey . "hostPath" -}}
-{{- $p = append $p (printf "extraVolumes: %s has a hostPath, which the Pod Security Standard restricted refuses" .name) -}}
+{{- $allowed := list "configMap" "csi" "downwardAPI" "emptyDir" "ephemeral" "image" "persistentVolumeClaim" "projected" "secret" -}}
+{{- range $volume := $v.extraVolumes -}}
+{{- range $type, $_ := omit $volume "name" -}}
+{{- if not (has $type $allowed) -}}
+{{- $p = append $p (printf "extraVolumes: %s has the type %s, which the Pod Security Standard restricted refuses" $volume.name $type) -}}
 {{- end -}}
-{{- if has .name (list "settings" "tmp" "home" "shm" "models") -}}
+{{- end -}}
+{{- if or (has .name (list "settings" "tmp" "home" "shm" "models")) (hasPrefix "secret-" .name) -}}
 {{- $p = append $p (printf "extraVolumes: the chart has a volume %s itself" .name) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (not $v.networkPolicy.egress.enabled) $v.networkPolicy.egress.rules -}}
 {{- $p = append $p "networkPolicy.egress.rules: have no effect without networkPolicy.egress.enabled" -}}
+{{- end -}}
+{{- if and $v.networkPolicy.egress.enabled (not $v.networkPolicy.egress.rules) -}}
+{{- $needs := list -}}
+{{- if $v.responsesStore.secretName -}}
+{{- $needs = append $needs "responsesStore.secretName" -}}
+{{- end -}}
+{{- if $v.limitsStore.secretName -}}
+{{- $needs = append $needs "limitsStore.secretName" -}}
+{{- end -}}
+{{- if $v.modelRepository.locations -}}
+{{- $needs = append $needs "modelRepository.locations" -}}
+{{- end -}}
+{{- if $needs -}}
+{{- $p = append $p (printf "networkPolicy.egress.rules: are required with networkPolicy.egress.enabled for the connections of %s" (join " and " $needs)) -}}
+{{- end -}}
 {{- end -}}
 {{- if and $v.networkPolicy.egress.enabled (not $v.networkPolicy.enabled) -}}
 {{- $p = append $p "networkPolicy.egress.enabled: has no effect without networkPolicy.enabled" -}}
@@ -107,7 +125,7 @@
 {{- end -}}
 {{- range .Values.tritonEndpoints -}}
 {{- if not (regexMatch "^(https|dns\\+https)://" .) -}}
-{{- $p = append $p (printf "%s: the endpoint %s has no TLS; begin it with https:// or dns+https://" $name .) -}}
+{{- $p = append $p (printf "%s: the endpoint %s has no TLS; use the scheme https:// or dns+https://" $name .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -208,8 +226,16 @@
 {{- if regexMatch "^0%?$" (toString $b.maxUnavailable) -}}
 {{- $p = append $p "podDisruptionBudget.maxUnavailable: is 0, so that no node with a pod could be drained" -}}
 {{- end -}}
-{{- else if or (eq (toString $b.minAvailable) "100%") (and (not (contains "%" (toString $b.minAvailable))) (ge (int64 $b.minAvailable) $least)) -}}
-{{- $p = append $p (printf "podDisruptionBudget.minAvailable: is %v of %d pods, so that no node with a pod could be drained" $b.minAvailable $least) -}}
+{{- else -}}
+{{- /* Kubernetes rounds a percentage up to whole pods. */ -}}
+{{- $min := toString $b.minAvailable -}}
+{{- $kept := int64 $b.minAvailable -}}
+{{- if hasSuffix "%" $min -}}
+{{- $kept = div (add (mul (trimSuffix "%" $min | int64) $least) 99) 100 -}}
+{{- end -}}
+{{- if and (gt $least 0) (ge $kept $least) -}}
+{{- $p = append $p (printf "podDisruptionBudget.minAvailable: is %s of %d pods, which keeps %d, so that no node with a pod could be drained" $min $least $kept) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $p -}}
@@ -229,6 +255,10 @@
 {{- if $m.enabled -}}
 {{- if gt (include "trident.seconds" $m.scrapeTimeout | float64) (include "trident.seconds" $m.interval | float64) -}}
 {{- $p = append $p (printf "serviceMonitor.scrapeTimeout: is %s, more than serviceMonitor.interval %s" $m.scrapeTimeout $m.interval) -}}
+{{- end -}}
+{{- $pair := or (and $m.tlsConfig.cert $m.tlsConfig.keySecret) (and $m.tlsConfig.certFile $m.tlsConfig.keyFile) -}}
+{{- if and $v.tls.clientCASecretName $m.tlsConfig (not $pair) -}}
+{{- $p = append $p "serviceMonitor.tlsConfig: needs a client certificate with tls.clientCASecretName: cert and keySecret, or certFile and keyFile" -}}
 {{- end -}}
 {{- if and $v.tls.secretName (not $m.tlsConfig) -}}
 {{- $p = append $p "serviceMonitor.tlsConfig: is required with tls.secretName, because the certificate isn't valid for addresses of pods" -}}
