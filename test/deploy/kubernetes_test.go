@@ -418,6 +418,17 @@ func TestExampleGrace(t *testing.T) {
 	}
 }
 
+// TestExampleWorkers checks that the workers of a group run until its leader has stopped.
+func TestExampleWorkers(t *testing.T) {
+	group := find(t, example(t, glob(t, "deploy/kubernetes/leaderworkerset.yaml")[0]), "LeaderWorkerSet")
+	worker := at(group, "spec", "leaderWorkerTemplate", "workerTemplate", "spec")
+	grace, _ := at(worker, "terminationGracePeriodSeconds").(int)
+	wait, _ := at(worker, "containers", 0, "lifecycle", "preStop", "sleep", "seconds").(int)
+	if stop := 15 + 30 + 10 + 24; wait < stop || wait >= grace {
+		t.Errorf("a worker runs for %d of %d s, and the leader's stop takes up to %d s", wait, grace, stop)
+	}
+}
+
 // TestExampleReferences checks the names that objects of the examples have in common with each other, with the picker's
 // configuration and with the chart.
 func TestExampleReferences(t *testing.T) {
