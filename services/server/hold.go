@@ -45,11 +45,15 @@ func (c *countedConn) hold() {
 	c.held = heldWrites.Get().(*[]byte) //nolint:forcetypeassert // the pool's own
 }
 
-// release writes what was held.
+// release writes what was held. net/http doesn't see a failure of this write: the connection is closed,
+// so that nothing follows the part that was written, such as the end of the response.
 func (c *countedConn) release() error {
 	held := c.held
 	c.held = nil
 	_, err := c.TCPConn.Write(*held)
+	if err != nil {
+		_ = c.Close() // the failure of the write is reported
+	}
 	if *held = (*held)[:0]; cap(*held) <= mostHeld {
 		heldWrites.Put(held)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -15,13 +16,19 @@ import (
 // heldServer serves one handler by HTTP on a limited listener, as a port does, and returns the URL.
 func heldServer(t *testing.T, protocols *http.Protocols, handle func(*writer)) string {
 	t.Helper()
+	return heldServerWithin(t, time.Minute, protocols, handle)
+}
+
+// heldServerWithin is heldServer with another timeout of writes.
+func heldServerWithin(t *testing.T, timeout time.Duration, protocols *http.Protocols, handle func(*writer)) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	limited := LimitConnections(l, Config{}, nil, slog.New(slog.DiscardHandler))
 	server := &http.Server{ConnContext: withConn, Protocols: protocols, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sw := newWriter(w, r, time.Minute)
+		sw := newWriter(w, r, timeout)
 		defer sw.end()
 		handle(sw)
 	})}
@@ -135,5 +142,37 @@ func TestHeldClientIsGone(t *testing.T) {
 	_ = resp.Body.Close()
 	if err := <-ended; err == nil {
 		t.Error("writes after the client has disconnected have no error")
+	}
+}
+
+// TestHeldWriteFails checks that a response of which a piece was written in part doesn't get an end as if
+// it were whole.
+func TestHeldWriteFails(t *testing.T) {
+	ended := make(chan error, 1)
+	url := heldServerWithin(t, time.Second, nil, func(w *writer) {
+		err := w.conn.SetWriteBuffer(4096)
+		for until := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(until); {
+			err = w.WriteFlush(bytes.Repeat([]byte("x"), 16<<10))
+		}
+		ended <- err
+	})
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	if err = errors.Join(err, conn.SetDeadline(time.Now().Add(20*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Fatal("writes to a client that reads nothing have no error")
+	}
+	got, err := io.ReadAll(conn)
+	if !bytes.HasPrefix(got, []byte("HTTP/1.1 200 OK\r\n")) || len(got) < 16<<10 {
+		t.Errorf("%d bytes were received: %.100q", len(got), got)
+	}
+	if err != nil || bytes.HasSuffix(got, []byte("0\r\n\r\n")) {
+		t.Errorf("the connection ended with %v after %q", err, got[max(0, len(got)-20):])
 	}
 }
