@@ -75,6 +75,7 @@ func TestEmbeddedImages(t *testing.T) {
 		{"a message beside an input of null", "joint", `"input":null,"messages":[{"role":"user","content":"abcd"}]`, 200, `[4,0]`},
 
 		{"nothing", "joint", `"dimensions":1`, 400, `"param":"input","code":"invalid_value"`},
+		{"null alone", "joint", `"input":null`, 400, "input is required"},
 		{"both", "joint", `"input":"a",` + parts(text), 400, "messages replaces input: send one of them"},
 		{"an empty message", "joint", parts(`{"type":"text","text":""}`), 400, "messages[0].content must not be empty"},
 		{"two messages", "joint", `"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]`, 400, "messages must be a list of at most 1 item"},
