@@ -140,14 +140,15 @@ func (t *textTensors) addImages(req *kserve.ModelInferRequest, batch *inference.
 // maxImagePrefix is at least the number of bytes before an image's base64: its length and the start of a data: URI.
 const maxImagePrefix = 64
 
-// decode reads a row of the output for each item. A batch of one item may have no dimension for it.
+// decode reads a row of the output for each item. A batch of one item may have no dimension for it,
+// unless the dims fix a larger number of items.
 func (t *textTensors) decode(target *inference.Target, batch *inference.EncodeBatch, resp *inference.Response) error {
 	out, err := outputOf(target, resp, t.output.GetName())
 	if err != nil {
 		return err
 	}
 	shaped := *out
-	if len(out.Shape) == 1 && len(batch.Items) == 1 {
+	if len(out.Shape) == 1 && len(batch.Items) == 1 && t.fixed() <= 1 {
 		shaped.Shape = []int64{1, out.Shape[0]}
 	}
 	for i, item := range batch.Items {

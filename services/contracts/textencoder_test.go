@@ -170,6 +170,7 @@ func stringsOf(t *testing.T, req *kserve.ModelInferRequest) string {
 func TestTextEncoderDecode(t *testing.T) {
 	text := encoderConfig(8, "TEXT STRING 1", ">", "out FP32 2")
 	pair := encoderConfig(0, "query STRING -1", "document STRING -1", ">", "out FP32 -1")
+	four := encoderConfig(0, "query STRING 4", "document STRING 4", ">", "out FP32 4")
 	const prefix = "model m: output out: "
 	for _, tt := range []struct {
 		name   string
@@ -187,6 +188,7 @@ func TestTextEncoderDecode(t *testing.T) {
 		{"classes", TextEncoder{}, text, inference.TaskClassify, 1, floatOutput("out", []int64{1, 2}, 0.25, 0.75), "[0.25 0.75]", ""},
 		{"scores", PairEncoder{}, pair, inference.TaskScore, 2, floatOutput("out", []int64{2}, 0.5, -3), "0.5 -3", ""},
 		{"the only score", PairEncoder{}, pair, inference.TaskScore, 1, floatOutput("out", []int64{1}, 0.5), "0.5", ""},
+		{"one pair of a fixed number", PairEncoder{}, four, inference.TaskScore, 1, floatOutput("out", []int64{4}, 0.5, 7, 8, 9), "0.5", ""},
 		{"classes of pairs", PairEncoder{}, pair, inference.TaskClassify, 2, floatOutput("out", []int64{2, 1}, 0.5, 1), "[0.5] [1]", ""},
 		{"two values for a score", PairEncoder{}, pair, inference.TaskScore, 1, floatOutput("out", []int64{2}, 1, 2), "", prefix + "the model returns 2 values for a pair, but a score is one value"},
 		{"a score too few", PairEncoder{}, pair, inference.TaskScore, 2, floatOutput("out", []int64{1}, 1), "", prefix + "the output has 1 rows, but the batch has more"},
