@@ -254,6 +254,12 @@ func TestTokenVectors(t *testing.T) {
 	if !strings.Contains(body, fmt.Sprintf(`"data":[{"index":%d,"value":0.5}]`, yesToken)) {
 		t.Error(body)
 	}
+	for _, task := range []string{"", `,"task":"token_classify"`} { // the only task of the model
+		got := f.post(t, "/pooling", `{"model":"sparse","input":"yes","encoding_format":"base64"`+task+`}`)
+		if body := got.Body.String(); got.Code != 400 || !strings.Contains(body, `"encoding_format must be float for sparse vectors: base64 has no token ids"`) || !strings.Contains(body, `"param":"encoding_format"`) {
+			t.Errorf("%q: %d %s", task, got.Code, body)
+		}
+	}
 }
 
 // TestManyTexts checks that a request may have 10,000 texts, and that the answers have their order.

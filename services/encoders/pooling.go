@@ -50,6 +50,9 @@ func (h *Handler) Pool(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		req.Task, err = h.poolingTask(r.Context(), &p)
 	}
+	if err == nil && req.Task == inference.TaskSparse && p.format == "base64" {
+		err = inference.Unsupported("encoding_format", "encoding_format must be float for sparse vectors: base64 has no token ids")
+	}
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -127,7 +130,7 @@ func (p *pooling) appendData(b []byte, e *inference.Encoded) []byte {
 	return vector.AppendJSON(b, values(e))
 }
 
-// values returns the numbers of a result.
+// values returns the numbers of a result that isn't a sparse vector.
 func values(e *inference.Encoded) []float32 {
 	switch {
 	case e.Vector != nil:
@@ -135,12 +138,9 @@ func values(e *inference.Encoded) []float32 {
 	case e.Tokens.Rows > 0:
 		return e.Tokens.Values
 	}
-	numbers := make([]float32, 0, len(e.Classes)+len(e.Sparse))
+	numbers := make([]float32, 0, len(e.Classes))
 	for _, class := range e.Classes {
 		numbers = append(numbers, float32(class))
-	}
-	for _, weight := range e.Sparse {
-		numbers = append(numbers, weight.Weight)
 	}
 	return numbers
 }

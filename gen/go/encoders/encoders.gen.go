@@ -536,7 +536,7 @@ type ModerationResponse struct {
 
 // Pooling The vectors of a text.
 type Pooling struct {
-	// Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers.
+	// Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers of vectors.
 	Data Pooling_Data `json:"data"`
 
 	// Index Index of the text, from 0.
@@ -555,7 +555,7 @@ type PoolingData2 = []SparseValue
 // PoolingData3 defines model for Pooling.Data.3.
 type PoolingData3 = string
 
-// Pooling_Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers.
+// Pooling_Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers of vectors.
 type Pooling_Data struct {
 	union json.RawMessage
 }
@@ -571,7 +571,7 @@ type PoolingRequest struct {
 	// Dimensions Number of components to keep. Only models with Matryoshka embeddings keep their quality.
 	Dimensions *int `json:"dimensions,omitempty"`
 
-	// EncodingFormat The form of the vectors. The default is `float`. `base64` has the numbers as little-endian float32.
+	// EncodingFormat The form of the vectors. The default is `float`. `base64` has the numbers as little-endian float32, and is refused for sparse vectors.
 	EncodingFormat *PoolingRequestEncodingFormat `json:"encoding_format,omitempty"`
 
 	// Input One text, the token ids of one text, or a list of either.
@@ -592,7 +592,7 @@ type PoolingRequest struct {
 	// Softmax Older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// Task What is returned of each text: `embed` its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, `token_classify` the sparse weight of each token. The default is `token_embed`, or `classify` for classifiers.
+	// Task What is returned of each text: `embed` its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model has.
 	Task *PoolingRequestTask `json:"task,omitempty"`
 
 	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Longer texts are refused without it.
@@ -608,10 +608,10 @@ type PoolingRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// PoolingRequestEncodingFormat The form of the vectors. The default is `float`. `base64` has the numbers as little-endian float32.
+// PoolingRequestEncodingFormat The form of the vectors. The default is `float`. `base64` has the numbers as little-endian float32, and is refused for sparse vectors.
 type PoolingRequestEncodingFormat string
 
-// PoolingRequestTask What is returned of each text: `embed` its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, `token_classify` the sparse weight of each token. The default is `token_embed`, or `classify` for classifiers.
+// PoolingRequestTask What is returned of each text: `embed` its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model has.
 type PoolingRequestTask string
 
 // PoolingRequestTruncationSide The side on which texts are cut. The default is that of the tokenizer.
