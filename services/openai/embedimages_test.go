@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -112,4 +113,24 @@ func vectorsOf(answer string) (vectors []string) {
 		vectors = append(vectors, "["+vector+"]")
 	}
 	return vectors
+}
+
+// TestEmbeddedImagesAreReserved checks that an image counts as many tokens of a client's minute before it is
+// fetched: a client whose minute has too few left makes the server fetch nothing.
+func TestEmbeddedImagesAreReserved(t *testing.T) {
+	g := newImageServer(t, serving.Config{})
+	ctx := inference.WithClient(t.Context(), &inference.Client{Name: "team", Limits: inference.Limits{TokensPerMinute: 300}})
+	image := fmt.Sprintf(`{"model":"visual","modality":"image","input":%q}`, g.url+"/a.gif")
+	for i, want := range []struct {
+		status, fetched int
+		answer          string
+	}{{200, 1, `"embedding":[0,1]`}, {429, 1, "the limit is 300 tokens per minute, and this request needs 256"}} {
+		got := httptest.NewRecorder()
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/embeddings", strings.NewReader(image))
+		req.Header.Set("Content-Type", "application/json")
+		g.Config.Handler.ServeHTTP(got, req)
+		if got.Code != want.status || !strings.Contains(got.Body.String(), want.answer) || int(g.fetched.Load()) != want.fetched {
+			t.Errorf("request %d: %d %s after %d fetches", i, got.Code, got.Body, g.fetched.Load())
+		}
+	}
 }

@@ -118,12 +118,16 @@ func (g *generation) spendUntilNow(t *admission.Ticket, run *textRun) {
 func estimate(bytes int) int { return max(1, (bytes+bytesPerToken-1)/bytesPerToken) }
 
 // reserve reserves the estimated tokens of the inputs, since they are tokenized while the first ones are
-// encoded already.
+// encoded already. Images have their tokens of a batch, since they are fetched later.
 func (e *encoding) reserve(t *admission.Ticket) error {
 	tokens := 0
 	for i := range e.req.Inputs {
 		in := &e.req.Inputs[i]
+		if in.Image != nil {
+			tokens += imageTokens
+		}
 		switch {
+		case in.Image != nil && in.Text == "":
 		case in.TokenIDs != nil:
 			tokens += len(in.TokenIDs)
 		case in.Second != nil:

@@ -68,6 +68,9 @@ func (e *encoding) do(t *admission.Ticket) (metering.Outcome, *inference.Usage, 
 	if err := e.reserve(t); err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
+	if err := e.readImages(t); err != nil {
+		return metering.OutcomeCanceled, nil, err
+	}
 	if err := e.run(t); err != nil {
 		return metering.OutcomeCanceled, nil, err
 	}
@@ -108,7 +111,7 @@ func (e *encoding) plan(ctx context.Context) error {
 	for i := range e.req.Inputs {
 		e.units[i] = encodeUnit{of: e, index: i, input: e.req.Inputs[i], item: inference.EncodeItem{Task: e.req.Task, Result: &e.answer.Results[i]}}
 	}
-	return e.readImages(ctx)
+	return nil
 }
 
 // checkInputs refuses inputs that aren't pairs if the task needs pairs, and inputs that the model can't take.
@@ -126,6 +129,9 @@ func (e *encoding) checkInputs() error {
 		case in.TokenIDs != nil && e.card.Encoder.TextsOnly:
 			return inference.Unsupported(e.req.InputParam(i), "the model `%s` takes texts: send %s as text, not as token ids", e.req.Model, e.req.InputParam(i))
 		}
+	}
+	if refs := e.req.ImageRefs(); len(refs) > 0 {
+		return e.service.images.Check(refs)
 	}
 	return nil
 }

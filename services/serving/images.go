@@ -45,14 +45,12 @@ func (e *encoding) checkImage(i int) error {
 	return nil
 }
 
-// readImages reads the images of the units, which are those of the request's inputs.
+// readImages reads the images of the units, which are those of the request's inputs, once they have been checked
+// and their tokens are reserved.
 func (e *encoding) readImages(ctx context.Context) error {
 	refs := e.req.ImageRefs()
 	if len(refs) == 0 {
 		return nil
-	}
-	if err := e.service.images.Check(refs); err != nil {
-		return err
 	}
 	list, err := e.service.images.Read(ctx, refs)
 	if err != nil {
