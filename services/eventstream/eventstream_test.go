@@ -78,6 +78,29 @@ func TestDisconnected(t *testing.T) {
 	}
 }
 
+// flusher is a recorder whose connection writes and flushes in one call, as package server's does.
+type flusher struct{ recorder }
+
+func (f *flusher) WriteFlush(p []byte) error {
+	_, err := f.Write(p)
+	return err
+}
+
+// TestWriteFlush checks that a Writer uses WriteFlush, if there is one, and learns its failures.
+func TestWriteFlush(t *testing.T) {
+	f := &flusher{recorder{ResponseRecorder: httptest.NewRecorder()}}
+	s := eventstream.New(f)
+	defer s.Close()
+	s.Buf = append(s.Buf, "data: 1\n\n"...)
+	if !s.Send(false) || f.writes != 1 || f.Flushed || f.Body.String() != "data: 1\n\n" {
+		t.Errorf("%d writes, flushed again %t, body %q", f.writes, f.Flushed, f.Body)
+	}
+	f.broken = true
+	if s.Comment() {
+		t.Error("a failed write is reported as sent")
+	}
+}
+
 // TestBuffersAreEmpty checks that the Buf of a new Writer is empty. Its memory comes from a pool
 // and may have served another response.
 func TestBuffersAreEmpty(t *testing.T) {
