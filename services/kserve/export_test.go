@@ -45,6 +45,9 @@ func (e *StreamEncoder) Join(resp *inference.Response) {
 	}
 }
 
+// TransportWriter exports transportWriter.
+func TransportWriter(stream any) func(mem.BufferSlice) error { return transportWriter(stream) }
+
 // NewBufferPool returns the pool for its test.
 func NewBufferPool() mem.BufferPool { return new(bufferPool) }
 

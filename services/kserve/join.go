@@ -78,7 +78,7 @@ func (r *streamRequest) flush(ctx context.Context) error {
 		return nil
 	}
 	var joined mem.Buffer
-	if len(*r.pending) < joinedSize/4 { // a slow client may have many of them waiting
+	if len(*r.pending) < joinedSize/2 { // a slow client may have many of them waiting, which count by their lengths
 		joined = mem.Copy(*r.pending, replies)
 		replies.Put(r.pending)
 	} else {
@@ -89,7 +89,9 @@ func (r *streamRequest) flush(ctx context.Context) error {
 }
 
 // joinedWriter returns a function that sends joined messages and frees them. It returns nil if that
-// isn't possible, and if messages must be compressed.
+// isn't possible, and if messages must be compressed. The function doesn't call SendMsg of the stream
+// below begunStream: interceptors and stats handlers there wouldn't see the messages, so that the server
+// has none.
 func (s *begunStream) joinedWriter() func(mem.BufferSlice) error {
 	stream := grpc.ServerTransportStreamFromContext(s.Context())
 	if c, ok := stream.(interface{ SendCompress() string }); !ok || c.SendCompress() != "" {
@@ -111,9 +113,9 @@ func (s *begunStream) joinedWriter() func(mem.BufferSlice) error {
 }
 
 // transportWriter returns the method Write of grpc-go's stream, which takes the bytes of any number
-// of messages; SendMsg takes one message. The type of the method's last parameter, a pointer that
-// may be nil, can't be named outside of grpc-go. transportWriter returns nil if the method isn't
-// as described.
+// of messages; SendMsg takes one message. The type of the method's last parameter, a pointer to
+// options of which all are left out, can't be named outside of grpc-go. transportWriter returns nil
+// if the method isn't as described.
 func transportWriter(stream any) func(mem.BufferSlice) error {
 	const parameters, options = 3, 2
 	method := reflect.ValueOf(stream).MethodByName("Write")
@@ -125,7 +127,7 @@ func transportWriter(stream any) func(mem.BufferSlice) error {
 		t.In(options).Kind() != reflect.Pointer || t.NumOut() != 1 || t.Out(0) != reflect.TypeFor[error]() {
 		return nil
 	}
-	arguments := [parameters]reflect.Value{reflect.Zero(t.In(0)), {}, reflect.Zero(t.In(options))}
+	arguments := [parameters]reflect.Value{reflect.Zero(t.In(0)), {}, reflect.New(t.In(options).Elem())}
 	return func(data mem.BufferSlice) error {
 		arguments[1] = reflect.ValueOf(data)
 		err, _ := reflect.TypeAssert[error](method.Call(arguments[:])[0])

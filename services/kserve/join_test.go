@@ -14,9 +14,12 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/mem"
 
 	api "github.com/trident-inference/trident/gen/go/kserve"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/kservetest"
 )
 
@@ -39,16 +42,18 @@ func TestJoined(t *testing.T) {
 		name   string
 		plays  []any // responses, or the error that ends them
 		frames int   // the frames that have them; 0 for no more than one for 50 responses
+		call   []grpc.CallOption
 	}{
-		{"one by one", []any{text("a", false), text("b", false), final(text("c", false))}, 3},
-		{"together", []any{text("a", true), text("b", true), final(text("c", false))}, 1},
-		{"two and one", []any{text("a", true), text("b", false), final(text("c", false))}, 2},
-		{"a long one between", []any{text("a", true), text(long, true), text("b", true), final(text("c", false))}, 3},
-		{"a failure between", []any{text("a", true), &inference.Response{Err: failed, More: true}, final(text("c", false))}, 1},
-		{"a failure of the engine", []any{text("a", true), text("b", true), end}, 1},
-		{"no more after all", []any{text("a", true), text("b", true)}, 1},
-		{"idle", []any{text("a", true), &inference.Response{Idle: true}, final(text("c", false))}, 2},
-		{"many", asAny(many), 0},
+		{"one by one", []any{text("a", false), text("b", false), final(text("c", false))}, 3, nil},
+		{"together", []any{text("a", true), text("b", true), final(text("c", false))}, 1, nil},
+		{"compressed", []any{text("a", true), text("b", true), final(text("c", false))}, 3, []grpc.CallOption{grpc.UseCompressor(gzip.Name)}},
+		{"two and one", []any{text("a", true), text("b", false), final(text("c", false))}, 2, nil},
+		{"a long one between", []any{text("a", true), text(long, true), text("b", true), final(text("c", false))}, 3, nil},
+		{"a failure between", []any{text("a", true), &inference.Response{Err: failed, More: true}, final(text("c", false))}, 1, nil},
+		{"a failure of the engine", []any{text("a", true), text("b", true), end}, 1, nil},
+		{"no more after all", []any{text("a", true), text("b", true)}, 1, nil},
+		{"idle", []any{text("a", true), &inference.Response{Idle: true}, final(text("c", false))}, 2, nil},
+		{"many", asAny(many), 0, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			engine := kservetest.Decoupled(func(_ context.Context, _ *api.ModelInferRequest, send kservetest.SendFunc) error {
@@ -61,7 +66,7 @@ func TestJoined(t *testing.T) {
 				}
 				return nil
 			})
-			messages, frames := framesOf(t, serveNative(t, kservetest.Open(), engine))
+			messages, frames := framesOf(t, serveNative(t, kservetest.Open(), engine), test.call...)
 			var got, want []string
 			for _, m := range messages {
 				got = append(got, describe(m))
@@ -89,6 +94,44 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// Streams with a method Write of grpc-go's form, of which some differ in one type.
+type (
+	writeOptions struct{ last bool }
+	wholeStream  struct {
+		written []byte
+		options *writeOptions
+	}
+	twoStream    struct{}
+	textStream   struct{}
+	valueStream  struct{}
+	silentStream struct{}
+)
+
+func (s *wholeStream) Write(head []byte, data mem.BufferSlice, options *writeOptions) error {
+	s.written, s.options = append(head, data.Materialize()...), options
+	return io.ErrClosedPipe
+}
+
+func (twoStream) Write([]byte, mem.BufferSlice) error                 { return nil }
+func (textStream) Write(string, mem.BufferSlice, *writeOptions) error { return nil }
+func (valueStream) Write([]byte, mem.BufferSlice, writeOptions) error { return nil }
+func (silentStream) Write([]byte, mem.BufferSlice, *writeOptions)     {}
+
+// TestTransportWriter checks that the method Write of grpc-go's form is called with options, and that
+// streams without it have none.
+func TestTransportWriter(t *testing.T) {
+	var stream wholeStream
+	err := kserve.TransportWriter(&stream)(mem.BufferSlice{mem.SliceBuffer("data")})
+	if string(stream.written) != "data" || stream.options == nil || stream.options.last || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("written is %+v, %v", stream, err)
+	}
+	for _, other := range []any{struct{}{}, twoStream{}, textStream{}, valueStream{}, silentStream{}} {
+		if kserve.TransportWriter(other) != nil {
+			t.Errorf("%T has a writer", other)
+		}
+	}
+}
+
 func asAny(responses []*inference.Response) (plays []any) {
 	for _, resp := range responses {
 		plays = append(plays, resp)
@@ -105,7 +148,7 @@ func describe(m *api.ModelStreamInferResponse) string {
 
 // framesOf makes a request in a stream and returns its responses, and the number of frames with data
 // that the server sent.
-func framesOf(t *testing.T, address string) (messages []*api.ModelStreamInferResponse, frames int) {
+func framesOf(t *testing.T, address string, options ...grpc.CallOption) (messages []*api.ModelStreamInferResponse, frames int) {
 	t.Helper()
 	var counting sync.WaitGroup
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
@@ -117,7 +160,7 @@ func framesOf(t *testing.T, address string) (messages []*api.ModelStreamInferRes
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := api.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(t.Context())
+	stream, err := api.NewGRPCInferenceServiceClient(conn).ModelStreamInfer(t.Context(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,14 +25,17 @@ func (k *knownHead) sizeOf(req *kserve.ModelInferRequest, resp *inference.Respon
 	if resp.Final || resp.Err != nil || resp.Encoded != nil || len(resp.Parameters) > 0 {
 		return 0
 	}
-	if len(k.encoded) == 0 || k.version != resp.Version || !sameTensors(k.outputs, resp.Outputs) {
-		k.learn(req, resp)
-	}
-	size := len(k.encoded)
+	size := 0
 	for i := range resp.Outputs {
 		size += protowire.SizeTag(fieldRawContents) + protowire.SizeBytes(len(resp.Outputs[i].Raw))
 	}
-	if size > mostJoined {
+	if size > mostJoined { // the head isn't encoded for nothing
+		return 0
+	}
+	if len(k.encoded) == 0 || k.version != resp.Version || !sameTensors(k.outputs, resp.Outputs) {
+		k.learn(req, resp)
+	}
+	if size += len(k.encoded); size > mostJoined {
 		return 0
 	}
 	return size
