@@ -280,7 +280,7 @@ func (e *encoderDescription) padding() {
 		e.keep(inference.SettingPadToken, strconv.Itoa(of.ID), "tokenizer.json: padding")
 	}
 	if e.form.Length == 0 {
-		e.settings.Lengths = e.numbers(inference.SettingPadLengths)
+		e.settings.Lengths = e.numbers(inference.SettingPadLengths, e.card.ContextLength)
 	}
 	if n, ok := e.number(inference.SettingPadMultiple, 1); ok {
 		e.settings.Multiple = n
@@ -290,13 +290,18 @@ func (e *encoderDescription) padding() {
 	}
 }
 
-// numbers reads a setting that is a comma-separated list of numbers, in any order.
-func (e *encoderDescription) numbers(name string) (list []int) {
+// numbers reads a setting that is a comma-separated list of numbers, in any order, which must not be above most
+// if that isn't 0: the model's context length.
+func (e *encoderDescription) numbers(name string, most int) (list []int) {
 	s := e.find(name)
 	for _, text := range nameList(s.Value) {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 1<<30 {
 			e.failf(s, "%q is not a number: write numbers of 1 or more with commas between them", text)
+			return nil
+		}
+		if most > 0 && n > most {
+			e.failf(s, "%d is above the model's context length of %d tokens", n, most)
 			return nil
 		}
 		list = append(list, n)
@@ -310,7 +315,7 @@ func (e *encoderDescription) numbers(name string) (list []int) {
 
 // preferred reads the numbers of inputs that batches should have. A model that Triton batches has a list of them.
 func (e *encoderDescription) preferred() {
-	if e.settings.Preferred = e.numbers(inference.SettingPreferredBatches); e.settings.Preferred != nil {
+	if e.settings.Preferred = e.numbers(inference.SettingPreferredBatches, 0); e.settings.Preferred != nil {
 		return
 	}
 	list := e.card.Config.GetDynamicBatching().GetPreferredBatchSize()

@@ -92,6 +92,11 @@ func TestEncoderSettings(t *testing.T) {
 			log: `config.pbtxt: trident.pad_to_lengths: "0" is not a number: write numbers of 1 or more with commas between them`,
 		},
 		{
+			name: "lengths above the context length", config: tokens(), parameters: map[string]string{"trident.pad_to_lengths": "64,512", "trident.context_length": "256"}, tasks: "embed token_embed",
+			want: "context_length=256 (config.pbtxt: trident.context_length), pooling=mean (the default), " + pad,
+			log:  `config.pbtxt: trident.pad_to_lengths: 512 is above the model's context length of 256 tokens`,
+		},
+		{
 			name: "fixed dims", config: func() *kserve.ModelConfig {
 				c := tokens()
 				for _, in := range c.GetInput() {

@@ -67,31 +67,28 @@ func embeddingRequest(body *api.CreateEmbeddingRequest) (*inference.EncodeReques
 
 // embeddingInputs reads the inputs, which are in input or in a message.
 func embeddingInputs(body *api.CreateEmbeddingRequest) ([]inference.EncodeInput, error) {
+	images := decode.Value(body.Modality) == api.CreateEmbeddingRequestModalityImage
 	switch {
 	case body.Input == nil && body.Messages == nil:
 		return nil, inference.Invalid("input", "input is required")
 	case body.Input != nil && body.Messages != nil:
 		return nil, inference.Invalid("messages", "messages replaces input: send one of them")
+	case body.Messages != nil && images:
+		return nil, inference.Invalid("modality", "modality must be text beside messages, whose parts are texts or images")
 	case body.Messages != nil:
 		return messageInput(body.Messages)
 	}
-	inputs, err := DecodeInput(body.Input)
-	if err != nil || body.Modality == nil || *body.Modality != api.CreateEmbeddingRequestModalityImage {
-		return inputs, err
-	}
+	inputs, err := decodeEmbedded(body.Input, images)
 	for i := range inputs {
-		param := "input"
-		if len(inputs) > 1 {
-			param = fmt.Sprintf("input[%d]", i)
-		}
-		switch in := &inputs[i]; {
-		case in.TokenIDs != nil:
+		if images && inputs[i].TokenIDs != nil {
+			param := "input"
+			if len(inputs) > 1 {
+				param = fmt.Sprintf("input[%d]", i)
+			}
 			return nil, inference.Invalid("modality", "modality must be text, because %s has token ids", param)
-		case in.Image == nil:
-			in.Image, in.Text = &inference.ImageRef{URL: imageAddress(in.Text), Param: param}, ""
 		}
 	}
-	return inputs, nil
+	return inputs, err
 }
 
 // messageInput returns the texts and the image of the only message as one input.

@@ -16,15 +16,21 @@ import (
 // openapi/openai.yaml, except for the number of inputs, which [inference.EncodeRequest.Validate]
 // limits. Errors are [*inference.Error] with params such as input[3].
 func DecodeInput(raw json.RawMessage) ([]inference.EncodeInput, error) {
+	return decodeEmbedded(raw, false)
+}
+
+// decodeEmbedded reads the input of an embedding. Its strings may be images.
+func decodeEmbedded(raw json.RawMessage, images bool) ([]inference.EncodeInput, error) {
 	inputs, err := decodeInputs("input", raw, inputForm{
-		text: inputText, object: inputObject, wanted: "a string, a list of strings, a list of token ids, a list of token id lists, or objects with text or image",
+		text: inputText, object: inputObject, images: images, wanted: "a string, a list of strings, a list of token ids, a list of token id lists, or objects with text or image",
 	})
 	for i := range inputs {
 		if image := inputs[i].Image; image != nil {
-			image.Param = "input.image"
+			at := "input"
 			if raw[0] == '[' {
-				image.Param = fmt.Sprintf("input[%d].image", i)
+				at = fmt.Sprintf("input[%d]", i)
 			}
+			image.Param = at + image.Param
 		}
 	}
 	return inputs, err
@@ -50,6 +56,7 @@ func DecodePrompt(raw json.RawMessage) ([]inference.Input, error) {
 type inputForm struct {
 	text   func(*strictjson.Reader) (string, error)
 	object func(*strictjson.Reader) (inference.EncodeInput, error) // nil if the field takes no objects
+	images bool                                                    // the texts are images
 	wanted string                                                  // names all forms, for errors
 }
 
@@ -59,6 +66,9 @@ func (f *inputForm) one(r *strictjson.Reader) (input inference.EncodeInput, err 
 		return f.object(r)
 	}
 	input.Text, err = f.text(r)
+	if f.images && err == nil {
+		input.Image, input.Text = &inference.ImageRef{URL: imageAddress(input.Text)}, ""
+	}
 	return input, err
 }
 
@@ -133,7 +143,8 @@ func inputText(r *strictjson.Reader) (string, error) {
 	return s, err
 }
 
-// inputObject reads an object with a text or an image. Its other members are ignored.
+// inputObject reads an object with a text or an image, whose Param is the path in the object. Its other members are
+// ignored.
 func inputObject(r *strictjson.Reader) (input inference.EncodeInput, err error) {
 	const text, image = "text", "image"
 	values := map[string]string{}
@@ -153,7 +164,7 @@ func inputObject(r *strictjson.Reader) (input inference.EncodeInput, err error) 
 	case values[text] != "" && values[image] != "":
 		err = &strictjson.Error{Message: "must have either a text or an image: send both as messages", Named: true}
 	case values[image] != "":
-		input.Image = &inference.ImageRef{URL: imageAddress(values[image])}
+		input.Image = &inference.ImageRef{URL: imageAddress(values[image]), Param: "." + image}
 	}
 	input.Text = values[text]
 	return input, err

@@ -1048,7 +1048,7 @@ type CreateEmbeddingRequest struct {
 	// Messages Engine extension. One message, whose texts and image are embedded together, instead of `input`.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
-	// Modality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that.
+	// Modality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects say themselves what they have. Beside `messages` it is refused.
 	Modality *CreateEmbeddingRequestModality `json:"modality,omitempty"`
 
 	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
@@ -1076,7 +1076,7 @@ type CreateEmbeddingRequest struct {
 // CreateEmbeddingRequestEncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 type CreateEmbeddingRequestEncodingFormat string
 
-// CreateEmbeddingRequestModality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that.
+// CreateEmbeddingRequestModality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects say themselves what they have. Beside `messages` it is refused.
 type CreateEmbeddingRequestModality string
 
 // CreateEmbeddingRequestOutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` they are bytes.

@@ -105,7 +105,7 @@ func (s source) lookUp(ctx context.Context) ([]string, error) {
 	found, err := resolver.LookupNetIP(ctx, "ip", s.name)
 	if err != nil {
 		if failed, ok := errors.AsType[*net.DNSError](err); ok && s.server != "" {
-			failed.Server = s.server // the resolver names the system's
+			failed.Server = s.server // the resolver names the system's. The error is this lookup's own, since this resolver has no other lookup
 		}
 		return nil, err
 	}

@@ -39,6 +39,9 @@ func newBuffer(n int) *buffer {
 
 // add returns a buffer with the bytes of b and the data. The caller must not use b afterwards.
 func (b *buffer) add(data []byte) *buffer {
+	if len(data) == 0 {
+		return b
+	}
 	held := b.content()
 	if b == nil || cap(held)-len(held) < len(data) {
 		larger := newBuffer(len(held) + len(data))

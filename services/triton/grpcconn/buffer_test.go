@@ -21,6 +21,12 @@ func TestBuffer(t *testing.T) {
 		if !bytes.Equal(b.content(), want) {
 			t.Fatalf("after %d bytes more the content is another one", n)
 		}
+		if len(want) == 0 {
+			if b != nil {
+				t.Error("no bytes have a buffer")
+			}
+			continue
+		}
 		if size, _ := sizeFor(len(want)); cap(b.bytes) != size || size > max(2*len(want), leastBuffer) {
 			t.Errorf("%d bytes are in a buffer of %d", len(want), cap(b.bytes))
 		}

@@ -98,7 +98,7 @@ func (s *Stream) receive(id uint32, data []byte, size int) error {
 // scan finds the end of the last whole message.
 func (s *Stream) scan() error {
 	for {
-		rest := s.incoming.bytes[s.complete:]
+		rest := s.incoming.content()[s.complete:]
 		if len(rest) < prefixSize {
 			return nil
 		}
@@ -139,7 +139,7 @@ func (s *Stream) announce() {
 }
 
 // Take returns the next message, which is valid until the next call of Take, and whether another
-// one has arrived. It returns nil if there is none; then Readable has a token when to look
+// one had arrived when the messages of this one's batch were taken over. It returns nil if there is none; then Readable has a token when to look
 // again. If err isn't nil, the call has ended and no message follows: [io.EOF] is the status OK.
 func (s *Stream) Take() (message []byte, more bool, err error) {
 	if s.next == s.last {
