@@ -29,9 +29,13 @@ func (c Config) Validate() error {
 }
 
 // Stores are the open stores, which are nil if there is none. Both are the same if they have one URL.
-type Stores struct{ Responses, Limits *Store }
+type Stores struct {
+	Responses, Limits *Store
+	// Rates are the buckets in the store of limits.
+	Rates *Rates
+}
 
-// Ready returns nil once both stores have answered, and otherwise the reason.
+// Ready returns nil once both stores can be used, and otherwise the reason.
 func (s Stores) Ready(ctx context.Context) error {
 	for _, store := range []*Store{s.Responses, s.Limits} {
 		if store == nil {
@@ -41,7 +45,10 @@ func (s Stores) Ready(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if s.Rates == nil {
+		return nil
+	}
+	return s.Rates.Ready(ctx)
 }
 
 // Module opens the stores of the configuration.
@@ -75,6 +82,7 @@ func open(cfg Config, log *slog.Logger, lifecycle fx.Lifecycle) (o opened, err e
 		}
 	}
 	o.Rates = NewRates(o.Stores.Limits)
+	o.Stores.Rates = o.Rates
 	lifecycle.Append(fx.StartStopHook(o.Rates.Start, o.Rates.Stop))
 	return o, nil
 }

@@ -14,21 +14,30 @@ import (
 	"github.com/trident-inference/trident/services/ratelimit"
 )
 
-// takeSource takes units from buckets, or from none if one has too few. KEYS are the buckets, each the
+// takeSource takes units from buckets, or from none if one has too few. KEYS are the buckets. Each has the
 // time at which it will be full, in seconds since 2017 by the server's clock: so a double has room for
-// microseconds. ARGV has four numbers for each bucket: its units per second and its size, the units that
-// it must have, and the units that are taken. The result is the number of the first bucket with too few
-// units or 0, the seconds until it has enough, and the seconds until each bucket is full. It is GCRA, as in
+// microseconds. Its units per second and its size follow, because the time means other units under
+// another rate: a changed rate keeps the units, up to the new size, as [ratelimit.Bucket.Resize] does.
+// ARGV has four numbers for each bucket: its units per second and its size, the units that it must have,
+// and the units that are taken. The result is the number of the first bucket with too few units or 0, the
+// seconds until it has enough, and the seconds until each bucket is full. It is GCRA, as in
 // ratelimit.Bucket. Clocks of replicas don't matter.
 //
 //nolint:dupword // Lua ends blocks by this word
 const takeSource = `
 local time = redis.call('TIME')
 local now = time[1] - 1483228800 + time[2] / 1000000
-local full, refused, wait = {}, 0, 0
+local full, changed, refused, wait = {}, {}, 0, 0
 for i, key in ipairs(KEYS) do
   local rate, size, need = tonumber(ARGV[4*i-3]), tonumber(ARGV[4*i-2]), tonumber(ARGV[4*i-1])
-  full[i] = math.max(tonumber(redis.call('GET', key) or now), now)
+  full[i] = now
+  local at, r, s = string.match(redis.call('GET', key) or '', '^(%S+) (%S+) (%S+)$')
+  if at then
+    full[i], r, s = math.max(tonumber(at), now), tonumber(r), tonumber(s)
+    if r ~= rate or s ~= size then
+      full[i], changed[i] = now + (size - math.min(s - (full[i] - now) * r, size)) / rate, true
+    end
+  end
   local missing = need - (size - (full[i] - now) * rate)
   if refused == 0 and need > 0 and missing > 0.00001 then
     refused, wait = i, missing / rate
@@ -38,9 +47,10 @@ local result = {refused, string.format('%.9f', wait)}
 for i, key in ipairs(KEYS) do
   if refused == 0 then
     full[i] = math.max(full[i] + ARGV[4*i] / ARGV[4*i-3], now)
-    if tonumber(ARGV[4*i]) ~= 0 then
-      redis.call('SET', key, string.format('%.9f', full[i]), 'PX', math.max(1, math.min(math.ceil((full[i] - now) * 1000), 4e12)))
-    end
+  end
+  if changed[i] or refused == 0 and tonumber(ARGV[4*i]) ~= 0 then
+    local value = string.format('%.9f %s %s', full[i], ARGV[4*i-3], ARGV[4*i-2])
+    redis.call('SET', key, value, 'PX', math.max(1, math.min(math.ceil((full[i] - now) * 1000), 4e12)))
   end
   result[i+2] = string.format('%.9f', full[i] - now)
 end
@@ -59,6 +69,7 @@ var errAway = errors.New("the shared store is away")
 type Rates struct {
 	store *Store
 	away  atomic.Bool
+	took  atomic.Bool   // a take has succeeded
 	lost  chan struct{} // wakes up the attempts
 	stop  context.CancelFunc
 	work  sync.WaitGroup
@@ -92,13 +103,29 @@ func (r *Rates) Stop(context.Context) error {
 	return nil
 }
 
-// probe takes from a bucket of its own until that succeeds. A store that is full answers a ping, but
-// takes no records.
+// probeTakes take from buckets of their own as requests do, and write them each time. A store that is
+// full, is a read-only replica or refuses scripts answers a ping, but has no buckets.
+func probeTakes() []ratelimit.Take {
+	rate := ratelimit.Rate{PerSecond: 1000, Size: 1}
+	return []ratelimit.Take{{Name: "probe:1", Rate: rate, Units: 1}, {Name: "probe:2", Rate: rate, Units: 1}}
+}
+
+// Ready returns nil once units were taken from the store, and otherwise the reason. A store that goes away
+// later doesn't make Tridents unready, because each then has its own buckets.
+func (r *Rates) Ready(ctx context.Context) error {
+	if r.took.Load() {
+		return nil
+	}
+	_, err := r.take(ctx, probeTakes())
+	return r.store.explain(err)
+}
+
+// probe takes from its buckets until that succeeds.
 func (r *Rates) probe(ctx context.Context) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
 	for {
-		if _, err := r.take(ctx, []ratelimit.Take{{Name: "probe", Rate: ratelimit.Rate{PerSecond: 1, Size: 1}, Units: 1}}); err == nil {
+		if _, err := r.take(ctx, probeTakes()); err == nil {
 			r.away.Store(false)
 			return
 		}
@@ -126,10 +153,16 @@ func (r *Rates) Take(ctx context.Context, takes []ratelimit.Take) (ratelimit.Tak
 	return taken, err
 }
 
+// ratePrefix begins the keys of buckets. The braces make them one slot of a cluster, because one script has
+// several of them.
+const ratePrefix = prefix + "{rate}:"
+
+// take runs the script. If the connection breaks during the call, the client repeats it, so that units may
+// be taken twice: the request pays more, and no rate is exceeded.
 func (r *Rates) take(ctx context.Context, takes []ratelimit.Take) (ratelimit.Taken, error) {
 	keys, arguments := make([]string, len(takes)), make([]any, 0, 4*len(takes))
 	for i, t := range takes {
-		keys[i] = prefix + "rate:" + t.Name
+		keys[i] = ratePrefix + t.Name
 		arguments = append(arguments, number(t.Rate.PerSecond), number(t.Rate.Size), number(t.Need), number(t.Units))
 	}
 	var values []any
@@ -140,7 +173,11 @@ func (r *Rates) take(ctx context.Context, takes []ratelimit.Take) (ratelimit.Tak
 	if err != nil {
 		return ratelimit.Taken{}, err
 	}
-	return takenOf(values, len(takes))
+	taken, err := takenOf(values, len(takes))
+	if err == nil {
+		r.took.Store(true)
+	}
+	return taken, err
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -2,14 +2,18 @@ package state_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/ratelimit"
 	"github.com/trident-inference/trident/services/state"
 	"github.com/trident-inference/trident/services/state/statetest"
@@ -68,6 +72,91 @@ func TestSharedBuckets(t *testing.T) {
 			t.Errorf("step %d: %+v", i, taken)
 		}
 	}
+}
+
+// TestSharedResize changes the rates of empty buckets, and checks what they have and how fast they fill
+// then: the units of a bucket stay, up to its new size.
+func TestSharedResize(t *testing.T) {
+	r := rates(t, statetest.Start(t))
+	for i, test := range []struct {
+		before, after ratelimit.Rate
+		units         float64       // taken under the rate before
+		wait          time.Duration // for one unit under the rate after
+		reset         time.Duration
+	}{
+		{ratelimit.Rate{PerSecond: 1, Size: 100}, ratelimit.Rate{PerSecond: 10, Size: 10}, 100, 100 * time.Millisecond, time.Second},
+		{ratelimit.Rate{PerSecond: 10, Size: 10}, ratelimit.Rate{PerSecond: 0.1, Size: 100}, 10, 10 * time.Second, 1000 * time.Second},
+		{ratelimit.Rate{PerSecond: 1, Size: 100}, ratelimit.Rate{PerSecond: 0.1, Size: 10}, 20, 0, 0}, // 80 are left, of which 10 stay
+	} {
+		name := fmt.Sprint("resized", i)
+		use := func(rate ratelimit.Rate, need, units float64) ratelimit.Taken {
+			t.Helper()
+			taken, err := r.Take(t.Context(), []ratelimit.Take{{Name: name, Rate: rate, Need: need, Units: units}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return taken
+		}
+		use(test.before, test.units, test.units)
+		taken := use(test.after, 1, 0)
+		// The test's own time fills the bucket by little.
+		if (taken.Wait-test.wait).Abs() > 50*time.Millisecond+test.wait/2 || taken.Wait > test.wait || (taken.Resets[0]-test.reset).Abs() > test.reset/10 {
+			t.Errorf("step %d: %+v", i, taken)
+		}
+		if test.wait > time.Second {
+			// It fills by the new rate, although the take under it was refused, and doesn't expire by the old one.
+			<-time.After(1100 * time.Millisecond)
+			if later := use(test.after, 1, 1); later.Refused < 0 || later.Resets[0] < test.reset*9/10 {
+				t.Errorf("step %d: %+v after a second", i, later)
+			}
+			continue
+		}
+		<-time.After(test.wait)
+		if later := use(test.after, 1, 1); later.Refused >= 0 {
+			t.Errorf("step %d: %+v after its wait", i, later)
+		}
+	}
+}
+
+// TestUnusableStores checks that a store that answers, but can't have buckets, isn't ready with the reason,
+// and that one that has had them stays ready.
+func TestUnusableStores(t *testing.T) {
+	for name, test := range map[string]struct {
+		options []string
+		reason  string
+	}{
+		"read-only replica": {[]string{"--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "yes"}, "READONLY"},
+		"no scripts":        {[]string{"--rename-command", "EVALSHA", "renamed"}, "unknown command"},
+		"cluster":           {[]string{"--cluster-enabled", "yes", "--cluster-config-file", filepath.Join(t.TempDir(), "nodes.conf"), "--port", freePort(t)}, "CLUSTERDOWN"},
+		"usable":            {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := statetest.Start(t, test.options...)
+			r := rates(t, server)
+			e := r.Ready(t.Context())
+			if test.reason == "" {
+				server.Stop()
+				if again := r.Ready(t.Context()); e != nil || again != nil {
+					t.Errorf("%v, and after it went away %v", e, again)
+				}
+				return
+			}
+			if known := inference.AsError(e); known == nil || known.Code != inference.CodeUnavailable || !strings.Contains(known.Message, test.reason) {
+				t.Errorf("the reason is %v", e)
+			}
+		})
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free.Close()
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	return port
 }
 
 // TestSharedRate checks that three Tridents together let as many requests through as the rate.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -50,15 +49,12 @@ func options(address string) (*redis.Options, error) {
 		return nil, fmt.Errorf("must be a URL such as redis://HOST:6379/0 or rediss://USER:PASSWORD@HOST:6379, with the scheme %s", strings.Join(schemes(), ", "))
 	}
 	o, err := redis.ParseURL(address)
-	if err != nil {
-		if wrong, ok := errors.AsType[*url.Error](err); ok { // it contains the whole URL
-			err = wrong.Err
-		}
-		return nil, fmt.Errorf("isn't the URL of a store: %w", err)
+	if err != nil { // it may contain a part of the password
+		return nil, errors.New("isn't the URL of a store: use rediss://USER:PASSWORD@HOST:6379/0, and percent-encode /, ?, # and @ in USER and PASSWORD")
 	}
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = dialTimeout, callTimeout, callTimeout, callTimeout
 	o.ContextTimeoutEnabled = true
-	o.MaxRetries = 1
+	o.MaxRetries = 1         // for a connection that the server has closed meanwhile
 	o.DialerRetries = 1      // a refused connection is refused at once
 	o.DisableIdentity = true // the client's name isn't worth a call that old servers refuse
 	return o, nil
@@ -98,9 +94,7 @@ func (s *Store) Start(ctx context.Context) error {
 		ticker := time.NewTicker(leaseInterval)
 		defer ticker.Stop()
 		for {
-			_ = s.do(ctx, func(ctx context.Context) error { // do logs it
-				return s.client.Set(ctx, leaseKey(s.replica), "1", leaseTime).Err()
-			})
+			_ = s.renew(ctx) // do logs it
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():
@@ -109,6 +103,11 @@ func (s *Store) Start(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// renew writes the lease.
+func (s *Store) renew(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context) error { return s.client.Set(ctx, leaseKey(s.replica), "1", leaseTime).Err() })
 }
 
 // Stop ends the lease and the connections.
@@ -164,7 +163,8 @@ func (s *Store) unavailable(err error) *inference.Error {
 	}
 }
 
-// Ready returns nil once the store has answered, and otherwise the reason. A store that goes away later
+// Ready returns nil once a call of the store has succeeded, and otherwise the reason: a store that only
+// answers, such as a read-only replica, takes no lease. A store that goes away later
 // doesn't make all Tridents unready at once: most requests don't need it.
 func (s *Store) Ready(ctx context.Context) error {
 	s.mu.Lock()
@@ -173,7 +173,11 @@ func (s *Store) Ready(ctx context.Context) error {
 	if reached {
 		return nil
 	}
-	err := s.do(ctx, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
+	return s.explain(s.renew(ctx))
+}
+
+// explain adds the address and the reason to the error of a call, for the operator.
+func (s *Store) explain(err error) error {
 	if known, ok := errors.AsType[*inference.Error](err); ok && known.Err != nil {
 		known.Message = fmt.Sprintf("the shared store at %s isn't available: %v", s.address, known.Err)
 	}

@@ -24,12 +24,14 @@ func TestCheck(t *testing.T) {
 		"http://host":                         "with the scheme redis, rediss, unix",
 		"redis://user:secret@host:port/0":     "isn't the URL of a store",
 		"redis://user:secret@host/nodatabase": "isn't the URL of a store",
+		"rediss://user:sec/ret@host:6379":     "isn't the URL of a store: use rediss://USER:PASSWORD@HOST:6379/0, and percent-encode /, ?, # and @",
+		"redis://user:12/secret@host":         "isn't the URL of a store",
 	} {
 		err := state.Check(address)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", address, err)
 		}
-		if err != nil && strings.Contains(err.Error(), "secret") {
+		if err != nil && (strings.Contains(err.Error(), "sec") || strings.Contains(err.Error(), "ret@")) {
 			t.Errorf("the error has the password: %v", err)
 		}
 	}
