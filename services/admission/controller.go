@@ -148,7 +148,7 @@ func (a *Controller) room(ctx context.Context, t *Ticket, q Ask) (missing *scope
 	if a.closed {
 		return nil, errStopping
 	}
-	t.client, t.model = a.clientOf(ctx), a.modelOf(q)
+	t.client, t.model, t.unknown = a.clientOf(ctx), a.modelOf(q), "" // a second call may find other bounds
 	if t.model != nil && !q.Known {
 		t.unknown = q.Model
 	}

@@ -37,6 +37,8 @@ type spending struct {
 	// refused returns the error if the bucket has too little.
 	refused func(wait time.Duration) *inference.Error
 	why     refusal
+	// here is set if the units belong to this server's own bucket, as spend took them there.
+	here bool
 }
 
 // spendRequest returns the spending of one request from each scope's rate.
@@ -84,23 +86,23 @@ func (a *Controller) Share(store ratelimit.Store) { a.shared = store }
 func (a *Controller) Alone() uint64 { return a.alone.Load() }
 
 // spend takes from all buckets or, if one of them has too little, from none. The caller holds the lock,
-// which spend releases while it waits for the store of rates.
+// which spend releases while it waits for the store of rates. It sets here if it uses own buckets because
+// the store is away.
 func (a *Controller) spend(ctx context.Context, now time.Time, all []spending) (refusal, error) {
 	switch {
 	case len(all) == 0:
 		return 0, nil
-	case a.shared == nil:
+	case a.shared == nil || all[0].here:
 		return spendHere(now, all)
 	}
-	takes := make([]ratelimit.Take, len(all))
-	for i := range all {
-		takes[i] = all[i].take
-	}
-	a.mu.Unlock()
-	taken, err := a.shared.Take(ctx, takes)
-	a.mu.Lock()
+	taken, err := a.takeShared(ctx, all)
 	if err != nil {
-		a.alone.Add(1)
+		if ctx.Err() == nil { // otherwise the client has gone, and not the store
+			a.alone.Add(1)
+		}
+		for i := range all {
+			all[i].here = true
+		}
 		return spendHere(now, all)
 	}
 	now = time.Now()
@@ -111,6 +113,17 @@ func (a *Controller) spend(ctx context.Context, now time.Time, all []spending) (
 		return all[i].why, all[i].refused(taken.Wait)
 	}
 	return 0, nil
+}
+
+// takeShared takes from the shared buckets. It releases the lock meanwhile.
+func (a *Controller) takeShared(ctx context.Context, all []spending) (ratelimit.Taken, error) {
+	takes := make([]ratelimit.Take, len(all))
+	for i := range all {
+		takes[i] = all[i].take
+	}
+	a.mu.Unlock()
+	defer a.mu.Lock() // after a panic too, as the caller unlocks
+	return a.shared.Take(ctx, takes)
 }
 
 // spendHere takes from this server's own buckets.
@@ -146,10 +159,12 @@ func (t *Ticket) Reserve(tokens int) error {
 		return nil
 	}
 	units := min(float64(tokens), t.client.tokens.rate.Size)
-	if _, err := a.spend(t, time.Now(), []spending{t.client.spendTokens(units, units)}); err != nil {
+	all := []spending{t.client.spendTokens(units, units)}
+	if _, err := a.spend(t, time.Now(), all); err != nil {
 		return err
 	}
 	t.reserved += units
+	t.here = all[0].here
 	return nil
 }
 
@@ -174,8 +189,10 @@ func (a *Controller) settle(t *Ticket) {
 		return
 	}
 	t.reserved = 0
+	correction := t.client.spendTokens(0, more)
+	correction.here = t.here // what the shared bucket hasn't given isn't returned to it
 	// The request has ended, so that its context may have, too.
-	_, _ = a.spend(context.WithoutCancel(t), time.Now(), []spending{t.client.spendTokens(0, more)}) // nothing is needed, so that this can't be refused
+	_, _ = a.spend(context.WithoutCancel(t), time.Now(), []spending{correction}) // nothing is needed, so that this can't be refused
 }
 
 // Rate describes the remainder of a rate, in the terms of OpenAI's rate limit headers.

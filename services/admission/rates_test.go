@@ -133,6 +133,83 @@ func TestStoreOfRatesAway(t *testing.T) {
 	})
 }
 
+// TestReservedWhileAway checks that tokens that were reserved in a server's own bucket aren't returned to
+// the shared one, and that a client that goes away isn't counted as a store that is away.
+func TestReservedWhileAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &sharedBuckets{buckets: map[string]*ratelimit.Bucket{}}
+		c := controllers(t, admission.Bounds{}, shared)[0]
+		key := of(t, "a", inference.Limits{TokensPerMinute: 600})
+		begin := func(ctx context.Context) *admission.Ticket {
+			t.Helper()
+			ticket := &admission.Ticket{}
+			if err := c.Enter(ctx, ticket, admission.Ask{Model: "m"}); err != nil {
+				t.Fatal(err)
+			}
+			return ticket
+		}
+		first, second := begin(key), begin(key)
+		if err := first.Reserve(300); err != nil { //nolint:contextcheck // the ticket is the context
+			t.Fatal(err)
+		}
+		shared.away = true
+		if err := second.Reserve(200); err != nil { //nolint:contextcheck // the ticket is the context
+			t.Fatal(err)
+		}
+		shared.away = false
+		second.Leave() // it has spent nothing
+		for name, b := range shared.buckets {
+			if got := b.Reset(time.Now()); got != 30*time.Second {
+				t.Errorf("%s is full after %s, want 30s of the first request", name, got)
+			}
+		}
+		first.Leave()
+		if n := c.Alone(); n != 1 {
+			t.Errorf("own buckets were counted %d times, want 1", n)
+		}
+		ctx, cancel := context.WithCancel(key)
+		third := begin(ctx)
+		shared.away, shared.during = true, cancel
+		_ = third.Reserve(1) //nolint:contextcheck // the ticket is the context
+		if n := c.Alone(); n != 1 {
+			t.Errorf("a client that went away was counted: %d", n)
+		}
+		third.Leave()
+	})
+}
+
+// TestReloadWhileWaiting checks a request of an unknown model whose limits are removed while it waits for
+// the store, and that a panic of the store leaves the lock as it was.
+func TestReloadWhileWaiting(t *testing.T) {
+	shared := &sharedBuckets{buckets: map[string]*ratelimit.Bucket{}}
+	bounds := admission.Bounds{Models: map[string]inference.Limits{"": {InFlight: 1}}}
+	c := controllers(t, bounds, shared)[0]
+	key := of(t, "a", inference.Limits{Rate: 1, Burst: 3})
+	shared.during = func() {
+		if err := c.SetBounds(admission.Bounds{}); err != nil {
+			t.Error(err)
+		}
+	}
+	ticket := &admission.Ticket{}
+	if err := c.Enter(key, ticket, admission.Ask{Model: "unknown"}); err != nil {
+		t.Fatal(err)
+	}
+	ticket.Leave()
+	shared.during = func() { panic("the store's") }
+	func() {
+		defer func() {
+			if r := recover(); r != "the store's" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_ = c.Arrive(key).Admit()
+	}()
+	shared.during = nil
+	if err := c.Arrive(key).Admit(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStoreOfRatesHoldsNobodyUp checks that other requests are admitted while one waits for the store.
 func TestStoreOfRatesHoldsNobodyUp(t *testing.T) {
 	shared := &sharedBuckets{buckets: map[string]*ratelimit.Bucket{}}

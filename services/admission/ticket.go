@@ -22,6 +22,7 @@ type Ticket struct {
 	unknown string // the model's name if it comes from the client and isn't known
 
 	reserved, spent float64 // tokens of the client's minute
+	here            bool    // they were reserved in this server's own bucket, because the store was away
 
 	prev, next *Ticket // neighbors in the controller's list of tickets, which is ordered by deadline
 

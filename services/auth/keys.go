@@ -392,6 +392,9 @@ func (r *keyring) add(entry KeyEntry, old *keyring) error {
 	return nil
 }
 
+// maxTokensPerMinute is the highest limit of tokens: buckets count exactly up to it.
+const maxTokensPerMinute = 1e12
+
 // client returns the client of the entry. Nil Models allow all models, an empty list
 // allows none.
 func (e *KeyEntry) client() (*inference.Client, error) {
@@ -401,6 +404,9 @@ func (e *KeyEntry) client() (*inference.Client, error) {
 	l := e.Limits
 	if l.InFlight < 0 || l.Queued < 0 || l.Burst < 0 || l.TokensPerMinute < 0 || !(l.Rate >= 0) || math.IsInf(l.Rate, 0) {
 		return nil, errors.New("the client's limits must be finite numbers of 0 or more")
+	}
+	if l.TokensPerMinute > maxTokensPerMinute {
+		return nil, fmt.Errorf("the client's limits must have at most %d tokens_per_minute", int(maxTokensPerMinute))
 	}
 	return &inference.Client{
 		Name: e.Name, Models: e.Models,

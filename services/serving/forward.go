@@ -63,8 +63,9 @@ func (f *forwarding) take(resp *inference.Response, err error) bool {
 	case !resp.Idle:
 		f.ticket.Measure.Answer()
 	}
-	f.tokens.add(resp)
-	if resp.Err != nil {
+	if resp.Err == nil {
+		f.tokens.add(resp)
+	} else {
 		f.outcome = metering.OutcomeOf(resp.Err)
 	}
 	final := resp.Final
