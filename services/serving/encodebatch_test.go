@@ -85,7 +85,7 @@ func waitFor(t *testing.T, holds func() bool) {
 func TestEncodeSizes(t *testing.T) {
 	for _, dynamic := range []bool{false, true} {
 		config := inferencetest.EncoderConfig("m", 64, "last_hidden_state", -1, 2)
-		settings := []string{"pad_to_lengths", "4,16"}
+		settings := []string{"pad_to_lengths", "4,16", "context_length", "16"}
 		if dynamic {
 			config.SchedulingChoice = &kserve.ModelConfig_DynamicBatching{DynamicBatching: &kserve.ModelDynamicBatching{PreferredBatchSize: []int32{2, 3}}}
 		} else {
