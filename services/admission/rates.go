@@ -97,7 +97,7 @@ func (a *Controller) spend(ctx context.Context, now time.Time, all []spending) (
 	}
 	taken, err := a.takeShared(ctx, all)
 	if err != nil {
-		if ctx.Err() == nil { // otherwise the client has gone, and not the store
+		if ctx.Err() == nil { // otherwise the client has disconnected, and the store may be there
 			a.alone.Add(1)
 		}
 		for i := range all {

@@ -134,7 +134,7 @@ func TestStoreOfRatesAway(t *testing.T) {
 }
 
 // TestReservedWhileAway checks that tokens that were reserved in a server's own bucket aren't returned to
-// the shared one, and that a client that goes away isn't counted as a store that is away.
+// the shared one, and that a client that disconnects isn't counted as a store that is away.
 func TestReservedWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &sharedBuckets{buckets: map[string]*ratelimit.Bucket{}}
@@ -172,7 +172,7 @@ func TestReservedWhileAway(t *testing.T) {
 		shared.away, shared.during = true, cancel
 		_ = third.Reserve(1) //nolint:contextcheck // the ticket is the context
 		if n := c.Alone(); n != 1 {
-			t.Errorf("a client that went away was counted: %d", n)
+			t.Errorf("a client that disconnected was counted: %d", n)
 		}
 		third.Leave()
 	})
