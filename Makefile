@@ -137,6 +137,12 @@ test-kube: ## Install the Helm chart and the examples in a kube-apiserver, built
 	@tools/setup-kube.sh
 	TRIDENT_TEST_SLOW=1 TRIDENT_TEST_KUBE=.cache/kube $(SUITE) count --needs=TRIDENT_TEST_CRDS -- -v -timeout 20m ./test/kube
 
+.PHONY: test-valkey
+test-valkey: setup ## Run the tests of the shared store on Valkey
+	@tools/setup-valkey.sh
+	TRIDENT_STORE_SERVER=$(CURDIR)/.venv-valkey/bin/valkey-server $(SUITE) count --needs=TRIDENT_STORE_SERVER -- \
+		-run 'Store|Shared|Replica|Rates|Lease|Away|Record|Password' ./services/state ./services/openai/responses ./cmd/trident
+
 # The address sanitizer detects errors that Go's race detector can't: uses after free and out of bounds in the shim's C
 # and in Go's views of C memory, and leaks at the end. TestCycles is skipped, because it is slow and covers nothing that
 # the other tests don't. A small quarantine delays the reuse of freed memory to detect late uses; a large one looks like
