@@ -149,11 +149,11 @@ func TestReservedWhileAway(t *testing.T) {
 			return ticket
 		}
 		first, second := begin(key), begin(key)
-		if err := first.Reserve(300); err != nil { //nolint:contextcheck // the ticket is the context
+		if err := first.Reserve(300); err != nil {
 			t.Fatal(err)
 		}
 		shared.away = true
-		if err := second.Reserve(200); err != nil { //nolint:contextcheck // the ticket is the context
+		if err := second.Reserve(200); err != nil {
 			t.Fatal(err)
 		}
 		shared.away = false
@@ -170,7 +170,7 @@ func TestReservedWhileAway(t *testing.T) {
 		ctx, cancel := context.WithCancel(key)
 		third := begin(ctx)
 		shared.away, shared.during = true, cancel
-		_ = third.Reserve(1) //nolint:contextcheck // the ticket is the context
+		_ = third.Reserve(1)
 		if n := c.Alone(); n != 1 {
 			t.Errorf("a client that disconnected was counted: %d", n)
 		}
