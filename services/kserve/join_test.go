@@ -108,7 +108,7 @@ type (
 )
 
 func (s *wholeStream) Write(head []byte, data mem.BufferSlice, options *writeOptions) error {
-	s.written, s.options = append(head, data.Materialize()...), options
+	s.written, s.options = slices.Concat(head, data.Materialize()), options
 	return io.ErrClosedPipe
 }
 
