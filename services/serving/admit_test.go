@@ -107,6 +107,16 @@ func TestSpentTokens(t *testing.T) {
 			// The message has 401 bytes. Each of the two responses has tensors of 5, 8, 4 and 4 bytes, and the last one a finish reason of 8.
 			reserved: 101, spent: (401 + 2*(5+8+4+4) + 3) / 4,
 		},
+		"tensors that the model refuses": {
+			script: func(_ context.Context, _ *kserve.ModelInferRequest, send func(*inference.Response) bool) error {
+				send(&inference.Response{Err: inference.Invalid("", "broken"), Final: true})
+				return nil
+			},
+			ask: func(ctx context.Context, s *serving.Service) error {
+				return inferencetest.Last(inferencetest.Forward(ctx, s, inferencetest.EncodedRequest(t, &kserve.ModelInferRequest{ModelName: "m", Id: strings.Repeat("x", 395)})))
+			},
+			reserved: 101,
+		},
 		"tensors of another model": {
 			parameters: map[string]string{"trident.task": "none"},
 			ask: func(ctx context.Context, s *serving.Service) error {
