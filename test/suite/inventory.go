@@ -247,7 +247,7 @@ func (inv *inventory) update(seen *inventory, renames []rename) {
 		if there && !excused(key.String(), renames) {
 			got.Below = max(got.Below, want.Below)
 		}
-		if !there || got.Outcome == "pass" || excused(key.String(), renames) {
+		if !there || got.Outcome == "pass" || got.Outcome == want.Outcome || excused(key.String(), renames) {
 			inv.Tests[key] = got
 		}
 	}

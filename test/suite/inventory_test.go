@@ -328,3 +328,20 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdateGroup checks that a part of names with a slash, which isn't a test itself and has no
+// outcome, gets the number of the tests below it.
+func TestUpdateGroup(t *testing.T) {
+	read := func(below string) *inventory {
+		inv, err := readInventory("unit\tservices/a\tTestOne/POST_\t\t" + below + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inv
+	}
+	inv := read("1")
+	inv.update(read("2"), nil)
+	if inv.compare(read("2"), nil).New != 0 || inv.String() != read("2").String() {
+		t.Errorf("updated to %q", inv)
+	}
+}
