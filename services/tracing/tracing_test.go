@@ -301,6 +301,22 @@ func attributes(s *v1.Span) map[string]any {
 	return all
 }
 
+// traced posts a body with the parent of a trace. It checks that the response has the wanted text and that the span of the
+// route continues the trace. It returns this span and all spans by name.
+func traced(t *testing.T, path, route, body, wanted string) (root *v1.Span, spans map[string]*v1.Span) {
+	t.Helper()
+	collected, url := collect(t, tracing.ProtocolHTTP)
+	f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolHTTP})
+	f.post(t, path, body, "00-"+given+"-"+parent+"-01", wanted)
+	f.stop()
+	spans = collected.byName()
+	root = spans["POST "+route]
+	if root == nil || hex.EncodeToString(root.GetTraceId()) != given || hex.EncodeToString(root.GetParentSpanId()) != parent {
+		t.Fatalf("spans %v", spans)
+	}
+	return root, spans
+}
+
 // TestTraceOfMessages checks that messages, streamed or not, have the spans and the attributes of chats. A count of
 // tokens doesn't reach the engine. It has only the span of its template.
 func TestTraceOfMessages(t *testing.T) {
@@ -317,15 +333,7 @@ func TestTraceOfMessages(t *testing.T) {
 		{"count", "/v1/messages/count_tokens", `{` + message + `}`, `{"input_tokens":`, 200, []string{"template"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			collected, url := collect(t, tracing.ProtocolHTTP)
-			f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolHTTP})
-			f.post(t, test.path, test.body, "00-"+given+"-"+parent+"-01", test.wanted)
-			f.stop()
-			spans := collected.byName()
-			root := spans["POST "+test.path]
-			if root == nil || hex.EncodeToString(root.GetTraceId()) != given || hex.EncodeToString(root.GetParentSpanId()) != parent {
-				t.Fatalf("spans %v", spans)
-			}
+			root, spans := traced(t, test.path, test.path, test.body, test.wanted)
 			delete(spans, "POST "+test.path)
 			for _, name := range test.spans {
 				if s := spans[name]; s == nil || !bytes.Equal(s.GetParentSpanId(), root.GetSpanId()) {
@@ -397,15 +405,7 @@ func TestTraceOfEncoders(t *testing.T) {
 		{"refused", "/v1/rerank", "/v1/rerank", `{"model":"cross","query":"` + secret + `","documents":[]}`, "documents must not be empty", 400, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			collected, url := collect(t, tracing.ProtocolHTTP)
-			f := serve(t, tracing.Config{Endpoint: url, Protocol: tracing.ProtocolHTTP})
-			f.post(t, test.path, test.body, "00-"+given+"-"+parent+"-01", test.wanted)
-			f.stop()
-			spans := collected.byName()
-			root := spans["POST "+test.route]
-			if root == nil || hex.EncodeToString(root.GetTraceId()) != given || hex.EncodeToString(root.GetParentSpanId()) != parent {
-				t.Fatalf("spans %v", slices.Sorted(maps.Keys(spans)))
-			}
+			root, spans := traced(t, test.path, test.route, test.body, test.wanted)
 			names := slices.DeleteFunc(slices.Sorted(maps.Keys(spans)), func(name string) bool { return spans[name] == root })
 			if !slices.Equal(names, test.spans) {
 				t.Errorf("spans %v, want %v", names, test.spans)
