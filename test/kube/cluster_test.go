@@ -96,7 +96,7 @@ func apiserverArguments(address, store string, keys *keys) []string {
 		"--tls-cert-file=" + keys.cert, "--tls-private-key-file=" + keys.key, "--client-ca-file=" + keys.ca,
 		"--etcd-servers=" + store, "--etcd-cafile=" + keys.ca, "--etcd-certfile=" + keys.cert, "--etcd-keyfile=" + keys.key,
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-signing-key-file=" + keys.key, "--service-account-key-file=" + keys.key,
+		"--service-account-signing-key-file=" + keys.key, "--service-account-key-file=" + keys.cert,
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=RBAC",
 	}

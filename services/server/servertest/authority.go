@@ -38,10 +38,11 @@ func NewAuthority(tb testing.TB) *Authority {
 type Pair struct{ Certificate, Key []byte }
 
 // Issue returns a certificate with this name, for a server on the loopback interface
-// or for a client.
-func (a *Authority) Issue(tb testing.TB, name string) Pair {
+// or for a client. Its subject belongs to the organizations.
+func (a *Authority) Issue(tb testing.TB, name string, organizations ...string) Pair {
 	tb.Helper()
 	template := template(tb, name)
+	template.Subject.Organization = organizations
 	template.DNSNames, template.IPAddresses = []string{name, "localhost"}, []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
