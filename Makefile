@@ -163,7 +163,7 @@ test-epp: setup-test ## Run llm-d's endpoint picker (EPP=PATH of its program) in
 	@TRIDENT_TEST_EPP='$(EPP)' $(SUITE) count --needs TRIDENT_TEST_EPP --in test/epp -- -timeout 20m ./...
 
 .PHONY: test-vllm
-test-vllm: ## Run the vLLM tests on Triton's vLLM backend (docs/vllm-testing.md); skipped without one
+test-vllm: ## Run the vLLM tests on Triton's vLLM backend (docs/contributing/vllm-testing.md); skipped without one
 	go test -v -count 1 -timeout 30m -run '^TestVLLM$$' ./test/e2e
 
 .PHONY: test-vllm-generated
@@ -230,10 +230,10 @@ bench: setup build ## Measure Trident beside Triton's core, bare clients and pee
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
 .PHONY: bench-fleet
-bench-fleet: setup build ## Measure Trident in front of four servers beside the routers of SGLang and vLLM, and write docs/scale.md (15 minutes)
+bench-fleet: setup build ## Measure Trident in front of four servers beside the routers of SGLang and vLLM, and write docs/guides/scale.md (15 minutes)
 	@tools/setup-routers.sh
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
-	bin/tridentbench fleet --json=.cache/bench-fleet.json --report=docs/scale.md $(BENCH)
+	bin/tridentbench fleet --json=.cache/bench-fleet.json --report=docs/guides/scale.md $(BENCH)
 
 .PHONY: bench-compare
 bench-compare: setup build ## Compare the CPU time, allocations and rates of the working tree with a commit (BASE=COMMIT; ten minutes)
@@ -246,9 +246,9 @@ encoders: setup-test ## Compare vectors and scores with fresh ones of sentence-t
 	TRIDENT_TEST_SLOW=1 go test -v -count 1 -timeout 60m -run '^TestEncoders$$' ./test/e2e
 
 .PHONY: bench-encoders
-bench-encoders: setup build ## Compare embeddings with a loop of ONNX Runtime on the same texts, and write docs/encoders.md (ENCODERS='--peer infinity' after tools/setup-infinity.sh)
+bench-encoders: setup build ## Compare embeddings with a loop of ONNX Runtime on the same texts, and write docs/guides/encoders.md (ENCODERS='--peer infinity' after tools/setup-infinity.sh)
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
-	bin/tridentbench encoders --json=.cache/bench-encoders.json --report=docs/encoders.md $(ENCODERS)
+	bin/tridentbench encoders --json=.cache/bench-encoders.json --report=docs/guides/encoders.md $(ENCODERS)
 
 .PHONY: bench-genai
 bench-genai: setup build ## Run NVIDIA's benchmark AIPerf against the chat endpoint

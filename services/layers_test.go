@@ -87,7 +87,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/budget", layer: pure,
-		purpose: "the limits of what one request may make the server read, and the checks of encoded messages against them ([docs/limits.md](../docs/limits.md#budgets-of-a-request))",
+		purpose: "the limits of what one request may make the server read, and the checks of encoded messages against them ([docs/reference/limits.md](../docs/reference/limits.md#budgets-of-a-request))",
 		imports: []string{},
 	},
 	{
@@ -97,7 +97,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/contracts", layer: pure,
-		purpose: "requests to tensors and back, one file a kind of model ([docs/backends.md](../docs/backends.md))",
+		purpose: "requests to tensors and back, one file a kind of model ([docs/reference/backends.md](../docs/reference/backends.md))",
 		imports: []string{"gen/go/kserve", "services/configfield", "services/inference", "services/structured", "services/vector"},
 	},
 	{
@@ -324,7 +324,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/memory", layer: process,
-		purpose: "the memory limit of the process: finds it, sets Go's soft limit, measures Go's memory against it ([docs/limits.md](../docs/limits.md#memory))",
+		purpose: "the memory limit of the process: finds it, sets Go's soft limit, measures Go's memory against it ([docs/reference/limits.md](../docs/reference/limits.md#memory))",
 		imports: []string{"services/admission", "services/catalog", "services/configfield", "services/inference"},
 	},
 	{

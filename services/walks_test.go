@@ -107,7 +107,7 @@ var (
 	// heading matches a Markdown heading. Renderers generate an anchor for it.
 	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
 	// fence matches a code block.
-	fence = regexp.MustCompile("(?ms)^ *```[a-z]*\n.*?\n *```$")
+	fence = regexp.MustCompile("(?ms)^ *```[^\n]*\n.*?\n *```$")
 )
 
 // TestLinks checks the links of all Markdown files to files of the repository and to headings in

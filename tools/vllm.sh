@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the real vLLM on CPUs behind a tritonserver, for tests: docs/vllm-testing.md.
+# Runs the real vLLM on CPUs behind a tritonserver, for tests: docs/contributing/vllm-testing.md.
 #
 #   tools/vllm.sh setup    installs vLLM (.venv-vllm), its backend for Triton, and a model
 #   tools/vllm.sh start    starts a tritonserver with the model on 127.0.0.1 and waits until it is ready

@@ -270,7 +270,7 @@ func TestConfigPrint(t *testing.T) {
 	}
 }
 
-const schemaFile = "../../docs/config.schema.json"
+const schemaFile = "../../docs/reference/config.schema.json"
 
 // TestConfigSchema checks that the committed schema of the settings file matches the flags. With
 // -update it writes the schema.
@@ -285,7 +285,7 @@ func TestConfigSchema(t *testing.T) {
 		}
 	}
 	if committed, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(committed, text) {
-		t.Errorf("docs/config.schema.json differs from the output of trident config schema; update it: go test ./cmd/trident -run TestConfigSchema -update (%v)", err)
+		t.Errorf("docs/reference/config.schema.json differs from the output of trident config schema; update it: go test ./cmd/trident -run TestConfigSchema -update (%v)", err)
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/fx"
 )
 
-const configurationPage = "../../docs/configuration.md"
+const configurationPage = "../../docs/reference/configuration.md"
 
 // TestConfigurationPage checks that the tables of the configuration page match the flags and the keys
 // of models. With -update it writes the tables.
@@ -32,7 +32,7 @@ func TestConfigurationPage(t *testing.T) {
 		return
 	}
 	if page != string(data) {
-		t.Error("docs/configuration.md differs from the flags' help; update it: go test ./cmd/trident -run 'TestConfig' -update")
+		t.Error("docs/reference/configuration.md differs from the flags' help; update it: go test ./cmd/trident -run 'TestConfig' -update")
 	}
 }
 
@@ -43,7 +43,7 @@ func replaced(t *testing.T, page, mark, text string) string {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("docs/configuration.md has no comment <!-- %s -->", mark)
+		t.Fatalf("docs/reference/configuration.md has no comment <!-- %s -->", mark)
 	}
 	return before + begin + text + end + after
 }

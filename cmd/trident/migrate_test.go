@@ -9,10 +9,10 @@ import (
 
 var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
 
-// TestMigrateFlags checks that the flags of Trident in the tables of docs/migrate.md exist. If a row
+// TestMigrateFlags checks that the flags of Trident in the tables of docs/guides/migrate.md exist. If a row
 // has no flag of Trident, Trident must reject the other server's flag.
 func TestMigrateFlags(t *testing.T) {
-	page, err := os.ReadFile("../../docs/migrate.md")
+	page, err := os.ReadFile("../../docs/guides/migrate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestMigrateFlags(t *testing.T) {
 // TestMigrateIsComplete checks that the tables have all flags of the servers that Trident can
 // replace with the same flags, and that Trident accepts each of these flags by name.
 func TestMigrateIsComplete(t *testing.T) {
-	page, err := os.ReadFile("../../docs/migrate.md")
+	page, err := os.ReadFile("../../docs/guides/migrate.md")
 	if err != nil {
 		t.Fatal(err)
 	}

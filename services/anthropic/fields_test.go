@@ -11,10 +11,10 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 )
 
-// fieldTables returns the treatment of each field by the heading of its table in docs/anthropic.md.
+// fieldTables returns the treatment of each field by the heading of its table in docs/reference/anthropic.md.
 func fieldTables(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/anthropic.md")
+	doc, err := os.ReadFile("../../docs/reference/anthropic.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func probes(sealed string) map[string]probe {
 	}
 }
 
-// TestFields checks that the tables of docs/anthropic.md have all fields of the document, and what each row says:
+// TestFields checks that the tables of docs/reference/anthropic.md have all fields of the document, and what each row says:
 // honoured fields reach the model, others don't, and ignored fields are named.
 func TestFields(t *testing.T) {
 	tables := fieldTables(t)

@@ -5,7 +5,7 @@
 //
 // Budgets are far above the needs of clients. Budgets are low enough that each request takes less
 // than half a second of processor time, and memory in proportion to its size, before a model is used.
-// Budgets are constants: a limit that fits all deployments needs no flag. docs/limits.md lists them.
+// Budgets are constants: a limit that fits all deployments needs no flag. docs/reference/limits.md lists them.
 package budget
 
 import (

@@ -373,9 +373,9 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestDocs checks that the tables of docs/limits.md agree with the constants.
+// TestDocs checks that the tables of docs/reference/limits.md agree with the constants.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/limits.md")
+	text, err := os.ReadFile("../../docs/reference/limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -207,7 +207,7 @@ func TestDocument(t *testing.T) {
 
 // TestDocumentation checks that the tables of the page have all fields of the document, and no others.
 func TestDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../docs/encoders.md")
+	page, err := os.ReadFile("../../docs/guides/encoders.md")
 	if err != nil {
 		t.Fatal(err)
 	}

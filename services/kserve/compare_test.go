@@ -34,7 +34,7 @@ import (
 // TestLikeTritonserver sends the same calls to a tritonserver's own gRPC port and to Trident and
 // compares the messages. Trident's engine is that tritonserver, also over each protocol of the shared
 // port. Under TRIDENT_TEST_LOCAL=1 the engine is in-process Triton. The table has the differences with
-// their reasons, as docs/kserve.md does. The shared port loads and unloads only in the slow tier.
+// their reasons, as docs/reference/kserve.md does. The shared port loads and unloads only in the slow tier.
 func TestLikeTritonserver(t *testing.T) {
 	kservetest.RunBesideOthers(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}

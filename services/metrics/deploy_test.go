@@ -117,7 +117,7 @@ func rules(t *testing.T) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/observability.md")
+	page, err := os.ReadFile("../../docs/guides/observability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func rules(t *testing.T) (all []string) {
 			t.Errorf("no test of when %s fires and when it doesn't", rule.Alert)
 		}
 		if !strings.Contains(string(page), "`"+rule.Alert+"`") {
-			t.Errorf("docs/observability.md doesn't describe %s", rule.Alert)
+			t.Errorf("docs/guides/observability.md doesn't describe %s", rule.Alert)
 		}
 	}
 	return all

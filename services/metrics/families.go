@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// family is a metric of Trident. docs/metrics.md lists all of them.
+// family is a metric of Trident. docs/reference/metrics.md lists all of them.
 type family struct {
 	name, help string
 	kind       prometheus.ValueType // unused for histograms

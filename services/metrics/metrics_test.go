@@ -406,10 +406,10 @@ func TestTritonAway(t *testing.T) {
 
 var inText = regexp.MustCompile("`((?:trident|gen_ai)_[a-z_]+)`")
 
-// TestDocumented compares docs/metrics.md with the code: the document lists exactly the
+// TestDocumented compares docs/reference/metrics.md with the code: the document lists exactly the
 // metrics, with their labels and types.
 func TestDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/metrics.md")
+	text, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,12 +426,12 @@ func TestDocumented(t *testing.T) {
 			labels = "`" + strings.Join(f.labels, "`, `") + "`"
 		}
 		if row := "| `" + f.name + "` | " + kindName(f) + " | " + labels + " | " + f.help + " |"; !strings.Contains(page, row+"\n") {
-			t.Errorf("docs/metrics.md lacks\n%s", row)
+			t.Errorf("docs/reference/metrics.md lacks\n%s", row)
 		}
 	}
 	for _, name := range inText.FindAllStringSubmatch(page, -1) {
 		if !known[name[1]] {
-			t.Errorf("docs/metrics.md has %s, which doesn't exist", name[1])
+			t.Errorf("docs/reference/metrics.md has %s, which doesn't exist", name[1])
 		}
 	}
 }

@@ -38,7 +38,7 @@ func codexCatalog(ctx context.Context, models []catalog.Named) []api.CodexModel 
 }
 
 // codexModel returns a model's entry of Codex's catalog without its name and its position. With them
-// it has every field that the versions in docs/openai.md need: Codex ignores the whole catalog
+// it has every field that the versions in docs/reference/openai.md need: Codex ignores the whole catalog
 // otherwise.
 func codexModel(ctx context.Context, card *catalog.Card) api.CodexModel {
 	m := api.CodexModel{

@@ -59,7 +59,7 @@ func codexModels(t *testing.T, server *httptest.Server, known, query string) []m
 	return list.Models
 }
 
-// TestCodexCatalog checks every field of the catalog. Codex needs most of them: see docs/openai.md.
+// TestCodexCatalog checks every field of the catalog. Codex needs most of them: see docs/reference/openai.md.
 func TestCodexCatalog(t *testing.T) {
 	list := codexModels(t, codexServer(t), "chat", "?client_version=0.169.0")
 	var slugs []string

@@ -107,11 +107,11 @@ func goldenLine(t *testing.T, e goldenError) []byte {
 	return line.Bytes()
 }
 
-// TestErrorsAreDocumented tests that docs/openai.md lists each status, type and code of the golden
+// TestErrorsAreDocumented tests that docs/reference/openai.md lists each status, type and code of the golden
 // errors. The page may list other errors only if the server returns them before this frontend gets
 // the request.
 func TestErrorsAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/openai.md")
+	doc, err := os.ReadFile("../../docs/reference/openai.md")
 	if err != nil {
 		t.Fatal(err)
 	}

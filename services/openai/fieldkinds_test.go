@@ -20,7 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/tokenizer"
 )
 
-// fieldKinds are the kinds of models by their column in docs/openai.md.
+// fieldKinds are the kinds of models by their column in docs/reference/openai.md.
 var fieldKinds = map[string]func(t *testing.T, engine *inferencetest.Engine){
 	"vLLM": func(_ *testing.T, engine *inferencetest.Engine) { addVLLM(engine) },
 	"ensemble, bls": func(t *testing.T, engine *inferencetest.Engine) {

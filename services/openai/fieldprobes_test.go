@@ -5,7 +5,7 @@ import (
 )
 
 // fieldProbes returns the probes of each field by operation. Each row of the tables
-// of docs/openai.md needs one.
+// of docs/reference/openai.md needs one.
 func fieldProbes() map[string]map[string][]probe {
 	chat, completion := samplingProbes(), samplingProbes()
 	maps.Copy(chat, chatProbes())

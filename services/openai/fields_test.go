@@ -21,7 +21,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 )
 
-// The ways in which Trident treats a request field, as in the columns of docs/openai.md.
+// The ways in which Trident treats a request field, as in the columns of docs/reference/openai.md.
 const (
 	honoured = "honoured"
 	metadata = "metadata"
@@ -29,11 +29,11 @@ const (
 	refused  = "refused"
 )
 
-// fieldTables parses the tables of docs/openai.md. It returns the treatment by
+// fieldTables parses the tables of docs/reference/openai.md. It returns the treatment by
 // operation, field and kind of model.
 func fieldTables(t *testing.T) map[string]map[string]map[string]string {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/openai.md")
+	doc, err := os.ReadFile("../../docs/reference/openai.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ type probe struct {
 	param string
 }
 
-// TestFields sends the probes of each row of the tables of docs/openai.md through
+// TestFields sends the probes of each row of the tables of docs/reference/openai.md through
 // the handler, for each kind of model with a column.
 func TestFields(t *testing.T) {
 	for operation, rows := range fieldTables(t) {

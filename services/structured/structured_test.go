@@ -79,7 +79,7 @@ func TestMeasured(t *testing.T) {
 			sent++
 			m, known := table[key{c.ID, form}]
 			if err != nil || !known || m.Kind != kind || !sameJSON(t, m.Value, value) {
-				t.Errorf("%s for %s is sent as %s %s (%v), measured was %s %s: measure again, as docs/vllm-testing.md says", c.ID, form, kind, value, err, m.Kind, m.Value)
+				t.Errorf("%s for %s is sent as %s %s (%v), measured was %s %s: measure again, as docs/contributing/vllm-testing.md says", c.ID, form, kind, value, err, m.Kind, m.Value)
 				continue
 			}
 			for _, n := range names {

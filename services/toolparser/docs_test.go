@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// TestDocs checks that the table of docs/models.md has each parser's name, the form of its forced calls,
+// TestDocs checks that the table of docs/guides/models.md has each parser's name, the form of its forced calls,
 // and the families that users look for.
 func TestDocs(t *testing.T) {
-	data, err := os.ReadFile("../../docs/models.md")
+	data, err := os.ReadFile("../../docs/guides/models.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(data), "\n## Tool calls and reasoning\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	if !found {
-		t.Fatal("docs/models.md has no section about tool calls and reasoning")
+		t.Fatal("docs/guides/models.md has no section about tool calls and reasoning")
 	}
 	var rows []string
 	for line := range strings.Lines(section) {

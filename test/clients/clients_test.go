@@ -1,5 +1,5 @@
 // Package clients runs published programs, unmodified, against the trident program on a real Triton.
-// rows_test.go has the table of the programs. Each row has a page in docs/clients. The page's section Connect has
+// rows_test.go has the table of the programs. Each row has a page in docs/recipes. The page's section Connect has
 // at most ten lines to copy, its section "Try it" the rest of the task. The test runs the page's code as a child
 // process. One row runs in the check tier, all rows in the suite clients. `make clients` installs the programs
 // and runs the suite.

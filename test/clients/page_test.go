@@ -12,7 +12,7 @@ import (
 )
 
 // pages is the folder of the pages about clients, relative to this package.
-const pages = "../../docs/clients"
+const pages = "../../docs/recipes"
 
 // served is the address at which the pages expect Trident.
 const served = "127.0.0.1:9000"

@@ -43,7 +43,7 @@ type script struct {
 	Steps []object `json:"steps"`
 }
 
-// row is a published program with a task. The code is on the page docs/clients/NAME.md.
+// row is a published program with a task. The code is on the page docs/recipes/NAME.md.
 type row struct {
 	Name    string // name of the page and of the test
 	Program string // name of the program in the index of the pages

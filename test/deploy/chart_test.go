@@ -388,18 +388,18 @@ func TestChartReloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"models"} // its section; keys aren't in a ConfigMap
-	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)`.*\\| ⟳ \\|").FindAllStringSubmatch(string(read(t, "docs/configuration.md")), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)`.*\\| ⟳ \\|").FindAllStringSubmatch(string(read(t, "docs/reference/configuration.md")), -1) {
 		want = append(want, row[1])
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("the chart has %v, docs/configuration.md %v", got, want)
+		t.Errorf("the chart has %v, docs/reference/configuration.md %v", got, want)
 	}
 }
 
 // TestChartOwned checks that each setting that the chart refuses exists.
 func TestChartOwned(t *testing.T) {
 	var settings struct{ Properties map[string]any }
-	if err := json.Unmarshal(read(t, "docs/config.schema.json"), &settings); err != nil {
+	if err := json.Unmarshal(read(t, "docs/reference/config.schema.json"), &settings); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"trident.owned", "trident.secret"} {

@@ -177,7 +177,7 @@ func TestChartNeedsValues(t *testing.T) {
 func TestChartSchema(t *testing.T) {
 	const file = chartFolder + "/values.schema.json"
 	var schema, settings map[string]any
-	for name, to := range map[string]*map[string]any{file: &schema, "docs/config.schema.json": &settings} {
+	for name, to := range map[string]*map[string]any{file: &schema, "docs/reference/config.schema.json": &settings} {
 		if err := json.Unmarshal(read(t, name), to); err != nil {
 			t.Fatal(err)
 		}

@@ -464,7 +464,7 @@ func TestExampleReferences(t *testing.T) {
 	}
 	pattern := regexp.MustCompile(`__name__=~"([^"]+)"`).FindStringSubmatch(adapter.Rules.Custom[0].SeriesQuery)
 	names := regexp.MustCompile("^(" + pattern[1] + ")$")
-	families := string(read(t, "docs/metrics.md"))
+	families := string(read(t, "docs/reference/metrics.md"))
 	for _, metric := range at(find(t, rendered(t, "full-in-process"), "HorizontalPodAutoscaler"), "spec", "metrics").([]any) {
 		name, _ := at(metric, "pods", "metric", "name").(string)
 		if !names.MatchString(name) || !strings.Contains(families, "| `"+name+"` |") {

@@ -423,7 +423,7 @@ func differAt(a, b []int) int {
 func demoTexts(t *testing.T) []string {
 	t.Helper()
 	var texts []string
-	pages, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
+	pages, err := filepath.Glob(filepath.Join(root(t), "docs", "reference", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}

@@ -199,7 +199,7 @@ func TestConnectNode(t *testing.T) {
 	s.runClient(t, connectParts(true), installed(t, "node"), filepath.Join(dir, "connect.mjs"), s.url, serving(t).url)
 }
 
-// TestKServeCurl checks that the curl requests of docs/kserve.md have the expected responses.
+// TestKServeCurl checks that the curl requests of docs/reference/kserve.md have the expected responses.
 func TestKServeCurl(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")

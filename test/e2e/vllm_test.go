@@ -32,7 +32,7 @@ import (
 const vllmLimit = 20 * time.Minute
 
 // TestVLLM checks Trident with a real vLLM backend, by running vllmSuite. The backend must be
-// installed by hand: see docs/vllm-testing.md.
+// installed by hand: see docs/contributing/vllm-testing.md.
 func TestVLLM(t *testing.T) {
 	settings := emptySettings(t)
 	s, model := startVLLM(t, "--config="+settings)
@@ -44,7 +44,7 @@ func startVLLM(t *testing.T, more ...string) (s *trident, model string) {
 	t.Helper()
 	at := os.Getenv("TRIDENT_TEST_VLLM")
 	if at == "" {
-		t.Skip("TRIDENT_TEST_VLLM names no tritonserver or model repository with the vLLM backend: see docs/vllm-testing.md")
+		t.Skip("TRIDENT_TEST_VLLM names no tritonserver or model repository with the vLLM backend: see docs/contributing/vllm-testing.md")
 	}
 	flags := append([]string{"--lora-separator=_lora_"}, more...)
 	if strings.Contains(at, "/") {

@@ -335,7 +335,7 @@ func TestSubjects(t *testing.T) {
 func TestCovers(t *testing.T) {
 	for file, want := range map[string]bool{
 		"services/auth/gate.go": true, "gen/go/a.go": false, "services/chat/testdata/a.go": false,
-		"docs/limits.md": false, "docs/contributing/style.md": true, "README.md": false, "web/client/README.md": true,
+		"docs/reference/limits.md": false, "docs/contributing/style.md": true, "README.md": false, "web/client/README.md": true,
 	} {
 		if covers(file) != want {
 			t.Errorf("%s: covered %t", file, !want)

@@ -28,7 +28,7 @@ import (
 // invalid methods, paths and bodies. Trident's engine is that tritonserver or, under
 // TRIDENT_TEST_LOCAL=1, in-process Triton. Trident's responses must also satisfy
 // openapi/kserve.yaml. The table has the differences with their reasons, as
-// docs/kserve.md does.
+// docs/reference/kserve.md does.
 func TestRoutesLikeTritonserver(t *testing.T) {
 	kservetest.RunBesideOthers(t)
 	repositories := []string{tritontest.Repository(t), tritontest.ExtensionRepository(t), tritontest.KServeRepository(t)}

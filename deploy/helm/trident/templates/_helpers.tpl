@@ -84,7 +84,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Longest time from SIGTERM to the end of the process: docs/deploy.md has the sum. Trident adds 10 s. In-process Triton
+{{/* Longest time from SIGTERM to the end of the process: docs/guides/deploy.md has the sum. Trident adds 10 s. In-process Triton
 takes three times the exit timeout and 3 s each, for requests, models and the server. */}}
 {{- define "trident.stopSeconds" -}}
 {{- $sum := add .Values.drainDelaySeconds .Values.shutdownTimeoutSeconds 10 -}}
