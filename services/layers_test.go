@@ -361,7 +361,7 @@ var layers = []packageRow{
 	{
 		path: "cmd/tridentsim", layer: tool,
 		purpose: "simulates a fleet of vLLM-like servers, to compare the rule of services/balance with those of other projects",
-		imports: []string{"services/balance"},
+		imports: []string{"services/balance", "test/chart"},
 	},
 	{
 		path: "examples/go-connect", layer: tool,
@@ -382,6 +382,11 @@ var layers = []packageRow{
 		path: "test/backends/burst", layer: tool,
 		purpose: "builds a Triton backend of our own and repositories of models that cost nothing: tests, measuring",
 		imports: []string{"services/triton/tritonserver"},
+	},
+	{
+		path: "test/chart", layer: tool,
+		purpose: "draws bar charts as SVG, light and dark, for the documents of measurements",
+		imports: []string{},
 	},
 	{
 		path: "test/demo", layer: tool,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/trident-inference/trident/test/chart"
 )
 
 // Sizes of a plot, in pixels, and its time axis in powers of ten of seconds.
@@ -21,7 +23,7 @@ func plot(title string, results []result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", plotWidth, plotHeight)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", plotWidth, plotHeight)
-	fmt.Fprintf(&b, `<text x="%d" y="22" font-size="14">%s: share of requests with their first token within a time</text>`+"\n", plotLeft, escape(title))
+	fmt.Fprintf(&b, `<text x="%d" y="22" font-size="14">%s: share of requests with their first token within a time</text>`+"\n", plotLeft, chart.Escape(title))
 	plotAxes(&b)
 	for i, r := range results {
 		color := plotColor(i, len(results))
@@ -37,7 +39,7 @@ func plot(title string, results []result) []byte {
 		b.WriteString("\"/>\n")
 		y := plotTop + 12 + 20*i
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="14" height="4" fill="%s"/><text x="%d" y="%d">%s</text>`+"\n",
-			plotWidth-plotRight+15, y-5, color, plotWidth-plotRight+35, y, escape(r.info.name))
+			plotWidth-plotRight+15, y-5, color, plotWidth-plotRight+35, y, chart.Escape(r.info.name))
 	}
 	b.WriteString("</svg>\n")
 	return []byte(b.String())
@@ -70,8 +72,3 @@ func plotY(share float64) float64 {
 
 // plotColor returns a color that differs from those of the other lines.
 func plotColor(i, n int) string { return fmt.Sprintf("hsl(%d, 75%%, 45%%)", 360*i/n) }
-
-// escape returns a string as text of XML.
-func escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
