@@ -229,6 +229,11 @@ bench: setup build ## Measure Trident beside Triton's core, bare clients and pee
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --json=.cache/bench.json --report=docs/performance.md $(BENCH)
 
+.PHONY: bench-peers
+bench-peers: setup build ## Measure Trident beside the servers in PEERS, and write docs/performance.md and its charts (25 minutes; PEERS='--frontend PROGRAM --openai-trtllm PROGRAM')
+	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
+	bin/tridentbench peers --json=.cache/bench-peers.json --report=docs/performance.md --charts=docs $(PEERS)
+
 .PHONY: bench-fleet
 bench-fleet: setup build ## Measure Trident in front of four servers beside the routers of SGLang and vLLM, and write docs/guides/scale.md (15 minutes)
 	@tools/setup-routers.sh
@@ -311,6 +316,7 @@ simulation: setup ## Simulate the choice of an endpoint, compare it with the rul
 bench-quick: setup build ## Run the main scenarios of the benches and a comparison for seconds, to check that they work
 	@go build -trimpath -o bin/tridentbench ./cmd/tridentbench
 	bin/tridentbench --quick
+	bin/tridentbench peers --quick
 	bin/tridentbench fleet --quick --no-routers
 	bin/tridentbench compare HEAD --rounds 1 --scenario flat-64 --scenario infer-1k-64
 

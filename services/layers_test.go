@@ -351,7 +351,7 @@ var layers = []packageRow{
 		path: "cmd/tridentbench", layer: tool,
 		purpose:    "measures what Trident adds to Triton: `make bench`",
 		fileReason: "one program; a file for each comparison, for each kind of server that is measured, and for the reports",
-		imports:    []string{"gen/go/kserve", "services/admission", "services/auth", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/tokenizer", "services/triton/local", "services/triton/tritonserver", "test/backends/burst", "test/encoders"},
+		imports:    []string{"gen/go/kserve", "services/admission", "services/auth", "services/catalog", "services/inference", "services/kserve", "services/openai", "services/server", "services/tokenizer", "services/triton/local", "services/triton/tritonserver", "test/backends/burst", "test/chart", "test/encoders"},
 	},
 	{
 		path: "cmd/tridentrelease", layer: tool,

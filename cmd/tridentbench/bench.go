@@ -22,9 +22,10 @@ type bench struct {
 	report    report
 }
 
-func newBench(o *options) (*bench, error) {
-	b := &bench{options: o, began: time.Now()}
-	for _, s := range scenarios() {
+// newBench returns a bench of scenarios, whose results go between the markers of a command.
+func newBench(o *options, command string, all []scenario) (*bench, error) {
+	b := &bench{options: o, began: time.Now(), report: report{Command: command}}
+	for _, s := range all {
 		if len(o.Scenario) > 0 && !slices.Contains(o.Scenario, s.name) || o.Quick && !s.quick {
 			continue
 		}
@@ -58,9 +59,12 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	b.report.describe(b.began, version)
-	b.report.command, b.report.Quick, b.report.Notes = "make bench", b.options.Quick, b.notMeasured()
+	b.report.Quick, b.report.Notes = b.options.Quick, append(b.report.Notes, b.notMeasured()...)
+	for _, p := range b.options.programs {
+		b.report.Peers = append(b.report.Peers, p.name)
+	}
 	for _, p := range b.options.Peer {
-		b.report.peers = append(b.report.peers, p.name)
+		b.report.Peers = append(b.report.Peers, p.name)
 	}
 	for _, line := range b.report.Notes {
 		fmt.Fprintln(os.Stderr, line)
@@ -68,7 +72,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.rounds(ctx); err != nil {
 		return err
 	}
-	b.report.finish(time.Since(b.began), append(figures(), peerFigures(b.report.peers)...))
+	b.report.finish(time.Since(b.began), append(figures(), peerFigures(b.report.Peers)...))
 	if err := b.report.write(b.options.JSON, b.options.Report); err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func warmUpJobs(c *column) []*job {
 	if c.profiles == "" || c.path == "" { // not Trident, or its gRPC port
 		return list
 	}
-	for _, model := range []string{modelAt(flatModel, fastPace), modelAt(flatModel, stepPace), modelAt(flatModel, slowPace), ensembleModel, modelAt(ensembleModel, fastPace)} {
+	for _, model := range []string{modelAt(flatModel, fastPace), modelAt(flatModel, stepPace), modelAt(flatModel, slowPace), ensembleModel, modelAt(ensembleModel, fastPace), modelAt(ensembleModel, stepPace)} {
 		list = append(list, &job{Address: c.address, Path: c.path, Model: model, Streams: 8, Requests: 24, Tokens: 4})
 	}
 	return list

@@ -103,10 +103,15 @@ func figures() []figure {
 	}
 }
 
-// peerFigures compares Trident before a tritonserver with other servers.
+// peerFigures compares Trident before a tritonserver with other servers, and Trident in process with
+// Triton's OpenAI frontend.
 func peerFigures(peers []string) []figure {
 	var list []figure
 	for _, peer := range peers {
+		if peer == colFrontend {
+			list = append(list, frontendFigures()...)
+			continue
+		}
 		for _, contract := range []struct {
 			title string
 			name  func(scenario string) string
@@ -121,6 +126,17 @@ func peerFigures(peers []string) []figure {
 		}
 	}
 	return list
+}
+
+// frontendFigures compares Trident in process with Triton's OpenAI frontend.
+func frontendFigures() []figure {
+	name := func(what string) string { return "in process ÷ " + colFrontend + ", " + what }
+	return []figure{
+		{Name: name("64 streams flat out: tokens/s"), of: ratio(flat64, colLocal, colFrontend, tokenRate)},
+		{Name: name("64 streams flat out: CPU a token"), of: ratio(flat64, colLocal, colFrontend, cpuTrident)},
+		{Name: name("64 paced streams: CPU a token"), of: ratio(paced64, colLocal, colFrontend, cpuTrident)},
+		{Name: name("one idle client: time to first chunk"), of: ratio(firstToken, colLocal, colFrontend, first50)},
+	}
 }
 
 // tritonFor compares the CPU time of tritonserver for Trident with that for the client that

@@ -44,7 +44,7 @@ const (
 	roleHost     = "Trident with Triton" // the server of a Trident that has no Triton itself
 	roleStubs    = "Python models"
 	roleDriver   = "driver"
-	readyTimeout = time.Minute
+	readyTimeout = 2 * time.Minute
 )
 
 // column is a source of tokens that the bench measures, and a column of its report.
@@ -190,6 +190,11 @@ func (f *fleet) start(ctx context.Context, o *options) error {
 	for i := range o.Peer {
 		f.columns = append(f.columns, o.Peer[i].column(f.column(colLocal).worker, f.tritonAt))
 	}
+	for i := range o.programs {
+		if err := f.startProgram(ctx, &o.programs[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -208,11 +213,20 @@ func (f *fleet) repository(ctx context.Context, python bool) (string, error) {
 // models returns the models of all scenarios.
 func models(python bool) []burst.Model {
 	list := []burst.Model{{Name: idleModel, Pace: idlePace}, {Name: echoModel, Echo: true}}
-	for _, m := range append(burst.Models(), burst.Model{Name: ensembleModel, Ensemble: true}, burst.Model{Name: modelAt(ensembleModel, fastPace), Pace: fastPace, Ensemble: true}) {
+	for _, m := range append(burst.Models(), ensembles()...) {
 		if python || !m.Python {
 			m.Tokenizer = true // as the model of an engine has one
 			list = append(list, m)
 		}
+	}
+	return list
+}
+
+// ensembles returns the models with the tensors of TensorRT-LLM's ensemble.
+func ensembles() []burst.Model {
+	list := []burst.Model{{Name: ensembleModel, Ensemble: true}}
+	for _, pace := range []time.Duration{fastPace, stepPace} {
+		list = append(list, burst.Model{Name: modelAt(ensembleModel, pace), Pace: pace, Ensemble: true})
 	}
 	return list
 }

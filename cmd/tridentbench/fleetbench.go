@@ -64,7 +64,7 @@ type fleetBench struct {
 }
 
 func newFleetBench(o *fleetCommand) (*fleetBench, error) {
-	b := &fleetBench{options: o, began: time.Now(), report: report{command: "make bench-fleet"}}
+	b := &fleetBench{options: o, began: time.Now(), report: report{Command: "make bench-fleet"}}
 	for _, s := range fleetScenarios() {
 		if len(o.Scenario) > 0 && !slices.Contains(o.Scenario, s.name) {
 			continue

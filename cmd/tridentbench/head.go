@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,16 +46,17 @@ type headData struct {
 // headStreams are the numbers of streams of the head tables.
 func headStreams() []int { return []int{1, 64, 256} }
 
-// headTables returns the tables for which the rounds have data.
-func headTables(rounds []round) []*headTable {
+// headTables returns the tables for which the rounds have data, with the columns for which they have
+// some. The peers are the columns of other projects' servers.
+func headTables(rounds []round, peers []string) []*headTable {
 	var known []*headTable
 	for _, t := range []struct {
 		title   string
 		columns []headColumn
 		rows    []headData
 	}{
-		{"Cores for 10,000 tokens/s", coreColumns(), coreRows()},
-		{"Time that is added to the engine's own, in ms", delayColumns(), delayRows()},
+		{"Cores for 10,000 tokens/s", coreColumns(peers), coreRows()},
+		{"Time that is added to the engine's own, in ms", delayColumns(peers), delayRows()},
 	} {
 		table := &headTable{Title: t.title, of: t.columns}
 		for _, c := range t.columns {
@@ -63,10 +66,24 @@ func headTables(rounds []round) []*headTable {
 			table.add(row, rounds)
 		}
 		if len(table.Rows) > 0 {
+			table.omitEmpty()
 			known = append(known, table)
 		}
 	}
 	return known
+}
+
+// omitEmpty removes the columns without data.
+func (t *headTable) omitEmpty() {
+	for i := range slices.Backward(t.Columns) {
+		if slices.ContainsFunc(t.Rows, func(row headRow) bool { return row.Cells[i] != nil }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for j := range t.Rows {
+			t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)
+		}
+	}
 }
 
 // add computes a row. A row without data is omitted.
@@ -136,18 +153,31 @@ func coreRows() []headData {
 			rows = append(rows, headData{fmt.Sprintf("%s, %d ms a step", count(n), pace.Milliseconds()), pacedName(n, pace), ""})
 		}
 	}
+	for _, pace := range []time.Duration{fastPace, stepPace} {
+		rows = append(rows, headData{fmt.Sprintf("ensemble, 64 streams, %d ms a step", pace.Milliseconds()), ensembleName(pacedName(64, pace)), ""})
+	}
 	return rows
 }
 
-func coreColumns() []headColumn {
-	return []headColumn{
+func coreColumns(peers []string) []headColumn {
+	list := []headColumn{
 		coresOf("in process, with Triton and the model", colLocal, serverCPU),
 		coresOf("remote", colRemote, ownCPU),
 		coresOf("remote, with tritonserver", colRemote, serverCPU),
 		coresOf("over Trident", colOver, ownCPU),
 		coresOf("over Trident, with the Trident that has Triton", colOver, serverCPU),
 		coresOf("tritonserver, of a client that asks for the text alone", colText, tritonCPU),
+		coresOf("tritonserver, of a client that asks for what Trident asks for", colBare, tritonCPU),
 	}
+	for _, p := range peers {
+		list = append(list, coresOf(p, p, ownCPU), coresOf(p+", with tritonserver", p, withTriton))
+	}
+	return list
+}
+
+// withTriton returns the CPU time of a column and its tritonserver, or NaN if the column has none.
+func withTriton(r round, scenario, column string) float64 {
+	return ownCPU(r, scenario, column) + tritonCPU(r, scenario, column)
 }
 
 // coresOf returns a column of cores that 10,000 tokens/s keep busy.
@@ -180,31 +210,54 @@ func serverCPU(r round, scenario, column string) float64 {
 // first tokens.
 func delayRows() []headData {
 	var rows []headData
-	for _, n := range headStreams() {
-		scenario := pacedName(n, fastPace)
-		first, name := scenario, count(n)
-		if n == 1 {
-			first = firstToken
-		}
+	add := func(name, first, scenario string) {
 		rows = append(rows,
 			headData{name + ": first token, p50", first, first50}, headData{name + ": first token, p99", first, first99},
 			headData{name + ": between tokens, p50", scenario, gap50}, headData{name + ": between tokens, p99", scenario, gap99},
 		)
 	}
+	for _, n := range headStreams() {
+		scenario := pacedName(n, fastPace)
+		first := scenario
+		if n == 1 {
+			first = firstToken
+		}
+		add(count(n), first, scenario)
+	}
+	add("ensemble, one stream", ensembleName(firstToken), ensembleName(paced1))
+	add("ensemble, 64 streams", ensembleName(paced64), ensembleName(paced64))
 	return rows
 }
 
-func delayColumns() []headColumn {
-	return []headColumn{
-		{"the engine's own", func(r round, row headData) float64 { return r(row.scenario, colEngine, row.metric) }},
+func delayColumns(peers []string) []headColumn {
+	list := []headColumn{
+		{"the engine's own", func(r round, row headData) float64 {
+			if math.IsNaN(r(row.scenario, colLocal, row.metric)) { // no row for the engine alone
+				return math.NaN()
+			}
+			return engineTime(r, row.scenario, row.metric)
+		}},
 		addedBy("in process", colLocal), addedBy("remote", colRemote), addedBy("over Trident", colOver),
-		addedBy("bare gRPC client of tritonserver, text alone", colText),
+		addedBy("bare gRPC client of tritonserver, text alone", colText), addedBy("bare gRPC client of tritonserver", colBare),
 	}
+	for _, p := range peers {
+		list = append(list, addedBy(p, p))
+	}
+	return list
+}
+
+// engineTime returns a time of the engine loop. That of a scenario of the ensemble is that of the same
+// work with the tensors of the vLLM backend, because the pace is the same.
+func engineTime(r round, scenario, metric string) float64 {
+	return r(strings.TrimPrefix(scenario, ensembleName("")), colEngine, metric)
+}
+
+// added returns the difference of a time to that of the engine loop.
+func added(r round, scenario, column, metric string) float64 {
+	return r(scenario, column, metric) - engineTime(r, scenario, metric)
 }
 
 // addedBy returns a column of the differences to the engine loop.
 func addedBy(title, column string) headColumn {
-	return headColumn{title, func(r round, row headData) float64 {
-		return r(row.scenario, column, row.metric) - r(row.scenario, colEngine, row.metric)
-	}}
+	return headColumn{title, func(r round, row headData) float64 { return added(r, row.scenario, column, row.metric) }}
 }

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // factor, and with a peer.
 func headReport(rounds int) *report {
 	r := &report{
-		Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: rounds, peers: []string{"other"},
+		Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: rounds, Peers: []string{"other"},
 		Notes: []string{"other: no CPU time and memory, because --peer has no pid=PID for it"},
 	}
 	costs := map[string]sample{
@@ -42,7 +42,7 @@ func headReport(rounds int) *report {
 			}
 		}
 	}
-	r.finish(time.Minute, append(figures(), peerFigures(r.peers)...))
+	r.finish(time.Minute, append(figures(), peerFigures(r.Peers)...))
 	return r
 }
 

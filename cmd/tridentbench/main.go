@@ -39,6 +39,10 @@ func main() {
 type commandLine struct {
 	Run runCommand `cmd:"" default:"withargs" help:"Measure Trident beside Triton; this is the default command."`
 
+	Peers peersCommand `cmd:"" help:"Measure Trident beside other servers of the OpenAI API for Triton, at the pace of an engine first."`
+
+	Report reportCommand `cmd:"" help:"Write tables and charts of recorded measurements, without measuring."`
+
 	Compare compareCommand `cmd:"" help:"Compare the trident binary of a commit with the one of the working tree."`
 
 	Fleet fleetCommand `cmd:"" help:"Measure Trident in front of four servers beside the routers of other projects."`
@@ -70,6 +74,8 @@ type options struct {
 	Profile  string        `placeholder:"DIR" help:"Folder for CPU profiles of Trident's columns, which are recorded after the rounds."`
 	Peer     []peer        `sep:"none" placeholder:"NAME=URL" help:"Another server of the OpenAI API to measure beside Trident, which is running with models that tridentbench models writes, such as other=http://127.0.0.1:3000/v1,pid=123; repeatable. pid=PID measures its CPU time, and tritonserver that of --triton, which it uses. model=OURS:THEIRS names one of the models differently, model=THEIRS the model burst; both are repeatable, and scenarios of other models are then left out."`
 	Triton   tritonAddress `placeholder:"ADDRESS" help:"gRPC address of a running tritonserver to use, such as 127.0.0.1:8001,pid=123, which tridentbench tritonserver prints. Default: each round starts a new one."`
+
+	programs []program // servers of other projects, which each round starts
 }
 
 type runCommand struct{ options }
@@ -77,7 +83,7 @@ type runCommand struct{ options }
 // Run starts all processes, measures, and prints the results.
 func (r *runCommand) Run(ctx context.Context) error {
 	runtime.LockOSThread() // the kernel ends the children with the thread that started them
-	b, err := newBench(&r.options)
+	b, err := newBench(&r.options, commandBench, scenarios())
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 // report is the result of a benchmark run, as written to the JSON file.
 type report struct {
+	Command string        `json:"command,omitempty"` // target of make that writes the report
 	Machine string        `json:"machine"`
 	Cores   int           `json:"cores"`
 	Date    string        `json:"date"`
@@ -25,13 +26,11 @@ type report struct {
 	Rounds  int           `json:"rounds"`
 	Took    time.Duration `json:"took"`
 	Notes   []string      `json:"notes,omitempty"` // what the settings of the run leave out
+	Peers   []string      `json:"peers,omitempty"` // columns of other projects' servers
 
 	Scenarios []*measured  `json:"scenarios"`
 	Head      []*headTable `json:"head"`
 	Figures   []figure     `json:"figures"`
-
-	peers   []string // names of the peers' columns
-	command string   // target of make that writes the report
 }
 
 // measured is a scenario's samples.
@@ -91,7 +90,7 @@ func (m *measured) column(name string) *samples {
 func (r *report) finish(took time.Duration, figures []figure) {
 	r.Took = took.Round(time.Second)
 	rounds := r.rounds()
-	r.Head = headTables(rounds)
+	r.Head = headTables(rounds, r.Peers)
 	r.Figures = evaluate(figures, rounds)
 }
 
@@ -340,7 +339,7 @@ func (r *report) write(jsonFile, markdownFile string) error {
 		err = errors.Join(err, writeJSON(jsonFile, r))
 	}
 	if markdownFile != "" {
-		err = errors.Join(err, writeMarked(markdownFile, r.command, r.markdown()))
+		err = errors.Join(err, writeMarked(markdownFile, r.Command, r.markdown()))
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // reported returns a small report of two rounds.
 func reported() *report {
-	r := &report{command: "make bench", Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: 2}
+	r := &report{Command: "make bench", Machine: "a CPU, Linux", Cores: 2, Date: "2026-01-02", Version: "v1", Rounds: 2}
 	s := scenario{name: flat64, title: "64 streams flat out"}
 	add := func(column string, round int, rate, cpu float64) {
 		r.add(&s, column, round, sample{tokenRate: rate, cpuTrident: cpu, perWrite: 2})
@@ -25,7 +25,7 @@ func reported() *report {
 	add(colCannedAs, 2, 200_000, 1)
 	add(colCanned, 2, 200_000, 2)
 	r.add(&scenario{name: idleStreams, title: "idle"}, colLocal, 0, sample{growth: 80})
-	r.finish(3*time.Second, append(figures(), peerFigures(r.peers)...))
+	r.finish(3*time.Second, append(figures(), peerFigures(r.Peers)...))
 	return r
 }
 
@@ -90,7 +90,7 @@ func TestReports(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := writeMarked(path, r.command, r.markdown()); err != nil {
+		if err := writeMarked(path, r.Command, r.markdown()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestReports(t *testing.T) {
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeMarked(path, r.command, r.markdown()); err == nil || !strings.Contains(err.Error(), "lacks the lines") {
+	if err := writeMarked(path, r.Command, r.markdown()); err == nil || !strings.Contains(err.Error(), "lacks the lines") {
 		t.Errorf("a file without markers: %v", err)
 	}
 	if err := writeJSON(path, r); err != nil {
@@ -148,13 +148,13 @@ func TestNewBench(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := newBench(&o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := newBench(&o, "make bench", scenarios()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 	quick := good
 	quick.Quick = true
-	b, err := newBench(&quick)
+	b, err := newBench(&quick, "make bench", scenarios())
 	if err != nil || quick.Rounds != 1 || len(b.scenarios) != 7 {
 		t.Errorf("a quick run: %d rounds of %d scenarios, %v", quick.Rounds, len(b.scenarios), err)
 	}

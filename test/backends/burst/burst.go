@@ -43,6 +43,9 @@ type Model struct {
 	Outputs Memory
 	// Ensemble selects the tensor contract of TensorRT-LLM's ensemble. Python doesn't support it.
 	Ensemble bool
+	// Logprobs declares the input return_logprobs of the vLLM backend, which Triton's OpenAI frontend
+	// sends with each request. The model ignores its value. Python and Ensemble don't support it.
+	Logprobs bool
 	// Tokenizer adds a tokenizer whose tokens are words, as the model counts them.
 	Tokenizer bool
 	// Scheduler makes the model work like vLLM with a prefix cache, instead of at a pace. Python and
@@ -153,6 +156,9 @@ func (m Model) write(ctx context.Context, dir string) error {
 	}
 	if m.Python && (m.Counts || m.Ensemble) {
 		return errors.New("a python model doesn't count, and has no contract except that of vLLM")
+	}
+	if m.Logprobs && (m.Python || m.Ensemble) {
+		return errors.New("only a model in C++ with the contract of vLLM declares return_logprobs")
 	}
 	if m.Scheduler != nil && (m.Python || m.Ensemble) {
 		return errors.New("a model with a scheduler is in C++, and has the contract of vLLM")
