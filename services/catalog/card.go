@@ -60,6 +60,9 @@ type Card struct {
 	// DefaultMaxTokens limits answers whose request sets no limit, in tokens. 0 means that the
 	// limit for all models applies.
 	DefaultMaxTokens int
+	// SamplingDefaults are the sampling options of requests that don't set them. It is nil if the
+	// engine's defaults apply.
+	SamplingDefaults *inference.Sampling
 	Hidden           bool
 	// Prompts compares the tokenizer with the engine. It is nil without a tokenizer.
 	Prompts *PromptCounts

@@ -38,6 +38,7 @@ func (c *Card) describe(catalog *Catalog, m inference.Model, others func(string)
 		{inference.SettingContextLength, d.contextLength},
 		{inference.SettingPooling, d.encoder},
 		{inference.SettingDefaultMaxTokens, d.defaultMaxTokens},
+		{inference.SettingSamplingDefaults, d.samplingDefaults},
 		{inference.SettingMaxLogprobs, d.maxLogprobs},
 		{inference.SettingTokensPerBlock, d.tokensPerBlock},
 		{inference.SettingChatTemplate, d.template},

@@ -6,6 +6,7 @@
 package inference
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -253,6 +254,20 @@ type Sampling struct {
 	PromptLogprobs *int
 	// Structured constrains the answer. Nil means no constraint.
 	Structured *Structured
+}
+
+// Or returns the sampling with the temperature, top_p, top_k, min_p and penalties of the defaults where
+// they aren't set.
+func (s *Sampling) Or(defaults *Sampling) Sampling {
+	filled := *s
+	filled.Temperature = cmp.Or(s.Temperature, defaults.Temperature)
+	filled.TopP = cmp.Or(s.TopP, defaults.TopP)
+	filled.TopK = cmp.Or(s.TopK, defaults.TopK)
+	filled.MinP = cmp.Or(s.MinP, defaults.MinP)
+	filled.PresencePenalty = cmp.Or(s.PresencePenalty, defaults.PresencePenalty)
+	filled.FrequencyPenalty = cmp.Or(s.FrequencyPenalty, defaults.FrequencyPenalty)
+	filled.RepetitionPenalty = cmp.Or(s.RepetitionPenalty, defaults.RepetitionPenalty)
+	return filled
 }
 
 // KeepsStop reports whether the model must not remove the stop sequence from its text: the client asked

@@ -17,6 +17,7 @@ const (
 	SettingChatTemplate     = "chat_template"      // chat template in Jinja, as source
 	SettingContextLength    = "context_length"     // maximum number of tokens of prompt and answer together
 	SettingDefaultMaxTokens = "default_max_tokens" // maximum number of tokens of an answer whose request sets no limit
+	SettingSamplingDefaults = "sampling_defaults"  // sampling options of requests that don't set them, as a JSON object
 	SettingMaxLogprobs      = "max_logprobs"       // maximum number of log probabilities that the engine returns for one position; -1 for the whole vocabulary
 	SettingBOSToken         = "bos_token"
 	SettingEOSToken         = "eos_token"

@@ -98,6 +98,7 @@ func (s *Service) readPrompts(ctx context.Context, model *catalog.Resolution, re
 	if err := s.needTokenizer(run.card, req.Model, lack); err != nil {
 		return nil, nil, err
 	}
+	run.fillSampling()
 	if err := run.planReading(&s.cfg); err != nil {
 		return nil, nil, err
 	}

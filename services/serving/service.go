@@ -251,6 +251,16 @@ func (s *Service) newTextRun(ctx context.Context, model *catalog.Resolution, req
 	return &textRun{card: card, req: req, lora: model.LoRA, measure: measure}, nil
 }
 
+// fillSampling sets the model's default of each sampling option that the request leaves unset.
+func (r *textRun) fillSampling() {
+	if r.card.SamplingDefaults == nil {
+		return
+	}
+	filled := *r.req
+	filled.Sampling = r.req.Sampling.Or(r.card.SamplingDefaults)
+	r.req = &filled
+}
+
 // plan confirms the model and splits the request into jobs. It reserves the tokens that the request may
 // use.
 func (s *Service) plan(ctx *admission.Ticket, model *catalog.Resolution, req *inference.Request) (*textRun, error) {
@@ -259,6 +269,7 @@ func (s *Service) plan(ctx *admission.Ticket, model *catalog.Resolution, req *in
 		return nil, err
 	}
 	card := run.card
+	run.fillSampling()
 	if err := run.planReading(&s.cfg); err != nil {
 		return nil, err
 	}
@@ -409,6 +420,9 @@ func (s *Service) Defaults(card *catalog.Card) inference.Sampling {
 	var d inference.Sampling
 	if card.Backend != nil {
 		d = card.Backend.Extras(card.Config).Defaults
+	}
+	if own := card.SamplingDefaults; own != nil {
+		d = own.Or(&d)
 	}
 	switch {
 	case s.defaultMaxTokens(card) > 0:

@@ -395,6 +395,42 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
+// TestSamplingDefaults checks that the options of the model's configuration reach the model unless the
+// request sets them, and that the service reports them.
+func TestSamplingDefaults(t *testing.T) {
+	params := map[string]string{
+		"trident.chat_template": inferencetest.ChatTemplate, "trident.context_length": "100",
+		"trident.sampling_defaults": `{"temperature": 0.2, "top_p": 0.9, "top_k": -1, "repetition_penalty": 1.1}`,
+	}
+	for _, tt := range []struct {
+		name     string
+		sampling inference.Sampling
+		want     string
+	}{
+		{"none set", inference.Sampling{}, `{"temperature":0.2,"top_p":0.9,"top_k":0,"repetition_penalty":1.1,"max_tokens":100`},
+		{
+			"zero and others",
+			inference.Sampling{Temperature: new(0.0), TopK: new(5), RepetitionPenalty: new(1.0), MinP: new(0.1)},
+			`{"temperature":0,"top_p":0.9,"top_k":5,"min_p":0.1,"repetition_penalty":1,"max_tokens":100`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, engine := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), params)
+			req := inferencetest.ChatRequest(1)
+			req.Sampling = tt.sampling
+			if a := inferencetest.Collect(t.Context(), s, req); a.Err != nil {
+				t.Fatal(a.Err)
+			}
+			if sent := inferencetest.Input(engine.Requests()[0], "sampling_parameters"); !strings.HasPrefix(sent, tt.want) {
+				t.Errorf("sent %s, want %s", sent, tt.want)
+			}
+			if req.Sampling.TopP != nil {
+				t.Error("the caller's request was changed")
+			}
+		})
+	}
+}
+
 func TestNoTemplate(t *testing.T) {
 	s, _ := inferencetest.Serve(t, serving.Config{}, inferencetest.StreamText("x"), nil)
 	a := inferencetest.Collect(t.Context(), s, inferencetest.ChatRequest(1))

@@ -241,6 +241,7 @@ func TestModels(t *testing.T) {
 	engine := inferencetest.New()
 	engine.AddModel("chat", inferencetest.StreamText("a"), map[string]string{
 		"trident.chat_template": inferencetest.ChatTemplate, "trident.aliases": "talker", "trident.context_length": "99", "trident.tool_call_parser": "hermes",
+		"trident.sampling_defaults": `{"repetition_penalty": 1.1}`,
 	})
 	engine.AddModel("hidden", inferencetest.StreamText("a"), map[string]string{"trident.hidden": "true"})
 	engine.Control(nil)
@@ -252,7 +253,7 @@ func TestModels(t *testing.T) {
 	}
 	m := got.GetModel()
 	if m.GetName() != "chat" || m.GetState() != tridentv1.ModelState_MODEL_STATE_READY || m.GetKind() != "vllm" || m.GetContextLength() != 99 ||
-		!slices.Equal(m.GetAliases(), []string{"talker"}) || !m.GetUnloadAllowed() || m.GetLoadAllowed() || m.GetDefaults().GetTemperature() != 1 {
+		!slices.Equal(m.GetAliases(), []string{"talker"}) || !m.GetUnloadAllowed() || m.GetLoadAllowed() || m.GetDefaults().GetTemperature() != 1 || m.GetDefaults().GetRepetitionPenalty() != 1.1 {
 		t.Errorf("%s", protojson.Format(m))
 	}
 	if f := m.GetFeatures(); !f.GetTools() || !f.GetLogprobs() || !f.GetStructuredOutput() || !f.GetStreaming() || f.GetImages() || f.GetReasoning() || f.GetTokenIds() {
