@@ -177,6 +177,7 @@ func (p *painter) bar(b *Bar, most float64) {
 	} else {
 		p.line(b.Value, width-margin, p.muted(), ` text-anchor="end"`)
 	}
+	p.y += 2
 	color := p.theme.other
 	if b.Own {
 		color = p.theme.own
@@ -184,7 +185,7 @@ func (p *painter) bar(b *Bar, most float64) {
 	x := float64(margin)
 	for i, part := range b.Parts {
 		long := part / most * inner
-		fmt.Fprintf(&p.out, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" fill-opacity="%.2f"/>`+"\n", x, p.y, max(long, 0.5), barHeight, color, opacity(i))
+		fmt.Fprintf(&p.out, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" fill-opacity="%.2f" stroke="%s" stroke-width="0.5"/>`+"\n", x, p.y, max(long, 0.5), barHeight, color, opacity(i), color)
 		x += long
 	}
 	if b.Low != b.High {
