@@ -399,6 +399,16 @@ var layers = []packageRow{
 		imports: []string{},
 	},
 	{
+		path: "test/docs", layer: tool,
+		purpose: "counts the code blocks of the documentation, and reads them with the tools that users give them to: `make docs-blocks`",
+		imports: []string{"test/docs/blocks"},
+	},
+	{
+		path: "test/docs/blocks", layer: tool,
+		purpose: "reads the code blocks of the documentation, and the words that say how each is kept true",
+		imports: []string{},
+	},
+	{
 		path: "test/epp", layer: tool,
 		purpose: "runs llm-d's endpoint picker in front of three Tridents: `make test-epp`",
 		imports: []string{},

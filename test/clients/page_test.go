@@ -45,7 +45,7 @@ type page struct {
 	connect string            // all code of the section Connect
 }
 
-// codeBlock matches a code block. Its first line has the language and a file name, "run", or nothing more.
+// codeBlock matches a code block. Its first line has the language and a file name, or the kind of the block (test/docs).
 var codeBlock = regexp.MustCompile("(?s)\n```([a-z]+)(?: ([^\n]+))?\n(.*?\n)```\n")
 
 // readPage reads the page of a client.
@@ -126,10 +126,10 @@ func parsePage(text string) (page, error) {
 // add appends the code blocks of a section to the page's files and script. It returns their code.
 func (p *page) add(section string) (code string) {
 	for _, block := range codeBlock.FindAllStringSubmatch(section, -1) {
-		switch name := block[2]; name {
-		case "":
+		switch name := block[2]; {
+		case name == "" || name == "check" || strings.HasPrefix(name, "unrun: "):
 			continue
-		case "run":
+		case name == "run":
 			p.script += block[3]
 		default:
 			p.files[name] += block[3]
@@ -168,7 +168,7 @@ func (p *page) write(dir string, replace *strings.Replacer) error {
 // TestPage checks that a page without the form of the pages is refused, and that the blocks of a file become one file.
 func TestPage(t *testing.T) {
 	block := func(name, code string) string { return "\n```" + name + "\n" + code + "```\n" }
-	install, client, run := block("sh", "pip install x\n"), block("python a.py", "connect(\""+served+"\")\n"), block("sh run", "python a.py\n")
+	install, client, run := block("sh check", "pip install x\n"), block("python a.py", "connect(\""+served+"\")\n"), block("sh run", "python a.py\n")
 	task := block("python a.py", "\nwork()\n") + block("yaml b.yaml", "b: 1\n")
 	p, err := parsePage("# X\n" + install + connectHeading + block("sh run", "export A=1\n") + client + tryHeading + task + run)
 	if err != nil {
