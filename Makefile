@@ -18,7 +18,7 @@ LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 SUITE := go run ./test/suite
 
 # GENERATED lists the outputs of generate.
-GENERATED := gen web/client/dist web/dist THIRD_PARTY_NOTICES
+GENERATED := gen web/client/dist web/dist THIRD_PARTY_NOTICES docs/reference/typed-api.md docs/reference/http-*.md
 
 # cmd/trident/main.go contains the version. A build of a commit without the version's tag also has the commit's hash.
 RELEASE := $(shell sed -n 's/^var version = "\(.*\)"$$/\1/p' cmd/trident/main.go)
@@ -59,7 +59,7 @@ run: setup build ## Build trident and serve the demo models on 127.0.0.1:9000 (P
 	@exec bin/demo -port $(PORT)
 
 .PHONY: generate
-generate: ## Generate gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES from their sources
+generate: ## Generate gen/, web/client/dist, web/dist, THIRD_PARTY_NOTICES and pages of docs/reference from their sources
 	rm -rf gen
 	$(BUF) generate
 	mkdir -p gen/go/openai gen/go/anthropic gen/go/encoders gen/go/kserverest
@@ -69,6 +69,8 @@ generate: ## Generate gen/, web/client/dist, web/dist and THIRD_PARTY_NOTICES fr
 	$(TOOL) oapi-codegen -config openapi/kserve.codegen.yaml openapi/kserve.yaml
 	tools/playground.sh
 	tools/notices.sh > THIRD_PARTY_NOTICES
+	for api in openai anthropic encoders kserve; do \
+		go run -C tools ./reference $(CURDIR)/openapi/$$api.yaml $(CURDIR)/docs/reference/http-$$api.md; done
 
 .PHONY: playground
 playground: ## Generate only the npm client (web/client/dist) and the playground (web/dist); needs node and npm
