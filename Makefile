@@ -111,6 +111,21 @@ words-update: ## Lower the allowed hits in tools/words/remaining.txt to those of
 words-sample: ## Print a random sample of comments, help and errors (SEED=77d73497; WORDS=--blind omits their places)
 	@cd tools && go run ./words sample --seed $(SEED) $(WORDS)
 
+.PHONY: docs
+docs: setup-test ## Build the documentation's site in dist/docs, and check its links (VERSION=... sets the version)
+	@tools/setup-docs.sh
+	.venv-docs/bin/python tools/docs/build.py '$(VERSION)' dist/docs
+
+.PHONY: docs-check
+docs-check: setup-test ## Check the spelling of the documentation, and the generators of its reference pages
+	@tools/npm-ci.sh tools/docs
+	.venv-test/bin/node tools/docs/node_modules/cspell/bin.mjs --config tools/docs/cspell.json --no-progress --show-suggestions
+	cd tools && go vet ./reference && go test ./reference
+
+.PHONY: docs-blocks
+docs-blocks: ## Count the code blocks of the documentation that run, are checked, and are never run
+	@go run ./test/docs
+
 .PHONY: fmt
 fmt: ## Format the Go sources and the protos
 	$(LINT) fmt
@@ -324,7 +339,7 @@ bench-quick: setup build ## Run the main scenarios of the benches and a comparis
 
 .PHONY: clean
 clean: ## Remove all files that make built and installed in this clone
-	rm -rf bin dist .cache .venv .venv-test .venv-bench .venv-release .venv-routers .venv-encoders .venv-infinity .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e}/*/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-docs .venv-bench .venv-release .venv-routers .venv-encoders .venv-infinity .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e,tools}/*/node_modules
 
 .PHONY: clean-cache
 clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)

@@ -47,6 +47,7 @@ func checkSuites() []suite {
 		{Name: "words", Shows: "comments, help and errors avoid unclear words; commit subjects are `area: imperative`"},
 		{Name: "cross", Shows: "trident builds without cgo for all platforms"},
 		{Name: "generate-check", Shows: "generated code equals what make generate writes"},
+		{Name: "docs-check", Shows: "the words of the documentation are spelled as in the dictionaries, and the generators of its reference pages work"},
 		{Name: "deploy-check", Shows: "the tools that read the files of deploy/ and the shell scripts accept them"},
 		{
 			Name: "unit", Shows: "each package passes its tests, on a real Triton for engines and KServe; with fuzz seeds and one run of each benchmark",
