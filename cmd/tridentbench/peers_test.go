@@ -3,11 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trident-inference/trident/test/backends/burst"
 )
@@ -73,6 +78,61 @@ func TestPrograms(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(folder, "tokenizer", "tokenizer_config.json"))
 	if err != nil || json.Unmarshal(text, &config) != nil || config["chat_template"] == "" {
 		t.Errorf("the tokenizer has no chat template: %s, %v", text, err)
+	}
+}
+
+// serverVariable makes the test's own program a server of another project, see [TestStartProgram].
+const serverVariable = "TRIDENTBENCH_TEST_SERVER"
+
+// serve serves a health endpoint on a port, after it has written a log that fills a pipe.
+func serve(port string) {
+	fmt.Println(strings.Repeat("a line of a log\n", 10_000))
+	server := http.Server{Addr: "127.0.0.1:" + port, ReadHeaderTimeout: time.Second}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/ready" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	fmt.Println(server.ListenAndServe())
+	os.Exit(1)
+}
+
+// TestStartProgram checks that a server of another project is started with its arguments, that the bench waits until
+// it is ready, reads its log, measures its process and that of tritonserver, and ends it.
+func TestStartProgram(t *testing.T) {
+	runtime.LockOSThread() // the kernel ends the child with the thread that started it
+	defer runtime.UnlockOSThread()
+	t.Setenv(serverVariable, "1")
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	f := &fleet{folder: t.TempDir(), columns: []*column{{name: colLocal, worker: &worker{}}}, tritonAt: tritonAddress{"127.0.0.1:1", os.Getpid()}}
+	p := program{
+		name: "other", flag: "other", path: path, ready: "/ready", models: []string{ensembleModel}, triton: true,
+		arguments: func(_ context.Context, _ *fleet, port string) ([]string, error) { return []string{port}, nil },
+	}
+	if err := f.startProgram(ctx, &p); err != nil {
+		t.Fatal(errors.Join(err, f.stop()))
+	}
+	c := f.column("other")
+	if c == nil || c.path != chatPath || c.model(ensembleModel) != ensembleModel || c.model(flatModel) != "" || c.worker != f.column(colLocal).worker {
+		t.Fatalf("the column is %+v", c)
+	}
+	if len(c.roles) != 2 || c.roles[0].name != roleTrident || c.roles[0].pid != f.children[0].cmd.Process.Pid || c.roles[1] != (role{roleTriton, os.Getpid()}) {
+		t.Errorf("its processes are %v", c.roles)
+	}
+	if err := f.stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := get(ctx, "http://"+c.address+"/ready"); err == nil {
+		t.Error("it is still there")
+	}
+	p.arguments = func(context.Context, *fleet, string) ([]string, error) { return nil, errors.New("no files") }
+	if err := f.startProgram(ctx, &p); err == nil || err.Error() != "no files" {
+		t.Errorf("got %v", err)
 	}
 }
 

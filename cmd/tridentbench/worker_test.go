@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,12 @@ import (
 	"github.com/trident-inference/trident/test/backends/burst"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serverVariable) != "" { // TestStartProgram has started the test as a server
+		serve(os.Args[1])
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // conversation is the bench's side of a worker in the test's process.
 type conversation struct {
