@@ -90,7 +90,7 @@ func TestTritonNames(t *testing.T) {
 	}
 	var counted float64
 	if !pause.Until(stateLimit, func() bool { counted = p.average(t, "running_requests"); return counted >= requests }) {
-		t.Errorf("the picker reads %v running requests after %d requests: it doesn't take the counter any more, so mend docs/guides/scale.md", counted, requests)
+		t.Errorf("the picker reads %v running requests after %d requests: it doesn't take the counter any more, so mend docs/guides/gateway.md", counted, requests)
 	}
 	if waiting, running := pods[0].gauges(t); waiting != 0 || running != 0 {
 		t.Errorf("the Trident has %v waiting and %v running requests", waiting, running)
