@@ -103,7 +103,12 @@ func rules(t *testing.T) (all []string) {
 	t.Helper()
 	var file struct {
 		Groups []struct {
-			Rules []struct{ Alert, Expr string }
+			Rules []struct {
+				Alert, Expr string
+				Annotations struct {
+					Runbook string `yaml:"runbook_url"`
+				}
+			}
 		}
 	}
 	text, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
@@ -117,20 +122,90 @@ func rules(t *testing.T) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/guides/observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sections := runbook(t)
 	for _, rule := range file.Groups[0].Rules {
 		all = append(all, rule.Expr)
 		if strings.Count(string(tests), "alertname: "+rule.Alert) < 2 {
 			t.Errorf("no test of when %s fires and when it doesn't", rule.Alert)
 		}
-		if !strings.Contains(string(page), "`"+rule.Alert+"`") {
-			t.Errorf("docs/guides/observability.md doesn't describe %s", rule.Alert)
+		if want := runbookURL + strings.ToLower(rule.Alert); rule.Annotations.Runbook != want {
+			t.Errorf("%s: the runbook_url is %q, want %q", rule.Alert, rule.Annotations.Runbook, want)
 		}
+		if !sections[rule.Alert] {
+			t.Errorf("the runbook has no section on %s", rule.Alert)
+		}
+		delete(sections, rule.Alert)
+	}
+	for name := range sections {
+		t.Errorf("the runbook has a section on %s, which is no alert", name)
 	}
 	return all
+}
+
+// runbookURL is the address of the runbook, before the anchor of a section.
+const runbookURL = "https://github.com/trident-inference/trident/blob/main/docs/guides/runbook.md#"
+
+// runbook returns the names of the runbook's sections on alerts. Each one must have steps.
+func runbook(t *testing.T) map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/guides/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, section := range strings.Split(string(page), "\n## ")[1:] {
+		name, text, _ := strings.Cut(section, "\n")
+		if !strings.HasPrefix(name, "Trident") {
+			continue
+		}
+		names[name] = true
+		if !strings.Contains(text, "\n- ") {
+			t.Errorf("the runbook's section on %s has no steps", name)
+		}
+	}
+	return names
+}
+
+// TestRunbookQuotesTheLog checks that the program logs each message that the runbook names, and has
+// each metric of it.
+func TestRunbookQuotesTheLog(t *testing.T) {
+	page, err := os.ReadFile("../../docs/guides/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := ""
+	for _, dir := range []string{"../../services", "../../cmd/trident"} {
+		err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			sources += string(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	messages := regexp.MustCompile("log lines? `([^`]+)`").FindAllStringSubmatch(string(page), -1)
+	for _, message := range messages {
+		if !regexp.MustCompile(`\.(?:Debug|Info|Warn|Error)\("`+regexp.QuoteMeta(message[1])).MatchString(sources) && !strings.Contains(sources, `, "`+message[1]) {
+			t.Errorf("nothing logs %q", message[1])
+		}
+	}
+	known := map[string]bool{}
+	for _, f := range newFamilies(Default()).list() {
+		known[f.name] = true
+	}
+	metrics := regexp.MustCompile("`(trident_[a-z_]+)`").FindAllStringSubmatch(string(page), -1)
+	for _, metric := range metrics {
+		if !known[metric[1]] {
+			t.Errorf("there is no metric %s", metric[1])
+		}
+	}
+	if len(messages) < 8 || len(metrics) < 8 {
+		t.Errorf("only %d messages and %d metrics were found", len(messages), len(metrics))
+	}
 }
 
 // TestDashboardHasAll tests that each metric has a panel or a reason for having none.
