@@ -39,6 +39,7 @@ setup-test: ## Run setup, and install the dependencies of the tests into .venv-t
 	@tools/setup-browser.sh
 	@tools/setup-promtool.sh
 	@tools/setup-haproxy.sh
+	@tools/setup-proxies.sh
 	@tools/setup-redis.sh
 
 .PHONY: build
@@ -301,6 +302,7 @@ inventory: ## Add the new tests of the last runs to test/inventory.txt
 .PHONY: deploy-check
 deploy-check: setup-test ## Check the files of deploy/ and the shell scripts with their tools
 	cd test/deploy && go vet ./... && go test -count 1 ./...
+	cd test/epp && go test -count 1 -run '^TestEnvoyConfiguration$$' .
 
 .PHONY: cross
 cross: ## Build trident without cgo for all platforms

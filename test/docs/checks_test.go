@@ -38,8 +38,8 @@ var checkers = map[string]checker{
 	blocks.ModelFile:  each(readModelFile),
 }
 
-// elsewhere has the tools of other packages: cmd/trident, test/deploy, and test/e2e for proxies.
-var elsewhere = []string{blocks.Settings, blocks.Keys, blocks.Compose, blocks.Kube, blocks.Container, blocks.Values, blocks.Prometheus, blocks.Hadolint, blocks.Systemd, blocks.Proxy}
+// elsewhere has the tools of other packages: cmd/trident, test/deploy, test/e2e for proxies, and test/epp for Envoy.
+var elsewhere = []string{blocks.Settings, blocks.Keys, blocks.Compose, blocks.Kube, blocks.Container, blocks.Values, blocks.Prometheus, blocks.Hadolint, blocks.Systemd, blocks.Proxy, blocks.Envoy}
 
 // proxies is the page whose proxies test/e2e starts.
 const proxies = "docs/guides/proxies.md"
@@ -117,8 +117,8 @@ func TestToolsHaveCheckers(t *testing.T) {
 	for _, b := range all {
 		if tool, err := b.Tool(); b.Kind == blocks.Check && (err != nil || !read[tool]) {
 			t.Errorf("%s: no test reads blocks of %s: %v", b, tool, err)
-		} else if b.Kind == blocks.Check && tool == blocks.Proxy && b.Page != proxies {
-			t.Errorf("%s: only the proxies of %s are started", b, proxies)
+		} else if b.Kind == blocks.Check && (tool == blocks.Proxy || tool == blocks.Envoy) && b.Page != proxies {
+			t.Errorf("%s: only the proxies of %s are read", b, proxies)
 		}
 	}
 }

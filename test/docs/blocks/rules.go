@@ -93,6 +93,7 @@ const (
 	Hadolint   = "hadolint"
 	Systemd    = "systemd"
 	Proxy      = "proxy" // nginx, Caddy and haproxy themselves
+	Envoy      = "envoy" // Envoy's protos
 )
 
 // byLanguage has the tool of a language.
@@ -113,7 +114,7 @@ var byContent = []struct { //nolint:gochecknoglobals // a constant table
 }
 
 // named are the tools that a block of YAML can name.
-var named = []string{Settings, Keys, Compose, Kube, Container, Values, Prometheus} //nolint:gochecknoglobals // a constant list
+var named = []string{Settings, Keys, Compose, Kube, Container, Values, Prometheus, Envoy} //nolint:gochecknoglobals // a constant list
 
 // Tool returns the tool that reads a check block: that of its language, and for YAML that which the block names or
 // that of its content.
