@@ -242,7 +242,7 @@ func (r *settingsReader) flag(key, node *yaml.Node) {
 
 // inFile reports whether a settings file may contain a flag. The flag that names the
 // file is excluded.
-func inFile(flag *kong.Flag) bool { return flag.Name != "help" && flag.Name != "config" }
+func inFile(flag *kong.Flag) bool { return isSetting(flag) && flag.Name != "config" }
 
 // resolvable returns a value in the form that kong accepts from a resolver. kong
 // doesn't split a list again.
@@ -291,6 +291,8 @@ const (
 	kindInt      valueKind = "a whole number"
 	kindNumber   valueKind = "a number"
 	kindDuration valueKind = "a duration such as 30s or 5m"
+	kindSize     valueKind = "a size such as 4GiB or a number of bytes"
+	kindTime     valueKind = "a duration such as 30s or a whole number" // of a flag with a unit in its name
 )
 
 func kindOfType(t reflect.Type) valueKind {
@@ -300,6 +302,10 @@ func kindOfType(t reflect.Type) valueKind {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return kindDuration
+	case t == reflect.TypeFor[size](), t == reflect.TypeFor[byteSize]():
+		return kindSize
+	case t == reflect.TypeFor[seconds](), t == reflect.TypeFor[milliseconds]():
+		return kindTime
 	case t == reflect.TypeFor[bool]():
 		return kindBool
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText(text []byte) error }]()):
@@ -320,6 +326,7 @@ func kindOfType(t reflect.Type) valueKind {
 func textOf(kind valueKind, node *yaml.Node) (string, error) {
 	tags := map[valueKind][]string{
 		kindString: {"!!str"}, kindDuration: {"!!str"}, kindBool: {"!!bool"}, kindInt: {"!!int"}, kindNumber: {"!!int", "!!float"},
+		kindSize: {"!!str", "!!int"}, kindTime: {"!!str", "!!int"},
 	}[kind]
 	if node.Kind == yaml.ScalarNode && slices.Contains(tags, node.ShortTag()) {
 		return node.Value, nil

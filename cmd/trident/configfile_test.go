@@ -139,6 +139,9 @@ func TestBadFiles(t *testing.T) {
 		{"a text for a number", "openai-port: \"1\"", []string{":1: openai-port: must be a whole number"}},
 		{"a number for a text", "host: 1", []string{`:1: host: must be a string: write "1" with quotes`}},
 		{"a number for a time", "request-timeout: 30", []string{":1: request-timeout: must be a duration such as 30s or 5m"}},
+		{"no size", "http-max-input-size: 4 gigs", []string{":1: http-max-input-size: ", `"4 gigs" isn't a size`}},
+		{"a list for a size", "memory-limit: [1]", []string{":1: memory-limit: must be a size such as 4GiB or a number of bytes\n"}},
+		{"no number of seconds", "exit-timeout-secs: soon", []string{":1: exit-timeout-secs: ", `must be a time such as 5s, or a number of seconds, not "soon"`}},
 		{"no time", "request-timeout: soon", []string{":1: request-timeout: ", `"soon"`}},
 		{"a text for yes", "strict: yes please", []string{":1: strict: must be true or false"}},
 		{"nothing", "host:", []string{":1: host: must be a string\n"}},
@@ -241,8 +244,8 @@ func TestConfigPrint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"openai-port: 1234 # " + path + ":2\n", "max-in-flight: 4 # TRIDENT_MAX_IN_FLIGHT\n", "http-max-input-size: 67108864 # default\n", "http-restricted-api: ['health,logging:Key=***', 'trace:other=***'] # " + path,
-		"model-repository: [a] # flag\n", "'redis,password=***'", "# Listener\n", "request-timeout: 30m0s # default\n", "\nmodels:\n", "    tool-call-parser: none\n",
+		"openai-port: 1234 # " + path + ":2\n", "max-in-flight: 4 # TRIDENT_MAX_IN_FLIGHT\n", "http-max-input-size: 64MiB # default\n", "http-restricted-api: ['health,logging:Key=***', 'trace:other=***'] # " + path,
+		"model-repository: [a] # flag\n", "'redis,password=***'", "# Listener\n", "request-timeout: 30m # default\n", "\nmodels:\n", "    tool-call-parser: none\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
@@ -310,6 +313,12 @@ func TestConfigSchema(t *testing.T) {
 		"openai-port: a":                        false,
 		"request-timeout: 30":                   false,
 		"request-timeout: 1h30m":                true,
+		"http-max-input-size: 64MiB":            true,
+		"http-max-input-size: 1000":             true,
+		"http-max-input-size: much":             false,
+		"exit-timeout-secs: 5":                  true,
+		"exit-timeout-secs: 1m":                 true,
+		"exit-timeout-secs: soon":               false,
 		"rate-limit: always":                    false,
 		"models: {a: {aliasses: [b]}}":          false,
 		wholeKeys:                               true,

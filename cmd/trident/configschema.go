@@ -18,6 +18,9 @@ type schema map[string]any
 // duration matches a flag's duration.
 const duration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 
+// sizePattern matches a flag's size.
+const sizePattern = `^[0-9]+(\.[0-9]+)? ?([KkMmGgTtPp][Ii]?)?[Bb]?$`
+
 // schema returns the JSON schema of settings files, generated from the flags.
 func (f *flags) schema() ([]byte, error) {
 	properties := schema{}
@@ -78,6 +81,10 @@ func kindSchema(kind valueKind) schema {
 		return schema{"type": "number"}
 	case kindDuration:
 		return schema{"type": "string", "pattern": duration}
+	case kindSize:
+		return schema{"anyOf": []schema{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": sizePattern}}}
+	case kindTime:
+		return schema{"anyOf": []schema{{"type": "integer"}, {"type": "string", "pattern": duration}}}
 	case kindString:
 	}
 	return schema{"type": "string"}
@@ -92,7 +99,7 @@ func typed(kind valueKind, text string) any {
 		if n, err := strconv.ParseFloat(text, 64); err == nil {
 			return n
 		}
-	case kindString, kindDuration:
+	case kindString, kindDuration, kindSize, kindTime:
 	}
 	return text
 }

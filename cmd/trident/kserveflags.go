@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -26,8 +27,8 @@ type kserveFlags struct {
 	HTTPRestricted        []auth.KServeRestriction `name:"http-restricted-api" sep:"\n" type:"lines" placeholder:"GROUP[,GROUP...]:KEY=VALUE" help:"Restrict groups of KServe v2 operations over REST to requests with the header KEY: VALUE; repeatable. Example: model-repository:admin-key=secret."`
 	GRPCForward           string                   `name:"grpc-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression for names of request headers that KServe v2 inference over gRPC and Connect forwards to models as parameters. A match anywhere in the name forwards the header, including credentials. Default: none."`
 	HTTPForward           string                   `name:"http-header-forward-pattern" placeholder:"PATTERN" help:"Regular expression for names of request headers that KServe v2 inference over REST forwards to models as parameters. A match anywhere in the name forwards the header, including credentials. Default: none."`
-	GRPCMaxAge            int                      `name:"grpc-max-connection-age" default:"${grpc_max_connection_age}" help:"Time in milliseconds, varied by 10 %, after which a connection of --kserve-grpc-port takes no new calls, so that clients connect again and a balancer distributes them again; 0 means no limit."`
-	GRPCMaxAgeGrace       int                      `name:"grpc-max-connection-age-grace" default:"${grpc_max_connection_age_grace}" help:"Time in milliseconds after --grpc-max-connection-age after which the calls of the connection are ended; 0 means no limit."`
+	GRPCMaxAge            milliseconds             `name:"grpc-max-connection-age" default:"${grpc_max_connection_age}" help:"Time, in milliseconds or with a unit such as 10m and varied by 10 %, after which a connection of --kserve-grpc-port takes no new calls, so that clients connect again and a balancer distributes them again; 0 means no limit."`
+	GRPCMaxAgeGrace       milliseconds             `name:"grpc-max-connection-age-grace" default:"${grpc_max_connection_age_grace}" help:"Time, in milliseconds or with a unit such as 1m, after --grpc-max-connection-age after which the calls of the connection are ended; 0 means no limit."`
 	AllowModelUpload      bool                     `help:"Allow load requests of KServe v2 that contain a configuration or files. Danger: such files may contain code, which this machine then runs."`
 	AllowSharedMemory     bool                     `help:"Allow clients of KServe v2 to register shared memory of this machine. Danger: inference requests can then read and write shared memory of other processes."`
 }
@@ -37,7 +38,7 @@ func kserveDefaults() kong.Vars {
 	k := kserve.Default()
 	return kong.Vars{
 		"kserve_grpc_port": strconv.Itoa(k.GRPCPort), "kserve_http_port": strconv.Itoa(k.HTTPPort),
-		"grpc_max_connection_age": strconv.Itoa(k.MaxConnectionAge), "grpc_max_connection_age_grace": strconv.Itoa(k.MaxConnectionAgeGrace),
+		"grpc_max_connection_age": durationText(time.Duration(k.MaxConnectionAge) * time.Millisecond), "grpc_max_connection_age_grace": durationText(time.Duration(k.MaxConnectionAgeGrace) * time.Millisecond),
 	}
 }
 
@@ -47,7 +48,7 @@ func (f *kserveFlags) config(shared server.Config, maxMessage int64) kserve.Conf
 	return kserve.Config{
 		Enabled: f.EnableKServeFrontends, Host: shared.Host, GRPCPort: f.KServeGRPCPort, HTTPPort: f.KServeHTTPPort,
 		AllowModelUpload: f.AllowModelUpload, AllowSharedMemory: f.AllowSharedMemory,
-		MaxConnectionAge: f.GRPCMaxAge, MaxConnectionAgeGrace: f.GRPCMaxAgeGrace,
+		MaxConnectionAge: f.GRPCMaxAge.number(), MaxConnectionAgeGrace: f.GRPCMaxAgeGrace.number(),
 		GRPCForward: f.GRPCForward, HTTPForward: f.HTTPForward,
 		WriteTimeout: shared.WriteTimeout, ShutdownTimeout: shared.ShutdownTimeout, MaxMessage: maxMessage, Names: shared.Names,
 	}

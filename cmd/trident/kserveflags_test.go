@@ -42,7 +42,7 @@ func TestConnectionAge(t *testing.T) {
 		"--enable-kserve-frontends --grpc-max-connection-age=1 --grpc-max-connection-age-grace=-1": "--grpc-max-connection-age-grace: must be from 0 to",
 		"--enable-kserve-frontends --grpc-max-connection-age-grace=1":                              "set both",
 		"--grpc-max-connection-age=1":                                                              "set --enable-kserve-frontends too",
-		"--enable-kserve-frontends --grpc-max-connection-age=30s":                                  "--grpc-max-connection-age",
+		"--enable-kserve-frontends --grpc-max-connection-age=soon":                                 "--grpc-max-connection-age",
 	} {
 		if _, err := parse(append(strings.Fields(args), "--triton-endpoint=triton:8001")...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", args, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/trident-inference/trident/services/admission"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/serving"
 )
@@ -23,7 +24,7 @@ type limitFlags struct {
 	RequestsPerSecond    float64       `default:"0" help:"Maximum number of requests that start per second on average (rate limit); 0 means no limit. A request beyond it gets status 429."`
 	Burst                int           `default:"0" help:"Maximum number of requests that may start at once under --requests-per-second; 0 means the number of one second."`
 	LimitsStore          string        `placeholder:"URL" help:"Valkey or Redis server with the rate limits that several Tridents share, such as rediss://USER:PASSWORD@HOST:6379/0: --requests-per-second, and the rates and tokens per minute of API keys. While it can't be reached, each Trident applies them by itself. Default: each Trident has its own."`
-	MaxBodyBytesInFlight int64         `default:"${max_body_bytes_in_flight}" help:"Maximum size in bytes of the bodies of all requests that are being read or served; 0 means no limit. A request beyond it gets status 503. One client may hold at most as many bytes as remain free for the others."`
+	MaxBodyBytesInFlight size          `default:"${max_body_bytes_in_flight}" help:"Maximum size of the bodies of all requests that are being read or served, in bytes or with a unit such as 1GiB; 0 means no limit. A request beyond it gets status 503. One client may hold at most as many bytes as remain free for the others."`
 	MaxReading           int           `default:"${max_reading}" help:"Maximum number of requests whose bodies are being read or decoded; 0 means no limit. A request beyond it gets status 503."`
 	MaxDecoding          int           `default:"${max_decoding}" help:"Maximum number of requests whose bodies are being decoded; 0 means no limit. Further requests wait for a slot, with fair queueing of the clients. One client has at most half of the slots."`
 	EncoderBatchDelay    time.Duration `default:"${encoder_batch_delay}" help:"Time that an input of an encoder waits for inputs of other requests while its model is free; 0 sends it at once. Inputs that wait for a busy model are batched with any value."`
@@ -38,11 +39,11 @@ func limitDefaults() kong.Vars {
 	return kong.Vars{
 		"max_in_flight":            strconv.Itoa(b.Server.InFlight),
 		"max_queued":               strconv.Itoa(b.Server.Queued),
-		"max_body_bytes_in_flight": strconv.FormatInt(b.BodyBytes, 10),
+		"max_body_bytes_in_flight": configfield.SizeText(b.BodyBytes),
 		"max_reading":              strconv.Itoa(b.Reading),
 		"max_decoding":             strconv.Itoa(b.Decoding),
-		"request_timeout":          b.RequestTimeout.String(),
-		"encoder_batch_delay":      serving.Default().EncoderBatchDelay.String(),
+		"request_timeout":          durationText(b.RequestTimeout),
+		"encoder_batch_delay":      durationText(serving.Default().EncoderBatchDelay),
 		"encoder_queue_tokens":     strconv.Itoa(serving.Default().EncoderQueueTokens),
 	}
 }
@@ -51,7 +52,7 @@ func limitDefaults() kong.Vars {
 func (f *limitFlags) bounds() (admission.Bounds, error) {
 	b := admission.Bounds{
 		Server:    inference.Limits{InFlight: f.MaxInFlight, Queued: queued(f.MaxQueued), Rate: f.RequestsPerSecond, Burst: f.Burst},
-		BodyBytes: f.MaxBodyBytesInFlight, Reading: f.MaxReading, Decoding: f.MaxDecoding, RequestTimeout: f.RequestTimeout,
+		BodyBytes: int64(f.MaxBodyBytesInFlight), Reading: f.MaxReading, Decoding: f.MaxDecoding, RequestTimeout: f.RequestTimeout,
 	}
 	inFlight, err := numbers("--max-in-flight-per-model", f.MaxInFlightPerModel)
 	waiting, err2 := numbers("--max-queued-per-model", f.MaxQueuedPerModel)

@@ -34,7 +34,7 @@ func TestLimitFlags(t *testing.T) {
 		"--requests-per-second=-1":       "--requests-per-second: -1 is not a rate",
 		"--requests-per-second=NaN":      "--requests-per-second: NaN is not a rate",
 		"--burst=-1":                     "--burst: -1 is negative",
-		"--max-body-bytes-in-flight=-1":  "--max-body-bytes-in-flight: -1 is negative",
+		"--max-body-bytes-in-flight=-1":  `--max-body-bytes-in-flight: "-1" isn't a size`,
 		"--max-reading=-1":               "--max-reading: -1 is negative",
 		"--max-decoding=-1":              "--max-decoding: -1 is negative",
 		"--max-in-flight-per-model=1\n2": "is set twice for all models",

@@ -126,7 +126,7 @@ func TestBadFlags(t *testing.T) {
 		"--rate-limit-resource=a":            "--rate-limit-resource: must be NAME:COUNT",
 		"--metrics-config=a,b=c":             "--metrics-config: must be KEY=VALUE",
 
-		"--cuda-memory-pool-byte-size=0":     "--cuda-memory-pool-byte-size: must be DEVICE:BYTES",
+		"--cuda-memory-pool-byte-size=0":     "--cuda-memory-pool-byte-size: must be DEVICE:SIZE",
 		"--pinned-memory-pool-byte-size=x":   "--pinned-memory-pool-byte-size",
 		"--exit-timeout-secs=1.5":            "--exit-timeout-secs",
 		"--tritonserver-log-verbose-level=x": "--tritonserver-log-verbose-level",

@@ -30,7 +30,7 @@ type modelFlags struct {
 	HistoryTemplate     string `placeholder:"TEXT" help:"Liquid template that builds the prompt of chats for models without a chat template."`
 	HistoryTemplateFile string `placeholder:"FILE" help:"File with a Liquid template that builds the prompt of chats for models without a chat template; instead of --history-template."`
 
-	MaxToolCallParseBytes int      `default:"${max_tool_call_parse_bytes}" help:"Maximum size in bytes of the tool calls in one choice of a response; a larger choice ends with finish_reason length. 0 means the default."`
+	MaxToolCallParseBytes size     `default:"${max_tool_call_parse_bytes}" help:"Maximum size of the tool calls in one choice of a response, in bytes or with a unit such as 1MiB; a larger choice ends with finish_reason length. 0 means the default."`
 	TritonModelRepository []string `placeholder:"DIR" help:"Path on this machine of the model repository of the tritonserver at --triton-endpoint; repeatable. Tokenizers and chat templates are then found in the models' files."`
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/trident-inference/trident/services/balance"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/cloud"
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/contracts"
 	"github.com/trident-inference/trident/services/encoders"
 	"github.com/trident-inference/trident/services/images"
@@ -220,7 +221,7 @@ type flags struct {
 	TLSCert                  string        `group:"Listener" name:"tls-cert" aliases:"ssl-certfile" placeholder:"FILE" help:"Certificate (PEM) that enables TLS on all ports except those of hosting platforms and of --profile-address. A changed file is read again without a restart."`
 	TLSKey                   string        `group:"Listener" name:"tls-key" aliases:"ssl-keyfile" placeholder:"FILE" help:"Private key (PEM) of the certificate of --tls-cert. Default: the key in the file of --tls-cert."`
 	TLSClientCA              string        `group:"Listener" name:"tls-client-ca" placeholder:"FILE" help:"CA bundle (PEM) for mutual TLS: clients must send a certificate that these CA certificates verify. Needs --tls-cert."`
-	HTTPMaxInputSize         int64         `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Maximum size of a request body in bytes; a request with a larger body is refused."`
+	HTTPMaxInputSize         size          `group:"Listener" name:"http-max-input-size" default:"${http_max_input_size}" help:"Maximum size of a request body, in bytes or with a unit such as 64MiB; a request with a larger body is refused."`
 	AllowedHost              []string      `group:"Listener" name:"allowed-host" placeholder:"NAME" help:"Value of the Host header that a port on a loopback address accepts if clients need neither an API key nor a certificate; repeatable. IP addresses, localhost and this machine's name are always accepted. Set it for a proxy that forwards its own host name."`
 	CORSOrigin               []string      `group:"Listener" name:"cors-origin" placeholder:"ORIGIN" help:"Web origin whose pages may call this server from a browser (CORS), such as https://example.com, or * for all; repeatable. Pages of this host are always allowed."`
 	Playground               bool          `group:"Listener" default:"${playground}" negatable:"" help:"Serve the playground, a web page to try the models, at / on --openai-port."`
@@ -236,13 +237,13 @@ type flags struct {
 
 	AllowImageURLs     bool          `group:"Requests" name:"allow-image-urls" help:"Fetch images of requests from http and https URLs with public addresses. Without this flag, images must be data: URIs."`
 	ImageMaxCount      int           `group:"Requests" default:"${image_max_count}" help:"Maximum number of images in a request; 0 refuses requests with images."`
-	ImageMaxBytes      int64         `group:"Requests" default:"${image_max_bytes}" help:"Maximum size of one image in bytes."`
-	ImageMaxTotalBytes int64         `group:"Requests" default:"${image_max_total_bytes}" help:"Maximum size in bytes of all images of a request together."`
+	ImageMaxBytes      size          `group:"Requests" default:"${image_max_bytes}" help:"Maximum size of one image, in bytes or with a unit such as 20MiB."`
+	ImageMaxTotalBytes size          `group:"Requests" default:"${image_max_total_bytes}" help:"Maximum size of all images of a request together, in bytes or with a unit such as 64MiB."`
 	ImageFetchTimeout  time.Duration `group:"Requests" default:"${image_fetch_timeout}" help:"Time limit for fetching one image by --allow-image-urls, including redirects."`
 
 	ResponsesStoreSize  int           `group:"Requests" default:"${responses_store_size}" help:"Maximum number of responses of the Responses API that are stored in memory, so that later requests can continue from them by previous_response_id; 0 stores none. The oldest responses are removed first."`
 	ResponsesStore      string        `group:"Requests" placeholder:"URL" help:"Valkey or Redis server that stores the responses of the Responses API for several Tridents, such as rediss://USER:PASSWORD@HOST:6379/0, instead of the memory of each. --responses-store-ttl applies; the number and the memory are limits of the server."`
-	ResponsesStoreBytes int64         `group:"Requests" default:"${responses_store_bytes}" help:"Approximate maximum memory in bytes of the responses that --responses-store-size allows."`
+	ResponsesStoreBytes size          `group:"Requests" default:"${responses_store_bytes}" help:"Approximate maximum memory of the responses that --responses-store-size allows, in bytes or with a unit such as 256MiB."`
 	ResponsesStoreTTL   time.Duration `group:"Requests" name:"responses-store-ttl" default:"${responses_store_ttl}" help:"Time that a response of the Responses API is stored; see --responses-store-size."`
 	SealKeyFile         string        `group:"Requests" name:"seal-key-file" placeholder:"FILE" help:"File with the keys that encrypt reasoning for clients of the Responses API, which send it back in later requests: one key per line, 32 random bytes in base64. The first key encrypts and all keys decrypt, so that keys can be replaced. Replicas need the same keys. SIGHUP reads the file again. Default: a random key, so that encrypted reasoning is ignored after a restart and by other replicas."`
 
@@ -267,27 +268,27 @@ func defaults() kong.Option {
 		"triton_endpoint":             tritonEndpoint,
 		"balance":                     string(balance.Policies()[0]),
 		"balance_policies":            balance.PolicyNames(),
-		"first_response_timeout":      t.FirstResponse.String(),
-		"inactivity_timeout":          t.Inactivity.String(),
-		"sse_header_timeout":          t.KeepAlive.String(),
+		"first_response_timeout":      durationText(t.FirstResponse),
+		"inactivity_timeout":          durationText(t.Inactivity),
+		"sse_header_timeout":          durationText(t.KeepAlive),
 		"default_max_tokens":          strconv.Itoa(i.DefaultMaxTokens),
-		"max_tool_call_parse_bytes":   strconv.Itoa(i.MaxCallBytes),
+		"max_tool_call_parse_bytes":   configfield.SizeText(int64(i.MaxCallBytes)),
 		"image_max_count":             strconv.Itoa(p.MaxCount),
-		"image_max_bytes":             strconv.FormatInt(p.MaxBytes, 10),
-		"image_max_total_bytes":       strconv.FormatInt(p.MaxTotalBytes, 10),
-		"image_fetch_timeout":         p.FetchTimeout.String(),
+		"image_max_bytes":             configfield.SizeText(p.MaxBytes),
+		"image_max_total_bytes":       configfield.SizeText(p.MaxTotalBytes),
+		"image_fetch_timeout":         durationText(p.FetchTimeout),
 		"responses_store_size":        strconv.Itoa(o.ResponsesStoreSize),
-		"responses_store_bytes":       strconv.FormatInt(o.ResponsesStoreBytes, 10),
-		"responses_store_ttl":         o.ResponsesStoreTTL.String(),
-		"write_timeout":               s.WriteTimeout.String(),
+		"responses_store_bytes":       configfield.SizeText(o.ResponsesStoreBytes),
+		"responses_store_ttl":         durationText(o.ResponsesStoreTTL),
+		"write_timeout":               durationText(s.WriteTimeout),
 		"max_connections":             strconv.Itoa(s.MaxConnections),
 		"max_connections_per_address": strconv.Itoa(s.MaxConnectionsPerAddress),
 		"host":                        s.Host,
 		"openai_port":                 strconv.Itoa(s.Port),
 		"playground":                  strconv.FormatBool(s.Playground),
-		"http_max_input_size":         strconv.FormatInt(s.MaxBody, 10),
-		"drain_delay":                 s.DrainDelay.String(),
-		"shutdown_timeout":            s.ShutdownTimeout.String(),
+		"http_max_input_size":         configfield.SizeText(s.MaxBody),
+		"drain_delay":                 durationText(s.DrainDelay),
+		"shutdown_timeout":            durationText(s.ShutdownTimeout),
 	})
 }
 
@@ -320,7 +321,7 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 	names := flagNames()
 	inProcess.Names, memory.Names, several.Names = names, names, names
 	shared := server.Config{
-		Host: f.Host, Port: f.OpenAIPort, MaxBody: f.HTTPMaxInputSize,
+		Host: f.Host, Port: f.OpenAIPort, MaxBody: int64(f.HTTPMaxInputSize),
 		DrainDelay: f.DrainDelay, ShutdownTimeout: f.ShutdownTimeout, WriteTimeout: f.WriteTimeout, CORSOrigins: f.CORSOrigin, AllowedHosts: f.AllowedHost,
 		MaxConnections: f.MaxConnections, MaxConnectionsPerAddress: f.MaxConnectionsPerAddress,
 		TLS:            server.TLS{CertFile: f.TLSCert, KeyFile: f.TLSKey, ClientCAFile: f.TLSClientCA},
@@ -332,14 +333,14 @@ func (f *flags) configOf(overrides []inference.Override, getenv func(string) str
 		Models:    modelfiles.Config{Repositories: slices.Concat(repositories, f.TritonModelRepository), Hub: modelfiles.HubFromEnvironment(getenv)},
 		Overrides: slices.Concat(f.file.modelSettings(), overrides), // the file overrides the flags
 		Images: images.Config{
-			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: f.ImageMaxBytes, MaxTotalBytes: f.ImageMaxTotalBytes,
+			AllowURLs: f.AllowImageURLs, MaxCount: f.ImageMaxCount, MaxBytes: int64(f.ImageMaxBytes), MaxTotalBytes: int64(f.ImageMaxTotalBytes),
 			FetchTimeout: f.ImageFetchTimeout, Names: names,
 		},
 		Catalog:   catalog.Config{LoRASeparator: f.LoRASeparator, Splits: f.AliasSplit, Names: names},
-		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: f.MaxToolCallParseBytes, EncoderBatchDelay: f.EncoderBatchDelay, EncoderQueueTokens: f.EncoderQueueTokens, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
+		Inference: serving.Config{DefaultMaxTokens: f.DefaultMaxTokens, MaxCallBytes: int(f.MaxToolCallParseBytes), EncoderBatchDelay: f.EncoderBatchDelay, EncoderQueueTokens: f.EncoderQueueTokens, RequiredModels: f.RequiredModel, Bounds: bounds, Names: names},
 		OpenAI: openai.Config{
 			Strict: f.Strict, OwnedBy: f.OwnedBy, Version: version,
-			ResponsesStore: f.ResponsesStore, ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: f.ResponsesStoreBytes, ResponsesStoreTTL: f.ResponsesStoreTTL,
+			ResponsesStore: f.ResponsesStore, ResponsesStoreSize: f.ResponsesStoreSize, ResponsesStoreBytes: int64(f.ResponsesStoreBytes), ResponsesStoreTTL: f.ResponsesStoreTTL,
 			SealKeyFile: f.SealKeyFile, Names: names,
 		},
 		State:    state.Config{Responses: f.ResponsesStore, Limits: f.LimitsStore},

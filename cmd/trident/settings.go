@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -26,6 +27,9 @@ const (
 	originFlag    = "flag"
 )
 
+// isSetting reports whether a flag of trident is a setting. Flags that print something aren't.
+func isSetting(flag *kong.Flag) bool { return flag.Name != "help" && flag.Name != "version" }
+
 // note records the value and the origin of each flag.
 func (f *flags) note(ctx *kong.Context) {
 	f.app = ctx.Model
@@ -36,7 +40,7 @@ func (f *flags) note(ctx *kong.Context) {
 		}
 	}
 	for _, flag := range ctx.Model.Flags {
-		if flag.Name == "help" {
+		if !isSetting(flag) {
 			continue
 		}
 		s := setting{flag: flag, value: flag.Target.Interface(), origin: originDefault}
@@ -94,6 +98,9 @@ func (s setting) texts() []string {
 }
 
 func valueText(v any) string {
+	if d, ok := v.(time.Duration); ok {
+		return durationText(d)
+	}
 	if m, ok := v.(encoding.TextMarshaler); ok {
 		if text, err := m.MarshalText(); err == nil {
 			return string(text)

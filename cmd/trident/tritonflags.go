@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/triton/extension"
 	"github.com/trident-inference/trident/services/triton/local"
 )
@@ -25,7 +26,7 @@ type tritonFlags struct {
 	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Time limit for loading a model of in-process Triton. After it, the model's Python processes are killed so that the load fails; a load at start is then tried again."`
 	DisableAutoCompleteConfig bool          `help:"Disable the auto-completion of model configurations: in-process Triton uses each config.pbtxt unchanged and adds no missing fields."`
 	ModelLoadThreadCount      int           `default:"${model_load_thread_count}" help:"Maximum number of models that in-process Triton loads at the same time."`
-	ExitTimeoutSecs           int           `default:"${exit_timeout_secs}" help:"Time limit in seconds for requests that models don't end and for the unloading of models, when in-process Triton stops after --shutdown-timeout. After it, the models' Python processes are killed."`
+	ExitTimeoutSecs           seconds       `default:"${exit_timeout_secs}" help:"Time limit, in seconds or with a unit such as 30s, for requests that models don't end and for the unloading of models, when in-process Triton stops after --shutdown-timeout. After it, the models' Python processes are killed."`
 
 	BackendDirectory string                 `placeholder:"DIR" help:"Folder with the backends of in-process Triton. Default: the folder that belongs to the library of --triton-library."`
 	BackendConfig    []local.BackendSetting `sep:"\n" type:"lines" placeholder:"BACKEND,KEY=VALUE" help:"Setting of a backend of in-process Triton, such as python,shm-default-byte-size=1048576; KEY=VALUE applies to all backends; repeatable."`
@@ -35,12 +36,12 @@ type tritonFlags struct {
 	RateLimit         string                    `default:"${rate_limit}" enum:"off,execution_count" help:"Rate limiter of in-process Triton: off runs a request as soon as a model instance is free; execution_count also waits for the resources that the instance needs. See --rate-limit-resource."`
 	RateLimitResource []local.RateLimitResource `sep:"\n" type:"lines" placeholder:"NAME:COUNT[:DEVICE]" help:"Available amount of a resource, for --rate-limit=execution_count; without DEVICE, each GPU has this amount; repeatable."`
 
-	PinnedMemoryPoolByteSize int64              `default:"${pinned_memory_pool_byte_size}" help:"Size in bytes of the pinned host memory that in-process Triton reserves for transfers to GPUs."`
-	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:BYTES" help:"Size in bytes of the memory that in-process Triton reserves on a GPU, by the GPU's number; repeatable. Default: 64 MiB on each GPU."`
+	PinnedMemoryPoolByteSize size               `default:"${pinned_memory_pool_byte_size}" help:"Size of the pinned host memory that in-process Triton reserves for transfers to GPUs, in bytes or with a unit such as 256MiB. Without a GPU, none is reserved."`
+	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:SIZE" help:"Size of the memory that in-process Triton reserves on a GPU, by the GPU's number, in bytes or with a unit: 0:64MiB; repeatable. Default: 64 MiB on each GPU."`
 
 	AllowGPUMetrics   bool                   `name:"allow-gpu-metrics" default:"true" negatable:"" help:"Include Triton's metrics of the GPUs in /metrics, for in-process Triton."`
 	AllowCPUMetrics   bool                   `name:"allow-cpu-metrics" default:"true" negatable:"" help:"Include Triton's metrics of the CPU and of the host memory in /metrics, for in-process Triton."`
-	MetricsIntervalMs int                    `default:"${metrics_interval_ms}" help:"Interval in milliseconds at which in-process Triton reads the metrics of --allow-gpu-metrics and --allow-cpu-metrics."`
+	MetricsIntervalMs milliseconds           `default:"${metrics_interval_ms}" help:"Interval, in milliseconds or with a unit such as 2s, at which in-process Triton reads the metrics of --allow-gpu-metrics and --allow-cpu-metrics."`
 	MetricsConfig     []local.MetricsSetting `sep:"\n" type:"lines" placeholder:"KEY=VALUE" help:"Setting of the metrics of in-process Triton, such as summary_latencies=true; repeatable."`
 
 	TraceConfig                 []string `sep:"\n" type:"lines" placeholder:"[triton,]KEY=VALUE" help:"Setting of the request traces that in-process Triton writes to a file; repeatable. The settings are level=TIMESTAMPS or level=TENSORS, rate=N, count=N, triton,file=PATH and triton,log-frequency=N."`
@@ -78,12 +79,12 @@ func tritonDefaults() kong.Vars {
 	return kong.Vars{
 		"model_control_mode":           string(l.ControlMode),
 		"exit_on_error":                strconv.FormatBool(l.ExitOnError),
-		"model_load_timeout":           l.LoadTimeout.String(),
+		"model_load_timeout":           durationText(l.LoadTimeout),
 		"model_load_thread_count":      strconv.Itoa(l.Options.ModelLoadThreads),
-		"exit_timeout_secs":            strconv.Itoa(int(l.ExitTimeout / time.Second)),
+		"exit_timeout_secs":            durationText(l.ExitTimeout),
 		"rate_limit":                   string(l.Options.RateLimit),
-		"pinned_memory_pool_byte_size": strconv.FormatInt(l.Options.PinnedMemoryPool, 10),
-		"metrics_interval_ms":          strconv.FormatInt(l.Options.MetricsInterval.Milliseconds(), 10),
+		"pinned_memory_pool_byte_size": configfield.SizeText(l.Options.PinnedMemoryPool),
+		"metrics_interval_ms":          durationText(l.Options.MetricsInterval),
 	}
 }
 
@@ -91,7 +92,7 @@ func tritonDefaults() kong.Vars {
 // flags that apply to all engines.
 func (f *tritonFlags) config() (local.Config, error) {
 	l := local.Default()
-	l.Library, l.BackendDirectory, l.ExitTimeout = f.TritonLibrary, f.BackendDirectory, time.Duration(f.ExitTimeoutSecs)*time.Second
+	l.Library, l.BackendDirectory, l.ExitTimeout = f.TritonLibrary, f.BackendDirectory, time.Duration(f.ExitTimeoutSecs)
 	l.ControlMode, l.LoadModels, l.ExitOnError = local.ControlMode(f.ModelControlMode), f.LoadModel, f.ExitOnError
 	l.LoadTimeout = f.ModelLoadTimeout
 	l.Options = local.Options{
@@ -100,14 +101,14 @@ func (f *tritonFlags) config() (local.Config, error) {
 		CacheDirectory:     f.CacheDirectory,
 		RateLimit:          local.RateLimit(f.RateLimit),
 		RateLimitResources: f.RateLimitResource,
-		PinnedMemoryPool:   f.PinnedMemoryPoolByteSize,
+		PinnedMemoryPool:   int64(f.PinnedMemoryPoolByteSize),
 		CUDAMemoryPools:    f.CUDAMemoryPoolByteSize,
 		StrictModelConfig:  f.DisableAutoCompleteConfig,
 		ModelLoadThreads:   f.ModelLoadThreadCount,
 		LogVerbose:         f.TritonserverLogVerboseLevel,
 		GPUMetrics:         f.AllowGPUMetrics,
 		CPUMetrics:         f.AllowCPUMetrics,
-		MetricsInterval:    time.Duration(f.MetricsIntervalMs) * time.Millisecond,
+		MetricsInterval:    time.Duration(f.MetricsIntervalMs),
 		Metrics:            f.MetricsConfig,
 	}
 	var err error
@@ -134,18 +135,18 @@ func (f *tritonFlags) errNeedRepository() error {
 		{"--model-load-timeout", f.ModelLoadTimeout != usual.LoadTimeout},
 		{"--disable-auto-complete-config", f.DisableAutoCompleteConfig},
 		{"--model-load-thread-count", f.ModelLoadThreadCount != o.ModelLoadThreads},
-		{"--exit-timeout-secs", time.Duration(f.ExitTimeoutSecs)*time.Second != usual.ExitTimeout},
+		{"--exit-timeout-secs", time.Duration(f.ExitTimeoutSecs) != usual.ExitTimeout},
 		{"--backend-directory", f.BackendDirectory != ""},
 		{"--backend-config", len(f.BackendConfig) > 0},
 		{"--cache-directory", f.CacheDirectory != ""},
 		{"--cache-config", len(f.CacheConfig) > 0},
 		{"--rate-limit", f.RateLimit != string(o.RateLimit)},
 		{"--rate-limit-resource", len(f.RateLimitResource) > 0},
-		{"--pinned-memory-pool-byte-size", f.PinnedMemoryPoolByteSize != o.PinnedMemoryPool},
+		{"--pinned-memory-pool-byte-size", int64(f.PinnedMemoryPoolByteSize) != o.PinnedMemoryPool},
 		{"--cuda-memory-pool-byte-size", len(f.CUDAMemoryPoolByteSize) > 0},
 		{"--allow-gpu-metrics", f.AllowGPUMetrics != o.GPUMetrics},
 		{"--allow-cpu-metrics", f.AllowCPUMetrics != o.CPUMetrics},
-		{"--metrics-interval-ms", time.Duration(f.MetricsIntervalMs)*time.Millisecond != o.MetricsInterval},
+		{"--metrics-interval-ms", time.Duration(f.MetricsIntervalMs) != o.MetricsInterval},
 		{"--metrics-config", len(f.MetricsConfig) > 0},
 		{"--trace-config", len(f.TraceConfig) > 0},
 		{"--tritonserver-log-verbose-level", f.TritonserverLogVerboseLevel != o.LogVerbose},

@@ -205,19 +205,19 @@ type MemoryPool struct {
 	Bytes  uint64
 }
 
-// UnmarshalText parses DEVICE:BYTES.
+// UnmarshalText parses DEVICE:SIZE.
 func (p *MemoryPool) UnmarshalText(text []byte) error {
 	device, size, found := strings.Cut(string(text), ":")
 	n, badDevice := strconv.ParseUint(device, 10, 31)
-	bytes, badSize := strconv.ParseUint(size, 10, 64)
+	bytes, badSize := configfield.ParseSize(size)
 	if !found || badDevice != nil || badSize != nil {
-		return fmt.Errorf("must be DEVICE:BYTES, such as 0:67108864, not %q", text)
+		return fmt.Errorf("must be DEVICE:SIZE, such as 0:64MiB, not %q", text)
 	}
-	p.Device, p.Bytes = int(n), bytes
+	p.Device, p.Bytes = int(n), uint64(bytes)
 	return nil
 }
 
 // MarshalText is the reverse of UnmarshalText.
 func (p MemoryPool) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%d:%d", p.Device, p.Bytes), nil
+	return fmt.Appendf(nil, "%d:%s", p.Device, configfield.SizeText(int64(p.Bytes))), nil
 }

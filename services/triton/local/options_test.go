@@ -39,10 +39,12 @@ func TestOptionTexts(t *testing.T) {
 		{"a:1:-1", &RateLimitResource{}, nil, "must be NAME:COUNT"},
 		{"a:1:2:3", &RateLimitResource{}, nil, "must be NAME:COUNT"},
 		{"1:67108864", &MemoryPool{}, &MemoryPool{1, 67108864}, ""},
-		{"1", &MemoryPool{}, nil, "must be DEVICE:BYTES"},
-		{"-1:2", &MemoryPool{}, nil, "must be DEVICE:BYTES"},
-		{"1:-2", &MemoryPool{}, nil, "must be DEVICE:BYTES"},
-		{"1:2MB", &MemoryPool{}, nil, "must be DEVICE:BYTES"},
+		{"1:64MiB", &MemoryPool{}, &MemoryPool{1, 64 << 20}, ""},
+		{"1", &MemoryPool{}, nil, "must be DEVICE:SIZE"},
+		{"-1:2", &MemoryPool{}, nil, "must be DEVICE:SIZE"},
+		{"1:-2", &MemoryPool{}, nil, "must be DEVICE:SIZE"},
+		{"1:2MB", &MemoryPool{}, &MemoryPool{1, 2e6}, ""},
+		{"1:2 gigs", &MemoryPool{}, nil, "must be DEVICE:SIZE"},
 	} {
 		t.Run(reflect.TypeOf(test.into).Elem().Name()+" "+test.text, func(t *testing.T) {
 			err := test.into.UnmarshalText([]byte(test.text))
@@ -50,7 +52,8 @@ func TestOptionTexts(t *testing.T) {
 			case test.want != nil && (err != nil || !reflect.DeepEqual(test.into, test.want)):
 				t.Errorf("got %+v, %v; want %+v", test.into, err, test.want)
 			case test.want != nil:
-				if text, err := test.into.(encoding.TextMarshaler).MarshalText(); string(text) != test.text || err != nil {
+				again := strings.Replace(test.text, "67108864", "64MiB", 1) // sizes are written with their unit
+				if text, err := test.into.(encoding.TextMarshaler).MarshalText(); string(text) != again || err != nil {
 					t.Errorf("written again it is %q, %v", text, err)
 				}
 			case test.want == nil && (err == nil || !strings.HasPrefix(err.Error(), test.err) || !strings.HasSuffix(err.Error(), `"`+test.text+`"`)):
