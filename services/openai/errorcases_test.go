@@ -116,6 +116,9 @@ func badCompletions() []errorCase {
 	}
 	return []errorCase{
 		completion("no prompt", `"n":1`),
+		completion("a chat", `"messages":[{"role":"user","content":"x"}]`),
+		{name: "a prompt instead of messages", method: "POST", path: chatPath, body: `{"model":"chat","prompt":"x"}`},
+		{name: "input instead of messages", method: "POST", path: chatPath, body: `{"model":"chat","input":"x"}`},
 		completion("prompt null", `"prompt":null`),
 		completion("prompt mixed", `"prompt":["a",1]`),
 		completion("prompt empty list", `"prompt":[]`),

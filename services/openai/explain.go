@@ -23,6 +23,30 @@ func explain(root any, err error) error {
 	return explainAt("", root, verdict)
 }
 
+// otherPaths are the paths of requests that have the main field of another operation instead of
+// their own.
+var otherPaths = []struct{ pattern, missing, sent, hint string }{ //nolint:gochecknoglobals // a constant table
+	{"POST /v1/completions", "prompt", "messages", "send messages to POST /v1/chat/completions"},
+	{"POST /v1/chat/completions", "messages", "prompt", "send a prompt to POST /v1/completions"},
+	{"POST /v1/chat/completions", "messages", "input", "send input to POST /v1/responses, or to POST /v1/embeddings for embeddings"},
+	{"POST /v1/embeddings", "input", "messages", "send messages to POST /v1/chat/completions"},
+}
+
+// otherPath adds the path to use to the error of a missing field, if the body has the main field of
+// another operation.
+func otherPath(pattern string, unknown []string, err error) error {
+	e, ok := errors.AsType[*inference.Error](err)
+	if !ok || e.Code != inference.CodeInvalid {
+		return err
+	}
+	for _, p := range otherPaths {
+		if p.pattern == pattern && p.missing == e.Param && slices.Contains(unknown, p.sent) {
+			return inference.Invalid(p.missing, "%s is required: %s", p.missing, p.hint)
+		}
+	}
+	return err
+}
+
 // explainAt does the same for a schema error of the value at path.
 func explainAt(path string, value any, verdict *openapi3.SchemaError) error {
 	param := strictjson.PathOf(path, value, verdict.JSONPointer())

@@ -286,7 +286,7 @@ func (v *Validator) Validate(pattern string, body []byte) (*Validated, error) {
 		return nil, strictjson.BodyError(err)
 	}
 	if err := schema.schema.VisitJSON(checked, omitValues); err != nil {
-		return nil, explain(checked, err)
+		return nil, otherPath(pattern, unknown.names, explain(checked, err))
 	}
 	slices.Sort(unknown.names)
 	slices.Sort(unknown.misplaced)
