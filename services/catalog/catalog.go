@@ -386,11 +386,23 @@ func (c *Catalog) logCard(card *Card) {
 		c.log.Debug("model state", "model", card.Name, "state", "never loaded")
 		return
 	default:
-		c.log.Info("model state", "model", card.Name, "version", card.Version, "state", card.State, "reason", card.Reason)
+		c.log.Info("model state", "model", card.Name, "version", card.Version, "state", card.State, "reason", firstLine(card.Reason))
 		return
 	}
 	c.log.Info("model state", "model", card.Name, "version", card.Version, "state", card.State,
 		"backend", card.Kind(), "template", card.Template != nil, "parsers", card.Parsers(), "context", card.ContextLength)
+}
+
+// maxReason is the maximum length in bytes of the reason of a model's state in the log.
+const maxReason = 500
+
+// firstLine returns the first line of Triton's text about a model. A Python stack may follow it.
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+	}
+	return text
 }
 
 // location returns the attributes of an engine for the log: its address and the setting of the address.

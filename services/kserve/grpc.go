@@ -478,6 +478,19 @@ const requestIDKey = "x-request-id"
 // forwarded anything yet.
 func (c *call) metadata() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
+// levelOf returns the level of a call's log line, as REST's requests have it.
+func levelOf(code codes.Code, err error) slog.Level {
+	switch {
+	case code == codes.OK, inference.AsError(err).Reason == auth.ReasonFailures: // the gate logs these together
+		return slog.LevelDebug
+	case code == codes.Unavailable, code == codes.ResourceExhausted:
+		return server.LogLevel(err)
+	case code == codes.Internal, code == codes.Unknown, code == codes.DeadlineExceeded, code == codes.DataLoss:
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
 // end converts a call's error, or a panic, to a status and logs the call. It logs successful
 // calls at debug level, since there may be many thousands per second.
 func (c *call) end(ctx context.Context, p any, err error) error {
@@ -488,18 +501,7 @@ func (c *call) end(ctx context.Context, p any, err error) error {
 	}
 	answer := statusOf(err)
 	c.End(answer.Code())
-	level := slog.LevelDebug
-	switch answer.Code() {
-	case codes.OK:
-	case codes.Internal, codes.Unknown, codes.Unavailable, codes.DeadlineExceeded, codes.DataLoss:
-		level = slog.LevelError
-	case codes.ResourceExhausted:
-		if level = slog.LevelInfo; inference.AsError(err).Reason == auth.ReasonFailures {
-			level = slog.LevelDebug // the gate logs these together
-		}
-	default:
-		level = slog.LevelInfo
-	}
+	level := levelOf(answer.Code(), err)
 	log := c.server.log
 	logged := log.Enabled(ctx, level)
 	if logged || answer.Code() != codes.OK {
@@ -517,10 +519,14 @@ func (c *call) end(ctx context.Context, p any, err error) error {
 			attrs = append(attrs, slog.String("client", client.Name))
 		}
 		if c.model != "" {
-			attrs = append(attrs, slog.String("model", c.model))
+			attrs = append(attrs, slog.String("model", server.Cut(c.model)))
 		}
 		if err != nil {
-			attrs = append(attrs, slog.String("error", server.ErrorText(err)))
+			text := server.ErrorText(err)
+			if p == nil { // the stack of a panic stays whole
+				text = server.Cut(text)
+			}
+			attrs = append(attrs, slog.String("error", text))
 		}
 		log.LogAttrs(ctx, level, "call", attrs...)
 	}

@@ -162,8 +162,8 @@ const (
 	maxLogIgnored = 16  // maximum number of ignored fields that a log line names
 )
 
-// cut shortens a client's string for the log.
-func cut(s string) string {
+// Cut shortens a client's string, or an error that may quote one, for the log.
+func Cut(s string) string {
 	if len(s) <= maxLogText {
 		return s
 	}
@@ -203,7 +203,7 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", r.Method), slog.String("path", cut(r.URL.Path)), slog.Int("status", status),
+		slog.String("method", r.Method), slog.String("path", Cut(r.URL.Path)), slog.Int("status", status),
 		slog.String("request_id", rec.RequestID), slog.Duration("duration", time.Since(rec.Started).Round(time.Microsecond)),
 	}
 	if id := traceID(rec.span); id != "" {
@@ -213,7 +213,7 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 		attrs = append(attrs, slog.String("client", rec.Client))
 	}
 	if rec.Model != "" {
-		attrs = append(attrs, slog.String("model", cut(rec.Model)),
+		attrs = append(attrs, slog.String("model", Cut(rec.Model)),
 			slog.Int("prompt_tokens", rec.PromptTokens), slog.Int("completion_tokens", rec.CompletionTokens))
 	}
 	if !rec.FirstToken.IsZero() {
@@ -225,12 +225,12 @@ func (rec *Record) log(r *http.Request, log *slog.Logger, status int) {
 	if n := len(rec.Ignored); n > 0 {
 		ignored := make([]string, 0, maxLogIgnored)
 		for _, name := range rec.Ignored[:min(n, maxLogIgnored)] {
-			ignored = append(ignored, cut(name))
+			ignored = append(ignored, Cut(name))
 		}
 		attrs = append(attrs, slog.Any("ignored_fields", ignored))
 	}
 	if rec.Error != nil {
-		attrs = append(attrs, slog.String("error", cut(ErrorText(rec.Error))))
+		attrs = append(attrs, slog.String("error", Cut(ErrorText(rec.Error))))
 	}
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
@@ -240,20 +240,20 @@ func (rec *Record) probing() bool {
 	return rec.Surface == auth.SurfaceHealth || rec.Surface == auth.SurfaceMetrics
 }
 
-// level returns the level of the log line: errors of this server are logged as errors.
-// The status determines the level unless it was sent before the error occurred.
+// level returns the level of the log line, which is that of [LogLevel] for requests that fail. The
+// status determines the level unless it was sent before the error occurred.
 func (rec *Record) level(r *http.Request, status int) slog.Level {
 	switch {
 	case rec.probing(), tooManyFailures(rec.Error): // readiness and the gate log their failures themselves, in fewer lines
 		return slog.LevelDebug
-	case status == http.StatusServiceUnavailable && rec.Error != nil && !isServerError(rec.Error): // clients caused the overload
-		return slog.LevelInfo
+	case status == http.StatusServiceUnavailable && rec.Error != nil:
+		return max(LogLevel(rec.Error), slog.LevelWarn) // 503 is never the client's fault
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
 	case status >= http.StatusBadRequest:
 		return slog.LevelInfo
-	case rec.Error != nil && isServerError(rec.Error):
-		return slog.LevelError
+	case rec.Error != nil && LogLevel(rec.Error) > slog.LevelInfo:
+		return LogLevel(rec.Error)
 	case r.Method == http.MethodGet:
 		return slog.LevelDebug
 	}
@@ -265,6 +265,26 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 func tooManyFailures(err error) bool {
 	e, ok := errors.AsType[*inference.Error](err)
 	return ok && e.Reason == auth.ReasonFailures
+}
+
+// LogLevel returns the level of the log line of a request that failed. LevelInfo means that the client
+// is the cause: the request is invalid or not allowed, exceeds the client's limits, or was cancelled.
+// LevelWarn means that this server refused the request: it is overloaded, it stops, or the model
+// isn't ready. LevelError means that the server or Triton failed.
+func LogLevel(err error) slog.Level {
+	switch e := inference.AsError(err); e.Code {
+	case inference.CodeInvalid, inference.CodeNotFound, inference.CodeUnsupported, inference.CodeLimited,
+		inference.CodeCanceled, inference.CodeUnauthenticated, inference.CodeForbidden:
+		return slog.LevelInfo
+	case inference.CodeOverloaded:
+		return slog.LevelWarn
+	case inference.CodeUnavailable:
+		if e.Reason == inference.ReasonShuttingDown || e.Reason == inference.ReasonModelNotReady {
+			return slog.LevelWarn
+		}
+	case inference.CodeInternal, inference.CodeDeadlineExceeded:
+	}
+	return slog.LevelError
 }
 
 // isServerError reports whether an error is one of this server or of Triton, not one of a
