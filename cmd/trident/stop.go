@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,7 @@ type execution struct {
 	log    *slog.Logger
 	app    *fx.App
 	parts  parts
+	report time.Duration // interval of the lines about a stop that waits; 0 means waitReport
 }
 
 // run serves until the first signal, or a failure, and stops in order.
@@ -131,13 +133,42 @@ func (s *execution) leave(sig os.Signal, failures <-chan error) error {
 	}
 }
 
+// waitReport is the interval of the log lines about what a stop still waits for.
+const waitReport = 5 * time.Second
+
 func (s *execution) stop() error {
 	began := time.Now()
 	ctx, done := context.WithTimeout(context.Background(), s.app.StopTimeout())
 	defer done()
-	err := s.app.Stop(ctx)
-	s.log.Info("stopped", "after", time.Since(began).Round(time.Millisecond))
-	return err
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.app.Stop(ctx) }()
+	report := time.NewTicker(cmp.Or(s.report, waitReport))
+	defer report.Stop()
+	for {
+		select {
+		case err := <-stopped:
+			s.log.Info("stopped", "after", time.Since(began).Round(time.Millisecond))
+			return err
+		case <-report.C:
+			s.log.Info("still stopping; a second signal ends the process at once", s.remaining(time.Since(began))...)
+		}
+	}
+}
+
+// remaining returns log attributes of what a stop still waits for, and for how long at most.
+func (s *execution) remaining(elapsed time.Duration) []any {
+	whole := max(0, s.app.StopTimeout()-elapsed).Round(time.Second)
+	requests := inFlight(s.parts.Service.Meters().Figures())
+	grace := s.config.Server.ShutdownTimeout - elapsed
+	switch {
+	case len(requests) > 0 && grace > 0:
+		return []any{"waits_for", "requests in flight", "requests", strings.Join(summary(requests), ", "), "at_most", grace.Round(time.Second)}
+	case len(requests) > 0:
+		return []any{"waits_for", "cancelled requests", "requests", strings.Join(summary(requests), ", "), "at_most", whole}
+	case s.parts.Local != nil:
+		return []any{"waits_for", "in-process Triton to unload its models", "at_most", whole}
+	}
+	return []any{"waits_for", "the components of the server", "at_most", whole}
 }
 
 // pending returns log attributes of the work that a stop waits for, with the time limits.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -100,6 +101,42 @@ func TestFirstSignal(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestStopReports checks that a stop that waits logs what it waits for and for how long at most.
+func TestStopReports(t *testing.T) {
+	slow := make(chan struct{})
+	s, log := newServing(t, fx.Invoke(func(lc fx.Lifecycle) {
+		lc.Append(fx.StopHook(func() { <-slow }))
+	}))
+	s.report = 10 * time.Millisecond
+	first, ended := make(chan os.Signal, 1), make(chan error, 1)
+	go func() { ended <- s.run(first, nil) }()
+	log.await(t, "msg=listening")
+	first <- syscall.SIGINT
+	line := log.await(t, "msg=\"still stopping;")
+	if !strings.Contains(line, `waits_for="the components of the server"`) || !strings.Contains(line, "at_most=17s") {
+		t.Errorf("logged: %s", line)
+	}
+	close(slow)
+	log.await(t, "msg=stopped after=")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	requests := func(elapsed time.Duration, want ...string) {
+		t.Helper()
+		text := fmt.Sprint(s.remaining(elapsed)...)
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("after %s: no %q in %q", elapsed, part, text)
+			}
+		}
+	}
+	var measure metering.Measure
+	measure.Begin(inference.WithOrigin(t.Context(), &inference.Origin{Surface: inference.SurfaceOpenAI}), s.parts.Service.Meters(), inference.OperationChat)
+	measure.Settle("chat", "")
+	requests(2*time.Second, "requests in flight", "1 openai chat of model chat", "5s")
+	requests(8*time.Second, "cancelled requests", "1 openai chat of model chat", "9s")
 }
 
 // TestFirstSignalDuringStart checks that trident stops the components that it has started, if a
