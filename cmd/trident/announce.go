@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,19 +20,42 @@ import (
 	"github.com/trident-inference/trident/services/kserve/rest"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// announcement prints the served models and addresses once the models are known.
-// With a JSON log, the models are log lines, as the address is.
+// announced are the components whose models and addresses are printed.
+type announced struct {
+	fx.In
+
+	Models *catalog.Catalog
+	Shared *server.Listener
+	KServe *kserve.Listener
+	Local  *local.Engine `optional:"true"`
+}
+
+// announcement prints the served models and addresses once the models are known, unless a model that
+// can't be loaded ends the start. With a JSON log, the models are log lines, as the address is.
 func announcement(cfg config) fx.Option {
 	if cfg.Table == nil {
 		return fx.Options()
 	}
-	return fx.Invoke(func(models *catalog.Catalog, listener *server.Listener, native *kserve.Listener) {
-		models.Announce(func(cards []*catalog.Card) {
-			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(listener.URL(), native, cfg.Server.Playground)) // a failed write can't be reported
+	return fx.Invoke(func(a announced) {
+		a.Models.Announce(func(cards []*catalog.Card) {
+			if a.Local != nil && cfg.Local.ExitOnError && startFails(a.Local) {
+				return
+			}
+			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(a.Shared.URL(), a.KServe, cfg.Server.Playground)) // a failed write can't be reported
 		})
 	})
+}
+
+// startFails reports whether a model couldn't be loaded at start. It doesn't wait for models that
+// are still being loaded.
+func startFails(engine *local.Engine) bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := engine.AwaitModels(ctx)
+	return err != nil && !errors.Is(err, context.Canceled)
 }
 
 // sealReport logs the origin of the seal keys once the ports are open. A port in use is then the

@@ -184,10 +184,17 @@ func TestModelsFail(t *testing.T) {
 		if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 			t.Errorf("it ended with %v", err)
 		}
-		for _, words := range []string{"model one: load failed", "model two: load failed", "trident: a model can't be loaded at start (--exit-on-error)"} {
+		for _, words := range []string{"error=\"model two: ", "trident: can't load model one: ", "and 1 more can't be loaded; --exit-on-error=false serves the other models"} {
 			if !strings.Contains(string(out), words) {
 				t.Errorf("no %q in\n%s", words, out)
 			}
+		}
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "trident: ") || strings.Contains(last, "UNAVAILABLE") {
+			t.Errorf("the last line is %q", last)
+		}
+		if strings.Contains(string(out), "OpenAI API") || strings.Contains(string(out), "CudaDriverHelper") || strings.Contains(string(out), "pinned system memory") {
+			t.Errorf("addresses, or Triton's messages about a GPU, in\n%s", out)
 		}
 	})
 	t.Run("go on", func(t *testing.T) {

@@ -5,7 +5,6 @@ package local
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -189,7 +188,3 @@ func (h *health) tookTooLong(model string, err error) {
 	}
 }
 
-func firstLine(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n") // a Python stack follows
-	return text
-}

@@ -158,7 +158,11 @@ func (c *core) makeServer() error {
 	}
 	var texts cTexts
 	defer texts.free()
-	if err := failure(C.tr_server_new(c.options(&texts), &c.server)); err != nil {
+	restore, err := c.expectNoGPU()
+	if err == nil {
+		err = failure(C.tr_server_new(c.options(&texts), &c.server))
+	}
+	if err = errors.Join(err, restore()); err != nil {
 		c.queue.close()
 		return fmt.Errorf("start Triton: %w", logged(err))
 	}
@@ -214,6 +218,7 @@ func (c *core) startModels() ([]string, error) {
 
 // AwaitModels waits until the models at start have been loaded. It returns the
 // joined errors of those that failed, with Triton's own messages, for the log.
+// An ended context is an error only while models are being loaded.
 // If [Config.ExitOnError] is unset, these errors are no reason to stop.
 func (e *Engine) AwaitModels(ctx context.Context) error {
 	c, err := e.enter()
@@ -223,10 +228,14 @@ func (e *Engine) AwaitModels(ctx context.Context) error {
 	c.users.Done() // the wait below uses no object of Triton
 	select {
 	case <-c.loaded:
-		return c.loadError
 	case <-ctx.Done():
-		return ctx.Err()
+		select {
+		case <-c.loaded:
+		default:
+			return ctx.Err()
+		}
 	}
+	return c.loadError
 }
 
 // Ready returns nil if the loading at start has ended, no model is broken, and

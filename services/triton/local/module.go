@@ -2,7 +2,9 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"go.uber.org/fx"
@@ -28,12 +30,16 @@ func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFun
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		for _, one := range each(err) {
-			text, _, _ := strings.Cut(one.Error(), "\n") // a Python stack follows
-			log.Error("model can't be loaded", "error", text)
+		all := each(err)
+		others := all
+		if config.ExitOnError { // the first failure is the reason of the stop, which is logged with it
+			others = all[1:]
+		}
+		for _, one := range others {
+			log.Error("model can't be loaded", "error", loadCause(one))
 		}
 		if config.ExitOnError {
-			abort(configfield.Textf("a model can't be loaded at start (%s): the log has its name and the reason", configfield.Field("local.ExitOnError")))
+			abort(startFailure(all))
 		}
 	}
 	lifecycle.Append(fx.StartStopHook(
@@ -52,6 +58,29 @@ func provide(config Config, lifecycle fx.Lifecycle, abort context.CancelCauseFun
 		},
 	))
 	return engine, nil
+}
+
+// startFailure returns the reason why the models at start end the application: the first
+// failure, on one line.
+func startFailure(failed []error) error {
+	more := ""
+	if n := len(failed) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more can't be loaded", n)
+	}
+	return configfield.Textf("can't load %s%s; %s=false serves the other models", loadCause(failed[0]), more, configfield.Field("local.ExitOnError"))
+}
+
+// loadFailed matches what Triton repeats in the error of a load: the name of the model, its state,
+// and the code of the error.
+var loadFailed = regexp.MustCompile(`load failed for model '[^']*': version \d+ is at UNAVAILABLE state: (?:(?:Internal|Invalid argument|Unavailable|Unsupported|Not found): )?`)
+
+// loadCause returns the cause of a failed load on one line.
+func loadCause(err error) string { return loadFailed.ReplaceAllString(firstLine(err), "") }
+
+// firstLine returns the first line of an error. A Python stack may follow it.
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
 }
 
 // each returns the errors that errors.Join has joined.

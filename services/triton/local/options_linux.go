@@ -84,14 +84,18 @@ func (c *core) settings(texts *cTexts) []C.tr_option {
 		}
 		return 0
 	}
+	pinned := C.uint64_t(o.PinnedMemoryPool)
+	if !hasGPU() { // Triton would warn that it can't allocate the memory
+		pinned = 0
+	}
 	interval := C.uint64_t(o.MetricsInterval.Milliseconds())
 	all := []C.tr_option{
 		{
-			kind: C.tr_option_pinned_memory_pool, number: C.uint64_t(o.PinnedMemoryPool),
+			kind: C.tr_option_pinned_memory_pool, number: pinned,
 			flag: option("local.Options.PinnedMemoryPool", o.PinnedMemoryPool != usual.PinnedMemoryPool),
 		},
 		{kind: C.tr_option_metrics, number: 1, flag: option("local.Options.Metrics", len(o.Metrics) > 0)},
-		{kind: C.tr_option_gpu_metrics, number: boolean(o.GPUMetrics && hasGPU())},
+		{kind: C.tr_option_gpu_metrics, number: boolean(o.GPUMetrics && hasDriver())},
 		{kind: C.tr_option_cpu_metrics, number: boolean(o.CPUMetrics)},
 		{kind: C.tr_option_metrics_interval, number: interval, flag: option("local.Options.MetricsInterval", o.MetricsInterval != usual.MetricsInterval)},
 	}
@@ -111,9 +115,13 @@ func (c *core) settings(texts *cTexts) []C.tr_option {
 	return append(append(all, c.backendSettings(texts)...), c.cacheSettings(texts)...)
 }
 
-// hasGPU reports whether NVIDIA's driver is installed. Without it, the library
+// hasDriver reports whether NVIDIA's driver is installed. Without it, the library
 // that reads GPU metrics writes an error to the terminal.
-func hasGPU() bool { return exists("/dev/nvidiactl") || exists("/dev/dxg") }
+func hasDriver() bool { return exists("/dev/nvidiactl") || exists("/dev/dxg") }
+
+// hasGPU reports whether the machine has a GPU for CUDA. Jetson's has a driver of
+// its own.
+func hasGPU() bool { return hasDriver() || exists("/dev/nvmap") }
 
 // backendSettings returns the backends' settings. The prefix of the shared
 // memory is the last one, because of equal settings Triton uses the last.

@@ -41,17 +41,40 @@ func (e *Engine) LogSettings(ctx context.Context, req *kserve.LogSettingsRequest
 	return with(ctx, e, func(c *core) (*kserve.LogSettingsResponse, error) { return c.logs.Setting(req) })
 }
 
-// startLogs applies the log settings of the configuration.
-func (c *core) startLogs() error {
-	values := extension.LogValues{
+// logValues returns the log settings of the configuration.
+func (c *core) logValues() extension.LogValues {
+	return extension.LogValues{
 		Info:    c.config.LogInfo,
 		Warning: true,
 		Error:   true,
 		Verbose: uint32(c.config.Options.LogVerbose),
 		Format:  extension.LogFormatDefault,
 	}
+}
+
+// startLogs applies the log settings of the configuration.
+func (c *core) startLogs() error {
+	values := c.logValues()
 	c.logs = extension.NewLogs(values, applyLog)
 	return applyLog(values)
+}
+
+// expectNoGPU reports once that the machine has no GPU, and keeps Triton from logging that
+// as an error when it creates the server. The creation itself returns its other errors.
+// restore, which isn't nil, must be called after the creation. With messages of Triton at level
+// info, nothing changes.
+func (c *core) expectNoGPU() (restore func() error, err error) {
+	nothing := func() error { return nil }
+	if hasGPU() || c.config.LogInfo || c.config.Options.LogVerbose > 0 {
+		return nothing, nil
+	}
+	c.log.Info("no GPU found: in-process Triton reserves no pinned and no GPU memory; models run on the CPU")
+	values := c.logValues()
+	values.Error = false
+	if err := applyLog(values); err != nil {
+		return nothing, err
+	}
+	return func() error { return applyLog(c.logValues()) }, nil
 }
 
 func applyLog(v extension.LogValues) error {
