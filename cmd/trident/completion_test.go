@@ -13,7 +13,7 @@ import (
 
 // completions are lines up to the cursor, and the complete offers of the shells.
 var completions = []struct{ line, want string }{
-	{"trident ", "serve models template key config endpoint health completion version"},
+	{"trident ", "serve models template key config endpoint health completion version help"},
 	{"trident con", "config"},
 	{"trident config ", "check print schema"},
 	{"trident config s", "schema"},

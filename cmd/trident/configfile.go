@@ -30,6 +30,7 @@ type configFlags struct {
 	settings []setting      // settings of all flags; set when the flags have been read
 	level    slog.LevelVar  // log level, which may change at run time
 	hangups  chan os.Signal // SIGHUP since the process started
+	notices  []notice       // flags of another program that have no effect
 }
 
 // configPath is the flag's value. kong reads the file before it resolves other flags.

@@ -12,6 +12,7 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/memory"
 	"github.com/trident-inference/trident/services/serving"
 )
 
@@ -108,4 +109,13 @@ func numbers(flag string, values []perModel) (map[string]int, error) {
 		given[v.model] = n
 	}
 	return given, nil
+}
+
+// memoryFlags limit the memory.
+type memoryFlags struct {
+	MemoryLimit byteSize `placeholder:"SIZE" help:"Memory limit of Trident and its child processes, in bytes or with a unit such as 2GiB. It sets Go's soft memory limit and the point at which requests are refused. Default: the memory limit of the cgroup, or else the machine's memory."`
+}
+
+func (f *memoryFlags) config(inProcess bool) memory.Config {
+	return memory.Config{Limit: int64(f.MemoryLimit), InProcess: inProcess}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -23,7 +24,10 @@ import (
 )
 
 func main() {
-	err := run(os.Args[1:])
+	args, notices, err := translated(filepath.Base(os.Args[0]), os.Args[1:])
+	if err == nil {
+		err = run(args, notices...)
+	}
 	if forced, ok := errors.AsType[secondSignalError](err); ok {
 		syscall.Exit(forced.exitCode()) // exit at once, even if Triton's threads block; the log has the reason
 	}
@@ -33,10 +37,14 @@ func main() {
 	}
 }
 
-// message formats an error on one line, or on one line per problem of the settings file.
+// message formats an error on one line, or on one line per problem of the settings file. A start
+// without any setting gets the ways to start, one per line.
 func message(err error) string {
 	if problems, ok := errors.AsType[fileErrors](err); ok {
 		return problems.Error()
+	}
+	if nothing, ok := errors.AsType[nothingToServeError](err); ok {
+		return "trident: " + nothing.Error()
 	}
 	return "trident: " + strings.ReplaceAll(flagged(err).Error(), "\n", " ")
 }
@@ -55,15 +63,32 @@ type commandLine struct {
 	Health     healthCommand     `cmd:"" help:"Probe whether a running Trident is live or ready; for containers' health checks."`
 	Completion completionCommand `cmd:"" help:"Print the script that completes command lines in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version and the engines of this build."`
+	Help       helpCommand       `cmd:"" help:"Print help about a command, a group of flags or a word."`
+
+	PrintVersion bool `name:"version" env:"-" help:"Print the version and the engines of this build, and exit."`
 }
 
-// run executes a command line. Only serve handles SIGHUP; it ends other commands.
-func run(args []string) error {
-	cli, kctx, err := read(args)
-	if err != nil {
-		return err
+// run executes a command line. Only serve handles SIGHUP; it ends other commands. The notices are
+// about flags of another program, which the log names.
+func run(args []string, notices ...notice) error {
+	if h, asked := asksForHelp(args); asked {
+		parser, err := newParser(&commandLine{})
+		if err != nil {
+			return err
+		}
+		return h.write(os.Stdout, parser.Model)
 	}
-	cli.hangups = hangup.Signals()
+	if len(args) > 0 && args[0] == "--version" { // works with invalid settings too
+		return versionCommand{}.Run()
+	}
+	cli, kctx, err := read(args)
+	switch {
+	case err != nil:
+		return err
+	case cli.PrintVersion:
+		return versionCommand{}.Run()
+	}
+	cli.hangups, cli.notices = hangup.Signals(), notices
 	if serves := kctx.Selected() != nil && kctx.Selected().Name == "serve"; !serves && hangup.Release() {
 		return errors.New("ended by SIGHUP before the command started")
 	}
@@ -82,7 +107,7 @@ func read(args []string) (*commandLine, *kong.Context, error) {
 		return nil, nil, err
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w (see trident --help)", err)
+		return nil, nil, explained(err, args, parser.Model)
 	}
 	cli.args = args
 	cli.note(kctx)
@@ -92,12 +117,9 @@ func read(args []string) (*commandLine, *kong.Context, error) {
 func newParser(cli *commandLine) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("trident"),
-		kong.Description("The OpenAI API and typed Connect services over NVIDIA Triton. Each flag can also be set by an environment variable, such as TRIDENT_OPENAI_PORT for --openai-port, and by a key in the file of --config, such as openai-port. A flag overrides the variable, and the variable overrides the file."),
-		kong.ValueFormatter(func(value *kong.Value) string { return value.Help }), // one rule documents all variables
 		kong.Bind(&cli.flags),
 		kong.DefaultEnvars(ownVariables),
 		otherSpellings(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		defaults(),
 	)
 }
@@ -110,8 +132,14 @@ func (serveCommand) Run(f *flags) error {
 	if err != nil {
 		return err
 	}
+	if err := f.errNothingToServe(cfg); err != nil {
+		return err
+	}
 	server.SetGCPercent()
 	log := f.logger()
+	for _, n := range f.notices {
+		log.Warn("a flag has no effect", "flag", n.flag, "reason", n.reason)
+	}
 	for name, meant := range f.unknownVariables(os.Environ()) {
 		log.Warn("unknown environment variable is ignored", "variable", name, "did_you_mean", meant)
 	}

@@ -79,7 +79,7 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("-%c is --%s and --%s", flag.Short, flag.Name, shorts[flag.Short])
 		}
 		shorts[flag.Short] = flag.Name
-		if flag.Name != "help" && flag.Envs[0] != variableOf(flag.Name) {
+		if isSetting(flag) && flag.Envs[0] != variableOf(flag.Name) {
 			t.Errorf("--%s has %s first", flag.Name, flag.Envs[0])
 		}
 	}
