@@ -94,7 +94,7 @@ type foreignLine struct {
 	problems []string
 }
 
-func (l *foreignLine) refuse(format string, args ...any) {
+func (l *foreignLine) refusef(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
@@ -115,14 +115,14 @@ func (l *foreignLine) read(flags []foreignFlag, args []string) {
 		f := flags[at]
 		switch {
 		case f.kind == foreignAlone && hasValue:
-			l.refuse("--%s: takes no value", f.name)
+			l.refusef("--%s: takes no value", f.name)
 			continue
 		case f.kind == foreignAlone, hasValue:
 		case i+1 < len(args):
 			i++
 			value = args[i]
 		default:
-			l.refuse("--%s: the value is missing", f.name)
+			l.refusef("--%s: the value is missing", f.name)
 			continue
 		}
 		l.flag(f, value)
@@ -165,7 +165,7 @@ func (l *foreignLine) flag(f foreignFlag, value string) {
 		case "false", "off", "0":
 			value = "false"
 		default:
-			l.refuse("--%s: must be true or false, not %q", f.name, value)
+			l.refusef("--%s: must be true or false, not %q", f.name, value)
 			return
 		}
 	}
@@ -175,7 +175,7 @@ func (l *foreignLine) flag(f foreignFlag, value string) {
 	case f.unused != "":
 		l.notices = append(l.notices, notice{"--" + f.name, f.unused})
 	case f.remedy != "":
-		l.refuse("--%s: Trident doesn't have this flag of %s: %s", f.name, l.program, f.remedy)
+		l.refusef("--%s: Trident doesn't have this flag of %s: %s", f.name, l.program, f.remedy)
 	case f.to != nil:
 		l.args = append(l.args, f.to(value)...)
 	case f.kind == foreignAlone:
@@ -191,7 +191,7 @@ func (l *foreignLine) finishTritonserver() {
 	switch {
 	case off("allow-http") && off("allow-grpc"):
 	case off("allow-http"), off("allow-grpc"):
-		l.refuse("--allow-http, --allow-grpc: Trident opens both ports of KServe v2 or none: set both to the same value")
+		l.refusef("--allow-http, --allow-grpc: Trident opens both ports of KServe v2 or none: set both to the same value")
 	default:
 		l.args = append(l.args, "--enable-kserve-frontends")
 	}
@@ -199,7 +199,7 @@ func (l *foreignLine) finishTritonserver() {
 	rest, grpc := cmp.Or(l.given["http-address"], everywhere), cmp.Or(l.given["grpc-address"], everywhere)
 	switch {
 	case rest != grpc:
-		l.refuse("--http-address, --grpc-address: all ports of Trident listen on one address: set both to the same value, or --host alone")
+		l.refusef("--http-address, --grpc-address: all ports of Trident listen on one address: set both to the same value, or --host alone")
 	case rest != everywhere:
 		l.args = append(l.args, "--host="+rest)
 	}
@@ -209,7 +209,7 @@ func (l *foreignLine) finishTritonserver() {
 	case off("log-info"):
 		l.args = append(l.args, "--log-level=warn")
 	case off("log-warning"):
-		l.refuse("--log-warning: the levels of Trident's log include the higher ones: set --log-info=false too, or --log-level")
+		l.refusef("--log-warning: the levels of Trident's log include the higher ones: set --log-info=false too, or --log-level")
 	}
 }
 
@@ -230,7 +230,7 @@ func (l *foreignLine) finishTritonopenaiserver() {
 	switch {
 	case has("triton-endpoint", "t", "model-store"):
 	case l.given["triton_http_port"] != "" && l.given["triton_http_port"] != "8000":
-		l.refuse("--triton_http_port: Trident calls tritonserver by gRPC: set --triton-endpoint=HOST:PORT to its gRPC port, which usually is the next one")
+		l.refusef("--triton_http_port: Trident calls tritonserver by gRPC: set --triton-endpoint=HOST:PORT to its gRPC port, which usually is the next one")
 	default:
 		endpoint := cmp.Or(l.given["triton_http_host"], "localhost") + ":8001"
 		if l.given["triton_http_proto"] == "https" {

@@ -79,7 +79,7 @@ func (h helpRequest) write(w io.Writer, app *kong.Application) error {
 	if h.command && len(rest) > 0 {
 		h.topic = strings.Join(rest, " ")
 	}
-	text := ""
+	var text string
 	switch {
 	case h.topic == asTritonserver, h.topic == asTritonopenaiserver:
 		text = programHelp(h.topic)
@@ -131,17 +131,17 @@ Flags, each with the environment variable that sets it too:
 // commandHelp returns the help of a command, with its own flags only.
 func commandHelp(node *kong.Node) string {
 	var b strings.Builder
-	usage := node.FullPath()
+	usage := []string{node.FullPath()}
 	for _, argument := range node.Positional {
-		usage += " " + argument.Summary()
+		usage = append(usage, argument.Summary())
 	}
 	if len(node.Flags) > 0 {
-		usage += " [FLAGS]"
+		usage = append(usage, "[FLAGS]")
 	}
 	if len(node.Children) > 0 {
-		usage += " COMMAND"
+		usage = append(usage, "COMMAND")
 	}
-	fmt.Fprintf(&b, "Usage: %s\n\n%s", usage, wrapped(node.Help, ""))
+	fmt.Fprintf(&b, "Usage: %s\n\n%s", strings.Join(usage, " "), wrapped(node.Help, ""))
 	if len(node.Positional) > 0 {
 		b.WriteString("\nArguments:\n")
 		for _, argument := range node.Positional {
@@ -175,7 +175,7 @@ func topicHelp(app *kong.Application, topic string) string {
 		return strings.Join(all, "\n")
 	}
 	for _, g := range groups {
-		if name := groupName(g.title); name == topic || strings.HasPrefix(name, topic+"-") || strings.ToLower(g.title) == topic {
+		if name := groupName(g.title); name == topic || strings.HasPrefix(name, topic+"-") || strings.EqualFold(g.title, topic) {
 			return g.help()
 		}
 	}
@@ -256,11 +256,7 @@ func flagsHelp(flags []*kong.Flag) string {
 		if flag.Hidden {
 			continue
 		}
-		name := spelled(flag)
-		for _, alias := range flag.Aliases {
-			name += ", --" + alias
-		}
-		b.WriteString("  " + name + "\n" + wrapped(flag.Help+variablesOf(flag), "      "))
+		b.WriteString("  " + strings.Join(append([]string{spelled(flag)}, flag.Aliases...), ", --") + "\n" + wrapped(flag.Help+variablesOf(flag), "      "))
 	}
 	return b.String()
 }

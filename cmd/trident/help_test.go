@@ -155,12 +155,12 @@ func TestSubcommandsHaveHelp(t *testing.T) {
 		if err != nil || !strings.HasPrefix(text, "Usage: trident "+node.Path()) {
 			t.Errorf("%s: %v\n%s", node.Path(), err, text)
 		}
-		for _, name := range regexp.MustCompile(`(?m)^  --(?:\[no-\])?([a-z-]+)`).FindAllStringSubmatch(text, -1) {
+		for _, name := range regexp.MustCompile(`(?m)^ {2}--(?:\[no-\])?([a-z-]+)`).FindAllStringSubmatch(text, -1) {
 			if !slices.ContainsFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name[1] }) {
 				t.Errorf("%s has --%s", node.Path(), name[1])
 			}
 		}
-		if n := len(regexp.MustCompile(`(?m)^  --`).FindAllString(text, -1)); n != len(node.Flags) {
+		if n := len(regexp.MustCompile(`(?m)^ {2}--`).FindAllString(text, -1)); n != len(node.Flags) {
 			t.Errorf("%s shows %d of %d flags", node.Path(), n, len(node.Flags))
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -130,19 +131,19 @@ func servingLine(args []string, i int) string {
 	default:
 		return "trident --model-repository=DIR or trident --triton-endpoint=HOST:PORT"
 	}
-	line := "trident"
+	line := []string{"trident"}
 	for _, arg := range slices.Concat(before, []string{flag}, after) {
 		if arg != "" {
-			line += " " + shellWord(arg)
+			line = append(line, shellWord(arg))
 		}
 	}
-	return line
+	return strings.Join(line, " ")
 }
 
 // engineFlag returns the flag that serves the models of a folder or of a tritonserver, or "".
 func engineFlag(word string) string {
-	if info, err := os.Stat(word); err == nil && info.IsDir() {
-		if _, err := os.Stat(filepath.Join(word, "config.pbtxt")); err == nil { // a model
+	if info, err := os.Stat(word); err == nil && info.IsDir() { //nolint:gosec // the user names the folder on the command line
+		if _, err := os.Stat(filepath.Join(word, "config.pbtxt")); err == nil { //nolint:gosec // a model, which the user names
 			word = filepath.Dir(filepath.Clean(word))
 		}
 		return "--model-repository=" + word
@@ -191,7 +192,8 @@ func (f *flags) errNothingToServe(cfg config) error {
 	if len(cfg.Local.Repositories) > 0 || slices.ContainsFunc(f.settings, func(s setting) bool { return s.origin != originDefault }) {
 		return nil
 	}
-	connection, err := net.DialTimeout("tcp", tritonEndpoint, time.Second)
+	dialer := net.Dialer{Timeout: time.Second}
+	connection, err := dialer.DialContext(context.Background(), "tcp", tritonEndpoint)
 	if err != nil {
 		return nothingToServeError{}
 	}

@@ -15,7 +15,7 @@ import (
 type size int64
 
 // MarshalText returns the size with a unit.
-func (s size) MarshalText() ([]byte, error) { return []byte(configfield.SizeText(int64(s))), nil } //nolint:unparam // the interface requires an error
+func (s size) MarshalText() ([]byte, error) { return []byte(configfield.SizeText(int64(s))), nil }
 
 // UnmarshalText reads a number of bytes with an optional unit.
 func (s *size) UnmarshalText(text []byte) error {

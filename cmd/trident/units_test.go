@@ -21,7 +21,7 @@ func TestUnits(t *testing.T) {
 	for name, pair := range map[string][2]int64{
 		"http-max-input-size": {cfg.Server.MaxBody, 1 << 10}, "image-max-bytes": {cfg.Images.MaxBytes, 3 << 20}, "image-max-total-bytes": {cfg.Images.MaxTotalBytes, 4e6},
 		"responses-store-bytes": {cfg.OpenAI.ResponsesStoreBytes, 1 << 30}, "memory-limit": {cfg.Memory.Limit, 8 << 30}, "max-tool-call-parse-bytes": {int64(cfg.Inference.MaxCallBytes), 2e6},
-		"max-body-bytes-in-flight": {cfg.Inference.Bounds.BodyBytes, 512}, "pinned-memory-pool-byte-size": {cfg.Local.Options.PinnedMemoryPool, 1 << 30},
+		"max-body-bytes-in-flight": {cfg.Inference.BodyBytes, 512}, "pinned-memory-pool-byte-size": {cfg.Local.Options.PinnedMemoryPool, 1 << 30},
 		"cuda-memory-pool-byte-size": {int64(cfg.Local.Options.CUDAMemoryPools[0].Bytes), 1 << 30}, "metrics-interval-ms": {int64(cfg.Local.Options.MetricsInterval), int64(3 * time.Second)},
 		"exit-timeout-secs": {int64(cfg.Local.ExitTimeout), int64(7 * time.Second)}, "grpc-max-connection-age": {int64(cfg.KServe.MaxConnectionAge), 600_000},
 		"grpc-max-connection-age-grace": {int64(cfg.KServe.MaxConnectionAgeGrace), 1500},

@@ -478,6 +478,14 @@ const requestIDKey = "x-request-id"
 // forwarded anything yet.
 func (c *call) metadata() metadata.MD { return metadata.MD{requestIDKey: {c.id}} }
 
+// errorText returns a call's error for the log. The stack of a panic stays whole.
+func errorText(err error, panicked bool) string {
+	if panicked {
+		return server.ErrorText(err)
+	}
+	return server.Cut(server.ErrorText(err))
+}
+
 // levelOf returns the level of a call's log line, as REST's requests have it.
 func levelOf(code codes.Code, err error) slog.Level {
 	switch {
@@ -522,11 +530,7 @@ func (c *call) end(ctx context.Context, p any, err error) error {
 			attrs = append(attrs, slog.String("model", server.Cut(c.model)))
 		}
 		if err != nil {
-			text := server.ErrorText(err)
-			if p == nil { // the stack of a panic stays whole
-				text = server.Cut(text)
-			}
-			attrs = append(attrs, slog.String("error", text))
+			attrs = append(attrs, slog.String("error", errorText(err, p != nil)))
 		}
 		log.LogAttrs(ctx, level, "call", attrs...)
 	}

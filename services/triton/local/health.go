@@ -187,4 +187,3 @@ func (h *health) tookTooLong(model string, err error) {
 		h.recover(h.model(model), inference.AsError(err).Message)
 	}
 }
-
