@@ -188,10 +188,10 @@ func TestVersion(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(out), "trident "+testVersion+" ") && !strings.HasPrefix(string(out), "trident "+testVersion+"\n") || !strings.Contains(string(out), "remote") {
 		t.Errorf("%q: %v", out, err)
 	}
-	out, err = exec.Command(tridentBinary(t), "--help").Output()
+	out, err = exec.Command(tridentBinary(t), "--help=all").Output()
 	for _, flag := range []string{"--triton-endpoint", "--openai-port", "--strict"} {
 		if err != nil || !strings.Contains(string(out), flag) {
-			t.Errorf("--help doesn't contain %s: %v", flag, err)
+			t.Errorf("--help=all doesn't contain %s: %v", flag, err)
 		}
 	}
 }
