@@ -49,7 +49,7 @@ func TestMigrateFlags(t *testing.T) {
 			}
 		}
 	}
-	if tables != 8 || rows < 90 {
+	if tables != 9 || rows < 90 {
 		t.Errorf("%d tables with %d rows", tables, rows)
 	}
 }
