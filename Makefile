@@ -121,6 +121,7 @@ docs: setup-test ## Build the documentation's site in dist/docs, and check its l
 docs-check: setup-test ## Check the spelling of the documentation, and the generators of its reference pages
 	@tools/npm-ci.sh tools/docs
 	.venv-test/bin/node tools/docs/node_modules/cspell/bin.mjs --config tools/docs/cspell.json --no-progress --show-suggestions
+	.venv-test/bin/python -B tools/docs/build_test.py
 	cd tools && go vet ./reference && go test ./reference
 
 .PHONY: docs-blocks

@@ -18,8 +18,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/trident-inference/trident"
-# Languages of code blocks that Pygments doesn't know, with those that are shown in their place.
-LEXERS = {"pbtxt": "text", "jsonl": "json", "mjs": "js", "haproxy": "text", "liquid": "html+django"}
+# Pygments' names of the languages of code blocks. Other languages have no colours.
+LEXERS = {language: language for language in ["bash", "diff", "dockerfile", "go", "ini", "js", "json", "nginx", "python", "sh", "toml", "ts", "yaml"]}
+LEXERS |= {"jsonl": "json", "liquid": "html+django", "mjs": "js", "proto": "protobuf", "systemd": "ini"}
 FENCE = re.compile(r"^( *)(`{3,})([^`\n]*)\n(.*?)^\1\2 *$", re.M | re.S)
 LINK = re.compile(r"(\]\()([^()\s]+)(\))")
 
@@ -58,7 +59,7 @@ def converted(page, text, version):
         if language == "mermaid":
             parts.append(f'{indent}<pre class="mermaid">\n{html.escape(code)}{indent}</pre>')
         else:
-            parts.append(f"{indent}{ticks}{LEXERS.get(language, language)}\n{code}{indent}{ticks}")
+            parts.append(f"{indent}{ticks}{LEXERS.get(language, 'text')}\n{code}{indent}{ticks}")
         end = found.end()
     parts.append(LINK.sub(lambda m: m[1] + target(page, m[2], version) + m[3], text[end:]))
     return "".join(parts)
@@ -100,8 +101,9 @@ def assets():
 
 
 def order(version):
-    """Returns a key by which newer versions are greater."""
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"[.-]", version)]
+    """Returns a key by which newer versions are greater. A build of a commit, such as 0.1.0-4f2a, is older than 0.1.0."""
+    parts = [(int(part.isdigit()), int(part) if part.isdigit() else 0, part) for part in re.split(r"[.-]", version)]
+    return [*parts, (2, 0, "")]
 
 
 def list_versions(to):

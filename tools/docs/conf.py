@@ -17,14 +17,17 @@ myst_disable_syntax = ["myst_role", "myst_target", "myst_line_comment", "myst_bl
 # Some examples are parts of files, which Pygments can't read.
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 nitpicky = True
+# Quotes and hyphens stay as they are written: --flag isn't –flag.
+smartquotes = False
 
 html_theme = "furo"
 html_static_path = [os.path.join(os.path.dirname(__file__), "static")]
 html_css_files = ["site.css"]
-html_js_files = ["versions.js", "diagrams.js"]
+html_js_files = ["search.js", "versions.js", "diagrams.js"]
+html_search_scorer = os.path.join(os.path.dirname(__file__), "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
-html_last_updated_fmt = None
+html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
