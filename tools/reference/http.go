@@ -76,7 +76,7 @@ func (o operation) write(b *strings.Builder) {
 		v := p.Value
 		rows = append(rows, []string{"`" + v.Name + "`", v.In, typeOf(v.Schema), demanded(v.Required), cell(v.Description + bounds(v.Schema.Value))})
 	}
-	b.WriteString(table([]string{"parameter", "in", "type", "", "meaning"}, rows))
+	b.WriteString(table([]string{"parameter", "in", "type", "required", "meaning"}, rows))
 	if o.RequestBody != nil {
 		fmt.Fprintf(b, "Body: %s. %s\n\n", contents(o.RequestBody.Value.Content), escape(o.RequestBody.Value.Description))
 	}
@@ -112,7 +112,7 @@ func contents(content openapi3.Content) string {
 
 func demanded(required bool) string {
 	if required {
-		return "required"
+		return "yes"
 	}
 	return ""
 }

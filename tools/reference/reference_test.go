@@ -46,11 +46,11 @@ components:
 const page = "# HTTP: a test\n\nEach operation and each field of [openapi/test.yaml](../../openapi/test.yaml), from which this page is generated.\n\n" +
 	"One.\n\nTwo &lt;b> \\*of\\* `a\\|b`.\n\n## Operations\n\n| operation | purpose |\n|---|---|\n| [`POST /v1/chat/{id}`](#post-v1chatid) | Make a chat |\n\n" +
 	"## Chat operations\n\nChats.\n\n### `POST /v1/chat/{id}`\n\nMake a chat.\n\nMakes it.\n\n" +
-	"| parameter | in | type |  | meaning |\n|---|---|---|---|---|\n| `id` | path | string | required | The chat. Limits: at most 9 characters. |\n\n" +
+	"| parameter | in | type | required | meaning |\n|---|---|---|---|---|\n| `id` | path | string | yes | The chat. Limits: at most 9 characters. |\n\n" +
 	"Body: `application/json` [Chat](#chat). The chat.\n\n" +
 	"| status | body | headers | meaning |\n|---|---|---|---|\n| 200 | `application/json` [Part](#part) | `x-id` | The answer. |\n| 400 |  |  | Wrong. |\n\n" +
-	"## Schemas\n\n### Chat\n\nA chat.\n\n| field | type |  | meaning |\n|---|---|---|---|\n" +
-	"| `effort` | `low`, `high` |  | The effort. |\n| `extra` | object with values of string |  | More. |\n| `messages` | list of object | required | The messages. Limits: at least 1 elements. |\n" +
+	"## Schemas\n\n### Chat\n\nA chat.\n\n| field | type | required | meaning |\n|---|---|---|---|\n" +
+	"| `effort` | `low`, `high` |  | The effort. |\n| `extra` | object with values of string |  | More. |\n| `messages` | list of object | yes | The messages. Limits: at least 1 elements. |\n" +
 	"| `messages[].text` | string |  | A text. |\n| `n` | integer |  | Choices. Limits: from 1 to 8. Default: `1`. |\n| `part` | [Part](#part) |  | A part. |\n\n" +
 	"### Part\n\nA part.\n\nOne of: string, [Chat](#chat).\n"
 

@@ -135,7 +135,7 @@ func writeSchema(b *strings.Builder, name string, s *openapi3.Schema) {
 	}
 	var rows [][]string
 	fieldRows(&rows, "", s)
-	b.WriteString(table([]string{"field", "type", "", "meaning"}, rows))
+	b.WriteString(table([]string{"field", "type", "required", "meaning"}, rows))
 }
 
 // fieldRows adds a row for each field, also for those of objects that have no heading.
