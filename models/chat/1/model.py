@@ -47,7 +47,10 @@ class TritonPythonModel:
 
     def initialize(self, args):
         config = json.loads(args["model_config"])
-        self._context = int(config["parameters"]["trident.context_length"]["string_value"])
+        parameters = config["parameters"]
+        self._context = int(parameters["trident.context_length"]["string_value"])
+        # Trident sends these options with each request. KServe requests, which reach the model unchanged, get them here.
+        self._defaults = json.loads(parameters.get("trident.sampling_defaults", {"string_value": "{}"})["string_value"])
         self._engine = start_engine(self._context)
         self._metrics = Metrics({"model": args["model_name"], "version": args["model_version"]})
         self._slots = ThreadPoolExecutor(SLOTS)
@@ -61,7 +64,7 @@ class TritonPythonModel:
         for request in requests:
             sender = request.get_response_sender()
             with answering_errors(sender):
-                generation = Generation(request, sender, self._context, self._metrics)
+                generation = Generation(request, sender, self._context, self._metrics, self._defaults)
                 with self._changed:
                     self._waiting[generation] = self._slots.submit(self._run, generation)
                     self._changed.notify_all()
@@ -107,7 +110,7 @@ class Generation:
     """One request, from its tensors to its last response. Raises Failure or InvalidParameter if the request can't be
     served."""
 
-    def __init__(self, request, sender, context, metrics):
+    def __init__(self, request, sender, context, metrics, defaults):
         self.sender = sender
         self._context, self._metrics = context, metrics
         try:
@@ -117,7 +120,7 @@ class Generation:
             raise Failure("text_input and sampling_parameters must be UTF-8", "INVALID_ARG") from error
         if not self._prompt:
             raise Failure("text_input must not be empty", "INVALID_ARG")
-        self._sampling = translate(parameters)
+        self._sampling = translate(parameters, defaults)
         self._stream = bool(scalar(request, "stream", False))
         self._echo = not scalar(request, "exclude_input_in_output", self._stream)
         if self._stream and self._echo:

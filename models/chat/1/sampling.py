@@ -58,15 +58,16 @@ class Sampling:
     include_stop: bool = False
 
 
-def translate(text: str) -> Sampling:
-    """Reads a JSON object of vllm.SamplingParams; null means absent. Raises InvalidParameter."""
+def translate(text: str, defaults: dict | None = None) -> Sampling:
+    """Reads a JSON object of vllm.SamplingParams; null means absent. defaults has the values of absent parameters,
+    where they differ from vLLM's. Raises InvalidParameter."""
     try:
         given = json.loads(text)
     except ValueError as error:
         raise InvalidParameter(f"sampling_parameters is not JSON: {error}") from error
     if not isinstance(given, dict):
         raise InvalidParameter("sampling_parameters must be a JSON object")
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {**(defaults or {}), **{name: value for name, value in given.items() if value is not None}}
     for name, value in given.items():
         if name in UNSUPPORTED:
             # The types are compared too, because True == 1.
@@ -74,12 +75,10 @@ def translate(text: str) -> Sampling:
                      name, "is not supported by this model")
         else:
             _require(name in HONOURED, name, "is not a sampling parameter")
-    # The samplers are in vLLM's order: the temperature applies before top-k, top-p and min-p. The defaults are vLLM's
-    # except two. Penalties also count the prompt's tokens; vLLM's presence and frequency penalties count only the
-    # response's.
+    # The samplers are in vLLM's order: the temperature applies before top-k, top-p and min-p. Penalties also count the
+    # prompt's tokens; vLLM's presence and frequency penalties count only the response's.
     fields = {
-        "temperature": 0.2, "top_p": 0.9,  # recommended by SmolLM2's authors; with vLLM's 1.0 such a small model produces incoherent text
-        "top_k": 0, "min_p": 0.0,
+        "temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0,
         "samplers": ["penalties", "temperature", "min_p", "top_k", "top_p"],
     }
     own = {}
