@@ -410,7 +410,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "test/epp", layer: tool,
-		purpose: "runs llm-d's endpoint picker in front of three Tridents: `make test-epp`",
+		purpose: "runs llm-d's endpoint picker in front of three Tridents: `make test-epp`; checks Envoy's configuration of the guide by its protos",
 		imports: []string{},
 	},
 	{
