@@ -47,12 +47,16 @@ build: ## Build bin/trident (CGO_ENABLED=0 omits the in-process engine)
 	@mkdir -p bin
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/trident ./cmd/trident
 
-# Zig compiles the C parts, so that the binaries don't need a newer glibc than Triton's containers have. tridentrelease
+# Zig compiles the C parts, so that the binaries don't need a newer glibc than older systems have. tridentrelease
 # checks the needed version.
 .PHONY: release
-release: ## Build the release archives for Linux on amd64 and arm64 in dist/, with checksums (VERSION=... sets the version)
+release: ## Build archives, wheels, packages, the npm client, the chart, SBOMs and checksums in dist/ (VERSION=... sets the version)
 	@tools/setup-release.sh
 	go run ./cmd/tridentrelease --version=$(VERSION)
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Look up known vulnerabilities of the dependencies, and write docs/vulnerabilities.md
+	cd tools/release && go run ./vulnerabilities --out=$(CURDIR)/docs/vulnerabilities.md
 
 .PHONY: run
 run: setup build ## Build trident and serve the demo models on 127.0.0.1:9000 (PORT=... sets another port)
@@ -161,6 +165,14 @@ test-valkey: setup ## Run the tests of the shared store on Valkey
 	@tools/setup-valkey.sh
 	TRIDENT_STORE_SERVER=$(CURDIR)/.venv-valkey/bin/valkey-server $(SUITE) count --needs=TRIDENT_STORE_SERVER -- \
 		-run 'Store|Shared|Replica|Rates|Lease|Away|Record|Password' ./services/state ./services/openai/responses ./cmd/trident
+
+# Both builds of a release take minutes. Without Debian's rpm and qemu-user, their cases are skipped.
+.PHONY: test-release
+test-release: setup-test ## Build a release twice, compare the bytes, and install and start each of its files
+	@tools/setup-release.sh
+	@tools/setup-packages.sh
+	cd tools/release && go vet ./... && go test ./...
+	TRIDENT_TEST_RELEASE=1 $(SUITE) count -- -v -timeout 40m ./test/release
 
 # The address sanitizer detects errors that Go's race detector can't: uses after free and out of bounds in the shim's C
 # and in Go's views of C memory, and leaks at the end. TestCycles is skipped, because it is slow and covers nothing that
@@ -342,7 +354,7 @@ bench-quick: setup build ## Run the main scenarios of the benches and a comparis
 
 .PHONY: clean
 clean: ## Remove all files that make built and installed in this clone
-	rm -rf bin dist .cache .venv .venv-test .venv-docs .venv-bench .venv-release .venv-routers .venv-encoders .venv-infinity .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e,tools}/*/node_modules
+	rm -rf bin dist .cache .venv .venv-test .venv-docs .venv-bench .venv-release .venv-packages .venv-routers .venv-encoders .venv-infinity .venv-vllm .venv-clients-* examples/web-connect/dist {web,examples,test,test/e2e,tools}/*/node_modules
 
 .PHONY: clean-cache
 clean-cache: ## Remove the cache that all clones share: downloads and installed packages (TRIDENT_CACHE)

@@ -355,8 +355,8 @@ var layers = []packageRow{
 	},
 	{
 		path: "cmd/tridentrelease", layer: tool,
-		purpose: "makes the archives of a release",
-		imports: []string{},
+		purpose: "makes the files of a release: archives, wheels, packages, SBOMs",
+		imports: []string{"web/client"},
 	},
 	{
 		path: "cmd/tridentsim", layer: tool,
@@ -436,6 +436,11 @@ var layers = []packageRow{
 	{
 		path: "test/kube", layer: tool,
 		purpose: "installs the Helm chart and the examples in a real kube-apiserver: `make test-kube`",
+		imports: []string{},
+	},
+	{
+		path: "test/release", layer: tool,
+		purpose: "installs and starts the files of a release, and builds it twice: `make test-release`",
 		imports: []string{},
 	},
 	{

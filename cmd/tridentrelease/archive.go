@@ -42,6 +42,10 @@ func archive(path string, files []file, at time.Time) (err error) {
 }
 
 func add(tape *tar.Writer, f file, at time.Time) error {
+	link, err := os.Readlink(f.from)
+	if err == nil {
+		return tape.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: f.to, Linkname: link, Mode: 0o777, ModTime: at, Format: tar.FormatUSTAR})
+	}
 	in, err := os.Open(f.from)
 	if err != nil {
 		return err
@@ -59,25 +63,25 @@ func add(tape *tar.Writer, f file, at time.Time) error {
 	return err
 }
 
-// sums writes SHA256SUMS of a folder's archives, in the format of sha256sum -c.
+// checksums is the name of the file with the checksums of the others.
+const checksums = "SHA256SUMS"
+
+// sums writes the checksums of all files in a folder, in the format of sha256sum -c.
 func sums(folder string) (err error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.tar.gz"))
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
-	out, err := os.Create(filepath.Join(folder, "SHA256SUMS"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	for _, path := range paths {
-		all, err := os.ReadFile(path)
+	var lines strings.Builder
+	for _, entry := range entries {
+		if entry.Name() == checksums {
+			continue
+		}
+		all, err := os.ReadFile(filepath.Join(folder, entry.Name()))
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "%x  %s\n", sha256.Sum256(all), filepath.Base(path)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(all), entry.Name())
 	}
-	return nil
+	return os.WriteFile(filepath.Join(folder, checksums), []byte(lines.String()), 0o644) //nolint:gosec // published
 }

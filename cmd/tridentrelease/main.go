@@ -1,5 +1,5 @@
-// Command tridentrelease builds the archives of a release, one for each
-// platform, and their checksums. The same source yields the same bytes.
+// Command tridentrelease builds the files of a release: archives, a Python wheel, packages of Debian and RPM,
+// the npm client, the Helm chart, SBOMs, the provenance and the checksums. The same source yields the same bytes.
 package main
 
 import (
@@ -31,118 +31,127 @@ func main() {
 
 // options are the command-line flags of tridentrelease.
 type options struct {
-	Version string `required:"" help:"Version that trident version prints and that the archives' names contain."`
-	Zig     string `default:".venv-release/bin/python -m ziglang" help:"Command of the Zig compiler, which links C code against an old glibc for each architecture."`
-	Out     string `default:"dist" help:"Folder to write the archives and their checksums to."`
-	Epoch   int64  `env:"SOURCE_DATE_EPOCH" help:"Modification time of all files in the archives, in seconds since 1970. Default: the time of the last commit."`
+	Version   string   `required:"" help:"Version that trident version prints and that the names of the files contain."`
+	Zig       string   `default:".venv-release/bin/python -m ziglang" help:"Command of the Zig compiler, which links C code against an old glibc for each architecture."`
+	Out       string   `default:"dist" help:"Folder to write the files to. Its previous content is removed."`
+	Platforms []string `default:"amd64,arm64" enum:"amd64,arm64" help:"Architectures to build for."`
+	Epoch     int64    `env:"SOURCE_DATE_EPOCH" help:"Modification time of all files in the archives and packages, in seconds since 1970. Default: the time of the last commit."`
 }
 
-// target is a platform, by its names in Go and in Zig.
-type target struct{ goarch, zig string }
+// target is a platform, by its names in Go, in Zig and in Python's tags, and in RPM's packages.
+type target struct{ goarch, machine string }
 
-func targets() []target { return []target{{"amd64", "x86_64"}, {"arm64", "aarch64"}} }
+func (o *options) targets() []target {
+	machines := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+	var all []target
+	for _, goarch := range o.Platforms {
+		all = append(all, target{goarch, machines[goarch]})
+	}
+	return all
+}
 
-// newestGLIBC is the newest glibc that the binaries may need. Triton's
-// containers have it from 24.07 (Ubuntu 22.04) on.
-const newestGLIBC = "2.34"
+// release is the common data of all files of a release.
+type release struct {
+	*options
+
+	compiler string    // version of Go
+	files    []string  // files in each archive besides the program
+	work     string    // temporary folder
+	out      io.Writer // for a line about each file
+}
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	var o options
-	parser, err := kong.New(&o, kong.Name("tridentrelease"), kong.Description("Builds the archives of a release. Run it in the root of the source tree, with make release."))
+	parser, err := kong.New(&o, kong.Name("tridentrelease"), kong.Description("Builds the files of a release. Run it in the root of the source tree, with make release."))
 	if err != nil {
 		return err
 	}
 	if _, err := parser.Parse(args); err != nil {
 		return err
 	}
+	r, err := prepare(ctx, &o, out)
+	if err != nil {
+		return err
+	}
+	err = r.make(ctx)
+	return errors.Join(err, os.RemoveAll(r.work))
+}
+
+// prepare empties the folder of the release and finds out what all of its files need.
+func prepare(ctx context.Context, o *options, out io.Writer) (*release, error) {
+	var err error
 	if o.Epoch == 0 {
 		if o.Epoch, err = lastCommit(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := errors.Join(os.RemoveAll(o.Out), os.MkdirAll(o.Out, 0o750)); err != nil {
-		return err
+		return nil, err
 	}
-	compiler, err := toolchain(ctx)
-	if err != nil {
-		return err
+	r := &release{options: o, out: out}
+	if r.compiler, err = toolchain(ctx); err != nil {
+		return nil, err
 	}
-	files, err := shipped(ctx)
-	if err != nil {
-		return err
+	if r.files, err = tracked(ctx, "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "THIRD_PARTY_NOTICES", "deploy", "docs"); err != nil {
+		return nil, err
 	}
-	r := &release{options: &o, compiler: compiler, files: files}
-	for _, t := range targets() {
-		if err := r.make(ctx, t, out); err != nil {
+	r.work, err = os.MkdirTemp("", "tridentrelease-")
+	return r, err
+}
+
+func (r *release) make(ctx context.Context) error {
+	for _, t := range r.targets() {
+		if err := r.platform(ctx, t); err != nil {
 			return fmt.Errorf("linux/%s: %w", t.goarch, err)
 		}
 	}
-	return sums(o.Out)
+	for _, step := range []func(context.Context) error{r.client, r.chart, r.provenance} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return sums(r.Out)
 }
 
-// release is the common data of all archives.
-type release struct {
-	*options
-
-	compiler string
-	files    []string // files in each archive besides the program
-}
-
-// make builds one archive.
-func (r *release) make(ctx context.Context, t target, out io.Writer) error {
-	o, compiler := r.options, r.compiler
-	binary := filepath.Join(o.Out, "trident")
-	defer os.Remove(binary) //nolint:errcheck // the archive contains it
-	if err := build(ctx, o, t, compiler, binary); err != nil {
-		return err
-	}
-	if err := builtBy(binary, compiler); err != nil {
-		return err
-	}
-	glibc, err := check(binary, t.goarch, newestGLIBC)
+// platform builds the files for one architecture.
+func (r *release) platform(ctx context.Context, t target) error {
+	static, err := r.build(ctx, t, remoteOnly)
 	if err != nil {
 		return err
 	}
-	found, err := stamp(ctx, binary, t.goarch, o.Version)
+	both, err := r.build(ctx, t, bothEngines)
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("trident_%s_linux_%s", o.Version, t.goarch)
-	all := []file{{from: binary, to: name + "/trident", mode: 0o755}}
-	for _, path := range r.files {
-		all = append(all, file{from: path, to: name + "/" + path, mode: 0o644})
-	}
-	path := filepath.Join(o.Out, name+".tar.gz")
-	if err := archive(path, all, time.Unix(o.Epoch, 0).UTC()); err != nil {
+	if err := r.sbom(ctx, both); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: built by %s, needs glibc %s, %s\n", path, compiler, glibc, found)
+	for _, p := range []*program{both, static} {
+		if err := r.archive(p); err != nil {
+			return err
+		}
+	}
+	if err := r.wheel(both); err != nil {
+		return err
+	}
+	return r.packages(ctx, both)
+}
+
+// time is the modification time of all files in archives and packages.
+func (r *release) time() time.Time { return time.Unix(r.Epoch, 0).UTC() }
+
+// path returns the path of a file of the release.
+func (r *release) path(name string) string { return filepath.Join(r.Out, name) }
+
+// made reports a file of the release on its own line.
+func (r *release) made(name string, facts ...string) error {
+	_, err := fmt.Fprintln(r.out, strings.Join(append([]string{r.path(name)}, facts...), ": "))
 	return err
 }
 
-func build(ctx context.Context, o *options, t target, compiler, binary string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+o.Version, "-o", binary, "./cmd/trident") //nolint:gosec // the operator of the release chooses the command
-	cc := fmt.Sprintf("%s cc -target %s-linux-gnu.%s", o.Zig, t.zig, newestGLIBC)
-	cache, err := filepath.Abs(filepath.Join(".cache", "zig"))
-	if err != nil {
-		return err
-	}
-	zig, err := filepath.Abs(strings.Fields(o.Zig)[0])
-	if err != nil {
-		return err
-	}
-	// cgo runs the compiler in other folders, so its path must be absolute.
-	cc = zig + strings.TrimPrefix(cc, strings.Fields(o.Zig)[0])
-	cmd.Env = append(environment(compiler), "CGO_ENABLED=1", "GOOS=linux", "GOARCH="+t.goarch, "GOFLAGS=", "CC="+cc, "CXX=false", "ZIG_GLOBAL_CACHE_DIR="+cache)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build trident: %w\n%s", err, text)
-	}
-	return nil
-}
-
-// shipped returns the files in an archive besides the binary, in order.
-func shipped(ctx context.Context) ([]string, error) {
-	text, err := exec.CommandContext(ctx, "git", "ls-files", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "THIRD_PARTY_NOTICES", "deploy", "docs").Output()
+// tracked returns the files of the source tree below some paths, in order.
+func tracked(ctx context.Context, paths ...string) ([]string, error) {
+	text, err := exec.CommandContext(ctx, "git", append([]string{"ls-files", "--"}, paths...)...).Output() //nolint:gosec // constant paths
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 // order and modification times.
 func TestArchive(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0).UTC()
-	folder := t.TempDir()
+	folder, out := t.TempDir(), t.TempDir()
 	files := []file{{filepath.Join(folder, "b"), "top/b", 0o755}, {filepath.Join(folder, "a"), "top/a", 0o644}}
 	var made [2][]byte
 	for i := range made {
@@ -29,11 +29,11 @@ func TestArchive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		path := filepath.Join(folder, "all.tar.gz")
+		path := filepath.Join(out, "all.tar.gz")
 		if err := archive(path, files, at); err != nil {
 			t.Fatal(err)
 		}
-		if err := sums(folder); err != nil {
+		if err := sums(out); err != nil {
 			t.Fatal(err)
 		}
 		made[i], _ = os.ReadFile(path)
@@ -46,7 +46,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("it has\n%s", got)
 	}
 	cmd := exec.Command("sha256sum", "-c", "SHA256SUMS")
-	cmd.Dir = folder
+	cmd.Dir = out
 	if text, err := cmd.CombinedOutput(); err != nil || string(text) != "all.tar.gz: OK\n" {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -94,6 +94,32 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+	if err := checkStatic(program, runtime.GOARCH); err == nil || !strings.Contains(err.Error(), "isn't static: it has a segment PT_") {
+		t.Errorf("as a static program: %v", err)
+	}
+}
+
+// TestStatic checks a static program: one that Go builds without cgo.
+func TestStatic(t *testing.T) {
+	folder := t.TempDir()
+	source, path := filepath.Join(folder, "main.go"), filepath.Join(folder, "program")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := checkStatic(path, "arm64"); err != nil {
+		t.Error(err)
+	}
+	if err := checkStatic(path, "amd64"); err == nil || !strings.Contains(err.Error(), "is for EM_AARCH64") {
+		t.Errorf("for another architecture: %v", err)
+	}
+	if _, err := check(path, "arm64", "99"); err == nil || !strings.Contains(err.Error(), "lacks the in-process engine") {
+		t.Errorf("as a program with both engines: %v", err)
+	}
 }
 
 func TestCompare(t *testing.T) {
@@ -110,18 +136,23 @@ func TestCompare(t *testing.T) {
 // TestStamp checks that a release is refused if the program doesn't print the release's version with
 // both engines. Scripts stand in for the program.
 func TestStamp(t *testing.T) {
-	for _, row := range []struct{ name, says, want string }{
-		{"as it must", "trident v1.2.3\nengines: remote, local (in-process Triton)", ""},
-		{"without a version", "trident dev\nengines: remote, local (in-process Triton)", "isn't version v1.2.3"},
-		{"without an engine", "trident v1.2.3\nengines: remote, no local engine", "isn't version v1.2.3 with both engines"},
-		{"nothing", "", "isn't version v1.2.3"},
+	for _, row := range []struct {
+		name, says, want string
+		engines          engines
+	}{
+		{"as it must", "trident v1.2.3\nengines: remote, local (in-process Triton)", "", bothEngines},
+		{"without a version", "trident dev\nengines: remote, local (in-process Triton)", "isn't version v1.2.3", bothEngines},
+		{"without an engine", "trident v1.2.3\nengines: remote, no local engine", "isn't version v1.2.3 with the engines of trident", bothEngines},
+		{"one engine", "trident v1.2.3\nengines: remote, no local engine", "", remoteOnly},
+		{"an engine too many", "trident v1.2.3\nengines: remote, local (in-process Triton)", "isn't version v1.2.3 with the engines of trident-remote", remoteOnly},
+		{"nothing", "", "isn't version v1.2.3", bothEngines},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trident")
 			if err := os.WriteFile(path, []byte("#!/bin/sh\necho '"+row.says+"'\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			said, err := stamp(t.Context(), path, runtime.GOARCH, "v1.2.3")
+			said, err := stamp(t.Context(), &program{target: target{goarch: runtime.GOARCH}, engines: row.engines, path: path}, "v1.2.3")
 			if row.want == "" && (err != nil || !strings.Contains(said, "trident v1.2.3")) || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 				t.Errorf("%q, %v", said, err)
 			}

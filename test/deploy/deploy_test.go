@@ -67,7 +67,7 @@ func TestContainerFiles(t *testing.T) {
 }
 
 func TestScripts(t *testing.T) {
-	quiet(t, tool(t, "shellcheck"), append(glob(t, "tools/*.sh"), glob(t, ".ci/run")...)...)
+	quiet(t, tool(t, "shellcheck"), slices.Concat(glob(t, "tools/*.sh"), glob(t, "deploy/packages/*.sh"), glob(t, ".ci/run"))...)
 }
 
 // TestUnit checks the unit with systemd, with an existing program instead of Trident. systemd only

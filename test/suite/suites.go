@@ -90,6 +90,7 @@ func slowSuites() []suite {
 		{Name: "clients", Shows: "published clients and agents, unmodified, do their tasks, and fail them if a part of the responses is missing"},
 		{Name: "test-kube", Shows: "a real kube-apiserver installs and upgrades the Helm chart, accepts the examples, and refuses wrong objects"},
 		{Name: "test-valkey", Shows: "the tests of the shared store pass on Valkey"},
+		{Name: "test-release", Shows: "the files of a release install and start with glibc alone: wheel, .deb, .rpm, archives, npm client and chart; a second build has the same bytes"},
 		{Name: "test-asan", Shows: "the in-process engine passes under the address sanitizer"},
 		{Name: "measured", Shows: "times and memory stay within their bounds, measured without the race detector"},
 		{Name: "cost", Shows: "CPU time and memory of hostile requests, generated for each field of each API, stay within bounds"},
