@@ -1,10 +1,16 @@
 package catalog_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
+	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/contracts"
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/inference/inferencetest"
+	"github.com/trident-inference/trident/services/tokenizer"
 )
 
 // TestSamplingDefaults checks which sampling options a model's configuration may set. A value that can't
@@ -38,5 +44,43 @@ func TestSamplingDefaults(t *testing.T) {
 				t.Errorf("the settings are %q", lines(card.Settings))
 			}
 		})
+	}
+}
+
+// TestSamplingDefaultsOfTensors checks that a model may set only options that its tensors have, unless their
+// values have no effect, and that a model without generated text may set none.
+func TestSamplingDefaultsOfTensors(t *testing.T) {
+	config := func(value string) *kserve.ModelConfig {
+		return &kserve.ModelConfig{
+			Name: "m",
+			Input: []*kserve.ModelInput{
+				{Name: "text_input", DataType: kserve.DataType_TYPE_STRING, Dims: []int64{1}},
+				{Name: "temperature", DataType: kserve.DataType_TYPE_FP32, Dims: []int64{1}, Optional: true},
+			},
+			Output:     []*kserve.ModelOutput{{Name: "text_output", DataType: kserve.DataType_TYPE_STRING, Dims: []int64{1}}},
+			Parameters: map[string]*kserve.ModelParameter{"trident.sampling_defaults": {StringValue: value}},
+		}
+	}
+	for _, test := range []struct{ name, value, log string }{
+		{"an input", `{"temperature": 0.5}`, ""},
+		{"no input", `{"repetition_penalty": 1.1}`, "repetition_penalty"},
+		{"no input and no effect", `{"repetition_penalty": 1}`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			engine, log := inferencetest.New(), &strings.Builder{}
+			engine.AddOther("m", config(test.value), inferencetest.StreamText("x"))
+			models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.Python{}},
+				tokenizer.NewFolders(), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+			models.Consult(&fakeLibrary{}, nil)
+			card := lookUp(t, models, "m")
+			logged := strings.Contains(log.String(), "sampling_defaults") && strings.Contains(log.String(), test.log)
+			if valid := test.log == ""; valid != (card.SamplingDefaults != nil) || valid == logged {
+				t.Errorf("got %+v, logged %q", card.SamplingDefaults, log)
+			}
+		})
+	}
+	models, log := consult(inferencetest.New(), &fakeLibrary{}, nil, map[string]string{"trident.task": "embed", "trident.sampling_defaults": `{"temperature": 0.5}`})
+	if card := lookUp(t, models, "m"); card.SamplingDefaults != nil || !strings.Contains(log.String(), "sampling_defaults") {
+		t.Errorf("an embedding model got %+v, logged %q", card.SamplingDefaults, log)
 	}
 }
