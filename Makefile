@@ -63,6 +63,10 @@ run: setup build ## Build trident and serve the demo models on 127.0.0.1:9000 (P
 	@go build -o bin/demo ./test/demo
 	@exec bin/demo -port $(PORT)
 
+.PHONY: recording
+recording: setup build ## Record the session in the README on a real server, and write docs/terminal-light.svg and docs/terminal-dark.svg
+	cd tools && go run ./recording -port $(PORT)
+
 .PHONY: generate
 generate: ## Generate gen/, web/client/dist, web/dist, THIRD_PARTY_NOTICES and pages of docs/reference from their sources
 	rm -rf gen
