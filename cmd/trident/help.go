@@ -121,10 +121,8 @@ Flags, each with the environment variable that sets it too:
 	for _, node := range app.Children {
 		rows = append(rows, []string{"  " + node.Name, firstSentence(node.Help)})
 	}
-	b.WriteString(align(rows) + `
---help=all prints all flags, --help=GROUP one group (` + strings.Join(groupNames(app)[:3], ", ") + `, ...),
---help=WORD the flags and commands with a word. trident help COMMAND prints a command's help.
-`)
+	b.WriteString(align(rows) + "\n" + wrapped("--help=all prints all flags, --help=WORD the flags and commands with a word, trident help COMMAND a command's help, and --help=GROUP "+
+		"one of the groups "+strings.Join(groupNames(app), ", ")+".", ""))
 	return b.String()
 }
 

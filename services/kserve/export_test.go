@@ -1,6 +1,9 @@
 package kserve
 
 import (
+	"log/slog"
+
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/mem"
 
@@ -63,3 +66,9 @@ func RecordedError(err error) error {
 	_ = connectError(rec, err) // the error for the client
 	return rec.Error
 }
+
+// LevelOf exports levelOf.
+func LevelOf(code codes.Code, err error) slog.Level { return levelOf(code, err) }
+
+// ErrorText exports errorText.
+func ErrorText(err error, panicked bool) string { return errorText(err, panicked) }

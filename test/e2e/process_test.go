@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -179,6 +181,43 @@ func TestRefusesToStart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOtherNames starts trident as tritonserver with a command line of tritonserver, and checks that it serves KServe v2
+// on tritonserver's ports and names the flag that has no effect.
+func TestOtherNames(t *testing.T) {
+	t.Parallel()
+	link := filepath.Join(t.TempDir(), "tritonserver")
+	if err := os.Symlink(tridentBinary(t), link); err != nil {
+		t.Fatal(err)
+	}
+	launched, err := launchBinary(t, link, root(t), nil, "--model-repository="+filepath.Join(root(t), "test", "models"), "--model-control-mode=explicit", "--load-model", "echo",
+		"--http-port=0", "--grpc-port", "0", "--metrics-port=0", "--exit-on-error=1", "--log-verbose=0", "--strict-readiness=true", "--http-thread-count=4")
+	s := owned(t, launched, err)
+	line, ok := s.log.await(startLimit, s.exited, func(l logLine) bool { return l["msg"] == "listening for KServe v2 by REST" })
+	if !ok {
+		t.Fatalf("no port of KServe v2:\n%s", s.log)
+	}
+	ready := func() bool {
+		r, err := client.Get("http://" + line.text("address") + "/v2/models/echo/ready")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		return r.StatusCode == http.StatusOK
+	}
+	if !poll(startLimit, ready) {
+		t.Errorf("the model isn't ready:\n%s", s.log)
+	}
+	if _, ok := s.log.await(startLimit, s.exited, func(l logLine) bool {
+		return l["msg"] == "a flag has no effect" && l["flag"] == "--http-thread-count" && l["level"] == "WARN"
+	}); !ok {
+		t.Errorf("the flag isn't logged:\n%s", s.log)
+	}
+	out, err := exec.Command(link, "--id=a", "--model-repository=b").CombinedOutput()
+	if want := "trident: --id: Trident doesn't have this flag of tritonserver: start tritonserver with it"; err == nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

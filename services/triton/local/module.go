@@ -67,7 +67,11 @@ func startFailure(failed []error) error {
 	if n := len(failed) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more can't be loaded", n)
 	}
-	return configfield.Textf("can't load %s%s; %s=false serves the other models", loadCause(failed[0]), more, configfield.Field("local.ExitOnError"))
+	cause := loadCause(failed[0])
+	if !strings.HasPrefix(cause, "model ") {
+		cause = "the models: " + cause
+	}
+	return configfield.Textf("can't load %s%s; %s=false serves the other models", cause, more, configfield.Field("local.ExitOnError"))
 }
 
 // loadFailed matches what Triton repeats in the error of a load: the name of the model, its state,
@@ -75,7 +79,9 @@ func startFailure(failed []error) error {
 var loadFailed = regexp.MustCompile(`load failed for model '[^']*': version \d+ is at UNAVAILABLE state: (?:(?:Internal|Invalid argument|Unavailable|Unsupported|Not found): )?`)
 
 // loadCause returns the cause of a failed load on one line.
-func loadCause(err error) string { return loadFailed.ReplaceAllString(firstLine(err), "") }
+func loadCause(err error) string {
+	return strings.TrimSuffix(loadFailed.ReplaceAllString(firstLine(err), ""), ";")
+}
 
 // firstLine returns the first line of an error. A Python stack may follow it.
 func firstLine(err error) string {
