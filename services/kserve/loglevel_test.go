@@ -21,16 +21,16 @@ func TestCallLevels(t *testing.T) {
 		err  error
 		want slog.Level
 	}{
-		"served":              {codes.OK, nil, slog.LevelDebug},
-		"invalid":             {codes.InvalidArgument, &inference.Error{Code: inference.CodeInvalid}, slog.LevelInfo},
-		"no key":              {codes.Unauthenticated, &inference.Error{Code: inference.CodeUnauthenticated}, slog.LevelInfo},
-		"too many failures":   {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited, Reason: auth.ReasonFailures}, slog.LevelDebug},
-		"the client's limits": {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited}, slog.LevelInfo},
-		"overloaded":          {codes.Unavailable, &inference.Error{Code: inference.CodeOverloaded}, slog.LevelWarn},
-		"stopping":            {codes.Unavailable, &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown}, slog.LevelWarn},
+		"served":                {codes.OK, nil, slog.LevelDebug},
+		"invalid":               {codes.InvalidArgument, &inference.Error{Code: inference.CodeInvalid}, slog.LevelInfo},
+		"no key":                {codes.Unauthenticated, &inference.Error{Code: inference.CodeUnauthenticated}, slog.LevelInfo},
+		"too many failures":     {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited, Reason: auth.ReasonFailures}, slog.LevelDebug},
+		"the client's limits":   {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited}, slog.LevelInfo},
+		"overloaded":            {codes.Unavailable, &inference.Error{Code: inference.CodeOverloaded}, slog.LevelWarn},
+		"stopping":              {codes.Unavailable, &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown}, slog.LevelWarn},
 		"the model isn't ready": {codes.Unavailable, &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonModelNotReady}, slog.LevelWarn},
-		"Triton is gone":      {codes.Unavailable, &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone}, slog.LevelError},
-		"a defect":            {codes.Internal, errors.New("oops"), slog.LevelError},
+		"Triton is gone":        {codes.Unavailable, &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonEngineGone}, slog.LevelError},
+		"a defect":              {codes.Internal, errors.New("oops"), slog.LevelError},
 	} {
 		if got := kserve.LevelOf(test.code, test.err); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
