@@ -214,6 +214,45 @@ test("HTML and scripts in responses are not executed", async (t) => {
   assert.match(await page.title(), /Trident$/);
 });
 
+// A red square of 2 × 2 pixels.
+const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==", "base64");
+
+test("images are sent to models that read images", async (t) => {
+  const page = await open(t, kinds);
+  const add = page.getByRole("button", { name: "Add images" });
+  await page.getByLabel("Model", { exact: true }).selectOption("plain");
+  await page.getByRole("heading", { name: "Ask plain" }).waitFor();
+  assert.equal(await add.count(), 0, "a model without images has the button");
+  await page.getByLabel("Model", { exact: true }).selectOption("vllm");
+  const prompt = async () => Number(/(\d+) prompt/.exec(await answers(page).last().locator("dl").textContent())[1]);
+  await ask(page, "What is it?");
+  await answered(page, 1);
+  const without = await prompt();
+  await page.getByRole("button", { name: "New chat" }).click();
+  await add.waitFor();
+  await page.getByLabel("Image files").setInputFiles([{ name: "red.png", mimeType: "image/png", buffer: png }, { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("x") }]);
+  assert.equal(await page.getByRole("alert").textContent(), "notes.txt isn't a PNG, JPEG, GIF, WebP or BMP image.");
+  await page.getByRole("button", { name: "Remove image 1" }).click();
+  await page.getByLabel("Image files").setInputFiles({ name: "red.png", mimeType: "image/png", buffer: png });
+  await page.getByRole("button", { name: "Remove image 1" }).waitFor();
+  await accessible(page);
+  await ask(page, "What is it?");
+  await answered(page, 1);
+  assert.ok((await prompt()) >= without + 16, "the model didn't receive the image"); // the model counts an image as 16 tokens, beside its mark in the prompt
+  assert.equal(await page.getByRole("alert").count(), 0);
+  const shown = page.locator(".said").getByRole("img", { name: "Image 1" });
+  assert.equal(await shown.evaluate((image) => image.naturalWidth), 2);
+  await accessible(page);
+  await screenshot(page, "images");
+  await page.reload();
+  assert.equal(await shown.evaluate((image) => image.naturalWidth), 2);
+  await page.getByRole("button", { name: "Code", exact: true }).click();
+  for (const [tab, part] of [["curl", `"url": "data:image/png;base64,${png.toString("base64")}"`], ["Anthropic", '"media_type": "image/png"']]) {
+    await page.getByRole("tab", { name: tab }).click();
+    assert.ok((await page.getByRole("tabpanel").textContent()).includes(part), tab);
+  }
+});
+
 test("two models side by side, and tool calls", async (t) => {
   const page = await open(t, kinds);
   await page.getByLabel("Model", { exact: true }).selectOption("ensemble");
@@ -228,12 +267,13 @@ test("two models side by side, and tool calls", async (t) => {
   await screenshot(page, "compare");
   await page.getByRole("button", { name: "Compare two models" }).click();
   await page.getByRole("button", { name: "New chat" }).click();
-  await page.getByLabel("Functions in the format of OpenAI's API").fill('[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}}}}}]');
+  await page.getByLabel("Functions, as JSON in the format of OpenAI's API").fill('[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{"in":{"type":"string"}}}}}]');
   await ask(page, '<tool_call>{"name": "now", "arguments": {"in": "UTC"}}</tool_call>');
   await page.getByRole("heading", { name: "Calls now" }).waitFor();
   await page.getByLabel("Result of now").fill("It is noon.");
   await page.getByRole("button", { name: "Continue with this result" }).click();
   await answered(page, 2);
+  await page.getByRole("heading", { name: "Result of now", exact: true }).waitFor();
   assert.match(await answers(page).nth(1).textContent(), /It is noon\./, "the model didn't receive the result");
 });
 

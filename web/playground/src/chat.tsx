@@ -5,10 +5,11 @@ import { sentence } from "./failure.ts";
 import { Icon } from "./icons.tsx";
 import { OptionsPanel, optionsShown } from "./options.tsx";
 import { Control, ModelPicker, Trouble } from "./picker.tsx";
+import { imageTypes, mostImages, readImages } from "./images.ts";
 import { sendText, stop } from "./run.ts";
 import { canChat, follow, isReady, modelOf, models, stateOf, tasksOf, trident, trouble } from "./server.ts";
 import { change, current, isRunning, storageTrouble } from "./store.ts";
-import { isSend, TurnView } from "./turn.tsx";
+import { Images, isSend, TurnView } from "./turn.tsx";
 
 export function Chat() {
   const conversation = current.value;
@@ -80,7 +81,7 @@ function Beginning({ conversation }: { conversation: Conversation }) {
   if (hindrance) return <div class="beginning">{hindrance}</div>;
   return (
     <div class="beginning">
-      <h2>{conversation.models.length > 1 ? "Ask both models" : `Ask ${conversation.models[0]}`}</h2>
+      <h2>{conversation.models.length > 1 ? "Ask both models" : <>Ask <code>{conversation.models[0]}</code></>}</h2>
       <ul class="starters">{starters.map((text) => <li key={text}><button type="button" onClick={() => sendText(conversation.id, text)}>{text}</button></li>)}</ul>
       <p class="soft keys"><kbd>Enter</kbd> sends the message, <kbd>Shift</kbd>+<kbd>Enter</kbd> starts a new line, <kbd>Esc</kbd> stops the response, <kbd>/</kbd> moves to the message field, <kbd>↑</kbd> edits the last message.</p>
     </div>
@@ -136,6 +137,9 @@ function CannotChat({ model }: { model: ModelInfo }) {
 function Composer({ conversation }: { conversation: Conversation }) {
   const id = useId();
   const [text, type] = useState("");
+  const [images, attach] = useState<string[]>([]);
+  const [refused, refuse] = useState("");
+  const most = mostImages(conversation);
   const area = useRef<HTMLTextAreaElement>(null);
   const running = isRunning(conversation);
   const able = !hindranceOf(conversation);
@@ -150,10 +154,24 @@ function Composer({ conversation }: { conversation: Conversation }) {
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
   }, []);
+  const complete = (text.trim() !== "" || images.length > 0) && able;
   const send = () => {
-    if (!text.trim() || running || !able) return;
-    sendText(conversation.id, text.trim());
+    if (!complete || running) return;
+    sendText(conversation.id, text.trim(), images);
     type("");
+    attach([]);
+    refuse("");
+  };
+  const add = async (files: Iterable<File>) => {
+    const { read, trouble } = await readImages([...files], most - images.length);
+    attach((before) => [...before, ...read]);
+    refuse(trouble);
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = event.clipboardData?.files;
+    if (most === 0 || !files?.length) return;
+    event.preventDefault();
+    void add(files);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (isSend(event)) {
@@ -166,16 +184,34 @@ function Composer({ conversation }: { conversation: Conversation }) {
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); send(); }}>
       {storageTrouble.value && <p class="trouble" role="alert">{storageTrouble.value}</p>}
+      {refused && <p class="trouble" role="alert">{refused}</p>}
+      {images.length > 0 && <Images list={images} onRemove={(at) => attach(images.filter((_, i) => i !== at))} />}
       <div class="box">
+        {most > 0 && <AttachButton onFiles={(files) => void add(files)} />}
         <label for={id} class="hidden">Your message</label>
-        <textarea id={id} ref={area} rows={Math.min(10, text.split("\n").length)} value={text} placeholder={able ? "Write a message" : "No chat model selected"} onInput={(event) => type(event.currentTarget.value)} onKeyDown={onKeyDown} />
+        <textarea id={id} ref={area} rows={Math.min(10, text.split("\n").length)} value={text} placeholder={able ? "Write a message" : "No chat model selected"} onInput={(event) => type(event.currentTarget.value)} onKeyDown={onKeyDown} onPaste={onPaste} />
         {running ? (
           <button type="button" class="send" onClick={() => { stop(conversation.id); area.current?.focus(); }}><Icon name="stop" /> Stop</button>
         ) : (
-          <button type="submit" class="send primary" disabled={!text.trim() || !able}><Icon name="send" /> Send</button>
+          <button type="submit" class="send primary" disabled={!complete}><Icon name="send" /> Send</button>
         )}
       </div>
     </form>
+  );
+}
+
+/** AttachButton opens the browser's dialog for image files. */
+function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  const onInput = () => {
+    onFiles([...(input.current?.files ?? [])]);
+    input.current!.value = ""; // the same file can be chosen again
+  };
+  return (
+    <>
+      <input ref={input} type="file" accept={imageTypes.join(",")} multiple hidden aria-label="Image files" onInput={onInput} />
+      <button type="button" class="bare" aria-label="Add images" title="Add images" onClick={() => input.current?.click()}><Icon name="image" /></button>
+    </>
   );
 }
 

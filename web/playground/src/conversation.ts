@@ -95,6 +95,8 @@ export type Reply = (Answer | Result)[];
 export interface Turn {
   id: string;
   text: string;
+  /** Images of the message, as data URIs. */
+  images?: string[];
   replies: Reply[];
 }
 
@@ -116,8 +118,9 @@ export interface Place {
 
 /** titleOf returns the title of a conversation in lists: its first text, cut to 60 characters. */
 export function titleOf(conversation: Conversation): string {
-  const text = conversation.turns[0]?.text.trim().replace(/\s+/g, " ") ?? "";
-  return text.length > 60 ? text.slice(0, 59) + "…" : text || "New chat";
+  const first = conversation.turns[0];
+  const text = first?.text.trim().replace(/\s+/g, " ") ?? "";
+  return text.length > 60 ? text.slice(0, 59) + "…" : text || (first ? "Image" : "New chat");
 }
 
 /** Returns the last response of a reply. */
@@ -175,10 +178,17 @@ function messagesBefore(conversation: Conversation, { turn: last, lane, step }: 
     // Without this check, a turn that the model never answered would appear as two user
     // messages in a row.
     if (i < last && !answerOf(reply)) return;
-    messages.push({ role: Role.USER, content: turn.text });
+    messages.push(messageOfUser(turn));
     messages.push(...(i < last ? reply : reply.slice(0, step)).map(messageOf));
   });
   return messages;
+}
+
+/** Returns the user's message. The images come before the text, as the documentation of vision models recommends. */
+function messageOfUser({ text, images = [] }: Turn): Message {
+  if (images.length === 0) return { role: Role.USER, content: text };
+  const parts = images.map((url) => ({ part: { case: "imageUrl" as const, value: { url } } }));
+  return { role: Role.USER, parts: text ? [...parts, { part: { case: "text" as const, value: text } }] : parts };
 }
 
 function messageOf(part: Answer | Result): Message {

@@ -38,7 +38,7 @@ export function Heat({ tokens }: { tokens: Token[] }) {
             ))}
           </ol>
         )}
-        <p class="legend soft"><span aria-hidden="true" class="scale" /> certain to unlikely; the keys ← and → move between tokens</p>
+        <p class="legend soft"><span aria-hidden="true" class="scale" /> likely to unlikely; the keys ← and → select a token</p>
       </div>
     </div>
   );

@@ -10,6 +10,7 @@ const paths: Record<string, JSX.Element> = {
   options: <path d="M3 6h8M15 6h2M3 14h2M9 14h8M13 4v4M7 12v4" />,
   send: <path d="M10 16V4.5M5 9.2l5-5 5 5" />,
   stop: <path d="M6 6h8v8H6z" fill="currentColor" />,
+  image: <path d="M3 4h14v12H3zM3 13.5l4-4 3.5 3.5 2.5-2.5 4 4M12.6 7.2a.9.9 0 1 0 .1 0" />,
   plus: <path d="M10 4v12M4 10h12" />,
   close: <path d="m5 5 10 10M15 5 5 15" />,
   trash: <path d="M4 5.5h12M8 5.5V3.5h4v2M5.5 5.5l.7 11h7.6l.7-11" />,

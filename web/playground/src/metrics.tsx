@@ -57,7 +57,7 @@ function Charts({ statuses: all }: { statuses: ServerStatus[] }) {
       <Chart title="Time to first token" unit="" points={kept} format={times} lines={quantiles((l) => l.timeToFirstToken)} />
       <Chart title="Time between tokens" unit="" points={kept} format={times} lines={quantiles((l) => l.interToken)} />
       <Chart title="Request rate" unit="per s" points={kept} format={count} lines={[{ name: "started", values: rates(all, (l) => l.requests) }, { name: "failed", values: rates(all, (l) => l.failures) }]} />
-      <Chart title="Prompt tokens" unit="per s" points={kept} format={count} lines={[{ name: "read", values: rates(all, (l) => l.promptTokens) }]} />
+      <Chart title="Prompt tokens" unit="per s" points={kept} format={count} lines={[{ name: "prompt", values: rates(all, (l) => l.promptTokens) }]} />
     </div>
   );
 }

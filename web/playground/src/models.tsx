@@ -26,7 +26,7 @@ const features = [
 function Row({ model }: { model: ModelInfo }) {
   const facts: [string, string][] = [
     ["backend", model.backend], ["kind", model.kind], ["version", model.versions.length > 1 ? `${model.version} of ${model.versions.join(", ")}` : model.version],
-    ["context", model.contextLength ? `${model.contextLength.toLocaleString("en")} tokens` : ""], ["aliases", model.aliases.join(", ")], ["adapters", model.loras.join(", ")],
+    ["context", model.contextLength ? `${model.contextLength.toLocaleString("en")} tokens` : ""], ["aliases", model.aliases.join(", ")], ["LoRA adapters", model.loras.join(", ")],
     ["features", features.flatMap(([name, text]) => (model.features?.[name] ? text : [])).join(", ")],
   ];
   return (

@@ -12,17 +12,17 @@ const beside = window.matchMedia("(min-width: 70rem)");
 export const optionsShown = signal(beside.matches);
 beside.addEventListener("change", () => (optionsShown.value = beside.matches));
 
-/** Range of each numeric field, and the placeholder for models without a known default. */
+/** Range of each numeric field, and the placeholder for models whose default isn't known. */
 const fields: { name: NumberName; label: string; min: number; max?: number; step: number; otherwise: string }[] = [
-  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "default" },
-  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "default" },
-  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "default" },
-  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "default" },
+  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "model default" },
+  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "model default" },
+  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "model default" },
+  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "model default" },
   { name: "maxTokens", label: "Maximum tokens", min: 1, step: 1, otherwise: "no limit" },
   { name: "seed", label: "Seed", min: -Number.MAX_SAFE_INTEGER, step: 1, otherwise: "random" },
-  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
-  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
-  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "default" },
+  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "model default" },
+  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "model default" },
+  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "model default" },
 ];
 
 export function OptionsPanel({ conversation }: { conversation: Conversation }) {
@@ -61,7 +61,7 @@ export function OptionsPanel({ conversation }: { conversation: Conversation }) {
         {options.form === "regex" && <Area label="Regular expression" value={options.formText} rows={2} placeholder="(yes|no)" mono onInput={(formText) => set({ formText })} />}
       </Group>
       <Group title="Tools" lacking={lacking(models, "tools")}>
-        <JsonArea label="Functions in the format of OpenAI's API" value={options.tools} example={exampleTools} check={toolsOf} onInput={(tools) => set({ tools })} />
+        <JsonArea label="Functions, as JSON in the format of OpenAI's API" value={options.tools} example={exampleTools} check={toolsOf} onInput={(tools) => set({ tools })} />
         <Select label="Tool choice" value={options.toolChoice} onInput={(toolChoice) => set({ toolChoice })}
           choices={[["auto", "the model decides"], ["required", "at least one call"], ["none", "no calls"], ...namesOf(options.tools).map((name): [string, string] => [name, `only ${name}`])]} />
       </Group>

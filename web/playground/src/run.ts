@@ -9,12 +9,12 @@ import { change, changeAnswer, conversations } from "./store.ts";
 /** Abort controllers of the running responses, by conversation. */
 const controllers = new Map<string, Set<AbortController>>();
 
-/** Sends a message to all models of a conversation. */
-export function sendText(id: string, text: string): void {
+/** Sends a message, with images as data URIs, to all models of a conversation. */
+export function sendText(id: string, text: string, images: string[] = []): void {
   let turn = 0;
   change(id, (c) => {
     turn = c.turns.length;
-    return { ...c, updated: Date.now(), turns: [...c.turns, { id: crypto.randomUUID?.() ?? String(Date.now()), text, replies: c.models.map(() => []) }] };
+    return { ...c, updated: Date.now(), turns: [...c.turns, { id: crypto.randomUUID?.() ?? String(Date.now()), text, ...(images.length > 0 && { images }), replies: c.models.map(() => []) }] };
   });
   askAll(id, turn);
 }

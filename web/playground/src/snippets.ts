@@ -84,9 +84,9 @@ export function rerankSnippets(request: RerankInit, target: Target): Snippet[] {
 export function chatBody(request: ChatRequest): JsonObject {
   const body: JsonObject = {
     model: request.model,
-    messages: request.messages.map(({ role, content, toolCalls, toolCallId }) => ({
+    messages: request.messages.map(({ role, content, parts, toolCalls, toolCallId }) => ({
       role: roles[role] ?? "user",
-      content,
+      content: parts.length > 0 ? parts.map(partOf) : content,
       ...(toolCalls.length > 0 && { tool_calls: toolCalls.map((c) => ({ id: c.id, type: "function", function: { name: c.name, arguments: c.arguments } })) }),
       ...(toolCallId && { tool_call_id: toolCallId }),
     })),
@@ -108,6 +108,18 @@ export function chatBody(request: ChatRequest): JsonObject {
   if (request.tools.length > 0) body["tools"] = request.tools.map(toolOf);
   set("tool_choice", choiceOf(request));
   return body;
+}
+
+function partOf({ part }: ChatRequest["messages"][number]["parts"][number]): JsonObject {
+  return part.case === "imageUrl" ? { type: "image_url", image_url: { url: part.value.url } } : { type: "text", text: part.value ?? "" };
+}
+
+/** Returns a part in the format of Anthropic's API, which has the data of an image without the URI around it. */
+function blockOf(part: ChatRequest["messages"][number]["parts"][number]): JsonObject {
+  if (part.part.case !== "imageUrl") return partOf(part);
+  const { url } = part.part.value;
+  const [, type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
+  return { type: "image", source: type && data ? { type: "base64", media_type: type, data } : { type: "url", url } };
 }
 
 /** Returns a chat request in the format of Anthropic's API, and the names of the fields that the API lacks. */
@@ -143,7 +155,7 @@ export function messagesBody(request: ChatRequest): { body: JsonObject; lacking:
 function turnsOf(chat: ChatRequest["messages"]): JsonObject[] {
   const turns: JsonObject[] = [];
   let results: JsonObject[] | undefined;
-  for (const { role, content, toolCalls, toolCallId } of chat) {
+  for (const { role, content, parts, toolCalls, toolCallId } of chat) {
     if (role === Role.TOOL) {
       const result = { type: "tool_result", tool_use_id: toolCallId, content };
       if (results) results.push(result);
@@ -154,7 +166,7 @@ function turnsOf(chat: ChatRequest["messages"]): JsonObject[] {
     const calls = toolCalls.map((c) => ({ type: "tool_use", id: c.id, name: c.name, input: inputOf(c.arguments) }));
     turns.push({
       role: role === Role.ASSISTANT ? "assistant" : "user",
-      content: calls.length > 0 ? [...(content ? [{ type: "text", text: content }] : []), ...calls] : content,
+      content: calls.length > 0 ? [...(content ? [{ type: "text", text: content }] : []), ...calls] : parts.length > 0 ? parts.map(blockOf) : content,
     });
   }
   return turns;

@@ -5,6 +5,7 @@ import { useId, useMemo, useState } from "preact/hooks";
 import { CodeBlock, Copy, panesOf, Tabs } from "./code.tsx";
 import { openCalls, requestOf, speedOf, type Answer, type Call, type Conversation, type Place, type Reply, type Turn } from "./conversation.ts";
 import { Heat } from "./heat.tsx";
+import { Icon } from "./icons.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Trouble } from "./picker.tsx";
 import { edit, sendResults, retry } from "./run.ts";
@@ -28,6 +29,20 @@ export const TurnView = memo(function TurnView({ conversation, turn, at }: { con
   );
 }, (before, after) => before.turn === after.turn && before.conversation.models === after.conversation.models && before.conversation.id === after.conversation.id);
 
+/** Shows images, each with a button that removes it if onRemove is set. */
+export function Images({ list, onRemove }: { list: string[]; onRemove?: (at: number) => void }) {
+  return (
+    <ul class="images">
+      {list.map((url, i) => (
+        <li key={i}>
+          <img src={url} alt={`Image ${i + 1}`} />
+          {onRemove && <button type="button" class="bare" aria-label={`Remove image ${i + 1}`} onClick={() => onRemove(i)}><Icon name="close" /></button>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function Said({ conversation, turn, at }: { conversation: Conversation; turn: Turn; at: number }) {
   const [typed, type] = useState<string>();
   const id = useId();
@@ -39,7 +54,8 @@ function Said({ conversation, turn, at }: { conversation: Conversation; turn: Tu
     return (
       <div class="said">
         <h3 class="who">You</h3>
-        <p class="plain">{turn.text}</p>
+        {turn.images && <Images list={turn.images} />}
+        {turn.text && <p class="plain">{turn.text}</p>}
         <button type="button" class="quiet edit" onClick={() => type(turn.text)}>Edit</button>
       </div>
     );
@@ -88,12 +104,17 @@ function ReplyView({ conversation, reply, turn, lane }: { conversation: Conversa
         part.role === "assistant" ? (
           <AnswerView key={step} conversation={conversation} answer={part} place={{ turn, lane, step }} />
         ) : (
-          <div key={step} class="result"><h3 class="who">Result of {part.call}</h3><pre class="plain mono" tabIndex={0}>{part.text}</pre></div>
+          <div key={step} class="result"><h3 class="who">Result of {nameOf(reply, part.call)}</h3><pre class="plain mono" tabIndex={0}>{part.text}</pre></div>
         ),
       )}
       {calls.length > 0 && <Results calls={calls} onGive={(results) => sendResults(conversation.id, turn, lane, results)} />}
     </>
   );
+}
+
+/** Returns the name of the function of a tool call. */
+function nameOf(reply: Reply, call: string): string {
+  return reply.flatMap((part) => (part.role === "assistant" ? part.calls : [])).find(({ id }) => id === call)?.name ?? call;
 }
 
 /** Shows the form for the results of tool calls. */
@@ -156,14 +177,14 @@ function Toggle({ on, onClick, children }: { on: boolean; onClick: () => void; c
   return <button type="button" class="quiet" aria-pressed={on} onClick={onClick}>{children}</button>;
 }
 
-const endings: Record<string, string> = { stop: "", length: "stopped at the token limit", content_filter: "the rest was withheld", tool_calls: "waiting for tool results" };
+const endings: Record<string, string> = { stop: "", length: "stopped at the token limit", content_filter: "stopped by the content filter", tool_calls: "waiting for tool results" };
 
 /** Shows the speed and the length of the response. */
 function Figures({ answer }: { answer: Answer }) {
   const speed = speedOf(answer);
   const exact = answer.completionTokens !== undefined || answer.tokens.length > 0;
   const figures = [
-    answer.first !== undefined && ["first token", `${seconds(answer.first)}`],
+    answer.first !== undefined && ["time to first token", `${seconds(answer.first)}`],
     speed !== undefined && ["speed", `${exact ? "" : "≈ "}${speed.toFixed(speed < 10 ? 1 : 0)} tokens/s`],
     answer.completionTokens !== undefined && ["tokens", `${answer.promptTokens ?? 0} prompt, ${answer.completionTokens} generated`],
     answer.last !== undefined && answer.state !== "running" && ["duration", seconds(answer.last)],

@@ -123,6 +123,21 @@ test("the body of a message has the format of Anthropic's API, and names what th
   assert.match(snippet.code, /x-api-key: \$TRIDENT_API_KEY/);
 });
 
+test("the images of a message come before its text, in the format of each API", () => {
+  const png = "data:image/png;base64,iVBORw0=";
+  const c = conversation({ turns: [{ id: "1", text: "what?", images: [png], replies: [[answer({ text: "a cat" })]] }, { id: "2", text: "", images: [png, png], replies: [[]] }] });
+  const request = create(ChatRequestSchema, requestOf(c, { turn: 1, lane: 0, step: 0 }));
+  const image = { type: "image_url", image_url: { url: png } };
+  assert.deepEqual(chatBody(request)["messages"], [
+    { role: "user", content: [image, { type: "text", text: "what?" }] }, { role: "assistant", content: "a cat" }, { role: "user", content: [image, image] },
+  ]);
+  const block = { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0=" } };
+  assert.deepEqual(messagesBody(request).body["messages"], [
+    { role: "user", content: [block, { type: "text", text: "what?" }] }, { role: "assistant", content: "a cat" }, { role: "user", content: [block, block] },
+  ]);
+  assert.equal(titleOf(conversation({ turns: [{ id: "1", text: "", images: [png], replies: [] }] })), "Image");
+});
+
 test("snippets have the server's address, and the variable of the key instead of the key", () => {
   const request = { model: "a", messages: [{ role: Role.USER, content: "it's `true`\n" }], topK: 5 };
   const plain = chatSnippets(request, { url: "https://h.example/p", key: false });
