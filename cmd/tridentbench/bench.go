@@ -268,7 +268,8 @@ func versionOf(ctx context.Context, trident string) (string, error) {
 		return "", fmt.Errorf("%s version: %w", trident, err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimPrefix(line, "trident "), nil
+	version, _, _ := strings.Cut(strings.TrimPrefix(line, "trident "), " ") // the commit follows, which the version names too
+	return version, nil
 }
 
 // profileTime is the duration of a CPU profile.

@@ -97,11 +97,13 @@ func (c *encodersCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	for round := range c.Rounds + 1 {
+		began := time.Now()
 		if err := b.round(ctx, round); err != nil {
 			return err
 		}
+		fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round, c.Rounds, time.Since(began).Round(time.Second))
 	}
-	// The first round warms up.
+	// Round 0 warms up.
 	b.runs = slices.DeleteFunc(b.runs, func(r encoderRun) bool { return r.Round == 0 })
 	return b.write(ctx)
 }
