@@ -14,15 +14,15 @@ beside.addEventListener("change", () => (optionsShown.value = beside.matches));
 
 /** Range of each numeric field, and the placeholder for models whose default isn't known. */
 const fields: { name: NumberName; label: string; min: number; max?: number; step: number; otherwise: string }[] = [
-  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "model default" },
-  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "model default" },
-  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "model default" },
-  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "model default" },
+  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.1, otherwise: "default" },
+  { name: "topP", label: "Top p", min: 0, max: 1, step: 0.05, otherwise: "default" },
+  { name: "topK", label: "Top k", min: 0, step: 1, otherwise: "default" },
+  { name: "minP", label: "Min p", min: 0, max: 1, step: 0.05, otherwise: "default" },
   { name: "maxTokens", label: "Maximum tokens", min: 1, step: 1, otherwise: "no limit" },
   { name: "seed", label: "Seed", min: -Number.MAX_SAFE_INTEGER, step: 1, otherwise: "random" },
-  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "model default" },
-  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "model default" },
-  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "model default" },
+  { name: "presencePenalty", label: "Presence penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
+  { name: "frequencyPenalty", label: "Frequency penalty", min: -2, max: 2, step: 0.1, otherwise: "default" },
+  { name: "repetitionPenalty", label: "Repetition penalty", min: 0.01, step: 0.05, otherwise: "default" },
 ];
 
 export function OptionsPanel({ conversation }: { conversation: Conversation }) {
