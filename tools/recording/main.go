@@ -71,7 +71,7 @@ func session(port int) []step {
 }
 
 const (
-	columns = 100                     // of the terminal
+	columns = 112                     // of the terminal
 	pause   = 1200 * time.Millisecond // longest pause that the picture shows
 )
 

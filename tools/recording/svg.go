@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"html"
+	"math"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ const (
 // svg returns the picture of a session. Each row appears at its time. Viewers without animations, and those
 // that are set to reduced motion, show all rows.
 func svg(rows []row, c palette) string {
-	width, height := int(columns*charWidth)+2*margin, barHeight+len(rows)*rowHeight+2*margin
+	width, height := int(math.Round(columns*charWidth))+2*margin, barHeight+len(rows)*rowHeight+2*margin
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="title">
 <title id="title">A terminal: %s</title>
