@@ -11,11 +11,11 @@ import (
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 )
 
-// TestMigrateIsComplete checks that docs/guides/migrate.md describes the equivalent of each of
+// TestMigrateIsComplete checks that docs/guides/from-tritonserver.md describes the equivalent of each of
 // tritonserver's flags.
 func TestMigrateIsComplete(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root(t), "docs", "guides", "migrate.md"))
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "guides", "from-tritonserver.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestMigrateIsComplete(t *testing.T) {
 	}
 	for _, f := range flags {
 		if f[1] != "help" && !strings.Contains(string(page), "`--"+f[1]+"`") {
-			t.Errorf("docs/guides/migrate.md doesn't name --%s", f[1])
+			t.Errorf("docs/guides/from-tritonserver.md doesn't name --%s", f[1])
 		}
 	}
 }

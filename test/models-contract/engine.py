@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOKENIZER = Tokenizer.from_file(os.path.join(HERE, "ensemble", "tokenizer", "tokenizer.json"))
 END = TOKENIZER.token_to_id("<|end|>")
 FINAL = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
-CONTEXT = 200  # maximum number of tokens of a prompt
+CONTEXT = int(os.environ.get("CONTRACT_CONTEXT", 200))  # maximum number of tokens of a prompt
 
 lock = threading.Lock()
 
