@@ -180,7 +180,7 @@ func runPage(t *testing.T, page []blocks.Block, served string) {
 func pageFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"models", "examples", "deploy", "openapi"} {
+	for _, name := range []string{".venv", "models", "examples", "deploy", "openapi"} {
 		if err := os.Symlink(filepath.Join(root(t), name), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
