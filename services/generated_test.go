@@ -1,11 +1,52 @@
 package services
 
 import (
+	"bytes"
+	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
+	"testing"
 )
+
+var update = flag.Bool("update", false, "write what is generated from layers")
+
+// TestLayers checks that the generated parts of the documents and of .golangci.yml agree with the
+// variable layers.
+func TestLayers(t *testing.T) {
+	for _, g := range []struct {
+		file, begin, end string
+		text             func() string
+	}{
+		{"README.md", "<!-- layers: written by go test ./services -run TestLayers -update -->\n", "<!-- end of layers -->\n", table},
+		{"../.golangci.yml", "        # layers: written by go test ./services -run TestLayers -update\n", "        # end of layers\n", depguard},
+		{"../.golangci.yml", "      # layers: written by go test ./services -run TestLayers -update\n", "      # end of layers\n", clocks},
+		{"../docs/contributing/architecture.md", "<!-- picture: written by go test ./services -run TestLayers -update -->\n", "<!-- end of picture -->\n", diagram},
+	} {
+		old, err := os.ReadFile(g.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, begins := bytes.Cut(old, []byte("\n"+g.begin))
+		_, after, ends := bytes.Cut(rest, []byte("\n"+g.end))
+		if !begins || !ends {
+			t.Fatalf("%s has no lines %q and %q", g.file, g.begin, g.end)
+		}
+		written := slices.Concat(before, []byte("\n"+g.begin+g.text()+g.end), after)
+		if bytes.Equal(old, written) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s differs from layers: run go test ./services -run TestLayers -update", g.file)
+			continue
+		}
+		if err := os.WriteFile(g.file, written, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // diagram returns the diagram of the program's packages by layer, in Mermaid's language. It omits
 // imports that follow from other imports.

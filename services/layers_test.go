@@ -1,13 +1,5 @@
 package services
 
-import (
-	"bytes"
-	"flag"
-	"os"
-	"slices"
-	"testing"
-)
-
 // module is the prefix of the module's import paths.
 const module = "github.com/trident-inference/trident/"
 
@@ -439,6 +431,11 @@ var layers = []packageRow{
 		imports: []string{},
 	},
 	{
+		path: "test/aswritten", layer: tool,
+		purpose: "runs the commands of other projects' documents against the program: tests, and the page with their outcomes",
+		imports: []string{"services/triton/tritonserver", "test/tier"},
+	},
+	{
 		path: "test/release", layer: tool,
 		purpose: "installs and starts the files of a release, and builds it twice: `make test-release`",
 		imports: []string{},
@@ -508,41 +505,4 @@ var layers = []packageRow{
 		purpose: "an engine that plays scripts, for tests of the core and the frontends",
 		imports: []string{"gen/go/kserve", "services/catalog", "services/contracts", "services/images", "services/inference", "services/serving", "services/tokenizer", "services/toolparser"},
 	},
-}
-
-var update = flag.Bool("update", false, "write what is generated from layers")
-
-// TestLayers checks that the generated parts of the documents and of .golangci.yml agree with the
-// variable layers.
-func TestLayers(t *testing.T) {
-	for _, g := range []struct {
-		file, begin, end string
-		text             func() string
-	}{
-		{"README.md", "<!-- layers: written by go test ./services -run TestLayers -update -->\n", "<!-- end of layers -->\n", table},
-		{"../.golangci.yml", "        # layers: written by go test ./services -run TestLayers -update\n", "        # end of layers\n", depguard},
-		{"../.golangci.yml", "      # layers: written by go test ./services -run TestLayers -update\n", "      # end of layers\n", clocks},
-		{"../docs/contributing/architecture.md", "<!-- picture: written by go test ./services -run TestLayers -update -->\n", "<!-- end of picture -->\n", diagram},
-	} {
-		old, err := os.ReadFile(g.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, rest, begins := bytes.Cut(old, []byte("\n"+g.begin))
-		_, after, ends := bytes.Cut(rest, []byte("\n"+g.end))
-		if !begins || !ends {
-			t.Fatalf("%s has no lines %q and %q", g.file, g.begin, g.end)
-		}
-		written := slices.Concat(before, []byte("\n"+g.begin+g.text()+g.end), after)
-		if bytes.Equal(old, written) {
-			continue
-		}
-		if !*update {
-			t.Errorf("%s differs from layers: run go test ./services -run TestLayers -update", g.file)
-			continue
-		}
-		if err := os.WriteFile(g.file, written, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -31,7 +31,7 @@ func (d *document) file(t *testing.T, name string) string {
 }
 
 var (
-	fence     = regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```$")
+	fence     = regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?\\n)? *```$")
 	blanks    = regexp.MustCompile(`\s+`)
 	continued = regexp.MustCompile(`\\\n\s*`)
 )

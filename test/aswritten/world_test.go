@@ -183,7 +183,7 @@ func (w *world) awaitReady(t *testing.T, p *process, urls []string) {
 
 // answers reports whether a GET of the URL is answered with 200.
 func answers(url string) bool {
-	resp, err := http.Get(url) //nolint:noctx // an address of the table
+	resp, err := http.Get(url)
 	if err != nil {
 		return false
 	}

@@ -286,7 +286,7 @@ func TestPageOutputs(t *testing.T) {
 		{"a\nb\n", "a\nb\n", true},
 		{"a\nb\n", "\na  \nb\n\n", true},
 		{"a…c\n", "abbbc\n", true},
-		{"a\n…\nc\n", "a\nb\nb\nc\n", true},
+		{"a\n…\nd\n", "a\nb\nc\nd\n", true},
 		{"a\n…\nc\n", "a\nc\n", true},
 		{"a\n…\n", "a\nb\n", true},
 		{"a  …    c\n", "a  bbbb  c\n", true},

@@ -8,7 +8,7 @@ import (
 // TestStartFailure checks that the reason of a failed start is one line with the first model and the cause, without
 // what Triton repeats.
 func TestStartFailure(t *testing.T) {
-	python := errors.New("model two: load failed for model 'two': version 1 is at UNAVAILABLE state: Internal: ModuleNotFoundError: No module named 'x'\n\nAt:\n  model.py(1): <module>\n")
+	python := errors.New("model two: load failed for model 'two': version 1 is at UNAVAILABLE state: Internal: ModuleNotFoundError: No module named 'x'\n\nAt:\n  model.py(1): <module>\n") //nolint:revive // Triton's own text
 	for _, test := range []struct {
 		failed []error
 		want   string
