@@ -139,7 +139,7 @@ func TestResponseForms(t *testing.T) {
 	var last responseEvent
 	arguments := ""
 	s.openResponse(t, object{
-		"model": "chat", "input": "Is water wet?", "tool_choice": "required",
+		"model": "chat", "input": "Is water wet?", "tool_choice": "required", "parallel_tool_calls": false,
 		"tools": []object{{"type": "function", "name": "answer", "strict": true, "parameters": schema}},
 	}).responseEvents(t, func(e responseEvent) {
 		if last = e; e.Type == "response.function_call_arguments.delta" {
