@@ -423,7 +423,7 @@ var layers = []packageRow{
 	{
 		path: "test/clients", layer: tool,
 		purpose: "runs published clients, unmodified, against the trident program",
-		imports: []string{"services/triton/tritonserver"},
+		imports: []string{"services/triton/tritonserver", "test/logbuffer"},
 	},
 	{
 		path: "test/kube", layer: tool,
@@ -433,7 +433,7 @@ var layers = []packageRow{
 	{
 		path: "test/aswritten", layer: tool,
 		purpose: "runs the commands of other projects' documents against the program: tests, and the page with their outcomes",
-		imports: []string{"services/triton/tritonserver", "test/tier"},
+		imports: []string{"services/triton/tritonserver", "test/logbuffer", "test/tier"},
 	},
 	{
 		path: "test/release", layer: tool,

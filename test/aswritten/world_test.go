@@ -1,7 +1,6 @@
 package aswritten
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // Limits of waits. Most waits end much earlier.
@@ -146,13 +146,13 @@ func (w *world) start(t *testing.T, line string, urls []string) {
 type process struct {
 	line   string
 	cmd    *exec.Cmd
-	out    *output
+	out    *logbuffer.Buffer
 	exited chan struct{}
 }
 
 func (w *world) launch(t *testing.T, line string) *process {
 	t.Helper()
-	p := &process{line: line, cmd: exec.Command("bash", "-c", line), out: new(output), exited: make(chan struct{})}
+	p := &process{line: line, cmd: exec.Command("bash", "-c", line), out: new(logbuffer.Buffer), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env = w.dir, w.env
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -229,24 +229,6 @@ func (w *world) output() string {
 		}
 	}
 	return all.String()
-}
-
-// output collects what a process writes. Its methods may be called concurrently.
-type output struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all.String()
 }
 
 // spans is a collector of traces. Its methods may be called concurrently.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // allRows is the environment variable that runs all rows, by any value. Without it only the rows of the check
@@ -116,7 +117,7 @@ func (r *row) run(t *testing.T, f *fleet, change mutation, limit time.Duration) 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	var stdout, stderr output
+	var stdout, stderr logbuffer.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	done.err = cmd.Run()
 	if cmd.Process != nil {

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/trident-inference/trident/services/triton/tritonserver"
 	"github.com/trident-inference/trident/test/encoders"
+	"github.com/trident-inference/trident/test/logbuffer"
 )
 
 // Limits of waits. Most waits end much earlier.
@@ -33,7 +33,7 @@ const (
 type server struct {
 	address string // host:port of the OpenAI API
 	prompts string // path of the file with the scripted model's prompts
-	log     *output
+	log     *logbuffer.Buffer
 	cmd     *exec.Cmd
 	exited  chan struct{}
 	triton  *tritonserver.Server
@@ -46,7 +46,7 @@ func serve(binary string, options tritonserver.Options, flags ...string) (*serve
 	if err != nil {
 		return nil, err
 	}
-	s := &server{log: new(output), exited: make(chan struct{}), triton: triton}
+	s := &server{log: new(logbuffer.Buffer), exited: make(chan struct{}), triton: triton}
 	s.cmd = exec.Command(binary, append(flags, "--host=127.0.0.1", "--openai-port=0", "--triton-endpoint="+triton.GRPC(), "--triton-model-repository="+options.Repositories[0])...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HF_HUB_OFFLINE=1"}
@@ -243,22 +243,4 @@ func writeScripts(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// output collects what a process writes. Its methods may be called concurrently.
-type output struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all.String()
 }
