@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,39 @@ func TestHTTPPages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPathsPage checks that docs/reference/paths.md has each operation of the OpenAPI documents. A path with … has all
+// paths with this prefix.
+func TestPathsPage(t *testing.T) {
+	var listed []string
+	for _, code := range regexp.MustCompile("`([A-Z]* ?/[^`]*)`").FindAllStringSubmatch(pages(t)["docs/reference/paths.md"], -1) {
+		listed = append(listed, code[1])
+	}
+	count := 0
+	for _, document := range [][]byte{openapi.OpenAI(), openapi.Anthropic(), openapi.Encoders(), openapi.KServe()} {
+		doc, err := openapi3.NewLoader().LoadFromData(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, item := range doc.Paths.Map() {
+			if path == "/v1/models/{model_id}" { // Anthropic's form of OpenAI's path
+				continue
+			}
+			for method := range item.Operations() {
+				count++
+				if !slices.ContainsFunc(listed, func(entry string) bool {
+					prefix, all := strings.CutSuffix(entry, "…")
+					return entry == method+" "+path || entry == path || all && strings.HasPrefix(path, prefix)
+				}) {
+					t.Errorf("docs/reference/paths.md lacks %s %s", method, path)
+				}
+			}
+		}
+	}
+	if count < 50 {
+		t.Errorf("%d operations, want 50 at least: are the documents read?", count)
 	}
 }
 
