@@ -42,12 +42,12 @@ func framings() []framing {
 		return framing{row: row, head: head, bodies: []string{"abc", chunkedABC}, status: http.StatusNotImplemented}
 	}
 	const both, several, sign, codings, fold, lf, character, chunk = "`Content-Length` and `Transfer-Encoding: chunked`", "several `Content-Length`, or a list in one",
-		"a `Content-Length` that isn't only digits", "a `Transfer-Encoding` other than one `chunked`", "a header line that goes on in the next one (obs-fold)",
-		"a header line that ends with LF alone", "a blank before a colon, CR or NUL in a value, a line without a colon", "a chunk with LF alone, a sign, `0x`, a wrong or too large size"
+		"a `Content-Length` that isn't only digits", "a `Transfer-Encoding` other than one `chunked`", "a header line that continues on the next line (obs-fold)",
+		"a header line that ends with LF only", "a space before a colon, CR or NUL in a value, or a line without a colon", "a chunk line that ends with LF only, or a chunk size with a sign or `0x`, or one that is wrong or too large"
 	return []framing{
 		taken(both, "Content-Length: 3\r\n"+chunkedHead, chunkedABC),
 		taken(both, chunkedHead+"Content-Length: 30\r\n", chunkedABC),
-		refused("`Transfer-Encoding: chunked` and a `Content-Length` that is no number", chunkedHead+"Content-Length: x\r\n", chunkedABC),
+		refused("`Transfer-Encoding: chunked` and a `Content-Length` that isn't a number", chunkedHead+"Content-Length: x\r\n", chunkedABC),
 		taken("several equal `Content-Length` lines", "Content-Length: 3\r\nContent-Length: 3\r\n", abc...),
 		refused(several, "Content-Length: 3\r\nContent-Length: 4\r\n", abc...),
 		refused(several, "Content-Length: 3, 3\r\n", abc...),
@@ -57,8 +57,8 @@ func framings() []framing {
 		refused(sign, "Content-Length: 3a\r\n", abc...),
 		refused(sign, "Content-Length: \r\n", abc...),
 		refused(sign, "Content-Length: 99999999999999999999\r\n", abc...),
-		taken("a `Content-Length` with zeros before it or blanks around it", "Content-Length: 03\r\n", abc...),
-		taken("a `Content-Length` with zeros before it or blanks around it", "Content-Length:  3 \r\n", abc...),
+		taken("a `Content-Length` with leading zeros, or spaces around it", "Content-Length: 03\r\n", abc...),
+		taken("a `Content-Length` with leading zeros, or spaces around it", "Content-Length:  3 \r\n", abc...),
 		unsupported(codings, "Transfer-Encoding: chunked, chunked\r\n"),
 		unsupported(codings, "Transfer-Encoding: gzip, chunked\r\n"),
 		unsupported(codings, "Transfer-Encoding: identity\r\n"),
@@ -66,7 +66,7 @@ func framings() []framing {
 		unsupported(codings, "Content-Length: 3\r\nTransfer-Encoding: xchunked\r\n"),
 		unsupported(codings, chunkedHead+"Transfer-Encoding: chunked\r\n"),
 		unsupported(codings, chunkedHead+"Transfer-Encoding: identity\r\n"),
-		taken("`chunked` in other letters", "Transfer-Encoding: Chunked\r\n", chunkedABC),
+		taken("`chunked` in upper or mixed case", "Transfer-Encoding: Chunked\r\n", chunkedABC),
 		{
 			row: "`Transfer-Encoding` in HTTP/1.0", whole: "POST / HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n" + chunkedHead + "\r\n" + chunkedABC,
 			status: http.StatusOK, desynced: true,
@@ -85,11 +85,11 @@ func framings() []framing {
 		refused(character, "X: a\rb\r\nContent-Length: 3\r\n", abc...),
 		refused(character, "X: a\x00b\r\nContent-Length: 3\r\n", abc...),
 		refused(character, "X a\r\nContent-Length: 3\r\n", abc...),
-		taken("a chunk with an extension, zeros or a blank after its size", chunkedHead, "3;a=b\r\nabc\r\n0\r\n\r\n", "0003\r\nabc\r\n0\r\n\r\n", "3 \r\nabc\r\n0\r\n\r\n"),
+		taken("a chunk size with an extension, leading zeros or a trailing space", chunkedHead, "3;a=b\r\nabc\r\n0\r\n\r\n", "0003\r\nabc\r\n0\r\n\r\n", "3 \r\nabc\r\n0\r\n\r\n"),
 		refused(chunk, chunkedHead, "3\nabc\r\n0\r\n\r\n", "3\r\nabc\n0\r\n\r\n", "3;a\nb\r\nabc\r\n0\r\n\r\n", "3\r\nabc\r\n0\n\n", "+3\r\nabc\r\n0\r\n\r\n", " 3\r\nabc\r\n0\r\n\r\n",
 			"0x3\r\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "2\r\nabc\r\n0\r\n\r\n", "10000000000000003\r\nabc\r\n0\r\n\r\n"),
-		taken("a trailer, with framing in it too", chunkedHead, "3\r\nabc\r\n0\r\nX: t\r\nContent-Length: 7\r\n\r\n"),
-		{row: "a body that goes on after its `Content-Length`", head: "Content-Length: 3\r\n", bodies: []string{"abcd\r\n\r\n"}, status: http.StatusOK, read: "abc", desynced: true},
+		taken("a trailer, also one with framing headers", chunkedHead, "3\r\nabc\r\n0\r\nX: t\r\nContent-Length: 7\r\n\r\n"),
+		{row: "a body that is longer than its `Content-Length`", head: "Content-Length: 3\r\n", bodies: []string{"abcd\r\n\r\n"}, status: http.StatusOK, read: "abc", desynced: true},
 		refused("no `Host`, or several", "Host: localhost\r\nContent-Length: 3\r\n", abc...),
 		{row: "no `Host`, or several", whole: "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", status: http.StatusBadRequest},
 	}
@@ -145,7 +145,7 @@ func (f framing) ending() string {
 	case f.status != http.StatusOK:
 		return fmt.Sprintf("%d, and the connection is closed", f.status)
 	case f.reused && f.row != "`Transfer-Encoding` in HTTP/1.0":
-		return "the connection goes on"
+		return "the connection stays open"
 	default:
 		return "what follows is read as the next request"
 	}
