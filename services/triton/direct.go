@@ -154,6 +154,10 @@ func (d *direct) connect(ctx context.Context) (*grpcconn.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	polled := grpcconn.Poll(raw)
+	if polled != nil {
+		raw = polled
+	}
 	if d.secure {
 		secured, _, err := d.security.ClientHandshake(ctx, d.authority, raw)
 		if err != nil {
@@ -163,7 +167,7 @@ func (d *direct) connect(ctx context.Context) (*grpcconn.Conn, error) {
 		raw = secured
 	}
 	return grpcconn.New(raw, grpcconn.Config{
-		Authority: d.authority, Secure: d.secure, UserAgent: "trident", MaxMessage: d.most,
+		Authority: d.authority, Secure: d.secure, UserAgent: "trident", MaxMessage: d.most, Polled: polled,
 	}), nil
 }
 

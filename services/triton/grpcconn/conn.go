@@ -4,6 +4,8 @@
 // reads the stream and one that uses what it read. Here the connection's reader appends the
 // messages to the stream that they are for, and wakes the consumer once for all that have arrived.
 //
+// While many small messages arrive, the connection is read at intervals ([Polled]).
+//
 // Frames and header compression are those of golang.org/x/net. Sources: RFC 9113 (HTTP/2), and
 // PROTOCOL-HTTP2.md of gRPC, whose section names comments mention. Messages are never compressed.
 //
@@ -63,6 +65,8 @@ type Config struct {
 	UserAgent string
 	// MaxMessage is the maximum size of a response message, in bytes.
 	MaxMessage int
+	// Polled is the polled connection below the transport, or nil if it isn't polled.
+	Polled *Polled
 }
 
 // Conn is a connection to a gRPC server. All methods may be called concurrently.
@@ -77,6 +81,7 @@ type Conn struct {
 	frames   *http2.Framer
 	woken    []*Stream // streams whose consumers are woken before the next wait for the network
 	uncredit int       // bytes that were received and aren't announced as free in the connection's window
+	arrived  int       // data frames since consumers were woken
 
 	mu         sync.Mutex
 	streams    map[uint32]*Stream

@@ -69,6 +69,13 @@ func (c *Conn) frameBuffered() bool {
 
 // wakeConsumers wakes the consumers of the streams that have got messages.
 func (c *Conn) wakeConsumers() {
+	if c.config.Polled != nil {
+		c.mu.Lock()
+		calls := len(c.streams)
+		c.mu.Unlock()
+		c.config.Polled.Found(c.arrived, calls)
+		c.arrived = 0
+	}
 	for i, s := range c.woken {
 		c.woken[i] = nil
 		s.wake()
@@ -111,6 +118,7 @@ func (c *Conn) handle(frame http2.Frame) error {
 // once: what a stream holds is limited by its own window.
 func (c *Conn) data(f *http2.DataFrame) error {
 	size := int(f.Length)
+	c.arrived++
 	if c.uncredit += size; c.uncredit > connWindow {
 		return http2.ConnectionError(http2.ErrCodeFlowControl)
 	}
