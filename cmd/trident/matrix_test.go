@@ -190,7 +190,7 @@ func matrixRequests(tb testing.TB) []matrixRequest {
 func matrixPath(tb testing.TB, path string) string {
 	tb.Helper()
 	if path == "/assets/" {
-		files, err := fs.Glob(web.Playground(), "assets/*.css")
+		files, err := fs.Glob(web.Playground(), "assets/*.svg")
 		if err != nil || len(files) == 0 {
 			tb.Fatal(files, err)
 		}

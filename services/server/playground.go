@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,10 +18,21 @@ import (
 	"github.com/trident-inference/trident/services/auth"
 )
 
-// policy lets the page load from and call this server only. No string may become
-// HTML or a script, in particular no output of a model.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+// inline matches an inline style or script of the page.
+var inline = regexp.MustCompile(`(?s)<(style|script)>(.*?)</(?:style|script)>`)
+
+// policyOf returns the Content-Security-Policy of a page. The page may load from and call
+// this server only. Its inline style and script are allowed by their hashes. No string may
+// become HTML or a script, in particular no output of a model.
+func policyOf(page []byte) string {
+	hashes := map[string]string{}
+	for _, element := range inline.FindAllSubmatch(page, -1) {
+		sum := sha256.Sum256(element[2])
+		hashes[string(element[1])] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src 'self'" + hashes["script"] + "; style-src 'self'" + hashes["style"] + "; img-src 'self' data:; connect-src 'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+}
 
 // Cache-Control of the page, which is always revalidated, and of the files that it
 // names, which never are.
@@ -55,16 +68,20 @@ func playground(files fs.FS) ([]Route, error) {
 
 // file is a file of the page. It may be served concurrently.
 type file struct {
-	content       []byte
-	kind, caching string
-	tag           string // the file's ETag without the quotes
-	packed        func() []byte
+	content               []byte
+	kind, caching, policy string
+	tag                   string // the file's ETag without the quotes
+	packed                func() []byte
 }
 
 func newFile(name string, content []byte, caching string) *file {
 	sum := sha256.Sum256(content)
+	var page []byte // other files have no inline elements
+	if path.Ext(name) == ".html" {
+		page = content
+	}
 	return &file{
-		content: content, kind: kindOf(name), caching: caching, tag: hex.EncodeToString(sum[:8]),
+		content: content, kind: kindOf(name), caching: caching, policy: policyOf(page), tag: hex.EncodeToString(sum[:8]),
 		packed: sync.OnceValue(func() []byte { return pack(content) }),
 	}
 }
@@ -89,7 +106,7 @@ func kindOf(name string) string {
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", f.policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

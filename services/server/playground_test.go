@@ -71,9 +71,13 @@ func inflate(t *testing.T, packed []byte) []byte {
 func TestPlayground(t *testing.T) {
 	h := served(t)
 	page := get(t, h, http.MethodGet, "/")
-	names := regexp.MustCompile(`(?:src|href)="\./(assets/[\w-]+\.(?:js|css|svg))"`).FindAllStringSubmatch(string(bodyOf(t, page)), -1)
-	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache" || len(names) != 3 {
+	text := string(bodyOf(t, page))
+	names := regexp.MustCompile(`(?:src|href)="\./(assets/[\w-]+\.(?:js|css|svg))"`).FindAllStringSubmatch(text, -1)
+	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache" || len(names) != 2 {
 		t.Fatalf("%d, %v, files %v", page.StatusCode, page.Header, names)
+	}
+	if waited := regexp.MustCompile(`rel="stylesheet"|<script [^>]*>`).FindAllString(text, -1); waited != nil || !strings.Contains(text, "<style>") || !strings.Contains(text, `<div class="brand">`) {
+		t.Errorf("the first frame waits for %q, or the page lacks a style or content: %s", waited, text)
 	}
 	const limit = 150 << 10 // maximum number of bytes to load the whole page
 	size := 0
@@ -102,7 +106,7 @@ func TestPlayground(t *testing.T) {
 func TestPlaygroundHeaders(t *testing.T) {
 	h := served(t)
 	page := get(t, h, http.MethodGet, "/", "Accept-Encoding", "gzip")
-	bodyOf(t, page)
+	text := string(inflate(t, bodyOf(t, page)))
 	for name, want := range map[string]string{
 		"Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 	} {
@@ -111,13 +115,18 @@ func TestPlaygroundHeaders(t *testing.T) {
 		}
 	}
 	csp := page.Header.Get("Content-Security-Policy")
-	for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+	for _, want := range []string{"default-src 'none'", "script-src 'self' 'sha256-", "style-src 'self' 'sha256-", "connect-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
 		if !strings.Contains(csp+";", want) {
 			t.Errorf("the policy lacks %s: %s", want, csp)
 		}
 	}
 	if strings.Contains(csp, "unsafe") {
 		t.Errorf("the policy is %s", csp)
+	}
+	icon := get(t, h, http.MethodGet, "/"+regexp.MustCompile(`assets/[\w-]+\.svg`).FindString(text))
+	bodyOf(t, icon)
+	if csp := icon.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "script-src 'self'; style-src 'self';") {
+		t.Errorf("the policy of a file without inline elements is %s", csp)
 	}
 	tag := page.Header.Get("Etag")
 	tests := []struct {
@@ -142,6 +151,22 @@ func TestPlaygroundHeaders(t *testing.T) {
 				t.Errorf("%d %v %q", resp.StatusCode, resp.Header, body)
 			}
 		})
+	}
+}
+
+// TestPolicyOf checks that a policy allows the inline styles and scripts of a page, and nothing else, by
+// their SHA-256, which openssl computed.
+func TestPolicyOf(t *testing.T) {
+	const a, b = "'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='", "'sha256-PiPoFgA5WUoziU9lZOGxNIu9egCI1CxKy3PurtWcAJ0='"
+	for page, want := range map[string]string{
+		"":                                     "script-src 'self'; style-src 'self'; ",
+		"<style>a</style><script>b</script>":   "script-src 'self' " + b + "; style-src 'self' " + a + "; ",
+		"<script>b</script><script>a</script>": "script-src 'self' " + b + " " + a + "; style-src 'self'; ",
+		`<script src="./b.js"></script><p style="color:red">a`: "script-src 'self'; style-src 'self'; ",
+	} {
+		if got := policyOf([]byte(page)); !strings.HasPrefix(got, "default-src 'none'; "+want+"img-src") {
+			t.Errorf("%s: %s", page, got)
+		}
 	}
 }
 

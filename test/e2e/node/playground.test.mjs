@@ -399,6 +399,24 @@ test("on a phone, with the keyboard, and in the selected theme", async (t) => {
   assert.equal(await question(page).inputValue(), "first line\nsecond");
 });
 
+test("the first frame needs no program, and has the selected theme", async (t) => {
+  const page = await open(t, url);
+  const brand = page.locator(".brand");
+  await page.getByRole("button", { name: /^Theme: auto/ }).click();
+  await page.getByRole("button", { name: /^Theme: light/ }).click();
+  const rendered = await brand.evaluate((element) => element.outerHTML);
+  await page.route("**/assets/*.js", (route) => route.abort());
+  page.removeAllListeners("pageerror"); // the browser reports the program that is missing
+  await page.reload();
+  await page.getByText("The program of this page can't be loaded. Reload the page to try again.").waitFor();
+  assert.equal(await brand.evaluate((element) => element.outerHTML), rendered);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(19, 23, 22)"); // the dark theme's
+  await page.unroute("**/assets/*.js");
+  await page.reload();
+  await page.getByRole("heading", { name: "Ask chat" }).waitFor();
+  assert.equal(await page.getByText("Loading …").count(), 0);
+});
+
 test("pages of another origin can call only servers that allow it", async (t) => {
   const page = await open(t, elsewhere);
   const list = (server) => page.evaluate(async (server) => {

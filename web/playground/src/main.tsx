@@ -8,4 +8,5 @@ import "./style.css";
 
 document.documentElement.dataset["theme"] = theme.value;
 followModels();
+document.body.replaceChildren(); // the first frame, from index.html
 render(<App />, document.body);
