@@ -72,11 +72,11 @@ func TestPlayground(t *testing.T) {
 	h := served(t)
 	page := get(t, h, http.MethodGet, "/")
 	text := string(bodyOf(t, page))
-	names := regexp.MustCompile(`(?:src|href)="\./(assets/[\w-]+\.(?:js|css|svg))"`).FindAllStringSubmatch(text, -1)
+	names := regexp.MustCompile(`(?:src=|href=|import\()"\./(assets/[\w-]+\.(?:js|css|svg))"`).FindAllStringSubmatch(text, -1)
 	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache" || len(names) != 2 {
 		t.Fatalf("%d, %v, files %v", page.StatusCode, page.Header, names)
 	}
-	if waited := regexp.MustCompile(`rel="stylesheet"|<script [^>]*>`).FindAllString(text, -1); waited != nil || !strings.Contains(text, "<style>") || !strings.Contains(text, `<div class="brand">`) {
+	if waited := regexp.MustCompile(`rel="stylesheet"|rel="modulepreload"|<script [^>]*>`).FindAllString(text, -1); waited != nil || !strings.Contains(text, "<style>") || !strings.Contains(text, `<div class="brand">`) {
 		t.Errorf("the first frame waits for %q, or the page lacks a style or content: %s", waited, text)
 	}
 	const limit = 150 << 10 // maximum number of bytes to load the whole page

@@ -19,7 +19,8 @@ const starter = (program) => `
 
 /**
  * Puts the style into the page, and the starter in place of the program. The browser then paints the first frame from the
- * page alone. The server's content security policy allows both by their hashes.
+ * page alone. The server's content security policy allows both by their hashes. There is no modulepreload link, because the
+ * browser would compile the program before that frame.
  */
 const firstFrame = {
   name: "first-frame",
@@ -30,8 +31,8 @@ const firstFrame = {
       const style = Object.values(bundle).find(({ fileName }) => fileName.endsWith(".css"));
       delete bundle[style.fileName];
       return html
+        .replace(/ *<script type="module"[^>]*><\/script>\n/, "")
         .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${Buffer.from(style.source).toString().trim()}</style>`)
-        .replace(/<script type="module"[^>]*><\/script>/, `<link rel="modulepreload" crossorigin href="./${chunk.fileName}">`)
         .replace("</body>", () => `  <script>${starter(chunk.fileName)}</script>\n  </body>`);
     },
   },
