@@ -10,52 +10,145 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"go.uber.org/fx"
 
 	"github.com/trident-inference/trident/services/catalog"
+	"github.com/trident-inference/trident/services/cloud"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 	"github.com/trident-inference/trident/services/kserve/rest"
+	"github.com/trident-inference/trident/services/metrics"
 	"github.com/trident-inference/trident/services/openai"
 	"github.com/trident-inference/trident/services/server"
 	"github.com/trident-inference/trident/services/triton/local"
 )
 
-// announced are the components whose models and addresses are printed.
+// announced are the components whose models and addresses are reported.
 type announced struct {
 	fx.In
 
-	Models *catalog.Catalog
-	Shared *server.Listener
-	KServe *kserve.Listener
-	Local  *local.Engine `optional:"true"`
+	Models    *catalog.Catalog
+	Listener  *server.Listener
+	Native    *kserve.Listener
+	Local     *local.Engine `optional:"true"`
+	Profiles  *server.Profiler
+	Shared    *server.Server
+	REST      *rest.Server
+	GRPC      *kserve.Server
+	Metrics   *metrics.Server
+	Platforms *cloud.Endpoints
+	Log       *slog.Logger
 }
 
-// announcement prints the served models and addresses once the models are known, unless a model that
-// can't be loaded ends the start. With a JSON log, the models are log lines, as the address is.
+// announcement reports the addresses and prints the served models, once the start has succeeded.
+// With a JSON log, the models are log lines.
 func announcement(cfg config) fx.Option {
-	if cfg.Table == nil {
-		return fx.Options()
-	}
-	return fx.Invoke(func(a announced) {
-		a.Models.Announce(func(cards []*catalog.Card) {
-			if a.Local != nil && cfg.Local.ExitOnError && startFails(a.Local) {
-				return
-			}
-			_, _ = io.WriteString(cfg.Table, modelTable(cards)+addressTable(a.Shared.URL(), a.KServe, cfg.Server.Playground)) // a failed write can't be reported
-		})
+	return fx.Invoke(func(parts announced, life fx.Lifecycle) {
+		a := &announcer{
+			exits: cfg.Local.ExitOnError, out: cfg.Table, log: parts.Log,
+			ports:     []reporter{parts.Profiles, parts.Shared, parts.REST, parts.GRPC, parts.Metrics, parts.Platforms},
+			addresses: func() string { return addressTable(parts.Listener.URL(), parts.Native, cfg.Server.Playground) },
+		}
+		if parts.Local != nil {
+			a.engine = parts.Local
+		}
+		if cfg.Table != nil {
+			parts.Models.Announce(a.models)
+		}
+		life.Append(fx.StartStopHook(a.begin, a.end))
 	})
 }
 
-// startFails reports whether a model couldn't be loaded at start. It doesn't wait for models that
-// are still being loaded.
-func startFails(engine *local.Engine) bool {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	err := engine.AwaitModels(ctx)
-	return err != nil && !errors.Is(err, context.Canceled)
+// reporter is a server that logs its addresses.
+type reporter interface{ Report() }
+
+// announcer logs the addresses and prints the tables of models. Both wait until the start has
+// succeeded: all components have started, and in-process Triton has loaded the models of the start. A
+// start that fails logs no address.
+type announcer struct {
+	engine    inference.Starter // in-process Triton, or nil
+	exits     bool              // a model that in-process Triton can't load ends the start
+	ports     []reporter
+	addresses func() string // the table of the addresses
+	out       io.Writer     // for the tables; nil for none
+	log       *slog.Logger
+
+	cancel  context.CancelFunc // ends the wait for the models of in-process Triton
+	waiting sync.WaitGroup
+
+	mu       sync.Mutex // guards the fields below
+	started  bool       // all components have started
+	reported bool       // the ports have logged their addresses
+	listed   bool       // the table of the addresses has been printed
+	tables   []string   // tables of models that haven't been printed
+}
+
+// begin is called when all components have started. It doesn't wait for models.
+func (a *announcer) begin() {
+	var ctx context.Context
+	ctx, a.cancel = context.WithCancel(context.Background())
+	if a.advance(func() { a.started = true }) {
+		return
+	}
+	a.log.Info("in-process Triton is loading its models; the addresses are logged when it has")
+	a.waiting.Go(func() {
+		_ = a.engine.AwaitModels(ctx) // advance reads the result
+		a.advance(func() {})          //nolint:contextcheck // it doesn't wait
+	})
+}
+
+// end ends the wait for models.
+func (a *announcer) end() {
+	a.cancel()
+	a.waiting.Wait()
+}
+
+// models prints the table of the models, or keeps it until the start has succeeded.
+func (a *announcer) models(cards []*catalog.Card) {
+	a.advance(func() { a.tables = append(a.tables, modelTable(cards)) })
+}
+
+// advance makes a change. If the start has succeeded, advance logs the addresses once and prints the
+// tables of models. The first table is followed by that of the addresses. advance reports whether
+// the start has succeeded.
+func (a *announcer) advance(change func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
+	if !a.reported {
+		if !a.started || !a.loaded() {
+			return false
+		}
+		a.reported = true
+		for _, port := range a.ports {
+			port.Report()
+		}
+	}
+	if len(a.tables) == 0 {
+		return true
+	}
+	text := strings.Join(a.tables, "")
+	if !a.listed {
+		text += a.addresses()
+	}
+	a.tables, a.listed = nil, true
+	_, _ = io.WriteString(a.out, text) // a failed write can't be reported
+	return true
+}
+
+// loaded reports whether in-process Triton has loaded the models of the start, or isn't used. Models
+// that can't be loaded matter only if they end the start.
+func (a *announcer) loaded() bool {
+	if a.engine == nil {
+		return true
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel() // AwaitModels then returns at once
+	err := a.engine.AwaitModels(ended)
+	return err == nil || !a.exits && !errors.Is(err, context.Canceled)
 }
 
 // sealReport logs the origin of the seal keys once the ports are open. A port in use is then the

@@ -76,9 +76,9 @@ func graph(f *flags, cfg config, log *slog.Logger, abort context.CancelCauseFunc
 		auth.Module,       // keys, and the access that routes need
 		server.Module,     // the listener
 		fx.Invoke(useStores),
-		announcement(cfg),
 		reloading(f), // reload of settings at run time
 		sealReport(),
+		announcement(cfg), // the last one to start: addresses are logged when all others have
 		fx.StopTimeout(cfg.stopTimeout()),
 		fx.WithLogger(func(log *slog.Logger) fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: log}
@@ -101,10 +101,11 @@ func useStores(service *serving.Service, stores state.Stores, rates *state.Rates
 type openPorts struct {
 	fx.In
 
-	Profiles *server.Profiler
-	Shared   *server.Listener
-	KServe   *kserve.Listener
-	Metrics  *metrics.Listener
+	Profiles  *server.Profiler
+	Shared    *server.Listener
+	KServe    *kserve.Listener
+	Metrics   *metrics.Listener
+	Platforms *cloud.Listeners
 }
 
 // afterPorts supplies the configuration of components that start after the ports are open:

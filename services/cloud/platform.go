@@ -97,6 +97,45 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// Listeners are the ports of the platforms, which are opened before anything else starts.
+// A platform that isn't served has none.
+type Listeners struct{ sageMaker, vertexAI *server.Listener }
+
+// NewListeners returns the ports of the configuration; Start opens them.
+func NewListeners(cfg Config, shared server.Config) *Listeners {
+	l := &Listeners{}
+	if cfg.SageMaker.Port != 0 {
+		l.sageMaker = server.NewPort(shared.Host, cfg.SageMaker.Port, "cloud.SageMaker.Port", false)
+	}
+	if cfg.VertexAI.Enabled {
+		l.vertexAI = server.NewPort(shared.Host, cfg.VertexAI.Port, "cloud.VertexAI.Port", false)
+	}
+	return l
+}
+
+// Start opens all ports or none. Connections wait until the endpoints serve.
+func (l *Listeners) Start(ctx context.Context) error {
+	for _, one := range l.all() {
+		if err := one.Start(ctx); err != nil {
+			return errors.Join(err, l.Stop(ctx))
+		}
+	}
+	return nil
+}
+
+// Stop closes the ports unless stopped servers have closed them already.
+func (l *Listeners) Stop(ctx context.Context) error {
+	var err error
+	for _, one := range l.all() {
+		err = errors.Join(err, one.Stop(ctx))
+	}
+	return err
+}
+
+func (l *Listeners) all() []*server.Listener {
+	return slices.DeleteFunc([]*server.Listener{l.sageMaker, l.vertexAI}, func(one *server.Listener) bool { return one == nil })
+}
+
 // Endpoints are the endpoints of the platforms. Their ports have no TLS, since the
 // platforms terminate it.
 type Endpoints struct {
@@ -111,10 +150,10 @@ type endpoint struct {
 }
 
 // New returns the endpoints of the configuration over the routes of the shared port. They
-// don't listen yet. The gate admits each request twice. The first time it is a probe or a
+// don't serve yet. The gate admits each request twice. The first time it is a probe or a
 // request to a model, before its body is read; the second time it is the resulting request
 // to the shared port.
-func New(cfg Config, common server.Common, routes []server.Route, models *catalog.Catalog) (*Endpoints, error) {
+func New(cfg Config, listeners *Listeners, common server.Common, routes []server.Route, models *catalog.Catalog) (*Endpoints, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -124,21 +163,20 @@ func New(cfg Config, common server.Common, routes []server.Route, models *catalo
 	}
 	common.Certificates = nil
 	e := &Endpoints{log: common.Log}
-	add := func(name string, field configfield.Field, port int, h *handler) error {
+	add := func(name string, listener *server.Listener, h *handler) error {
 		h.routes, h.catalog = mux, models
-		listener := server.NewPort(common.Config.Host, port, field, false)
 		served, err := server.New(common, listener, []server.Route{{Pattern: "/", Handler: h}})
 		e.all = append(e.all, &endpoint{name, listener, served})
 		return err
 	}
 	if s := cfg.SageMaker; s.Port != 0 {
-		err = add(NameSageMaker, "cloud.SageMaker.Port", s.Port, &handler{
+		err = add(NameSageMaker, listeners.sageMaker, &handler{
 			health: "/ping", probe: s.Ping, predict: "/invocations", kind: s.Kind, model: s.Model, setting: EnvSageMakerModel,
 			binary: "application/vnd.sagemaker-triton.binary+json;json-header-size=",
 		})
 	}
 	if v := cfg.VertexAI; v.Enabled {
-		err = errors.Join(err, add(NameVertexAI, "cloud.VertexAI.Port", v.Port, &handler{
+		err = errors.Join(err, add(NameVertexAI, listeners.vertexAI, &handler{
 			health: v.Health, probe: pingReady, predict: v.Predict, model: v.Model, setting: common.Config.Names.Of("cloud.VertexAI.Model"),
 			redirect: "X-Vertex-Ai-Triton-Redirect",
 			binary:   "application/vnd.vertex-ai-triton.binary+json;json-header-size=",
@@ -158,19 +196,19 @@ func (e *Endpoints) Handler(platform string) http.Handler {
 	return nil
 }
 
-// Start opens the ports and serves on them.
-func (e *Endpoints) Start(ctx context.Context) error {
-	for i, one := range e.all {
-		if err := one.listener.Start(ctx); err != nil {
-			for _, open := range e.all[:i] {
-				err = errors.Join(err, open.http.Stop(ctx))
-			}
-			return err
-		}
+// Start serves on the listeners, which must be open.
+func (e *Endpoints) Start(context.Context) error {
+	for _, one := range e.all {
 		one.http.Serve()
-		e.log.Info("listening for requests of a cloud platform", "platform", one.name, "address", one.listener.Addr().String())
 	}
 	return nil
+}
+
+// Report logs the addresses.
+func (e *Endpoints) Report() {
+	for _, one := range e.all {
+		e.log.Info("listening for requests of a cloud platform", "platform", one.name, "address", one.listener.Addr().String())
+	}
 }
 
 // Stop waits for requests in flight until the shutdown timeout and cancels the remaining
@@ -178,7 +216,7 @@ func (e *Endpoints) Start(ctx context.Context) error {
 func (e *Endpoints) Stop(ctx context.Context) error {
 	var err error
 	for _, one := range e.all {
-		err = errors.Join(err, one.http.Stop(ctx), one.listener.Stop(ctx))
+		err = errors.Join(err, one.http.Stop(ctx))
 	}
 	return err
 }

@@ -272,8 +272,14 @@ func (s *Server) Start(context.Context) error {
 			s.abort(fmt.Errorf("serve KServe v2 by gRPC: %w", err))
 		}
 	})
-	s.log.Info("listening for KServe v2 by gRPC", "address", l.Addr().String(), "tls", s.secure)
 	return nil
+}
+
+// Report logs the address, if the port is open.
+func (s *Server) Report() {
+	if address := s.listener.Addr(); address != nil {
+		s.log.Info("listening for KServe v2 by gRPC", "address", address.String(), "tls", s.secure)
+	}
 }
 
 // Stop waits for calls in flight until the shutdown timeout, cancels the remaining calls and

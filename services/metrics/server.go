@@ -80,9 +80,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Serv
 func (s *Server) Start(context.Context) error {
 	if s.listener.own {
 		s.http.Serve()
-		s.log.Info("listening for scrapes of metrics", "url", s.listener.URL())
 	}
 	return nil
+}
+
+// Report logs the URL of the page, if it has a separate port.
+func (s *Server) Report() {
+	if s.listener.own {
+		s.log.Info("listening for scrapes of metrics", "url", s.listener.URL())
+	}
 }
 
 // Stop stops serving.

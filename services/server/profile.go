@@ -19,6 +19,7 @@ import (
 // Without an address it serves nothing.
 type Profiler struct {
 	address string
+	url     string // URL of the profiles once the address is open
 	log     *slog.Logger
 	http    *http.Server
 	serving sync.WaitGroup
@@ -59,8 +60,15 @@ func (p *Profiler) Start(ctx context.Context) error {
 			p.log.Error("the server of Go profiles has failed", "error", err)
 		}
 	})
-	p.log.Info("serving profiles", "url", "http://"+l.Addr().String()+"/debug/pprof/")
+	p.url = "http://" + l.Addr().String() + "/debug/pprof/"
 	return nil
+}
+
+// Report logs the URL of the profiles, if they are served.
+func (p *Profiler) Report() {
+	if p.url != "" {
+		p.log.Info("serving profiles", "url", p.url)
+	}
 }
 
 // Stop closes the address and aborts profiles that are being taken.

@@ -24,6 +24,10 @@ func profile(t *testing.T, address string) (p *Profiler, log *logbuffer.Buffer) 
 			t.Error(err)
 		}
 	})
+	if log.String() != "" {
+		t.Errorf("the start of the profiler logs %s", log)
+	}
+	p.Report()
 	return p, log
 }
 

@@ -181,12 +181,17 @@ func New(c Common, listener *Listener, routes []Route) (*Server, error) {
 // many requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
 
-// Start serves on the listener, which must be open, and logs the address.
+// Start serves on the listener, which must be open.
 func (s *Server) Start(context.Context) error {
 	s.Serve()
+	return nil
+}
+
+// Report logs the address, and a warning if all machines that reach the port may use the models. The
+// program calls Report once its start has succeeded.
+func (s *Server) Report() {
 	s.log.Info("listening", "address", s.listener.Addr().String(), "tls", s.certificates != nil)
 	s.warnIfOpen()
-	return nil
 }
 
 // warnIfOpen logs a warning if all machines that reach the port may use the models.

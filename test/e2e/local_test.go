@@ -27,6 +27,32 @@ func startLocal(t *testing.T, repository, variable string, flags ...string) *tri
 		t.Skip("needs a real Triton")
 	}
 	s, err := launchAt(t, "", []string{variable}, append([]string{"--model-repository=" + repository}, flags...)...)
+	return localOwned(t, s, err)
+}
+
+// startLoading launches a trident with in-process Triton and a model that takes ten minutes to load.
+// trident logs no address then, so the test chooses its port.
+func startLoading(t *testing.T) *trident {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a real Triton")
+	}
+	port := freePort(t)
+	s, err := launchWithoutWait(t, "", []string{"TALK_LOAD_SECONDS=600"}, "--model-repository="+talkModels, "--openai-port="+port)
+	localOwned(t, s, err).url = "http://127.0.0.1:" + port
+	loading := func() bool { // the name excludes the process that only reads the configuration
+		all := s.models(t)
+		return len(all) == 1 && strings.Contains(all[0].command, " talk_0_0 ")
+	}
+	if !poll(startLimit, loading) {
+		t.Fatalf("no model starts:\n%s", s.log)
+	}
+	return s
+}
+
+// localOwned ends a trident with in-process Triton and all that belongs to it with the test.
+func localOwned(t *testing.T, s *trident, err error) *trident {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,16 +197,14 @@ func TestLocalStop(t *testing.T) {
 	})
 	t.Run("a model that is loading", func(t *testing.T) {
 		t.Parallel()
-		s := startLocal(t, talkModels, "TALK_LOAD_SECONDS=600")
-		loading := func() bool { // the name excludes the process that only reads the configuration
-			all := s.models(t)
-			return len(all) == 1 && strings.Contains(all[0].command, " talk_0_0 ")
-		}
-		if !poll(startLimit, loading) {
-			t.Fatalf("no model starts:\n%s", s.log)
-		}
+		s := startLoading(t)
 		a := s.get(t, "/health/ready").want(t, http.StatusServiceUnavailable)
 		a.failure(t)
+		if _, ok := s.log.await(startLimit, s.exited, func(l logLine) bool {
+			return strings.HasPrefix(l.text("msg"), "in-process Triton is loading its models")
+		}); !ok || addressLine.MatchString(s.log.String()) {
+			t.Errorf("an address, or no line about the models that load, in\n%s", s.log)
+		}
 		signalStop(t, s, syscall.SIGTERM)
 		s.checkEnded(t)
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -178,6 +179,49 @@ func TestRefusesToStart(t *testing.T) {
 			for _, words := range test.words {
 				if !strings.Contains(line, words) {
 					t.Errorf("%q doesn't say %q", line, words)
+				}
+			}
+		})
+	}
+}
+
+// addressLine matches what trident logs and prints about its addresses.
+var addressLine = regexp.MustCompile(`listening|serving profiles|address=|https?://|OpenAI API`)
+
+// TestFailedStart starts in-process Triton with something missing, and checks that the last line has the cause and
+// that no address is logged.
+func TestFailedStart(t *testing.T) {
+	t.Parallel()
+	models, missing := filepath.Join(root(t), "test", "models"), filepath.Join(t.TempDir(), "missing")
+	for _, test := range []struct {
+		name  string
+		flags []string
+		words []string
+	}{
+		{"no model repository", []string{"--model-repository=" + missing}, []string{missing}},
+		{"no model", []string{"--model-repository=" + models, "--model-control-mode=explicit", "--load-model=nobody"}, []string{"nobody", "--exit-on-error=false"}},
+		{"no libtritonserver", []string{"--model-repository=" + models, "--triton-library=" + missing}, []string{"libtritonserver", missing, "--triton-library"}},
+		{"no TLS certificate", []string{"--model-repository=" + models, "--tls-cert=" + missing}, []string{missing, "--tls-cert"}},
+		{"a TLS certificate that is none", []string{"--model-repository=" + models, "--tls-cert=process_test.go"}, []string{"process_test.go", "--tls-cert"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), tridentBinary(t), append(test.flags, "--host=127.0.0.1", "--openai-port=0", "--enable-kserve-frontends", "--kserve-http-port=0", "--kserve-grpc-port=0",
+				"--metrics-port=0", "--profile-address=127.0.0.1:0")...)
+			cmd.Env = environment(raceOptions)
+			timer := time.AfterFunc(startLimit, func() { _ = cmd.Process.Kill() })
+			defer timer.Stop()
+			out, _ := cmd.CombinedOutput() // the exit code is checked below
+			if code := cmd.ProcessState.ExitCode(); code != 1 {
+				t.Errorf("exit code %d", code)
+			}
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			last := lines[len(lines)-1]
+			if !strings.HasPrefix(last, "trident: ") || strings.Count(string(out), "trident: ") != 1 || addressLine.Match(out) {
+				t.Errorf("the last line isn't the only cause, or an address is shown:\n%s", out)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(last, words) {
+					t.Errorf("%q doesn't say %q", last, words)
 				}
 			}
 		})

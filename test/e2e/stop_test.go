@@ -126,12 +126,7 @@ func TestLocalStopTwice(t *testing.T) {
 				s.stopTwice(t, signal)
 			})
 			t.Run("while a model loads", func(t *testing.T) {
-				s := startLocal(t, talkModels, "TALK_LOAD_SECONDS=600")
-				loading := func(p process) bool { return strings.Contains(p.command, " talk_0_0 ") } // the name excludes the process that only reads the configuration
-				if !poll(startLimit, func() bool { return slices.ContainsFunc(s.models(t), loading) }) {
-					t.Fatalf("no model starts:\n%s", s.log)
-				}
-				s.stopTwice(t, signal)
+				startLoading(t).stopTwice(t, signal)
 			})
 			t.Run("while a model hangs", func(t *testing.T) {
 				s := startTalk(t, "--shutdown-timeout=1ms")

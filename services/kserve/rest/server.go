@@ -33,9 +33,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Serv
 func (s *Server) Start(context.Context) error {
 	if s.listener.Enabled() {
 		s.http.Serve()
-		s.log.Info("listening for KServe v2 by REST", "address", s.listener.HTTP().Addr().String())
 	}
 	return nil
+}
+
+// Report logs the address, if the port is open.
+func (s *Server) Report() {
+	if s.listener.Enabled() {
+		s.log.Info("listening for KServe v2 by REST", "address", s.listener.HTTP().Addr().String())
+	}
 }
 
 // Stop waits for requests in flight until the shutdown timeout and cancels the
