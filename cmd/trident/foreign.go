@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +18,26 @@ const (
 	asTritonopenaiserver = "tritonopenaiserver"
 )
 
+// calledAs returns the name by which Trident was called, and its arguments. If the first argument is another
+// program of [translated], alone or as a path in a folder bin, that is the name. `docker run IMAGE tritonserver
+// --model-repository=/models` calls Trident so, because it is the entry point of its images.
+func calledAs(line []string) (program string, args []string) {
+	program, args = filepath.Base(line[0]), line[1:]
+	if isForeign(program) || len(args) == 0 {
+		return program, args
+	}
+	folder, name := filepath.Split(args[0])
+	if isForeign(name) && (folder == "" || strings.HasSuffix(folder, "/bin/")) {
+		return name, args[1:]
+	}
+	return program, args
+}
+
+// isForeign reports whether Trident takes the command lines of a program.
+func isForeign(program string) bool {
+	return program == asTritonserver || program == asTritonopenaiserver
+}
+
 // notice is a flag of another program that has no effect in Trident, and why.
 type notice struct{ flag, reason string }
 
@@ -24,7 +45,7 @@ type notice struct{ flag, reason string }
 // called by. Flags that only Trident has stay as they are. Arguments that begin with a command, and
 // those of another name, aren't changed.
 func translated(program string, args []string) ([]string, []notice, error) {
-	if program != asTritonserver && program != asTritonopenaiserver || len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+	if !isForeign(program) || len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return args, nil, nil
 	}
 	if h, asked := asksForHelp(args); asked {

@@ -105,6 +105,28 @@ func TestTranslated(t *testing.T) {
 	}
 }
 
+// TestCalledAs checks the name and the arguments of command lines. The entry point of images is Trident, whose first
+// argument may be the name of another program.
+func TestCalledAs(t *testing.T) {
+	for line, want := range map[string]string{
+		"/usr/local/bin/trident":                         "trident",
+		"/usr/local/bin/trident --model-repository=m":    "trident --model-repository=m",
+		"/usr/bin/tritonserver --model-repository=m":     "tritonserver --model-repository=m",
+		"trident tritonserver --model-repository=m":      "tritonserver --model-repository=m",
+		"trident tritonserver":                           "tritonserver",
+		"/trident tritonopenaiserver --tokenizer_dir t":  "tritonopenaiserver --tokenizer_dir t",
+		"trident /opt/tritonserver/bin/tritonserver --v": "tritonserver --v",
+		"trident models/tritonserver":                    "trident models/tritonserver",
+		"trident health tritonserver":                    "trident health tritonserver",
+		"tritonserver tritonopenaiserver":                "tritonserver tritonopenaiserver",
+	} {
+		program, args := calledAs(strings.Fields(line))
+		if got := strings.Join(append([]string{program}, args...), " "); got != want {
+			t.Errorf("%s: got %s, want %s", line, got, want)
+		}
+	}
+}
+
 // TestForeignStart checks the configuration of command lines from the other programs' documentation: their ports
 // and their settings.
 func TestForeignStart(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -24,7 +23,7 @@ import (
 )
 
 func main() {
-	args, notices, err := translated(filepath.Base(os.Args[0]), os.Args[1:])
+	args, notices, err := translated(calledAs(os.Args))
 	if err == nil {
 		err = run(args, notices...)
 	}

@@ -1,8 +1,11 @@
 package deploy
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +112,103 @@ func lastUser(stage *instructions.Stage) string {
 		}
 	}
 	return user
+}
+
+// TestContainerCommands runs what a container engine runs for `docker run IMAGE COMMAND`: the entry point of the
+// container file, with the command as its arguments. It also runs the command of a pod, which replaces the
+// entry point and is found by the image's PATH. The image's links and its program are laid out in a folder.
+func TestContainerCommands(t *testing.T) {
+	built, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range glob(t, "deploy/container/Containerfile*") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			stages, _ := readStages(t, path)
+			final := &stages[len(stages)-1]
+			image := layOut(t, final, built)
+			for _, command := range final.Commands {
+				if c, ok := command.(*instructions.CmdCommand); ok {
+					t.Errorf("the entry point has arguments without a command: %v", c.CmdLine)
+				}
+			}
+			for _, name := range []string{"tritonserver", "tritonopenaiserver"} {
+				for _, line := range [][]string{
+					{filepath.Join(image, entrypoint(t, final)), name}, {filepath.Join(image, entrypoint(t, final)), "/opt/tritonserver/bin/" + name},
+					{lookUp(t, image, final, name)},
+				} {
+					out, err := exec.CommandContext(t.Context(), line[0], append(line[1:], "--help")...).CombinedOutput() //nolint:gosec // our own program
+					if want := "Usage: " + name + " [FLAGS]\n"; err != nil || !strings.HasPrefix(string(out), want) {
+						t.Errorf("%v --help: %v\n%s", line, err, out)
+					}
+				}
+			}
+			out, err := exec.CommandContext(t.Context(), filepath.Join(image, entrypoint(t, final)), "--version").CombinedOutput() //nolint:gosec // our own program
+			if err != nil || !strings.HasPrefix(string(out), "trident ") {
+				t.Errorf("--version: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// linked matches a command of a RUN instruction that makes a link.
+var linked = regexp.MustCompile(`ln -s (\S+) (\S+)`)
+
+// layOut makes a folder with the program of an image and the links to it. Targets of absolute links are in the folder.
+func layOut(t *testing.T, stage *instructions.Stage, built string) string {
+	t.Helper()
+	image, links := t.TempDir(), map[string]string{}
+	for _, command := range stage.Commands {
+		switch c := command.(type) {
+		case *instructions.CopyCommand:
+			if c.From == "binary" {
+				links[c.DestPath] = built
+				continue
+			}
+			for _, source := range c.SourcePaths {
+				for _, file := range glob(t, filepath.Join(source, "*")) {
+					target, err := os.Readlink(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					links[filepath.Join(c.DestPath, filepath.Base(file))] = filepath.Join(image, c.DestPath, target)
+				}
+			}
+		case *instructions.RunCommand:
+			for _, link := range linked.FindAllStringSubmatch(strings.Join(c.CmdLine, " "), -1) {
+				links[link[2]] = filepath.Join(image, link[1])
+			}
+		}
+	}
+	for path, target := range links {
+		path = filepath.Join(image, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.Symlink(target, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return image
+}
+
+// lookUp returns the path of a program in the image's PATH.
+func lookUp(t *testing.T, image string, stage *instructions.Stage, name string) string {
+	t.Helper()
+	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" // of both base images
+	for _, command := range stage.Commands {
+		if c, ok := command.(*instructions.EnvCommand); ok {
+			for _, v := range c.Env {
+				if v.Key == "PATH" {
+					path = strings.ReplaceAll(v.Value, "${PATH}", path)
+				}
+			}
+		}
+	}
+	for folder := range strings.SplitSeq(path, ":") {
+		if file := filepath.Join(image, folder, name); exists(t, file) {
+			return file
+		}
+	}
+	t.Fatalf("%s isn't in %s", name, path)
+	return ""
 }
 
 // TestContainerLinks checks that the links of the image without a shell point to its program.

@@ -259,9 +259,11 @@ func TestOtherNames(t *testing.T) {
 	}); !ok {
 		t.Errorf("the flag isn't logged:\n%s", s.log)
 	}
-	out, err := exec.Command(link, "--id=a", "--model-repository=b").CombinedOutput()
-	if want := "trident: --id: Trident doesn't have this flag of tritonserver: start tritonserver with it"; err == nil || !strings.HasPrefix(string(out), want) {
-		t.Errorf("%q, %v", out, err)
+	for _, program := range [][]string{{link}, {tridentBinary(t), "tritonserver"}, {tridentBinary(t), "/opt/tritonserver/bin/tritonserver"}} { // an image runs the last two
+		out, err := exec.Command(program[0], append(program[1:], "--id=a", "--model-repository=b")...).CombinedOutput()
+		if want := "trident: --id: Trident doesn't have this flag of tritonserver: start tritonserver with it"; err == nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("%q: %q, %v", program, out, err)
+		}
 	}
 }
 
