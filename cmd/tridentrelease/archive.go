@@ -66,7 +66,26 @@ func add(tape *tar.Writer, f file, at time.Time) error {
 // checksums is the name of the file with the checksums of the others.
 const checksums = "SHA256SUMS"
 
-// sums writes the checksums of all files in a folder, in the format of sha256sum -c.
+// ofRelease reports whether an entry of a folder is a file of a release, of any version, or the signature of one.
+// `make docs` and others may keep their own files and folders in the same folder.
+func ofRelease(entry os.DirEntry) bool {
+	return entry.Type().IsRegular() && slices.ContainsFunc([]string{"trident_", "trident-", "provenance.", checksums}, func(prefix string) bool {
+		return strings.HasPrefix(entry.Name(), prefix)
+	})
+}
+
+// removeRelease removes the files of a previous release from a folder, and leaves everything else.
+func removeRelease(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, entry := range entries {
+		if ofRelease(entry) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, entry.Name())))
+		}
+	}
+	return err
+}
+
+// sums writes the checksums of all files of the release in a folder, in the format of sha256sum -c.
 func sums(folder string) (err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -74,7 +93,7 @@ func sums(folder string) (err error) {
 	}
 	var lines strings.Builder
 	for _, entry := range entries {
-		if entry.Name() == checksums {
+		if !ofRelease(entry) || strings.HasPrefix(entry.Name(), checksums) {
 			continue
 		}
 		all, err := os.ReadFile(filepath.Join(folder, entry.Name()))

@@ -33,7 +33,7 @@ func main() {
 type options struct {
 	Version   string   `required:"" help:"Version that trident version prints and that the names of the files contain."`
 	Zig       string   `default:".venv-release/bin/python -m ziglang" help:"Command of the Zig compiler, which links C code against an old glibc for each architecture."`
-	Out       string   `default:"dist" help:"Folder to write the files to. Its previous content is removed."`
+	Out       string   `default:"dist" help:"Folder to write the files to. The files of a previous release are removed from it."`
 	Platforms []string `default:"amd64,arm64" enum:"amd64,arm64" help:"Architectures to build for."`
 	Epoch     int64    `env:"SOURCE_DATE_EPOCH" help:"Modification time of all files in the archives and packages, in seconds since 1970. Default: the time of the last commit."`
 }
@@ -77,7 +77,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(err, os.RemoveAll(r.work))
 }
 
-// prepare empties the folder of the release and finds out what all of its files need.
+// prepare removes a previous release from the folder and finds out what all files need.
 func prepare(ctx context.Context, o *options, out io.Writer) (*release, error) {
 	var err error
 	if o.Epoch == 0 {
@@ -85,7 +85,7 @@ func prepare(ctx context.Context, o *options, out io.Writer) (*release, error) {
 			return nil, err
 		}
 	}
-	if err := errors.Join(os.RemoveAll(o.Out), os.MkdirAll(o.Out, 0o750)); err != nil {
+	if err := errors.Join(os.MkdirAll(o.Out, 0o750), removeRelease(o.Out)); err != nil {
 		return nil, err
 	}
 	r := &release{options: o, out: out}

@@ -29,7 +29,7 @@ func TestArchive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		path := filepath.Join(out, "all.tar.gz")
+		path := filepath.Join(out, "trident_all.tar.gz")
 		if err := archive(path, files, at); err != nil {
 			t.Fatal(err)
 		}
@@ -47,8 +47,54 @@ func TestArchive(t *testing.T) {
 	}
 	cmd := exec.Command("sha256sum", "-c", "SHA256SUMS")
 	cmd.Dir = out
-	if text, err := cmd.CombinedOutput(); err != nil || string(text) != "all.tar.gz: OK\n" {
+	if text, err := cmd.CombinedOutput(); err != nil || string(text) != "trident_all.tar.gz: OK\n" {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestKeptFiles checks that a release replaces the files of the previous one, and keeps and leaves out of the checksums
+// what others have in the folder, such as the documentation's site.
+func TestKeptFiles(t *testing.T) {
+	folder := t.TempDir()
+	kept := []string{"docs/0.1.0/index.html", "notes.txt", "trident_0.1.0_linux_amd64/trident"}
+	removed := []string{"SHA256SUMS", "SHA256SUMS.sigstore.json", "provenance.sigstore.json"}
+	page, err := os.ReadFile("../../docs/contributing/releasing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| file in `dist/` | content |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for row := range strings.Lines(table) {
+		names, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		removed = append(removed, strings.Split(strings.ReplaceAll(names, "`", ""), ", ")...)
+	}
+	if len(removed) < 12 {
+		t.Errorf("the page has the files %q", removed)
+	}
+	for _, name := range append(kept, removed...) {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := removeRelease(folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range kept {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range removed {
+		if _, err := os.Stat(filepath.Join(folder, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, provenanceName), nil, 0o600), sums(folder)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, checksums)); err != nil || strings.Count(string(text), "\n") != 1 || !strings.HasSuffix(string(text), "  provenance.json\n") {
+		t.Errorf("the checksums are %q, %v", text, err)
 	}
 }
 
