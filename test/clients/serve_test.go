@@ -197,14 +197,14 @@ func (f *fleet) server(t *testing.T, which setup) *server {
 	return s
 }
 
-// encoderRepository writes a model repository of encoders, which exists as long as the servers.
+// encoderRepository writes a model repository of encoders, which exists as long as the servers. Each server has its own.
 func (f *fleet) encoderRepository(t *testing.T) string {
 	t.Helper()
 	models, err := encoders.Named("embedding", "reranker", "topics", "flags")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(filepath.Dir(f.binary), "encoders")
+	dir := filepath.Join(filepath.Dir(f.binary), fmt.Sprintf("encoders-%d", len(f.running)))
 	if err := encoders.Repository(t.Context(), dir, models...); err != nil {
 		t.Fatal(err)
 	}
