@@ -291,9 +291,20 @@ func TestTEIModelTypes(t *testing.T) {
 	} {
 		got := f.send(t, http.MethodGet, "/tei/"+model+"/info", "")
 		wantDocument(t, "TEIInfo", got.Body.String())
-		if !strings.Contains(got.Body.String(), want) || !strings.Contains(got.Body.String(), `"max_input_length":64`) {
-			t.Errorf("%s", got.Body)
+		for _, part := range []string{want, `"max_input_length":64`, `"max_batch_tokens":16384`} {
+			if !strings.Contains(got.Body.String(), part) {
+				t.Errorf("%s: no %s: %s", model, part, got.Body)
+			}
 		}
+	}
+	engine := inferencetest.New()
+	settings := judgeSettings()
+	settings["trident.task"] = "generate"
+	engine.AddModel("ranker", judge().Script(), settings)
+	got := serveOn(t, Config{}, engine).send(t, http.MethodGet, "/tei/ranker/info", "").Body.String()
+	wantDocument(t, "TEIInfo", got)
+	if !strings.Contains(got, `"model_type":{"reranker":{"id2label":{},"label2id":{}}}`) {
+		t.Errorf("a chat model that ranks: %s", got)
 	}
 }
 

@@ -343,11 +343,18 @@ func (h *Handler) TeiInfo(w http.ResponseWriter, r *http.Request, model string) 
 		return
 	}
 	card := named.Card
-	writeJSON(w, r, api.TEIInfo{
+	info := api.TEIInfo{
 		ModelID: card.Name, ServedModelName: named.Name, ModelDtype: dtype(card), ModelType: modelType(card),
 		MaxInputLength: card.ContextLength, MaxClientBatchSize: budget.EncodeInputs, TokenizationWorkers: runtime.GOMAXPROCS(0),
 		MaxConcurrentRequests: h.service.Admission().MaxInFlight(), Version: h.cfg.Version,
-	})
+	}
+	if s := card.Encoder; s != nil {
+		info.MaxBatchTokens = s.MaxBatchTokens
+	}
+	if n := int(card.Config.GetMaxBatchSize()); n > 0 {
+		info.MaxBatchRequests = &n
+	}
+	writeJSON(w, r, info)
 }
 
 // dtype returns the type of a model's first output, in TEI's words.
@@ -376,7 +383,7 @@ func modelType(card *catalog.Card) api.TEIModelType {
 		}
 	}
 	switch {
-	case card.Tasks&inference.TaskScore != 0 && card.Tasks&inference.TaskEmbed == 0:
+	case card.Tasks&(inference.TaskScore|inference.TaskGenerate) != 0 && card.Tasks&inference.TaskEmbed == 0:
 		return api.TEIModelType{Reranker: labels}
 	case card.Tasks&inference.TaskClassify != 0:
 		return api.TEIModelType{Classifier: labels}
