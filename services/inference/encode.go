@@ -75,6 +75,8 @@ type EncodeRequest struct {
 	// PromptName is the name of one of the model's prompts, which takes precedence over the type. A
 	// name that the model doesn't have is an error.
 	PromptName string
+	// PromptParam is the request field that has PromptName, for errors. Empty means prompt_name.
+	PromptParam string
 
 	// Truncate shortens inputs that exceed the model's maximum length. With the zero value they are
 	// refused.

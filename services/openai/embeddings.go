@@ -122,7 +122,7 @@ func messageInput(raw json.RawMessage) ([]inference.EncodeInput, error) {
 func setPrompt(req *inference.EncodeRequest, body *api.CreateEmbeddingRequest) {
 	requests.SetInputType(req, decode.Value(body.InputType))
 	if name := decode.Value(body.PromptName); name != "" {
-		req.PromptName = name
+		req.PromptName, req.PromptParam = name, ""
 	}
 }
 

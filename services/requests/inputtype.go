@@ -12,6 +12,6 @@ func SetInputType(req *inference.EncodeRequest, name string) {
 	case "document", "passage", "search_document":
 		req.Type = inference.InputDocument
 	default:
-		req.PromptName = name
+		req.PromptName, req.PromptParam = name, "input_type"
 	}
 }

@@ -20,5 +20,8 @@ func TestSetInputType(t *testing.T) {
 		if req.Type != want.kind || req.PromptName != want.prompt {
 			t.Errorf("%q: type %q, prompt %q", name, req.Type, req.PromptName)
 		}
+		if (req.PromptParam == "input_type") != (name == "clustering") {
+			t.Errorf("%q: an error would name %q", name, req.PromptParam)
+		}
 	}
 }

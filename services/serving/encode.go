@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -250,12 +251,13 @@ func promptNames(kind inference.InputType) []string {
 func (e *encoding) promptOf(in *inference.EncodeInput) (string, error) {
 	prompts := e.card.Encoder.Prompts
 	if name := e.req.PromptName; name != "" {
+		param := cmp.Or(e.req.PromptParam, "prompt_name")
 		prompt, ok := prompts[name]
 		if len(prompts) == 0 {
-			return "", inference.Unsupported("prompt_name", "prompt_name is not supported by the model `%s`: it has no prompts", e.req.Model)
+			return "", inference.Unsupported(param, "%s is not supported by the model `%s`: it has no prompts", param, e.req.Model)
 		}
 		if !ok {
-			return "", inference.Invalid("prompt_name", "the model `%s` has no prompt %q, but: %s", e.req.Model, name, strings.Join(slices.Sorted(maps.Keys(prompts)), ", "))
+			return "", inference.Invalid(param, "the model `%s` has no prompt %q, but: %s", e.req.Model, name, strings.Join(slices.Sorted(maps.Keys(prompts)), ", "))
 		}
 		return prompt, nil
 	}

@@ -38,7 +38,7 @@ func setType(req *inference.EncodeRequest, name string) {
 	case inference.InputAny, inference.InputQuery, inference.InputDocument:
 		req.Type = t
 	default:
-		req.PromptName = name
+		req.PromptName, req.PromptParam = name, "input_type"
 	}
 }
 

@@ -170,4 +170,7 @@ func TestEncoderPrompts(t *testing.T) {
 	if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), `has no prompt "clustering", but: other, query`) {
 		t.Error(err)
 	}
+	if param := detail(t, err).GetParam(); param != "input_type" {
+		t.Errorf("the error names %q", param)
+	}
 }
