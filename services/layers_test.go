@@ -237,7 +237,7 @@ var layers = []packageRow{
 	{
 		path: "services/openai/responses", layer: frontend,
 		purpose: "the Responses API: items to messages and back, the events of a stream, the responses that later requests continue from",
-		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/state", "services/strictjson"},
+		imports: []string{"gen/go/openai", "services/budget", "services/catalog", "services/inference", "services/jsonstring", "services/openai/internal/decode", "services/openai/internal/toolform", "services/openai/internal/wire", "services/requests", "services/seal", "services/server", "services/serving", "services/state", "services/strictjson", "services/wirecode"},
 	},
 	{
 		path: "services/openai/decisions", layer: frontend,
@@ -282,7 +282,7 @@ var layers = []packageRow{
 	{
 		path: "services/cloud", layer: frontend,
 		purpose: "the ports of SageMaker and Vertex AI, whose paths lead to the handlers of the shared port",
-		imports: []string{"services/admission", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/server"},
+		imports: []string{"services/admission", "services/auth", "services/budget", "services/catalog", "services/configfield", "services/inference", "services/server", "services/wirecode"},
 	},
 	{
 		path: "services/metrics", layer: frontend,

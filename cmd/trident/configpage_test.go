@@ -43,7 +43,7 @@ func replaced(t *testing.T, page, mark, text string) string {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("docs/reference/configuration.md has no comment <!-- %s -->", mark)
+		t.Fatalf("the page has no comment <!-- %s -->", mark)
 	}
 	return before + begin + text + end + after
 }

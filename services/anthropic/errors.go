@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,22 +27,6 @@ const shouldRetryHeader = "X-Should-Retry"
 // seconds of Retry-After.
 const retryMillisHeader = "Retry-After-Ms"
 
-// The types of errors that have no code of the core.
-const (
-	kindInvalid  = "invalid_request_error"
-	kindNotFound = "not_found_error"
-	kindTooLarge = "request_too_large"
-)
-
-// statusError is an error of the HTTP layer itself, such as an unknown path.
-type statusError struct {
-	status  int
-	kind    string
-	message string
-}
-
-func (e *statusError) Error() string { return e.message }
-
 // threadError is the error of a request that continues a conversation in the server. Anthropic's SDKs send
 // the whole conversation then.
 type threadError struct{}
@@ -63,19 +46,15 @@ func paramError(err error) error {
 // describe returns the status and the object of any error. An unknown error becomes an internal error,
 // whose message appears only in the log.
 func describe(err error) (status int, object api.ErrorObject, retryAfter time.Duration) {
-	if e, ok := errors.AsType[*server.TooLargeError](err); ok {
-		message := fmt.Sprintf("the request body is larger than this server's limit of %d bytes (%s)", e.Limit, e.Setting)
-		return http.StatusRequestEntityTooLarge, api.ErrorObject{Type: kindTooLarge, Message: message}, 0
-	}
-	if e, ok := errors.AsType[*statusError](err); ok {
-		return e.status, api.ErrorObject{Type: api.ErrorObjectType(e.kind), Message: e.message}, 0
-	}
 	if e, ok := errors.AsType[threadError](err); ok {
 		details := &api.ErrorDetails{ErrorCode: api.ErrorDetailsErrorCodeThreadUnsupportedRequest, Unsupported: []string{"thread"}}
-		return http.StatusBadRequest, api.ErrorObject{Type: kindInvalid, Message: e.Error(), Details: details}, 0
+		return http.StatusBadRequest, api.ErrorObject{Type: wirecode.TypeInvalid, Message: e.Error(), Details: details}, 0
 	}
 	e := inference.AsError(err)
-	status, kind := wirecode.Anthropic(e.Code)
+	if tooLarge, ok := errors.AsType[*server.TooLargeError](err); ok {
+		e = tooLarge.Refusal()
+	}
+	status, kind := wirecode.Anthropic(e.Code, e.Reason)
 	return status, api.ErrorObject{Type: api.ErrorObjectType(kind), Message: budget.Cut(e.Message, budget.MessageBytes)}, e.RetryAfter
 }
 
@@ -83,7 +62,7 @@ func describe(err error) (status int, object api.ErrorObject, retryAfter time.Du
 func errorBody(object api.ErrorObject, requestID string) []byte {
 	body, err := json.Marshal(api.ErrorResponse{Type: api.ErrorResponseTypeError, Error: object, RequestID: requestID})
 	if err != nil { // strings always encode
-		return []byte(`{"type":"error","error":{"type":"api_error","message":"internal error"},"request_id":""}`)
+		return []byte(`{"type":"error","error":{"type":"` + wirecode.TypeInternal + `","message":"internal error"},"request_id":""}`)
 	}
 	return body
 }

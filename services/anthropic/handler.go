@@ -111,11 +111,14 @@ func refuse(w http.ResponseWriter, r *http.Request) {
 		method, pattern, _ := strings.Cut(record.Pattern, " ")
 		if pattern == path && (record.API == auth.Anthropic || record.Pattern == documentPattern) {
 			w.Header().Set("Allow", method)
-			writeError(w, r, &statusError{http.StatusMethodNotAllowed, kindInvalid, "this method is not allowed on this path; use " + method})
+			writeError(w, r, &inference.Error{Code: inference.CodeInvalid, Reason: inference.ReasonMethod, Message: "this method is not allowed on this path; use " + method})
 			return
 		}
 	}
-	writeError(w, r, &statusError{http.StatusNotFound, kindNotFound, "this path is not served: Anthropic's API has /v1/messages, /v1/messages/count_tokens and /v1/models here"})
+	writeError(w, r, &inference.Error{
+		Code: inference.CodeNotFound, Reason: inference.ReasonUnknownPath,
+		Message: "this path is not served: Anthropic's API has /v1/messages, /v1/messages/count_tokens and /v1/models here",
+	})
 }
 
 // CreateMessage returns the next message of a conversation, or the stream of its events.
@@ -203,7 +206,10 @@ func pageOf(models []catalog.Named, params *api.ListModelsParams) (*api.ModelLis
 func (h *Handler) RetrieveModel(w http.ResponseWriter, r *http.Request, modelID string, params api.RetrieveModelParams) {
 	named, err := h.service.Catalog().Model(r.Context(), modelID)
 	if err == nil && named.Card.Tasks&inference.TaskGenerate == 0 {
-		err = &statusError{http.StatusNotFound, kindNotFound, "the model " + strictjson.Quote(named.Name) + " writes no text"}
+		err = &inference.Error{
+			Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
+			Message: "the model " + strictjson.Quote(named.Name) + " writes no text",
+		}
 	}
 	if err == nil {
 		err = ignoreBeta(r.Context(), params.AnthropicBeta)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -46,9 +45,6 @@ func answerFields() []string {
 // turn reads a request. With count, only the prompt is wanted.
 func (h *Handler) turn(r *http.Request, beta *string, count bool) (*turn, error) {
 	raw, err := server.ReadBody(r)
-	if unread, ok := errors.AsType[*server.BodyError](err); ok {
-		return nil, &statusError{unread.Status, kindInvalid, unread.Message}
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -22,10 +22,6 @@ const (
 	failureBuckets = 1024
 )
 
-// ReasonFailures is the reason of the error that an address gets after too many failed
-// authentications.
-const ReasonFailures = "too_many_authentication_failures"
-
 // failures is the rate limiter of failed authentications, which limits their cost. Each further
 // failure of an address beyond the limit returns 429, and one log line covers all of them.
 //
@@ -73,7 +69,7 @@ func (f *failures) bound(address netip.Addr, failed error) error {
 		f.logged, f.since = now, 0
 	}
 	return &inference.Error{
-		Code: inference.CodeLimited, Reason: ReasonFailures, RetryAfter: failurePause,
+		Code: inference.CodeLimited, Reason: inference.ReasonAuthFailures, RetryAfter: failurePause,
 		Message: fmt.Sprintf("%s; too many requests from this address have failed authentication: send a valid key", inference.AsError(failed).Message),
 	}
 }

@@ -28,7 +28,7 @@ func TestFailures(t *testing.T) {
 		}
 		for range 50 {
 			e := inference.AsError(f.bound(one, errKey("Incorrect API key provided")))
-			if e.Code != inference.CodeLimited || e.Reason != ReasonFailures || e.RetryAfter != failurePause || !strings.HasPrefix(e.Message, "Incorrect API key provided; too many requests") {
+			if e.Code != inference.CodeLimited || e.Reason != inference.ReasonAuthFailures || e.RetryAfter != failurePause || !strings.HasPrefix(e.Message, "Incorrect API key provided; too many requests") {
 				t.Fatalf("%+v", e)
 			}
 		}

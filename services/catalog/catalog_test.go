@@ -39,7 +39,7 @@ func TestModels(t *testing.T) {
 		name, model string
 		task        inference.Task
 		code        inference.Code
-		reason      string
+		reason      inference.Reason
 		message     string
 	}{
 		{"unknown", "nope", inference.TaskGenerate, inference.CodeNotFound, inference.ReasonModelNotFound, "the model `nope` does not exist or is not loaded"},

@@ -175,7 +175,7 @@ func (h *repositoryModel) readState(ctx context.Context) error {
 // refuse returns an error about the model. If the engine refuses all loads, refuse returns the engine's error
 // instead, which is more specific. Engines report that they refuse all loads only when a load or an unload is
 // requested. Therefore refuse asks for the unload of a name that no model has, which changes nothing.
-func (h *repositoryModel) refuse(ctx context.Context, reason, format string, args ...any) error {
+func (h *repositoryModel) refuse(ctx context.Context, reason inference.Reason, format string, args ...any) error {
 	_, err := h.repository.RepositoryModelUnload(ctx, &kserve.RepositoryModelUnloadRequest{ModelName: noModel})
 	if err != nil && inference.AsError(err).Code == inference.CodeUnsupported {
 		return err

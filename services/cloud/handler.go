@@ -16,6 +16,7 @@ import (
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/server"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // handler translates a platform's requests into requests to the handlers of the shared
@@ -52,14 +53,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == h.health && (r.Method == http.MethodGet || r.Method == http.MethodPost): // vLLM takes both
 		h.forward(w, r, http.MethodGet, h.healthPath(), http.NoBody)
 	case r.URL.Path != h.health && r.URL.Path != h.predict:
-		refuse(w, r, http.StatusNotFound, "unknown_url", "this port serves only "+h.health+" and "+h.predict)
+		refuse(w, r, inference.CodeNotFound, inference.ReasonUnknownPath, "this port serves only "+h.health+" and "+h.predict)
 	case r.URL.Path == h.health, r.Method != http.MethodPost:
 		allowed := http.MethodPost
 		if r.URL.Path == h.health {
 			allowed = http.MethodGet
 		}
 		w.Header().Set("Allow", allowed)
-		refuse(w, r, http.StatusMethodNotAllowed, "method_not_allowed", "the method "+r.Method+" isn't allowed on the path "+r.URL.Path+": use "+allowed)
+		refuse(w, r, inference.CodeInvalid, inference.ReasonMethod, "the method "+r.Method+" isn't allowed on the path "+r.URL.Path+": use "+allowed)
 	case h.redirect != "" && r.Header.Get(h.redirect) != "":
 		h.redirected(w, r, "/"+strings.TrimPrefix(r.Header.Get(h.redirect), "/"))
 	default:
@@ -92,16 +93,16 @@ func (h *handler) redirected(w http.ResponseWriter, r *http.Request, path string
 	switch {
 	case post != nil && post.Effect != auth.Changes:
 		if err := h.textLength(r); err != nil {
-			refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
+			refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, err.Error())
 			return
 		}
 		h.forward(h.answering(w, path), r, http.MethodPost, path, r.Body)
 	case get != nil && get.Effect != auth.Changes:
 		h.forward(w, r, http.MethodGet, path, http.NoBody)
 	case post != nil || get != nil:
-		refuse(w, r, http.StatusForbidden, "forbidden", "the header "+h.redirect+" names an operation that changes the server: only operations that change nothing are allowed there")
+		refuse(w, r, inference.CodeForbidden, inference.ReasonForbidden, "the header "+h.redirect+" names an operation that changes the server: only operations that change nothing are allowed there")
 	default:
-		refuse(w, r, http.StatusBadRequest, "unknown_url", "the header "+h.redirect+" names a path that isn't served")
+		refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, "the header "+h.redirect+" names a path that isn't served")
 	}
 }
 
@@ -121,11 +122,11 @@ func (h *handler) operation(r *http.Request, method, escaped string) *auth.Recor
 // infer determines from the body which API a request is for, and forwards it.
 func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		refuse(w, r, http.StatusUnsupportedMediaType, "unsupported_content_encoding", "the Content-Encoding of the body is not supported: send the body without it")
+		refuse(w, r, inference.CodeInvalid, inference.ReasonBodyEncoding, "the Content-Encoding of the body is not supported: send the body without it")
 		return
 	}
 	if err := h.textLength(r); err != nil {
-		refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
+		refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, err.Error())
 		return
 	}
 	if r.Header.Get(headerLength) != "" || h.kind == kindInfer {
@@ -142,7 +143,7 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := budget.CheckMembers(body); err != nil {
-		refuse(w, r, http.StatusBadRequest, "invalid_value", err.Error())
+		refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, err.Error())
 		return
 	}
 	var fields map[string]json.RawMessage
@@ -166,7 +167,7 @@ func (h *handler) infer(w http.ResponseWriter, r *http.Request) {
 	case has("input"):
 		h.openai(w, r, "", fields, body)
 	default:
-		refuse(w, r, http.StatusBadRequest, "invalid_value", "the body must have one of the fields messages, prompt, input, inputs and text_input, which determine the API")
+		refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, "the body must have one of the fields messages, prompt, input, inputs and text_input, which determine the API")
 	}
 }
 
@@ -238,7 +239,7 @@ func (h *handler) nameless(w http.ResponseWriter, r *http.Request, err error) {
 		h.forward(w, r, http.MethodGet, "/health/ready", http.NoBody)
 		return
 	}
-	refuse(w, r, http.StatusBadRequest, "missing_field", err.Error())
+	refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, err.Error())
 }
 
 // textLength moves the length of the JSON from the platform's content type to KServe's
@@ -264,7 +265,7 @@ func (h *handler) textLength(r *http.Request) error {
 func (h *handler) forward(w http.ResponseWriter, r *http.Request, method, escaped string, body io.Reader) {
 	next, err := redirect(r, method, escaped)
 	if err != nil {
-		refuse(w, r, http.StatusBadRequest, "unknown_url", "the path has an invalid percent-encoding")
+		refuse(w, r, inference.CodeInvalid, inference.ReasonInvalidValue, "the path has an invalid percent-encoding")
 		return
 	}
 	switch b := body.(type) {
@@ -338,10 +339,11 @@ func (a *answer) Write(p []byte) (int, error) {
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // refuse responds in the form of OpenAI's errors.
-func refuse(w http.ResponseWriter, r *http.Request, status int, code, text string) {
-	server.RecordOf(r.Context()).Error = &inference.Error{Code: inference.CodeInvalid, Message: text}
+func refuse(w http.ResponseWriter, r *http.Request, code inference.Code, reason inference.Reason, text string) {
+	server.RecordOf(r.Context()).Error = &inference.Error{Code: code, Reason: reason, Message: text}
+	status, kind := wirecode.OpenAI(code, reason)
 	body, _ := json.Marshal(map[string]any{ //nolint:errchkjson // strings only
-		"error": map[string]any{"message": text, "type": "invalid_request_error", "param": nil, "code": code},
+		"error": map[string]any{"message": text, "type": kind, "param": nil, "code": reason.String()},
 	})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -27,7 +27,7 @@ func TestConstrain(t *testing.T) {
 		name, setting, kind, value, param string
 		want                              string // kind and value that are sent
 		wantParam, message                string // field and message of the refusal
-		reason                            string
+		reason                            inference.Reason
 	}{
 		{name: "nothing is known", kind: "regex", value: `"(?i)yes"`, param: "guided_regex", want: `regex "(?i)yes"`},
 		{

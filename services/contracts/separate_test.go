@@ -479,9 +479,11 @@ func TestTensorRTExplain(t *testing.T) {
 	chat := &inference.Request{Model: "m", Messages: []inference.Message{{}}}
 	constrained := &inference.Request{Model: "m", Sampling: inference.Sampling{Structured: &inference.Structured{Param: "guided_regex"}}}
 	tests := []struct {
-		name, text             string
-		req                    *inference.Request
-		param, reason, message string
+		name, text string
+		req        *inference.Request
+		param      string
+		reason     inference.Reason
+		message    string
 	}{
 		{"the executor's own", "Executor failed process requestId 5 due to the following error: Encountered an error when fetching new request: Prompt length (200) exceeds maximum input length (128). Set log level to info", chat, "messages", inference.ReasonContextLength, "128 tokens, but messages has 200"},
 		{"an older one's", "Cannot process new request: Prompt length (5056) exceeds maximum sequence length (2048)", constrained, "prompt", inference.ReasonContextLength, "2048 tokens, but prompt has 5056"},

@@ -343,10 +343,11 @@ func TestVLLMExplain(t *testing.T) {
 	chat := &inference.Request{Task: inference.TaskGenerate, Messages: []inference.Message{{}}}
 	constrained := &inference.Request{Task: inference.TaskGenerate, Sampling: inference.Sampling{Structured: &inference.Structured{Param: "guided_regex"}}}
 	tests := []struct {
-		name, text    string
-		req           *inference.Request
-		param, reason string
-		message       string
+		name, text string
+		req        *inference.Request
+		param      string
+		reason     inference.Reason
+		message    string
 	}{
 		{"a long chat", "The prompt (total length 3031) is longer than the maximum model length of 2048, which must hold", chat, "messages", inference.ReasonContextLength, "2048 tokens, but messages has 3031"},
 		{"a long prompt, as vLLM 0.13 has it", "The decoder prompt (length 3000) is longer than the maximum model length of 2048. Make sure", constrained, "prompt", inference.ReasonContextLength, "2048 tokens, but prompt has 3000"},
@@ -400,7 +401,11 @@ func TestVLLMExplain(t *testing.T) {
 
 // TestVLLMExplainBatch checks the errors of embeddings.
 func TestVLLMExplainBatch(t *testing.T) {
-	for _, tt := range []struct{ name, text, param, reason, message string }{
+	for _, tt := range []struct {
+		name, text, param string
+		reason            inference.Reason
+		message           string
+	}{
 		{"a long input", "The input (total length 300) is longer than the maximum model length of 256", "input", inference.ReasonContextLength, "256 tokens, but input has 300"},
 		{"no text", "text_input must not be empty", "input", inference.ReasonInvalidValue, "input must not be empty"},
 		{"embeddings of a model for chats", "Error generating stream: Model llm does not support 'embed' request", "model", inference.ReasonUnsupported, "doesn't support embeddings"},
@@ -433,7 +438,8 @@ func TestVLLMExplainAdded(t *testing.T) {
 	tests := []struct {
 		name, parameter, text string
 		req                   *inference.Request
-		param, reason         string
+		param                 string
+		reason                inference.Reason
 		message, never        string
 	}{
 		{"special tokens for calls", "skip_special_tokens", unsupported, sampled(inference.Sampling{KeepSpecialTokens: inference.SettingToolParser}), "tools", inference.ReasonUnsupported, "inference.SettingToolParser or the model's parameter trident.tool_call_parser", "sampling parameter"},

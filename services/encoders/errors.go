@@ -3,7 +3,6 @@ package encoders
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 type failure struct {
 	status     int
 	code       inference.Code
+	reason     inference.Reason
 	object     api.ErrorObject // in OpenAI's form
 	retryAfter time.Duration
 }
@@ -27,25 +27,20 @@ type failure struct {
 // describe returns the failure of any error. An unknown error becomes an internal error, whose message appears only
 // in the log.
 func describe(err error) failure {
-	const invalid = "invalid_request_error"
-	if e, ok := errors.AsType[*server.TooLargeError](err); ok {
-		message := fmt.Sprintf("the request body is larger than this server's limit of %d bytes (%s)", e.Limit, e.Setting)
-		return failure{status: http.StatusRequestEntityTooLarge, code: inference.CodeInvalid, object: api.ErrorObject{Message: message, Type: invalid, Code: new("content_too_large")}}
-	}
-	if e, ok := errors.AsType[*server.BodyError](err); ok {
-		return failure{status: e.Status, code: inference.CodeInvalid, object: api.ErrorObject{Message: e.Message, Type: invalid, Code: &e.Code}}
-	}
 	e := inference.AsError(err)
-	status, kind := wirecode.OpenAI(e.Code)
-	if e.Reason == inference.ReasonInvalidAuth {
-		kind = "authentication_error"
+	if tooLarge, ok := errors.AsType[*server.TooLargeError](err); ok {
+		e = tooLarge.Refusal()
 	}
-	f := failure{status: status, code: e.Code, object: api.ErrorObject{Message: budget.Cut(e.Message, budget.MessageBytes), Type: kind}, retryAfter: e.RetryAfter}
+	status, kind := wirecode.OpenAI(e.Code, e.Reason)
+	f := failure{
+		status: status, code: e.Code, reason: e.Reason, retryAfter: e.RetryAfter,
+		object: api.ErrorObject{Message: budget.Cut(e.Message, budget.MessageBytes), Type: kind},
+	}
 	if e.Param != "" {
 		f.object.Param = new(budget.Cut(e.Param, budget.NameBytes))
 	}
-	if e.Reason != "" {
-		f.object.Code = &e.Reason
+	if e.Reason != inference.ReasonNone {
+		f.object.Code = new(e.Reason.String())
 	}
 	return f
 }
@@ -82,7 +77,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	text, err := json.Marshal(body)
 	if err != nil { // strings always encode
-		text = []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
+		text = []byte(`{"error":{"message":"internal error","type":"` + wirecode.TypeServer + `","param":null,"code":null}}`)
 	}
 	w.WriteHeader(f.status)
 	_, _ = w.Write(text) // the client may have disconnected
@@ -93,29 +88,8 @@ func isTEI(path string) bool {
 	return strings.HasPrefix(path, teiPrefix) || slices.Contains(teiRoots(), path)
 }
 
-// statusBackend is TEI's status of a model that failed.
-const statusBackend = http.StatusFailedDependency
-
 // tei returns the status and the body of TEI's form.
 func (f *failure) tei() (status int, body api.TEIErrorResponse) {
-	body = api.TEIErrorResponse{Error: f.message(), ErrorType: api.TEIErrorResponseErrorTypeValidation}
-	status = f.status
-	switch f.code {
-	case inference.CodeInvalid, inference.CodeUnsupported:
-		if status == http.StatusBadRequest {
-			status = http.StatusUnprocessableEntity
-		}
-		if c := f.object.Code; c != nil && *c == inference.ReasonContextLength {
-			status = http.StatusRequestEntityTooLarge
-		}
-	case inference.CodeOverloaded, inference.CodeLimited:
-		body.ErrorType = api.TEIErrorResponseErrorTypeOverloaded
-		status = http.StatusTooManyRequests
-	case inference.CodeUnavailable:
-		body.ErrorType = api.TEIErrorResponseErrorTypeUnhealthy
-	case inference.CodeInternal, inference.CodeDeadlineExceeded:
-		body.ErrorType, status = api.TEIErrorResponseErrorTypeBackend, statusBackend
-	case inference.CodeNotFound, inference.CodeCanceled, inference.CodeUnauthenticated, inference.CodeForbidden:
-	}
-	return status, body
+	status, kind := wirecode.TEI(f.code, f.reason)
+	return status, api.TEIErrorResponse{Error: f.message(), ErrorType: api.TEIErrorResponseErrorType(kind)}
 }

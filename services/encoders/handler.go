@@ -144,11 +144,17 @@ func refuse(w http.ResponseWriter, r *http.Request) {
 		method, pattern, _ := strings.Cut(record.Pattern, " ")
 		if record.API == auth.Encoders && matches(pattern, r.URL.EscapedPath()) {
 			w.Header().Set("Allow", method)
-			writeError(w, r, &server.BodyError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("the method %s is not allowed on this path; use %s", r.Method, method)})
+			writeError(w, r, &inference.Error{
+				Code: inference.CodeInvalid, Reason: inference.ReasonMethod,
+				Message: fmt.Sprintf("the method %s is not allowed on this path; use %s", r.Method, method),
+			})
 			return
 		}
 	}
-	writeError(w, r, &server.BodyError{Status: http.StatusNotFound, Code: "unknown_url", Message: "this path is not served: TEI's paths are such as /tei/{model}/embed here"})
+	writeError(w, r, &inference.Error{
+		Code: inference.CodeNotFound, Reason: inference.ReasonUnknownPath,
+		Message: "this path is not served: TEI's paths are such as /tei/{model}/embed here",
+	})
 }
 
 // matches reports whether a pattern of the document has an escaped path.

@@ -104,7 +104,7 @@ func TestDataURIAllocates(t *testing.T) {
 
 // wantError checks the field and the words of an error, and that the error shows nothing
 // else.
-func wantError(t *testing.T, err error, index int, reason, message string) {
+func wantError(t *testing.T, err error, index int, reason inference.Reason, message string) {
 	t.Helper()
 	e, ok := errors.AsType[*inference.Error](err)
 	if !ok {

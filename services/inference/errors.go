@@ -40,35 +40,11 @@ func (c Code) String() string {
 	return fmt.Sprintf("code(%d)", uint8(c))
 }
 
-// Reasons are the machine-readable values of the field code in OpenAI's errors. An empty reason
-// makes the field null.
-const (
-	ReasonModelNotFound  = "model_not_found"
-	ReasonContextLength  = "context_length_exceeded"
-	ReasonUnsupported    = "unsupported_parameter"
-	ReasonInvalidValue   = "invalid_value"
-	ReasonModelNotReady  = "model_not_ready"
-	ReasonModelLoaded    = "model_already_loaded"
-	ReasonRateLimit      = "rate_limit_exceeded"
-	ReasonOverloaded     = "server_is_overloaded"
-	ReasonTimeout        = "timeout"
-	ReasonShuttingDown   = "shutting_down"
-	ReasonEngineGone     = "engine_unavailable"
-	ReasonInactive       = "engine_inactive"
-	ReasonNotImplemented = "not_implemented"
-	ReasonInvalidKey     = "invalid_api_key"
-	ReasonInvalidAuth    = "invalid_auth"
-	ReasonForbidden      = "forbidden"
-
-	ReasonEndpointNotFound = "endpoint_not_found"
-	ReasonLastEndpoint     = "last_endpoint"
-)
-
 // Error is a failure that may be shown to the client. Message never contains an address, a path
 // or a stack trace. Err has the details, for the log only.
 type Error struct {
 	Code    Code
-	Reason  string // one of the Reason constants, or empty
+	Reason  Reason // ReasonNone if the error has none
 	Param   string // the request field at fault, or empty
 	Message string // a sentence for the client
 	// RetryAfter is the suggested delay before a retry. 0 means no suggestion.

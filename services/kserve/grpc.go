@@ -495,7 +495,7 @@ func errorText(err error, panicked bool) string {
 // levelOf returns the level of a call's log line, as REST's requests have it.
 func levelOf(code codes.Code, err error) slog.Level {
 	switch {
-	case code == codes.OK, inference.AsError(err).Reason == auth.ReasonFailures: // the gate logs these together
+	case code == codes.OK, inference.AsError(err).Reason == inference.ReasonAuthFailures: // the gate logs these together
 		return slog.LevelDebug
 	case code == codes.Unavailable, code == codes.ResourceExhausted:
 		return server.LogLevel(err)

@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/kserve"
 )
@@ -24,7 +23,7 @@ func TestCallLevels(t *testing.T) {
 		"served":                {codes.OK, nil, slog.LevelDebug},
 		"invalid":               {codes.InvalidArgument, &inference.Error{Code: inference.CodeInvalid}, slog.LevelInfo},
 		"no key":                {codes.Unauthenticated, &inference.Error{Code: inference.CodeUnauthenticated}, slog.LevelInfo},
-		"too many failures":     {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited, Reason: auth.ReasonFailures}, slog.LevelDebug},
+		"too many failures":     {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited, Reason: inference.ReasonAuthFailures}, slog.LevelDebug},
 		"the client's limits":   {codes.ResourceExhausted, &inference.Error{Code: inference.CodeLimited}, slog.LevelInfo},
 		"overloaded":            {codes.Unavailable, &inference.Error{Code: inference.CodeOverloaded}, slog.LevelWarn},
 		"stopping":              {codes.Unavailable, &inference.Error{Code: inference.CodeUnavailable, Reason: inference.ReasonShuttingDown}, slog.LevelWarn},

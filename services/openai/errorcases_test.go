@@ -170,7 +170,7 @@ func failures() []errorCase {
 	chat := func(name string, fails error, prepare func(*testing.T, *errorServer)) errorCase {
 		return errorCase{name: name, method: "POST", path: chatPath, body: ask(""), fails: fails, prepare: prepare}
 	}
-	engine := func(name string, code inference.Code, reason string, retry time.Duration) errorCase {
+	engine := func(name string, code inference.Code, reason inference.Reason, retry time.Duration) errorCase {
 		return chat(name, &inference.Error{Code: code, Reason: reason, Message: "Triton's own words", RetryAfter: retry, Err: errors.New("what only the log may see")}, nil)
 	}
 	load := func(name, path string, prepare func(*testing.T, *errorServer)) errorCase {
@@ -184,7 +184,7 @@ func failures() []errorCase {
 		engine("the client asks for too much", inference.CodeLimited, inference.ReasonRateLimit, 1500*time.Millisecond),
 		engine("the engine's timeout", inference.CodeDeadlineExceeded, inference.ReasonTimeout, 0),
 		engine("the engine can't", inference.CodeUnsupported, inference.ReasonNotImplemented, 0),
-		engine("the model fails", inference.CodeInternal, "", 0),
+		engine("the model fails", inference.CodeInternal, inference.ReasonNone, 0),
 		chat("an error that nobody knows", errors.New("dial tcp 10.0.0.1:8001: refused"), nil),
 		chat("a prompt that the engine finds too long", &inference.Error{Code: inference.CodeInternal, Message: "The decoder prompt (length 120) is longer than the maximum model length of 100."}, nil),
 		chat("a parameter that the model refuses", &inference.Error{Code: inference.CodeInvalid, Message: "sampling parameter 'min_p' is not supported by this model"}, nil),

@@ -7,12 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -23,6 +20,7 @@ import (
 	"github.com/trident-inference/trident/services/inference/inferencetest"
 	"github.com/trident-inference/trident/services/openai/internal/decode"
 	"github.com/trident-inference/trident/services/serving"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -107,47 +105,50 @@ func goldenLine(t *testing.T, e goldenError) []byte {
 	return line.Bytes()
 }
 
-// TestErrorsAreDocumented tests that docs/reference/openai.md lists each status, type and code of the golden
-// errors. The page may list other errors only if the server returns them before this frontend gets
-// the request.
-func TestErrorsAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/reference/openai.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	documented := map[string]bool{}
-	for line := range strings.Lines(string(doc)) {
-		cells := strings.Split(strings.ReplaceAll(line, "`", ""), "|")
-		if _, err := strconv.Atoi(strings.TrimSpace(cells[min(1, len(cells)-1)])); err == nil && len(cells) == 6 {
-			documented[strings.Join(strings.Fields(cells[1]+" "+cells[2]+" "+cells[3]), " ")] = true
-		}
-	}
+// TestErrorsOfTable checks that each golden error is a row of wirecode.Table, which the reference
+// documents, and that the goldens have each row that this frontend sends.
+func TestErrorsOfTable(t *testing.T) {
 	raw, err := os.ReadFile(goldenErrors)
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := map[string]bool{
-		"403 invalid_request_error origin_not_allowed":          true, // TestBadRequests of the end-to-end tests
-		"421 invalid_request_error host_not_allowed":            true, // TestHostCheck of the end-to-end tests
-		"429 rate_limit_error too_many_authentication_failures": true, // TestAuthenticationFailures of the program
-		"431 invalid_request_error too_many_headers":            true, // TestHeaderLines of the program
-	}
+	sent := map[string]bool{}
 	for line := range bytes.Lines(raw) {
 		var e goldenError
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Status == http.StatusOK { // the error came in a stream
-			continue
+		if e.Status != http.StatusOK { // else the error came in a stream
+			sent[fmt.Sprintf("%d %s %s", e.Status, e.Type, decode.Value(e.Code))] = true
 		}
-		code := "null"
-		if e.Code != nil {
-			code = *e.Code
-		}
-		given[fmt.Sprintf("%d %s %s", e.Status, e.Type, code)] = true
 	}
-	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
-		t.Errorf("documented\n%s\ngiven\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	elsewhere := map[string]string{ // rows that others send, with the test that shows it
+		"401 invalid_request_error invalid_api_key":             "TestDenials of services/server",
+		"401 authentication_error invalid_auth":                 "TestRestrictedDenial of services/server",
+		"403 invalid_request_error forbidden":                   "TestOperatorRoutes of services/auth",
+		"403 invalid_request_error origin_not_allowed":          "TestBadRequests of the end-to-end tests",
+		"421 invalid_request_error host_not_allowed":            "TestMisdirected of services/server",
+		"429 rate_limit_error too_many_authentication_failures": "TestAuthenticationFailures of the program",
+		"431 invalid_request_error too_many_headers":            "TestHeaderLines of the program",
+		"400 invalid_request_error last_endpoint":               "TestDrainLast of services/triton/fleet",
+		"404 invalid_request_error endpoint_not_found":          "TestDrainUnknown of services/triton/fleet",
+		"404 invalid_request_error previous_response_not_found": "TestResponseErrors of services/openai/responses",
+		"404 invalid_request_error response_not_found":          "TestStoredResponses of services/openai/responses",
+		"404 invalid_request_error item_not_found":              "TestResponseErrors of services/openai/responses",
+		"503 server_error store_unavailable":                    "TestStoreAway of services/openai/responses",
+		"499 server_error ":                                     "no client receives it",
+		"400 invalid_request_error ":                            "TestRefused of services/triton",
+	}
+	for _, row := range wirecode.Table() {
+		status, kind := wirecode.OpenAI(row.Code, row.Reason)
+		name := fmt.Sprintf("%d %s %s", status, kind, row.Reason)
+		if shown := elsewhere[name] != ""; shown == sent[name] {
+			t.Errorf("%s: in the goldens: %t, elsewhere: %t", name, sent[name], shown)
+		}
+		delete(sent, name)
+	}
+	for name := range sent {
+		t.Errorf("%s is no row of wirecode.Table", name)
 	}
 }
 

@@ -241,7 +241,7 @@ func (f *fieldTest) checkRefused(t *testing.T, with fieldAnswer) {
 	if err := json.Unmarshal([]byte(with.body), &answer); err != nil || with.status != http.StatusBadRequest {
 		t.Fatalf("%d %s", with.status, with.body)
 	}
-	if e := answer.Error; decode.Value(e.Param) != param || decode.Value(e.Code) != inference.ReasonUnsupported || with.sent != "" {
+	if e := answer.Error; decode.Value(e.Param) != param || decode.Value(e.Code) != inference.ReasonUnsupported.String() || with.sent != "" {
 		t.Errorf("%s; sent %s", with.body, with.sent)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/trident-inference/trident/services/budget"
 	"github.com/trident-inference/trident/services/catalog"
 	"github.com/trident-inference/trident/services/configfield"
+	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/openai/decisions"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
 	"github.com/trident-inference/trident/services/openai/responses"
@@ -235,11 +236,14 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		wire.WriteError(w, r, &wire.StatusError{Status: http.StatusNotFound, Code: "unknown_url", Message: unknownPath(r.URL.Path)})
+		wire.WriteError(w, r, &inference.Error{Code: inference.CodeNotFound, Reason: inference.ReasonUnknownPath, Message: unknownPath(r.URL.Path)})
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	wire.WriteError(w, r, &wire.StatusError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: fmt.Sprintf("the method %s is not allowed on this path; use %s", r.Method, allowed[0])})
+	wire.WriteError(w, r, &inference.Error{
+		Code: inference.CodeInvalid, Reason: inference.ReasonMethod,
+		Message: fmt.Sprintf("the method %s is not allowed on this path; use %s", r.Method, allowed[0]),
+	})
 }
 
 // maxPathShown is the maximum length of a path in comparisons and errors, in bytes.
@@ -292,9 +296,6 @@ func (h *Handler) checkBody(next http.Handler) http.Handler {
 // readBody reads and validates the body. It reports unknown fields in a header and in the log.
 func (h *Handler) readBody(r *http.Request) (*Validated, error) {
 	raw, err := server.ReadBody(r)
-	if unread, ok := errors.AsType[*server.BodyError](err); ok {
-		return nil, &wire.StatusError{Status: unread.Status, Code: unread.Code, Message: unread.Message}
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -67,6 +68,14 @@ type TooLargeError struct {
 
 // Unwrap returns the error of net/http.
 func (e *TooLargeError) Unwrap() error { return e.MaxBytesError }
+
+// Refusal returns the error for the client.
+func (e *TooLargeError) Refusal() *inference.Error {
+	return &inference.Error{
+		Code: inference.CodeInvalid, Reason: inference.ReasonBodyTooLarge,
+		Message: fmt.Sprintf("the request body is larger than this server's limit of %d bytes (%s)", e.Limit, e.Setting), Err: e.MaxBytesError,
+	}
+}
 
 // limitedBody extends the connection's read deadline while the body arrives.
 type limitedBody struct {

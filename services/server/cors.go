@@ -9,6 +9,8 @@ import (
 
 	connectcors "connectrpc.com/cors"
 	"github.com/rs/cors"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // crossOrigin allows calls of browsers from the allowed origins, by default pages of this host. It
@@ -34,8 +36,12 @@ func crossOrigin(cfg Config, next http.Handler) http.Handler {
 	return cors.New(opts).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && r.Method == http.MethodPost && !allowed(origin) && !sameOrigin(origin, r) {
 			rec := RecordOf(r.Context())
-			rec.Error = errOrigin
-			refuse(w, rec, &failure{http.StatusForbidden, "this origin may not call this server: allow it with " + cfg.Names.Of("server.CORSOrigins"), "invalid_request_error", `"origin_not_allowed"`})
+			refusal := &inference.Error{
+				Code: inference.CodeForbidden, Reason: inference.ReasonOrigin,
+				Message: "this origin may not call this server: allow it with " + cfg.Names.Of("server.CORSOrigins"),
+			}
+			rec.Error = refusal
+			refuse(w, rec, refusal)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -64,12 +70,6 @@ func hardened(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-type originError struct{}
-
-func (originError) Error() string { return "origin not allowed" }
-
-var errOrigin = originError{}
 
 // loopbackOrigin reports whether a page was served by a loopback name of this host.
 func loopbackOrigin(origin string) bool {

@@ -23,23 +23,20 @@ const assetsPath = "/assets/"
 func deny(w http.ResponseWriter, r *http.Request, route *auth.Record, err error) {
 	RecordOf(r.Context()).Error = err
 	e := inference.AsError(err)
-	status, kind := wirecode.OpenAI(e.Code)
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", wirecode.RetryAfter(e.RetryAfter))
 	}
-	switch e.Reason {
-	case inference.ReasonInvalidKey:
+	if e.Reason == inference.ReasonInvalidKey {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-	case inference.ReasonInvalidAuth:
-		kind = "authentication_error"
 	}
 	switch {
 	case (route.API == auth.Procedure || isCall(r.URL.Path)) && errorWriter.IsSupported(r):
 		_ = errorWriter.Write(w, r, connect.NewError(wirecode.Connect(e.Code), errors.New(e.Message))) // the client may have disconnected
 	case route.API == auth.REST:
+		status, _ := wirecode.OpenAI(e.Code, e.Reason)
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	default:
-		refuse(w, RecordOf(r.Context()), &failure{status, e.Message, kind, `"` + e.Reason + `"`})
+		refuse(w, RecordOf(r.Context()), e)
 	}
 }
 

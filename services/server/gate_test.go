@@ -167,6 +167,19 @@ func TestDenials(t *testing.T) {
 	}
 }
 
+// TestRestrictedDenial checks the error of a request without the header of its group.
+func TestRestrictedDenial(t *testing.T) {
+	gate, _ := newGate(t, auth.Config{Restricted: []auth.OpenAIRestriction{{Groups: []auth.Group{auth.Inference}, Header: "Admin-Key", Value: "right"}}})
+	h := recordedMux(t, gate)
+	const want = `{"error":{"message":"This API is restricted, expecting header 'Admin-Key' with valid value","type":"authentication_error","param":null,"code":"invalid_auth"}}`
+	if status, body, _ := ask(h, http.MethodPost, "/v1/chat/completions"); status != http.StatusUnauthorized || body != want {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body, _ := ask(h, http.MethodPost, "/v1/chat/completions", "Admin-Key", "right"); status != http.StatusOK {
+		t.Errorf("with the header: %d %s", status, body)
+	}
+}
+
 // TestUnrecordedRoutes checks that the server doesn't start if a route has no access record, which
 // states whether it needs an API key.
 func TestUnrecordedRoutes(t *testing.T) {

@@ -10,13 +10,12 @@ import (
 
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // MaxHeaderLines is the maximum number of lines of a request's header. Clients behind
 // several proxies send about 40.
 const MaxHeaderLines = 100
-
-const reasonHeaders = "too_many_headers"
 
 // CheckHeader returns an error if the header of a request, or the metadata of a call, has
 // too many lines.
@@ -29,7 +28,7 @@ func CheckHeader(header map[string][]string) error {
 		return nil
 	}
 	return &inference.Error{
-		Code: inference.CodeLimited, Reason: reasonHeaders,
+		Code: inference.CodeLimited, Reason: inference.ReasonHeaders,
 		Message: fmt.Sprintf("the request has %d header lines, more than %d: send fewer", lines, MaxHeaderLines),
 	}
 }
@@ -39,7 +38,7 @@ func limitHeaders(telemetry *Telemetry, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := CheckHeader(r.Header); err != nil {
 			telemetry.refused(refusedHeaders)
-			refuseEarly(w, r, err, http.StatusRequestHeaderFieldsTooLarge, connect.CodeResourceExhausted)
+			refuseEarly(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -49,16 +48,18 @@ func limitHeaders(telemetry *Telemetry, next http.Handler) http.Handler {
 // refuseEarly responds to a request before it is authenticated, in the error form of the
 // route's API. Streaming protocols have status 200 and return the error in the trailers or
 // the last message.
-func refuseEarly(w http.ResponseWriter, r *http.Request, err error, status int, code connect.Code) {
+func refuseEarly(w http.ResponseWriter, r *http.Request, err error) {
 	rec := RecordOf(r.Context())
 	rec.Error = err
 	e := inference.AsError(err)
+	status, _ := wirecode.OpenAI(e.Code, e.Reason)
+	code := wirecode.Connect(e.Code)
 	kind := r.Header.Get("Content-Type")
 	switch route := rec.match.record; {
 	case route != nil && route.API == auth.Encoders && rec.match.refuse != nil:
-		rec.match.refuse(w, r, &BodyError{Status: status, Code: e.Reason, Message: e.Message})
+		rec.match.refuse(w, r, e)
 	case route == nil || route.API != auth.Procedure && route.API != auth.REST:
-		refuse(w, rec, &failure{status, e.Message, "invalid_request_error", `"` + e.Reason + `"`})
+		refuse(w, rec, e)
 	case route.API == auth.REST:
 		answerJSON(w, status, `{"error":"`+e.Message+`"}`)
 	case strings.HasPrefix(kind, "application/grpc"), strings.HasPrefix(kind, "application/connect+"):

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"connectrpc.com/connect"
-
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/configfield"
 	"github.com/trident-inference/trident/services/inference"
@@ -49,10 +47,8 @@ func (d HostCheck) Check(host string) error {
 	if d.gate == nil { // without a gate, keys change nothing
 		message = "this port doesn't serve the host name in the request: allow it with " + d.setting + "=NAME, or use the IP address of the port in the request"
 	}
-	return &inference.Error{Code: inference.CodeForbidden, Reason: reasonHost, Message: message}
+	return &inference.Error{Code: inference.CodeForbidden, Reason: inference.ReasonHost, Message: message}
 }
-
-const reasonHost = "host_not_allowed"
 
 // serves reports whether a host is an IP address or one of the names. An empty host is
 // served: HTTP/1.0 clients may omit it, which no browser does.
@@ -91,7 +87,7 @@ func validateHost(name string) error {
 func (d HostCheck) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := d.Check(r.Host); err != nil {
-			refuseEarly(w, r, err, http.StatusMisdirectedRequest, connect.CodePermissionDenied)
+			refuseEarly(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)

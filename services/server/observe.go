@@ -18,6 +18,7 @@ import (
 	"github.com/trident-inference/trident/services/admission"
 	"github.com/trident-inference/trident/services/auth"
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // Record has the data of a request's log line. Frontends add the data that they know;
@@ -120,34 +121,25 @@ func (w *writer) settle(p any, rec *Record, log *slog.Logger) bool {
 		return true
 	}
 	w.Header().Set("Connection", "close")
-	refuse(w, rec, &failure{http.StatusInternalServerError, "internal error; the server's log has the details", "server_error", "null"})
+	refuse(w, rec, inference.AsError(errors.New("panic")))
 	return false
 }
 
-// failure is an error with which the server itself responds. Its strings must be valid inside JSON.
-type failure struct {
-	status  int
-	message string
-	// kind and code are those of OpenAI's API. code includes its quotes.
-	kind, code string
-}
-
-// refuse writes an error in Anthropic's form for its routes, and in OpenAI's form otherwise, also for clients
-// whose surface isn't known.
-func refuse(w http.ResponseWriter, rec *Record, f *failure) {
+// refuse responds with an error of the server itself, in Anthropic's form for its routes, and in OpenAI's form
+// otherwise, also for clients whose surface isn't known. The message must be valid inside a JSON string.
+func refuse(w http.ResponseWriter, rec *Record, e *inference.Error) {
 	if route := rec.match.record; route == nil || route.API != auth.Anthropic {
-		answerJSON(w, f.status, `{"error":{"message":"`+f.message+`","type":"`+f.kind+`","param":null,"code":`+f.code+`}}`)
+		status, kind := wirecode.OpenAI(e.Code, e.Reason)
+		code := "null"
+		if e.Reason != inference.ReasonNone {
+			code = `"` + e.Reason.String() + `"`
+		}
+		answerJSON(w, status, `{"error":{"message":"`+e.Message+`","type":"`+kind+`","param":null,"code":`+code+`}}`)
 		return
 	}
-	kind := "invalid_request_error"
-	switch {
-	case f.status == http.StatusForbidden:
-		kind = "permission_error"
-	case f.status >= http.StatusInternalServerError:
-		kind = "api_error"
-	}
+	status, kind := wirecode.Anthropic(e.Code, e.Reason)
 	w.Header().Set("Request-Id", rec.RequestID)
-	answerJSON(w, f.status, `{"error":{"message":"`+f.message+`","type":"`+kind+`"},"request_id":`+strconv.Quote(rec.RequestID)+`,"type":"error"}`)
+	answerJSON(w, status, `{"error":{"message":"`+e.Message+`","type":"`+kind+`"},"request_id":`+strconv.Quote(rec.RequestID)+`,"type":"error"}`)
 }
 
 func answerJSON(w http.ResponseWriter, status int, body string) {
@@ -264,7 +256,7 @@ func (rec *Record) level(r *http.Request, status int) slog.Level {
 // address fails too often.
 func tooManyFailures(err error) bool {
 	e, ok := errors.AsType[*inference.Error](err)
-	return ok && e.Reason == auth.ReasonFailures
+	return ok && e.Reason == inference.ReasonAuthFailures
 }
 
 // LogLevel returns the level of the log line of a request that failed. LevelInfo means that the client

@@ -12,20 +12,11 @@ import (
 // maxPrealloc is the maximum buffer, in bytes, that is allocated for a Content-Length.
 const maxPrealloc = 1 << 20
 
-// BodyError is the error of a body that can't be read, for frontends to show in their form.
-type BodyError struct {
-	Status  int    // HTTP status of the response
-	Code    string // error code in OpenAI's form
-	Message string
-}
-
-func (e *BodyError) Error() string { return e.Message }
-
-// ReadBody reads the body of a request whose size and time the server limits. Errors are a [*BodyError],
-// a [*TooLargeError], or an [*inference.Error] if the server has no room for the body.
+// ReadBody reads the body of a request whose size and time the server limits. Errors are a
+// [*TooLargeError] or an [*inference.Error].
 func ReadBody(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &BodyError{http.StatusUnsupportedMediaType, "unsupported_content_encoding", "compressed request bodies are not supported: send the body without Content-Encoding"}
+		return nil, unread(inference.ReasonBodyEncoding, "compressed request bodies are not supported: send the body without Content-Encoding")
 	}
 	var body bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= maxPrealloc {
@@ -40,7 +31,12 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	case refused || errors.As(err, &tooLarge):
 		return nil, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &BodyError{http.StatusRequestTimeout, "request_timeout", "the request body timed out: the client stopped sending it"}
+		return nil, unread(inference.ReasonBodyTimeout, "the request body timed out: the client stopped sending it")
 	}
-	return nil, &BodyError{http.StatusBadRequest, "incomplete_body", "the request body is incomplete: the connection ended before its end"}
+	return nil, unread(inference.ReasonBodyIncomplete, "the request body is incomplete: the connection ended before its end")
+}
+
+// unread returns the error of a body that can't be read.
+func unread(reason inference.Reason, message string) error {
+	return &inference.Error{Code: inference.CodeInvalid, Reason: reason, Message: message}
 }

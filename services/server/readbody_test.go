@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/trident-inference/trident/services/inference"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // TestReadBody checks the bytes of a body, and the error of each body that can't be read.
@@ -37,8 +38,9 @@ func TestReadBody(t *testing.T) {
 			r.Header.Set("Content-Encoding", test.encoding)
 			body, err := ReadBody(r)
 			got := string(body)
-			if unread, ok := errors.AsType[*BodyError](err); ok {
-				got = fmt.Sprint(unread.Status, " ", unread.Code)
+			if e, ok := errors.AsType[*inference.Error](err); ok && e != full {
+				status, _ := wirecode.OpenAI(e.Code, e.Reason)
+				got = fmt.Sprint(status, " ", e.Reason)
 			} else if err != nil {
 				got = err.Error()
 			}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/trident-inference/trident/services/inference"
 )
 
 // timeoutHeader is the header with the time that a client waits, in seconds or with a
@@ -23,8 +25,7 @@ func limitTime(next http.Handler) http.Handler {
 		}
 		limit, ok := readTimeout(header)
 		if !ok {
-			const message = "the header x-request-timeout must be a positive number of seconds, or a positive duration with a unit, such as 500ms"
-			refuse(w, RecordOf(r.Context()), &failure{http.StatusBadRequest, message, "invalid_request_error", `"invalid_value"`})
+			refuse(w, RecordOf(r.Context()), inference.Invalid("", "the header x-request-timeout must be a positive number of seconds, or a positive duration with a unit, such as 500ms"))
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)

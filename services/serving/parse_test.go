@@ -333,10 +333,12 @@ func TestToolsThatAreRefused(t *testing.T) {
 	}
 	some := func(r *inference.Request) { r.ToolChoice.Allowed = []string{"now"} }
 	tests := []struct {
-		name                   string
-		params                 map[string]string
-		steer                  func(*inference.Request)
-		param, reason, message string
+		name    string
+		params  map[string]string
+		steer   func(*inference.Request)
+		param   string
+		reason  inference.Reason
+		message string
 	}{
 		{"some tools of a model whose calls have no certain beginning", parser("llama3_json"), some, "tool_choice", inference.ReasonUnsupported, "calls in the format llama3_json can't be restricted to some of the tools"},
 		{"some tools of an engine without structured outputs", parser("hermes"), some, "tool_choice", inference.ReasonUnsupported, "the model `m` has no structured outputs"},

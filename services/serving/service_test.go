@@ -365,14 +365,14 @@ func TestMaxTokens(t *testing.T) {
 		params map[string]string
 		asked  *int
 		want   string
-		reason string
+		reason inference.Reason
 		param  string
 	}{
-		{"as asked", serving.Config{}, context100, new(5), `"max_tokens":5`, "", ""},
-		{"the room in the context", serving.Config{}, context100, nil, `"max_tokens":100`, "", ""},
-		{"the flag", serving.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, "", ""},
-		{"the model's own", serving.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, "", ""},
-		{"unknown context", serving.Config{}, inferencetest.WithTemplate(), nil, `"max_tokens":16`, "", ""},
+		{"as asked", serving.Config{}, context100, new(5), `"max_tokens":5`, inference.ReasonNone, ""},
+		{"the room in the context", serving.Config{}, context100, nil, `"max_tokens":100`, inference.ReasonNone, ""},
+		{"the flag", serving.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, inference.ReasonNone, ""},
+		{"the model's own", serving.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, inference.ReasonNone, ""},
+		{"unknown context", serving.Config{}, inferencetest.WithTemplate(), nil, `"max_tokens":16`, inference.ReasonNone, ""},
 		{"more than the context", serving.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
 		{"none at all", serving.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},
 	}
@@ -382,7 +382,7 @@ func TestMaxTokens(t *testing.T) {
 			req := inferencetest.ChatRequest(1)
 			req.Sampling.MaxTokens = tt.asked
 			a := inferencetest.Collect(t.Context(), s, req)
-			if tt.reason != "" {
+			if tt.reason != inference.ReasonNone {
 				if a.Err == nil || a.Err.Reason != tt.reason || a.Err.Param != tt.param {
 					t.Fatalf("got %+v", a.Err)
 				}

@@ -158,7 +158,7 @@ const retryAfter = 2 * time.Second
 
 func (s *Store) unavailable(err error) *inference.Error {
 	return &inference.Error{
-		Code: inference.CodeUnavailable, Reason: "store_unavailable", RetryAfter: retryAfter, Err: err,
+		Code: inference.CodeUnavailable, Reason: inference.ReasonStoreUnavailable, RetryAfter: retryAfter, Err: err,
 		Message: "the store of responses can't be reached: try again later",
 	}
 }

@@ -116,7 +116,7 @@ func wantAway(t *testing.T, store *state.Store) {
 	_, before := store.Health()
 	began := time.Now()
 	_, err := store.Get(t.Context(), "a")
-	if e := inference.AsError(err); e.Code != inference.CodeUnavailable || e.Reason != "store_unavailable" || e.RetryAfter == 0 {
+	if e := inference.AsError(err); e.Code != inference.CodeUnavailable || e.Reason != inference.ReasonStoreUnavailable || e.RetryAfter == 0 {
 		t.Errorf("while the server is away: %v", err)
 	}
 	if took := time.Since(began); took > 500*time.Millisecond {

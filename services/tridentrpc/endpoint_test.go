@@ -40,7 +40,7 @@ func (d *drainer) Drain(_ context.Context, address string, force bool) (inferenc
 		one.State, one.Reason = inference.EndpointDrained, fmt.Sprintf("drained, force %t", force)
 		return *one, nil
 	}
-	return inference.Endpoint{}, &inference.Error{Code: inference.CodeNotFound, Reason: "endpoint_not_found", Message: "no server " + address}
+	return inference.Endpoint{}, &inference.Error{Code: inference.CodeNotFound, Reason: inference.ReasonEndpointNotFound, Message: "no server " + address}
 }
 
 // Resume implements [inference.Drainer].
@@ -55,7 +55,7 @@ func (d *drainer) Resume(_ context.Context, address string) (inference.Endpoint,
 		d.report.Absent = nil
 		return inference.Endpoint{}, nil
 	}
-	return inference.Endpoint{}, &inference.Error{Code: inference.CodeNotFound, Reason: "endpoint_not_found", Message: "no server " + address}
+	return inference.Endpoint{}, &inference.Error{Code: inference.CodeNotFound, Reason: inference.ReasonEndpointNotFound, Message: "no server " + address}
 }
 
 func endpointClient(t *testing.T, engine inference.Engine, opts ...connect.ClientOption) tridentv1connect.EndpointServiceClient {

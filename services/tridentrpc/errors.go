@@ -35,7 +35,7 @@ func typedError(rec *server.Record, err error) error {
 	}
 	e := inference.AsError(err)
 	detail := &tridentv1.ErrorDetail{
-		Reason: e.Reason, Param: budget.Cut(typedPath(e.Param), budget.NameBytes), RequestId: rec.RequestID,
+		Reason: e.Reason.String(), Param: budget.Cut(typedPath(e.Param), budget.NameBytes), RequestId: rec.RequestID,
 		Violations: violations(err),
 	}
 	if e.RetryAfter > 0 {

@@ -50,7 +50,7 @@ func unreachable(cause error) *inference.Error {
 
 type kind struct {
 	code   inference.Code
-	reason string
+	reason inference.Reason
 }
 
 // retryAfter is the time after which clients may retry a request that failed

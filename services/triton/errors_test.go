@@ -40,33 +40,33 @@ func TestFailure(t *testing.T) {
 		name    string
 		err     error
 		code    inference.Code
-		reason  string
+		reason  inference.Reason
 		message string
 	}{
-		{"invalid", status.Error(codes.InvalidArgument, "too long"), inference.CodeInvalid, "", "too long"},
-		{"exists", status.Error(codes.AlreadyExists, "twice"), inference.CodeInvalid, "", "twice"},
+		{"invalid", status.Error(codes.InvalidArgument, "too long"), inference.CodeInvalid, inference.ReasonNone, "too long"},
+		{"exists", status.Error(codes.AlreadyExists, "twice"), inference.CodeInvalid, inference.ReasonNone, "twice"},
 		{"not found", status.Error(codes.NotFound, "no such thing"), inference.CodeNotFound, inference.ReasonModelNotFound, "no such thing"},
 		{"unsupported", status.Error(codes.Unimplemented, "not here"), inference.CodeUnsupported, inference.ReasonNotImplemented, "not here"},
-		{"internal", status.Error(codes.Internal, "failed to load 'x', at /opt/models/x/1/model.py"), inference.CodeInternal, "", "failed to load 'x', at (path)"},
-		{"unknown", status.Error(codes.Unknown, "oh"), inference.CodeInternal, "", "oh"},
+		{"internal", status.Error(codes.Internal, "failed to load 'x', at /opt/models/x/1/model.py"), inference.CodeInternal, inference.ReasonNone, "failed to load 'x', at (path)"},
+		{"unknown", status.Error(codes.Unknown, "oh"), inference.CodeInternal, inference.ReasonNone, "oh"},
 		{"deadline of the server", status.Error(codes.DeadlineExceeded, "stream terminated by RST_STREAM with error code: CANCEL"), inference.CodeDeadlineExceeded, inference.ReasonTimeout, "the request exceeded its time limit"},
 		{"cancelled by the server", status.Error(codes.Canceled, "CANCELLED"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
-		{"restricted", status.Error(codes.Unauthenticated, "key"), inference.CodeInternal, "", "the inference server refused the call"},
+		{"restricted", status.Error(codes.Unauthenticated, "key"), inference.CodeInternal, inference.ReasonNone, "the inference server refused the call"},
 		{"statistics of an unknown model", status.Error(codes.InvalidArgument, "requested model 'x' is not available"), inference.CodeNotFound, inference.ReasonModelNotFound, "requested model 'x' is not available"},
 		{"exiting", status.Error(codes.Unavailable, "Server exiting"), inference.CodeUnavailable, inference.ReasonShuttingDown, "Server exiting"},
 		{"queue full", status.Error(codes.Unavailable, "[request id: 7] Exceeds maximum queue size"), inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
 		{"no control", status.Error(codes.Unavailable, notExplicit), inference.CodeUnsupported, inference.ReasonNotImplemented, notExplicit + ": start the inference server with --model-control-mode=explicit"},
 		{"refused", status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.7:8001: connect: connection refused"`), inference.CodeUnavailable, inference.ReasonEngineGone, away},
 		{"reset", status.Error(codes.Unavailable, "error reading from server: read tcp 10.0.0.7:8001: connection reset by peer"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
-		{"reset stream", status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: PROTOCOL_ERROR"), inference.CodeInternal, "", unreadable},
-		{"not gRPC", status.Error(codes.Unknown, "unexpected HTTP status code received from server: 200 (OK)"), inference.CodeInternal, "", unreadable},
-		{"too large", status.Error(codes.ResourceExhausted, "grpc: received message larger than max (9 vs. 4)"), inference.CodeInternal, "", unreadable},
+		{"reset stream", status.Error(codes.Internal, "stream terminated by RST_STREAM with error code: PROTOCOL_ERROR"), inference.CodeInternal, inference.ReasonNone, unreadable},
+		{"not gRPC", status.Error(codes.Unknown, "unexpected HTTP status code received from server: 200 (OK)"), inference.CodeInternal, inference.ReasonNone, unreadable},
+		{"too large", status.Error(codes.ResourceExhausted, "grpc: received message larger than max (9 vs. 4)"), inference.CodeInternal, inference.ReasonNone, unreadable},
 		{"request larger than gRPC's limit", status.Error(codes.ResourceExhausted, "trying to send message larger than max (2147483648 vs. 2147483647)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
 		{"request larger than a frame", status.Error(codes.ResourceExhausted, "grpc: message too large (4294967296 bytes)"), inference.CodeInvalid, inference.ReasonInvalidValue, tooLarge},
-		{"request not encoded", status.Error(codes.Internal, "grpc: error while marshaling: proto: failed"), inference.CodeInternal, "", "the request couldn't be encoded for the inference server"},
+		{"request not encoded", status.Error(codes.Internal, "grpc: error while marshaling: proto: failed"), inference.CodeInternal, inference.ReasonNone, "the request couldn't be encoded for the inference server"},
 		{"too much", status.Error(codes.ResourceExhausted, "slower"), inference.CodeOverloaded, inference.ReasonOverloaded, "slower"},
-		{"without a text", status.Error(codes.Internal, ""), inference.CodeInternal, "", "the inference server returned an error without a message"},
-		{"malformed", status.Error(codes.Internal, "grpc: failed to unmarshal the received message: EOF"), inference.CodeInternal, "", unreadable},
+		{"without a text", status.Error(codes.Internal, ""), inference.CodeInternal, inference.ReasonNone, "the inference server returned an error without a message"},
+		{"malformed", status.Error(codes.Internal, "grpc: failed to unmarshal the received message: EOF"), inference.CodeInternal, inference.ReasonNone, unreadable},
 	}
 	e := running(t)
 	for _, test := range tests {
@@ -149,24 +149,24 @@ func TestRefused(t *testing.T) {
 	tests := []struct {
 		text    string
 		code    inference.Code
-		reason  string
+		reason  inference.Reason
 		message string
 	}{
-		{"anything at all", inference.CodeInternal, "", "anything at all"},
+		{"anything at all", inference.CodeInternal, inference.ReasonNone, "anything at all"},
 		{"Request for unknown model: 'm' is not found", inference.CodeNotFound, inference.ReasonModelNotFound, "Request for unknown model: 'm' is not found"},
 		{"Request for unknown model: 'm' has no available versions", inference.CodeUnavailable, inference.ReasonModelNotReady, "Request for unknown model: 'm' has no available versions"},
-		{"[request id: a-1] inference request batch-size must be <= 8 for 'm'", inference.CodeInvalid, "", "inference request batch-size must be <= 8 for 'm'"},
+		{"[request id: a-1] inference request batch-size must be <= 8 for 'm'", inference.CodeInvalid, inference.ReasonNone, "inference request batch-size must be <= 8 for 'm'"},
 		{
-			"[request id: 1] expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B'].", inference.CodeInvalid, "",
+			"[request id: 1] expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B'].", inference.CodeInvalid, inference.ReasonNone,
 			"expected 2 inputs but got 1 inputs for model 'm'. Got input(s) ['A'], but missing required input(s) ['B'].",
 		},
 		{"Stub process 'm_0_0' is not healthy.", inference.CodeUnavailable, inference.ReasonModelNotReady, "Stub process 'm_0_0' is not healthy."},
 		{"Request timeout expired", inference.CodeDeadlineExceeded, inference.ReasonTimeout, "Request timeout expired"},
 		{
-			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no\n\nAt:\n  /models/m/1/model.py(8): execute\n", inference.CodeInternal, "",
+			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no\n\nAt:\n  /models/m/1/model.py(8): execute\n", inference.CodeInternal, inference.ReasonNone,
 			"Failed to process the request(s) for model 'm_0_0', message: ValueError: no",
 		},
-		{"[request id: Server exiting] no", inference.CodeInternal, "", "no"},
+		{"[request id: Server exiting] no", inference.CodeInternal, inference.ReasonNone, "no"},
 		{"Exceeds maximum queue size", inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
 	}
 	for _, test := range tests {

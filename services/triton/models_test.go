@@ -65,7 +65,7 @@ func TestModelWithoutConfig(t *testing.T) {
 		failure error
 		reason  string // reason in the model's state; empty for none
 		code    inference.Code
-		engine  string // reason of Models' error
+		engine  inference.Reason // reason of Models' error
 	}{
 		{name: "internal", failure: status.Error(codes.Internal, "can't read /models/b/config.pbtxt"), reason: "can't read (path)"},
 		{name: "invalid", failure: status.Error(codes.InvalidArgument, "no version"), reason: "no version"},
@@ -84,7 +84,7 @@ func TestModelWithoutConfig(t *testing.T) {
 			server := grpc.NewServer(grpc.WaitForHandlers(true))
 			kserve.RegisterGRPCInferenceServiceServer(server, partialServer{failure: test.failure})
 			models, err := connect(t, server, unchanged).Models(t.Context())
-			if test.engine != "" {
+			if test.engine != inference.ReasonNone {
 				if e := inference.AsError(err); err == nil || e.Code != test.code || e.Reason != test.engine {
 					t.Errorf("got %+v, %v", models, err)
 				}

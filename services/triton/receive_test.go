@@ -104,9 +104,9 @@ func TestRefusedStreams(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		refusals, calls int32
-		reason          string
+		reason          inference.Reason
 	}{
-		"once":  {1, 2, ""},
+		"once":  {1, 2, inference.ReasonNone},
 		"twice": {2, 2, inference.ReasonEngineGone},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestRefusedStreams(t *testing.T) {
 				running.Wait()
 			})
 			err = one(t, engine)
-			if test.reason == "" && err != nil || test.reason != "" && inference.AsError(err).Reason != test.reason {
+			if test.reason == inference.ReasonNone && err != nil || test.reason != inference.ReasonNone && inference.AsError(err).Reason != test.reason {
 				t.Errorf("the end is %v", err)
 			}
 			if n := server.calls.Load(); n != test.calls {

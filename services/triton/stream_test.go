@@ -127,7 +127,7 @@ func TestStreamEnds(t *testing.T) {
 		answer func(*testing.T) func(grpc.ServerStream) error
 		want   []string // versions, with an exclamation mark after the final response's
 		code   inference.Code
-		reason string
+		reason inference.Reason
 		text   string
 	}{
 		{

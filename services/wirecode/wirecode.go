@@ -82,49 +82,120 @@ func status(code codes.Code) int {
 	return http.StatusInternalServerError
 }
 
-// OpenAI returns the HTTP status of a code of the core on OpenAI's surface, and the type
-// of its error object. OpenAI's SDKs retry a request that got 501, so that an unsupported
-// feature is a bad request there.
-func OpenAI(code inference.Code) (httpStatus int, kind string) {
-	httpStatus = HTTP(code)
-	if code == inference.CodeUnsupported {
+// The types of error objects. OpenAI's API and Anthropic's share the first three. TypeServer is
+// OpenAI's, and the others are Anthropic's.
+const (
+	TypeInvalid        = "invalid_request_error"
+	TypeAuthentication = "authentication_error"
+	TypeRateLimit      = "rate_limit_error"
+	TypeServer         = "server_error"
+
+	TypePermission = "permission_error"
+	TypeNotFound   = "not_found_error"
+	TypeTooLarge   = "request_too_large"
+	TypeTimeout    = "timeout_error"
+	TypeOverloaded = "overloaded_error"
+	TypeInternal   = "api_error"
+)
+
+// OpenAI returns the HTTP status of an error on OpenAI's surface, and the type of its error object.
+// OpenAI's SDKs retry a request that got 501, so that an unsupported feature is a bad request there.
+func OpenAI(code inference.Code, reason inference.Reason) (httpStatus int, kind string) {
+	httpStatus = ownStatus(reason)
+	switch {
+	case httpStatus != 0:
+	case code == inference.CodeUnsupported:
 		httpStatus = http.StatusBadRequest
+	default:
+		httpStatus = HTTP(code)
 	}
 	switch {
-	case code == inference.CodeLimited:
-		return httpStatus, "rate_limit_error"
-	case code == inference.CodeCanceled, httpStatus >= http.StatusInternalServerError:
-		return httpStatus, "server_error"
+	case reason == inference.ReasonInvalidAuth: // as Triton's frontend
+		return httpStatus, TypeAuthentication
+	case httpStatus == http.StatusTooManyRequests:
+		return httpStatus, TypeRateLimit
+	case httpStatus == StatusClientClosed, httpStatus >= http.StatusInternalServerError:
+		return httpStatus, TypeServer
 	}
-	return httpStatus, "invalid_request_error"
+	return httpStatus, TypeInvalid
+}
+
+// Response returns the code of the error in a response object of OpenAI's Responses API. The API
+// has fewer codes than the error object.
+func Response(code inference.Code) string {
+	switch code { //nolint:exhaustive // the others are failures of this server
+	case inference.CodeInvalid, inference.CodeUnsupported, inference.CodeNotFound:
+		return "invalid_prompt"
+	case inference.CodeLimited:
+		return inference.ReasonRateLimit.String()
+	}
+	return TypeServer
 }
 
 // StatusOverloaded is the status of Anthropic's API for a server that is overloaded or not ready.
 const StatusOverloaded = 529
 
-// Anthropic returns the HTTP status of a code of the core in Anthropic's API, and the type of its error
-// object.
-func Anthropic(code inference.Code) (httpStatus int, kind string) {
+// Anthropic returns the HTTP status of an error in Anthropic's API, and the type of its error object.
+func Anthropic(code inference.Code, reason inference.Reason) (httpStatus int, kind string) {
+	switch own := ownStatus(reason); own {
+	case 0:
+	case http.StatusRequestEntityTooLarge:
+		return own, TypeTooLarge
+	default:
+		return own, TypeInvalid
+	}
 	switch code {
 	case inference.CodeInvalid, inference.CodeUnsupported:
-		return http.StatusBadRequest, "invalid_request_error"
+		return http.StatusBadRequest, TypeInvalid
 	case inference.CodeUnauthenticated:
-		return http.StatusUnauthorized, "authentication_error"
+		return http.StatusUnauthorized, TypeAuthentication
 	case inference.CodeForbidden:
-		return http.StatusForbidden, "permission_error"
+		return http.StatusForbidden, TypePermission
 	case inference.CodeNotFound:
-		return http.StatusNotFound, "not_found_error"
+		return http.StatusNotFound, TypeNotFound
 	case inference.CodeLimited:
-		return http.StatusTooManyRequests, "rate_limit_error"
+		return http.StatusTooManyRequests, TypeRateLimit
 	case inference.CodeOverloaded, inference.CodeUnavailable:
-		return StatusOverloaded, "overloaded_error"
+		return StatusOverloaded, TypeOverloaded
 	case inference.CodeDeadlineExceeded:
-		return http.StatusGatewayTimeout, "timeout_error"
+		return http.StatusGatewayTimeout, TypeTimeout
 	case inference.CodeCanceled:
-		return StatusClientClosed, "api_error"
+		return StatusClientClosed, TypeInternal
 	case inference.CodeInternal:
 	}
-	return http.StatusInternalServerError, "api_error"
+	return http.StatusInternalServerError, TypeInternal
+}
+
+// The types of errors of text-embeddings-inference.
+const (
+	TEIBackend    = "Backend"
+	TEIOverloaded = "Overloaded"
+	TEIUnhealthy  = "Unhealthy"
+	TEIValidation = "Validation"
+)
+
+// TEI returns the HTTP status of an error in the API of text-embeddings-inference, and its type.
+func TEI(code inference.Code, reason inference.Reason) (httpStatus int, kind string) {
+	httpStatus, _ = OpenAI(code, reason)
+	switch code {
+	case inference.CodeInvalid, inference.CodeUnsupported:
+		if httpStatus == http.StatusBadRequest {
+			httpStatus = http.StatusUnprocessableEntity
+		}
+		if reason == inference.ReasonContextLength {
+			httpStatus = http.StatusRequestEntityTooLarge
+		}
+	case inference.CodeOverloaded, inference.CodeLimited:
+		if ownStatus(reason) == 0 {
+			return http.StatusTooManyRequests, TEIOverloaded
+		}
+	case inference.CodeUnavailable:
+		return httpStatus, TEIUnhealthy
+	case inference.CodeInternal, inference.CodeDeadlineExceeded:
+		return http.StatusFailedDependency, TEIBackend
+	case inference.CodeNotFound, inference.CodeCanceled, inference.CodeUnauthenticated, inference.CodeForbidden:
+	}
+	return httpStatus, TEIValidation
 }
 
 // KServe returns the gRPC code of an error in KServe's API. For an error of Triton it is the code

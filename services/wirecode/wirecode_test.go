@@ -2,6 +2,8 @@ package wirecode_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +41,7 @@ func TestCodes(t *testing.T) {
 			t.Errorf("row %d has code %v: a code has no row", i, test.code)
 		}
 		e := &inference.Error{Code: test.code}
-		status, kind := wirecode.OpenAI(test.code)
+		status, kind := wirecode.OpenAI(test.code, inference.ReasonNone)
 		if got := wirecode.GRPC(test.code); got != test.grpc || wirecode.Connect(test.code) != connect.Code(test.grpc) || wirecode.KServe(e) != test.grpc {
 			t.Errorf("%v: gRPC %v, Connect %v, KServe %v, want %v", test.code, got, wirecode.Connect(test.code), wirecode.KServe(e), test.grpc)
 		}
@@ -68,7 +70,7 @@ func TestAnthropic(t *testing.T) {
 		inference.CodeForbidden:        "403 permission_error",
 		inference.CodeForbidden + 1:    "500 api_error",
 	} {
-		status, kind := wirecode.Anthropic(code)
+		status, kind := wirecode.Anthropic(code, inference.ReasonNone)
 		if got := fmt.Sprint(status, " ", kind); got != want {
 			t.Errorf("%v: got %s, want %s", code, got, want)
 		}
@@ -100,6 +102,72 @@ func TestTritonCodes(t *testing.T) {
 	}
 	if got := wirecode.KServeText(&inference.Error{Message: "ours"}) + wirecode.KServeText(&inference.Error{Message: "ours", Text: " and Triton's"}); got != "ours and Triton's" {
 		t.Error(got)
+	}
+}
+
+// TestReasons checks the statuses and the types of errors whose reason determines them.
+func TestReasons(t *testing.T) {
+	for reason, want := range map[inference.Reason]string{
+		inference.ReasonMethod:         "405 invalid_request_error, 405 invalid_request_error, 405 Validation",
+		inference.ReasonBodyTimeout:    "408 invalid_request_error, 408 invalid_request_error, 408 Validation",
+		inference.ReasonBodyTooLarge:   "413 invalid_request_error, 413 request_too_large, 413 Validation",
+		inference.ReasonBodyEncoding:   "415 invalid_request_error, 415 invalid_request_error, 415 Validation",
+		inference.ReasonHost:           "421 invalid_request_error, 421 invalid_request_error, 421 Validation",
+		inference.ReasonHeaders:        "431 invalid_request_error, 431 invalid_request_error, 431 Validation",
+		inference.ReasonInvalidAuth:    "401 authentication_error, 401 authentication_error, 401 Validation",
+		inference.ReasonInvalidKey:     "401 invalid_request_error, 401 authentication_error, 401 Validation",
+		inference.ReasonContextLength:  "400 invalid_request_error, 400 invalid_request_error, 413 Validation",
+		inference.ReasonUnsupported:    "400 invalid_request_error, 400 invalid_request_error, 422 Validation",
+		inference.ReasonNotImplemented: "400 invalid_request_error, 400 invalid_request_error, 422 Validation",
+		inference.ReasonOverloaded:     "503 server_error, 529 overloaded_error, 429 Overloaded",
+		inference.ReasonRateLimit:      "429 rate_limit_error, 429 rate_limit_error, 429 Overloaded",
+		inference.ReasonEngineGone:     "503 server_error, 529 overloaded_error, 503 Unhealthy",
+		inference.ReasonTimeout:        "504 server_error, 504 timeout_error, 424 Backend",
+		inference.ReasonForbidden:      "403 invalid_request_error, 403 permission_error, 403 Validation",
+		inference.ReasonUnknownPath:    "404 invalid_request_error, 404 not_found_error, 404 Validation",
+	} {
+		i := slices.IndexFunc(wirecode.Table(), func(row wirecode.Row) bool { return row.Reason == reason })
+		if i < 0 {
+			t.Errorf("%s isn't in the table", reason)
+			continue
+		}
+		code := wirecode.Table()[i].Code
+		status, kind := wirecode.OpenAI(code, reason)
+		status2, kind2 := wirecode.Anthropic(code, reason)
+		status3, kind3 := wirecode.TEI(code, reason)
+		if got := fmt.Sprint(status, " ", kind, ", ", status2, " ", kind2, ", ", status3, " ", kind3); got != want {
+			t.Errorf("%s: got %s, want %s", reason, got, want)
+		}
+	}
+}
+
+// TestResponseCodes checks the codes of errors in response objects.
+func TestResponseCodes(t *testing.T) {
+	for code, want := range map[inference.Code]string{
+		inference.CodeInvalid: "invalid_prompt", inference.CodeNotFound: "invalid_prompt", inference.CodeUnsupported: "invalid_prompt",
+		inference.CodeLimited: "rate_limit_exceeded", inference.CodeOverloaded: "server_error", inference.CodeInternal: "server_error",
+	} {
+		if got := wirecode.Response(code); got != want {
+			t.Errorf("%v: got %s, want %s", code, got, want)
+		}
+	}
+}
+
+// TestTable checks that the table has each reason, in the order of the statuses, and no row twice.
+func TestTable(t *testing.T) {
+	rows, reasons, last := map[[2]uint8]bool{}, map[inference.Reason]bool{}, 0
+	for _, row := range wirecode.Table() {
+		status, _ := wirecode.OpenAI(row.Code, row.Reason)
+		key := [2]uint8{uint8(row.Reason), uint8(row.Code)}
+		if status < last || rows[key] || !strings.HasSuffix(row.When, ".") || row.Remedy == "" {
+			t.Errorf("%d %s, after %d: %+v", status, row.Reason, last, row)
+		}
+		rows[key], reasons[row.Reason], last = true, true, status
+	}
+	for reason := inference.ReasonNone + 1; reason.String() != ""; reason++ {
+		if !reasons[reason] {
+			t.Errorf("the table lacks %s", reason)
+		}
 	}
 }
 

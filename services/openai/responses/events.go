@@ -11,6 +11,7 @@ import (
 	"github.com/trident-inference/trident/services/jsonstring"
 	"github.com/trident-inference/trident/services/openai/internal/toolform"
 	"github.com/trident-inference/trident/services/openai/internal/wire"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // eventWriter converts Deltas to the items of a response and appends their events. A
@@ -174,21 +175,8 @@ func (w *eventWriter) AppendError(dst []byte, err error) []byte {
 	dst = append(dst, encoded(object)...)
 	dst = w.closeEvent(append(dst, ','))
 	w.response.Status = statusFailed
-	w.response.Error = &api.ResponseError{Code: errorCode(err), Message: object.Message}
+	w.response.Error = &api.ResponseError{Code: wirecode.Response(inference.AsError(err).Code), Message: object.Message}
 	return w.appendLifecycle(dst, encoded(w.response))
-}
-
-// errorCode returns the code of a response's error. The API defines only a few
-// codes.
-func errorCode(err error) string {
-	switch inference.AsError(err).Code {
-	case inference.CodeInvalid, inference.CodeUnsupported, inference.CodeNotFound:
-		return "invalid_prompt"
-	case inference.CodeLimited:
-		return "rate_limit_exceeded"
-	default:
-		return "server_error"
-	}
 }
 
 // begin appends the first events of the response, once.

@@ -29,6 +29,7 @@ import (
 	"github.com/trident-inference/trident/services/serving"
 	"github.com/trident-inference/trident/services/state"
 	"github.com/trident-inference/trident/services/strictjson"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // API implements the operations below /v1/responses of the generated interface. It may
@@ -214,7 +215,7 @@ func (a *API) addPrevious(ctx context.Context, t *turn, id string) error {
 	case err != nil:
 		return err
 	case previous == nil:
-		return a.errNotStored(param, "previous_response_not_found", "response", id)
+		return a.errNotStored(param, inference.ReasonPreviousNotFound, "response", id)
 	case previous.failed:
 		return inference.Invalid(param, "the response %s has failed: continue the one before it", strictjson.Quote(id))
 	case previous.running:
@@ -236,7 +237,7 @@ func (a *API) addInput(ctx context.Context, t *turn, it *item, origin string) er
 			return err
 		}
 		if it == nil {
-			return a.errNotStored(origin+".id", "item_not_found", "item", id)
+			return a.errNotStored(origin+".id", inference.ReasonItemNotFound, "item", id)
 		}
 	case it.left:
 		t.leave(it.kind, origin)
@@ -255,7 +256,7 @@ func (t *turn) leave(kind, origin string) {
 }
 
 // errNotStored returns the error of an id that isn't in the store.
-func (a *API) errNotStored(param, reason, what, id string) error {
+func (a *API) errNotStored(param string, reason inference.Reason, what, id string) error {
 	message := fmt.Sprintf("the %s %s does not exist: it was never stored, or it is no longer stored", what, strictjson.Quote(id))
 	if !a.store.on() {
 		message = fmt.Sprintf("the %s %s does not exist: this server stores no responses (%s=0)", what, strictjson.Quote(id), a.sizeName)
@@ -320,7 +321,7 @@ func (a *API) settle(ctx context.Context, t *turn, w *eventWriter) {
 	}
 	if w.response.Error == nil {
 		w.response.Status = statusFailed
-		w.response.Error = &api.ResponseError{Code: "server_error", Message: "the client disconnected before the end of this response"}
+		w.response.Error = &api.ResponseError{Code: wirecode.TypeServer, Message: "the client disconnected before the end of this response"}
 	}
 	_ = a.store.put(context.WithoutCancel(ctx), &storedResponse{id: t.req.ID, owner: t.owner, body: encoded(w.response), failed: true}) // the store logs it
 }
@@ -437,7 +438,7 @@ func (a *API) kept(ctx context.Context, id string) (*storedResponse, error) {
 		return nil, err
 	}
 	if kept == nil {
-		return nil, a.errNotStored("response_id", "response_not_found", "response", id)
+		return nil, a.errNotStored("response_id", inference.ReasonResponseNotFound, "response", id)
 	}
 	return kept, nil
 }
@@ -449,7 +450,7 @@ func (a *API) DeleteResponse(ctx context.Context, request api.DeleteResponseRequ
 		return nil, err
 	}
 	if !removed {
-		return nil, a.errNotStored("response_id", "response_not_found", "response", request.ResponseID)
+		return nil, a.errNotStored("response_id", inference.ReasonResponseNotFound, "response", request.ResponseID)
 	}
 	return api.DeleteResponse200JSONResponse{ID: request.ResponseID, Object: "response", Deleted: true}, nil
 }

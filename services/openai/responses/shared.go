@@ -14,6 +14,7 @@ import (
 	api "github.com/trident-inference/trident/gen/go/openai"
 	"github.com/trident-inference/trident/services/inference"
 	"github.com/trident-inference/trident/services/state"
+	"github.com/trident-inference/trident/services/wirecode"
 )
 
 // sharedStore holds responses in a store that several Tridents share. Each item is stored once for
@@ -210,7 +211,7 @@ func failedBody(body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read a stored response: %w", err)
 	}
 	response.Status = statusFailed
-	response.Error = &api.ResponseError{Code: "server_error", Message: "the server that ran this response stopped before its end"}
+	response.Error = &api.ResponseError{Code: wirecode.TypeServer, Message: "the server that ran this response stopped before its end"}
 	return encoded(&response), nil
 }
 

@@ -292,7 +292,7 @@ func asError(t *testing.T, err error) *inference.Error {
 
 // wantError checks an error's code and reason, and that its message reveals no
 // internals to clients.
-func wantError(t *testing.T, err error, code inference.Code, reason string) {
+func wantError(t *testing.T, err error, code inference.Code, reason inference.Reason) {
 	t.Helper()
 	e := asError(t, err)
 	if e.Code != code || e.Reason != reason {

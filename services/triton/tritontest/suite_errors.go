@@ -19,7 +19,7 @@ func testRefused(t *testing.T, s Subject) {
 		name    string
 		request *kserve.ModelInferRequest
 		code    inference.Code
-		reason  string
+		reason  inference.Reason
 		message string
 	}{
 		{
@@ -31,31 +31,31 @@ func testRefused(t *testing.T, s Subject) {
 			"Request for unknown model: 'echo' version 7 is not found",
 		},
 		{
-			"undeclared input", request(t, "echo", texts("TEXT", "x"), texts("MORE", "y")), inference.CodeInvalid, "",
+			"undeclared input", request(t, "echo", texts("TEXT", "x"), texts("MORE", "y")), inference.CodeInvalid, inference.ReasonNone,
 			"unexpected inference input 'MORE' for model 'echo'",
 		},
 		{
-			"missing input", request(t, "echo"), inference.CodeInvalid, "",
+			"missing input", request(t, "echo"), inference.CodeInvalid, inference.ReasonNone,
 			"missing required input(s) ['TEXT']",
 		},
 		{
-			"wrong datatype", request(t, "echo", int32s("TEXT", 1)), inference.CodeInvalid, "",
+			"wrong datatype", request(t, "echo", int32s("TEXT", 1)), inference.CodeInvalid, inference.ReasonNone,
 			"inference input 'TEXT' data-type is 'INT32', but model 'echo' expects 'BYTES'",
 		},
 		{
-			"wrong shape", request(t, "stream", int32s("COUNT", 1, 2)), inference.CodeInvalid, "",
+			"wrong shape", request(t, "stream", int32s("COUNT", 1, 2)), inference.CodeInvalid, inference.ReasonNone,
 			"unexpected shape for input 'COUNT' for model 'stream'. Expected [1], got [2].",
 		},
 		{
-			"wrong rank", request(t, "echo", tensor{"TEXT", "BYTES", []int64{1, 1}, texts("", "x").raw}), inference.CodeInvalid, "",
+			"wrong rank", request(t, "echo", tensor{"TEXT", "BYTES", []int64{1, 1}, texts("", "x").raw}), inference.CodeInvalid, inference.ReasonNone,
 			"unexpected shape for input 'TEXT' for model 'echo'. Expected [-1], got [1,1].",
 		},
 		{
-			"contents too short", request(t, "echo", tensor{"TEXT", "BYTES", []int64{2}, texts("", "x").raw}), inference.CodeInvalid, "",
+			"contents too short", request(t, "echo", tensor{"TEXT", "BYTES", []int64{2}, texts("", "x").raw}), inference.CodeInvalid, inference.ReasonNone,
 			"expected 2 string elements for inference input 'TEXT' for model 'echo', got 1",
 		},
 		{
-			"no contents", &kserve.ModelInferRequest{ModelName: "stream", Inputs: numbered(t, 1).GetInputs()}, inference.CodeInvalid, "",
+			"no contents", &kserve.ModelInferRequest{ModelName: "stream", Inputs: numbered(t, 1).GetInputs()}, inference.CodeInvalid, inference.ReasonNone,
 			"unable to find data for input tensor 'COUNT' for model 'stream' in request.",
 		},
 	}
@@ -99,7 +99,7 @@ func testFailsInside(t *testing.T, s Subject) {
 	engine := open(t, s, longLimits())
 	for range 50 { // repeated, because a server may crash only sometimes
 		all, err := collect(t.Context(), engine, numbered(t, 5, int32s("FAIL_AT", 2)))
-		wantError(t, err, inference.CodeInternal, "")
+		wantError(t, err, inference.CodeInternal, inference.ReasonNone)
 		if e := asError(t, err); e.Message != "response 2 failed, as asked" {
 			t.Fatalf("the message is %q", e.Message)
 		}
@@ -152,7 +152,7 @@ func testCancel(t *testing.T, s Subject) {
 					cancel()
 				}
 			}
-			wantError(t, failed, inference.CodeCanceled, "")
+			wantError(t, failed, inference.CodeCanceled, inference.ReasonNone)
 			awaitState(t, engine, t.Name(), "cancelled", cancelTime)
 			if got != test.after+1 {
 				t.Errorf("got %d responses after the cancellation", got-test.after-1)
@@ -191,7 +191,7 @@ func testEnded(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	all, err := collect(ctx, engine, endless(t, pace))
-	wantError(t, err, inference.CodeCanceled, "")
+	wantError(t, err, inference.CodeCanceled, inference.ReasonNone)
 	if len(all) != 0 {
 		t.Errorf("got %d responses", len(all))
 	}

@@ -7,7 +7,6 @@ package wire
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -27,38 +26,22 @@ type Error struct {
 	Code    *string `json:"code"`
 }
 
-// StatusError is an error of the HTTP layer itself, such as an unknown path.
-type StatusError struct {
-	Status  int
-	Code    string
-	Message string
-}
-
-func (e *StatusError) Error() string { return e.Message }
-
 // Describe returns the status and the object of any error. An unknown error becomes an
 // internal error, whose message appears only in the log.
 func Describe(err error) (status int, object Error, retryAfter time.Duration) {
 	var tooLarge *server.TooLargeError
-	var plain *StatusError
 	var query *api.InvalidParamFormatError
+	var e *inference.Error
 	switch {
 	case errors.As(err, &query):
-		return http.StatusBadRequest, Error{
-			Message: query.ParamName + " has a value of an invalid type", Type: "invalid_request_error",
-			Param: &query.ParamName, Code: new(inference.ReasonInvalidValue),
-		}, 0
+		e = inference.Invalid(query.ParamName, "%s has a value of an invalid type", query.ParamName)
 	case errors.As(err, &tooLarge):
-		return http.StatusRequestEntityTooLarge, Error{
-			Message: fmt.Sprintf("the request body is larger than this server's limit of %d bytes (%s)", tooLarge.Limit, tooLarge.Setting),
-			Type:    "invalid_request_error", Code: new("content_too_large"),
-		}, 0
-	case errors.As(err, &plain):
-		return plain.Status, Error{Message: plain.Message, Type: "invalid_request_error", Code: new(plain.Code)}, 0
+		e = tooLarge.Refusal()
+	default:
+		e = inference.AsError(err)
 	}
-	e := inference.AsError(err)
-	status, kind := wirecode.OpenAI(e.Code)
-	return status, Error{Message: e.Message, Type: kind, Param: Optional(e.Param), Code: Optional(e.Reason)}, e.RetryAfter
+	status, kind := wirecode.OpenAI(e.Code, e.Reason)
+	return status, Error{Message: e.Message, Type: kind, Param: Optional(e.Param), Code: Optional(e.Reason.String())}, e.RetryAfter
 }
 
 // WriteError responds with an error to a request without a response so far.
@@ -89,7 +72,7 @@ func ErrorBody(object Error) []byte {
 		Error Error `json:"error"`
 	}{object.Cut()})
 	if err != nil { // strings always encode
-		return []byte(`{"error":{"message":"internal error","type":"server_error","param":null,"code":null}}`)
+		return []byte(`{"error":{"message":"internal error","type":"` + wirecode.TypeServer + `","param":null,"code":null}}`)
 	}
 	return body
 }
