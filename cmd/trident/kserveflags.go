@@ -30,7 +30,7 @@ type kserveFlags struct {
 	GRPCMaxAge            milliseconds             `name:"grpc-max-connection-age" default:"${grpc_max_connection_age}" help:"Time after which a connection of --kserve-grpc-port takes no new calls, so that clients connect again and a balancer distributes them again; 0 means no limit. It is varied by 10 %, and has a unit such as 10m, or is a number of milliseconds."`
 	GRPCMaxAgeGrace       milliseconds             `name:"grpc-max-connection-age-grace" default:"${grpc_max_connection_age_grace}" help:"Time after --grpc-max-connection-age after which the calls of the connection are ended, with a unit such as 1m or in milliseconds; 0 means no limit."`
 	AllowModelUpload      bool                     `help:"Allow load requests of KServe v2 that contain a configuration or files. Danger: such files may contain code, which this machine then runs."`
-	AllowSharedMemory     bool                     `help:"Allow clients of KServe v2 to register shared memory of this machine. Danger: inference requests can then read and write shared memory of other processes."`
+	AllowSharedMemory     bool                     `aliases:"allow-client-shm" help:"Allow clients of KServe v2 to register shared memory of this machine. Danger: inference requests can then read and write shared memory of other processes."`
 }
 
 // kserveDefaults returns the default values that the struct tags refer to by name.

@@ -283,6 +283,8 @@ func recognise(text string) (kind, bool) {
 		{"inference input '", kind{code: inference.CodeInvalid}},
 		{"unable to find data for input tensor", kind{code: inference.CodeInvalid}},
 		{"inference request batch-size must be", kind{code: inference.CodeInvalid}},
+		{"already exists in request", kind{code: inference.CodeInvalid}},   // of outputs since 2.69
+		{"sequence batching control '", kind{code: inference.CodeInvalid}}, // since 2.54
 		{". Got input(s) [", kind{code: inference.CodeInvalid}},
 		{"Unable to find shared memory region", kind{code: inference.CodeNotFound}},
 		{"Unable to find system shared memory region", kind{code: inference.CodeNotFound}},
@@ -297,6 +299,7 @@ func recognise(text string) (kind, bool) {
 		{"Request timeout expired", kind{inference.CodeDeadlineExceeded, inference.ReasonTimeout}},
 		{"Server exiting", kind{inference.CodeUnavailable, inference.ReasonShuttingDown}},
 		{"Server is stopping", kind{inference.CodeUnavailable, inference.ReasonShuttingDown}},
+		{"GRPC server is shutting down", kind{inference.CodeUnavailable, inference.ReasonShuttingDown}}, // while it drains, since 2.58
 		{"is not healthy", kind{inference.CodeUnavailable, inference.ReasonModelNotReady}},
 		{"explicit model load / unload is not allowed", kind{inference.CodeUnsupported, inference.ReasonNotImplemented}},
 	}

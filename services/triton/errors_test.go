@@ -53,6 +53,11 @@ func TestFailure(t *testing.T) {
 		{"cancelled by the server", status.Error(codes.Canceled, "CANCELLED"), inference.CodeUnavailable, inference.ReasonEngineGone, away},
 		{"restricted", status.Error(codes.Unauthenticated, "key"), inference.CodeInternal, inference.ReasonNone, "the inference server refused the call"},
 		{"statistics of an unknown model", status.Error(codes.InvalidArgument, "requested model 'x' is not available"), inference.CodeNotFound, inference.ReasonModelNotFound, "requested model 'x' is not available"},
+		{
+			"draining", status.Error(codes.Unavailable, "GRPC server is shutting down and has stopped accepting new requests."), inference.CodeUnavailable, inference.ReasonShuttingDown,
+			"GRPC server is shutting down and has stopped accepting new requests.",
+		},
+		{"client shared memory is off", status.Error(codes.Unimplemented, "Client shared memory is disabled."), inference.CodeUnsupported, inference.ReasonNotImplemented, "Client shared memory is disabled."},
 		{"exiting", status.Error(codes.Unavailable, "Server exiting"), inference.CodeUnavailable, inference.ReasonShuttingDown, "Server exiting"},
 		{"queue full", status.Error(codes.Unavailable, "[request id: 7] Exceeds maximum queue size"), inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
 		{"no control", status.Error(codes.Unavailable, notExplicit), inference.CodeUnsupported, inference.ReasonNotImplemented, notExplicit + ": start the inference server with --model-control-mode=explicit"},
@@ -168,6 +173,15 @@ func TestRefused(t *testing.T) {
 		},
 		{"[request id: Server exiting] no", inference.CodeInternal, inference.ReasonNone, "no"},
 		{"Exceeds maximum queue size", inference.CodeOverloaded, inference.ReasonOverloaded, "Exceeds maximum queue size"},
+		{
+			"GRPC server is shutting down and has stopped accepting new requests.", inference.CodeUnavailable, inference.ReasonShuttingDown,
+			"GRPC server is shutting down and has stopped accepting new requests.",
+		},
+		{"[request id: 1] output 'OUT' already exists in request", inference.CodeInvalid, inference.ReasonNone, "output 'OUT' already exists in request"},
+		{
+			"[request id: 1] sequence batching control 'CORRID' data-type is 'UINT64', but model 'm' expects 'BYTES'", inference.CodeInvalid, inference.ReasonNone,
+			"sequence batching control 'CORRID' data-type is 'UINT64', but model 'm' expects 'BYTES'",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
