@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/trident-inference/trident/gen/go/kserve"
+	"github.com/trident-inference/trident/services/inference"
 )
 
 type client = kserve.GRPCInferenceServiceClient
@@ -43,10 +44,20 @@ func (e *Engine) ServerReady(ctx context.Context, req *kserve.ServerReadyRequest
 	return call(ctx, e, e.config.CallTimeout, client.ServerReady, req)
 }
 
-// ModelReady implements [inference.Describer]. For an unknown model it returns
+// IsAbsent reports whether an error means that Triton doesn't serve a model. Triton 2.71 returns
+// such an error for the readiness of a model, where other versions return that it isn't ready.
+func IsAbsent(err error) bool {
+	e, ok := errors.AsType[*inference.Error](err)
+	return ok && (e.Reason == inference.ReasonModelNotFound || e.Reason == inference.ReasonModelNotReady)
+}
+
+// ModelReady implements [inference.Describer]. For a model that Triton doesn't serve it returns
 // "not ready" and no error.
 func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	answer, err := call(ctx, e, e.config.CallTimeout, client.ModelReady, req)
+	if IsAbsent(err) {
+		return &kserve.ModelReadyResponse{}, nil
+	}
 	if err == nil && e.health.check(req.GetName()) != nil {
 		answer.Ready = false
 	}

@@ -104,3 +104,32 @@ func TestModelWithoutConfig(t *testing.T) {
 		})
 	}
 }
+
+func (s partialServer) ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
+	return nil, s.failure
+}
+
+// TestModelReadyFails checks that a model is not ready if tritonserver returns an error because it
+// doesn't serve the model, as 2.71 does. Other errors are returned.
+func TestModelReadyFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		failure error
+		refused bool
+	}{
+		"unknown":  {status.Error(codes.NotFound, "Request for unknown model: 'b' is not found"), false},
+		"unloaded": {status.Error(codes.NotFound, "Request for unknown model: 'b' has no available versions"), false},
+		"internal": {status.Error(codes.Internal, "out of memory"), true},
+		"version":  {status.Error(codes.InvalidArgument, "failed to get model version from specified version string 'x'"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			t.Cleanup(func() { goleak.VerifyNone(t, before) })
+			server := grpc.NewServer(grpc.WaitForHandlers(true))
+			kserve.RegisterGRPCInferenceServiceServer(server, partialServer{failure: test.failure})
+			ready, err := connect(t, server, unchanged).ModelReady(t.Context(), &kserve.ModelReadyRequest{Name: "b"})
+			if (err != nil) != test.refused || ready.GetReady() {
+				t.Errorf("got %v, %v", ready, err)
+			}
+		})
+	}
+}

@@ -100,7 +100,7 @@ func (e *Engine) ServerReady(ctx context.Context, _ *kserve.ServerReadyRequest) 
 	})
 }
 
-// ModelReady implements [inference.Describer]. For an unknown model it returns
+// ModelReady implements [inference.Describer]. For a model that Triton doesn't serve it returns
 // "not ready" and no error.
 func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error) {
 	return with(ctx, e, func(c *core) (*kserve.ModelReadyResponse, error) {
@@ -109,7 +109,7 @@ func (e *Engine) ModelReady(ctx context.Context, req *kserve.ModelReadyRequest) 
 			return nil, err
 		}
 		ready, err := c.modelReady(req.GetName(), version)
-		if failed := (*inference.Error)(nil); errors.As(err, &failed) && failed.Code == inference.CodeNotFound {
+		if triton.IsAbsent(err) {
 			err = nil
 		}
 		working := c.health.check(req.GetName()) == nil
