@@ -12,8 +12,8 @@ const (
 	pingRemedy   = "leave it out: Trident sends no pings, and clients may ping every 10 seconds, with calls and without"
 )
 
-// tritonserverFlags returns the flags of tritonserver 2.73 (26.09) and older ones, from
-// src/command_line_parser.cc of triton-inference-server/server.
+// tritonserverFlags returns the flags of tritonserver up to its commit e1db8a603 of 2026-08-19
+// (2.73.0dev), from src/command_line_parser.cc of triton-inference-server/server.
 func tritonserverFlags() []foreignFlag {
 	same := func(kind foreignKind, names ...string) []foreignFlag {
 		var all []foreignFlag

@@ -10,7 +10,7 @@ import (
 var flagName = regexp.MustCompile("`--([a-z0-9-]+)")
 
 // migrationPages are the pages that lead from another server to Trident, with that server's flags, which Trident accepts
-// by name. Another test compares the flags of tritonserver with its own list.
+// by name. TestMigrateNamesTritonserver has those of tritonserver.
 var migrationPages = []struct{ name, flags string }{
 	{"from-tritonserver", ""},
 	{"from-triton-openai-frontend", "model-repository tokenizer backend lora-separator tritonserver-log-verbose-level host tool-call-parser max-tool-call-parse-bytes chat-template default-max-tokens model-control-mode load-model openai-port uvicorn-log-level openai-restricted-api http-max-input-size enable-kserve-frontends kserve-http-port kserve-grpc-port"},
@@ -101,6 +101,17 @@ func TestMigrateIsComplete(t *testing.T) {
 			if !known[flag] {
 				t.Errorf("%s: trident takes no --%s", p.name, flag)
 			}
+		}
+	}
+}
+
+// TestMigrateNamesTritonserver checks that docs/guides/from-tritonserver.md has a row for each of
+// tritonserver's flags, those of newer versions than the tests run included.
+func TestMigrateNamesTritonserver(t *testing.T) {
+	page := migrationPage(t, "from-tritonserver")
+	for _, f := range tritonserverFlags() {
+		if !strings.Contains(page, "\n| `--"+f.name+"`") && !strings.Contains(page, ", `--"+f.name+"`") {
+			t.Errorf("from-tritonserver.md has no row for --%s", f.name)
 		}
 	}
 }
