@@ -10,7 +10,7 @@ func retrievalRows() []row {
 		{
 			Name: "openai-embeddings", Program: "OpenAI's Python SDK for embeddings", Package: "openai", Version: "3.57.0", List: "litellm",
 			Hash:     "sha256:f97bc74024c06ced8428b56c4a3594066709d3082779bf9d0b4b6092fbf587a8",
-			Task:     "texts of the same meaning have near vectors, also of fewer dimensions, an image is near its description, and a classifier moderates a text",
+			Task:     "texts with the same meaning have similar vectors, vectors can have fewer dimensions, an image and its description have similar vectors, and a classifier moderates a text",
 			Models:   encoded,
 			Prints:   []string{"384 near\n64\n", "\nred\n"},
 			Wire:     map[string]int{"POST /v1/embeddings 200": 4, "POST /v1/moderations 200": 1},
@@ -19,7 +19,7 @@ func retrievalRows() []row {
 		{
 			Name: "cohere", Program: "Cohere's Python SDK", Package: "cohere", Version: "7.3.1", List: "cohere",
 			Hash:     "sha256:89fff06d20c0e70c96678948599c0fb9e7d5e4241c2592a16fdd111a84e11d5a",
-			Task:     "documents are ranked, with the billed units, and an unknown model raises its class",
+			Task:     "documents are ranked, the response has the billed units, and an unknown model raises `NotFoundError`",
 			Models:   encoded,
 			Prints:   []string{"The cat sits on the mat.\n", "search units: 1", "404\n"},
 			Wire:     map[string]int{"POST /v2/rerank 200": 1, "POST /v2/rerank 404": 1},

@@ -168,7 +168,7 @@ func generatingRows() []row {
 		{
 			Name: "openai", Program: "OpenAI's Python SDK", Package: "openai", Version: "3.57.0", List: "litellm",
 			Hash:     "sha256:f97bc74024c06ced8428b56c4a3594066709d3082779bf9d0b4b6092fbf587a8",
-			Task:     "decisions have the probabilities of a predicate, a choice and a score, in any order of the values",
+			Task:     "decisions return the probabilities of a predicate, a choice and a score, in any order of the values",
 			Models:   counted,
 			Scripts:  decisionScripts("The forge is hot."),
 			Prints:   []string{"true 0.7311\nwarm warm=0.7311 True=0.2689\nwarm True=0.2689 warm=0.7311\n1.0000 mild=0.2119 hot=0.5761 burning=0.2119\nanswers: 4, tokens: 4\n"},
@@ -178,7 +178,7 @@ func generatingRows() []row {
 		{
 			Name: "langchain-openai", Program: "LangChain's OpenAIDecisions", Package: "langchain-openai", Version: "1.7.4", List: "agents",
 			Hash:     "sha256:aaee93369765bac7ebf640aab62f8ae16df403ed982737ae51f88f6a24a151ab",
-			Task:     "decisions about a text and about a conversation have the probabilities of a predicate, a choice and a score",
+			Task:     "decisions about a text and about a conversation return the probabilities of a predicate, a choice and a score",
 			Models:   counted,
 			Scripts:  decisionScripts("The stove is hot."),
 			Prints:   []string{"0.7311 warm {'warm': 0.7311, True: 0.2689} 1.0 {0: 0.2119, 1: 0.5761, 2: 0.2119}\n0.7311 warm {'warm': 0.7311, True: 0.2689} 1.0 {0: 0.2119, 1: 0.5761, 2: 0.2119}\n"},
@@ -188,7 +188,7 @@ func generatingRows() []row {
 		{
 			Name: "openai-agents", Program: "OpenAI's Agents SDK", Package: "openai-agents", Version: "0.24.0", List: "agents",
 			Hash: "sha256:18d4ac34e84ed937333ec8ce46395ed3521ffcbb0a521780a4c2eaa451467f49",
-			Task: "an agent hands a task to another one, which writes a file, in both APIs",
+			Task: "an agent hands a task to another agent, which writes a file, with both APIs",
 			Scripts: []script{{"Note that the door is open.", []object{
 				call("transfer_to_clerk", object{}), call("write_note", object{"text": "The door is open."}), text("Noted: {result}"),
 			}}},
@@ -261,7 +261,7 @@ func generatingRows() []row {
 		{
 			Name: "anthropic", Program: "Anthropic's Python SDK", Package: "anthropic", Version: "2.14.0", List: "anthropic",
 			Hash:   "sha256:5cf986851f61c0858ac88c6f7c28490369a68ff4a89c309849605b764da0664d",
-			Task:   "the tool runner, a stream, a parsed object and the count of tokens work, each error has its class, and a refused request is retried",
+			Task:   "the tool runner, a stream, a parsed object and the count of tokens work, each error raises its own class, and the SDK retries a refused request",
 			Models: counted,
 			Scripts: []script{
 				{"Note that the oven is hot.", []object{call("write_note", object{"text": "The oven is hot."}), text("Noted: {result}")}},
@@ -286,7 +286,7 @@ func generatingRows() []row {
 			Name: "anthropic-node", Program: "Anthropic's TypeScript SDK", Package: "@anthropic-ai/sdk", Version: "1.14.0", List: node,
 			Hash:    "sha512-nADYXUd5fn9Zgw2nHi1iKyt/kb1UUt1cN3RbdxEI6XjTDTxbx4LLG4GnMrxWyS9GgXQllFOyAKSiFM3joDNK9A==",
 			Modules: map[string]string{"@anthropic-ai/sdk": "43c4b6fad567b581e788e36a9911db2be4951f759137e5093bdda9a7194d0001"},
-			Task:    "the tool runner, a stream, a parsed object and the count of tokens work, each error has its class, and a refused request is retried",
+			Task:    "the tool runner, a stream, a parsed object and the count of tokens work, each error raises its own class, and the SDK retries a refused request",
 			Models:  counted,
 			Scripts: []script{
 				{"Note that the fridge is cold.", []object{call("write_note", object{"text": "The fridge is cold."}), text("Noted: {result}")}},
@@ -487,7 +487,7 @@ func generatingRows() []row {
 		{
 			Name: "open-webui", Program: "Open WebUI", Package: "open-webui", Version: "0.12.4", List: "openwebui",
 			Hash:    "sha256:02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6",
-			Task:    "a program lists the models and chats by Open WebUI's own API, streaming and not",
+			Task:    "a program lists the models and chats by Open WebUI's own API, with and without streaming",
 			Scripts: []script{{"Say that the sun sets.", []object{text("The sun sets.")}}},
 			Ports:   []string{"8080"},
 			Prints:  []string{"['chat']\nThe sun sets.\nThe sun sets.\n"},
@@ -499,7 +499,7 @@ func generatingRows() []row {
 		{
 			Name: "lm-eval", Program: "lm-evaluation-harness", Package: "lm-eval", Extras: "[api]", Version: "0.4.13", List: "lmeval",
 			Hash:     "sha256:5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
-			Task:     "a task of generated texts runs on the demo model and is scored",
+			Task:     "the harness runs a task with generated answers on the demo model and scores it",
 			Models:   demo,
 			Prints:   []string{`"resps": [["The capital of Germany is Berlin."]]`, "|exact_match|↑  |    1|"},
 			Wire:     map[string]int{"POST /v1/chat/completions 200": 3},
@@ -508,7 +508,7 @@ func generatingRows() []row {
 		{
 			Name: "lm-eval-loglikelihood", Program: "lm-evaluation-harness by log probabilities", Package: "lm-eval", Extras: "[api]", Version: "0.4.13", List: "lmeval",
 			Hash:     "sha256:5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
-			Task:     "a multiple-choice task is scored by the log probabilities of its answers, with the accuracy computed without the harness",
+			Task:     "the harness scores a multiple-choice task by the log probabilities of its answers; the accuracy equals the one computed without the harness",
 			Models:   scored,
 			Given:    tokenizerFiles(),
 			Prints:   accuracies(),
