@@ -44,7 +44,7 @@ func frontendReadme() document {
 				Name: "vLLM, programs", Models: []modelFolder{llamaModel},
 				Commands: []command{
 					{Block: 2, Line: start, Ready: []string{frontendReady}, Outcome: passes},
-					{Block: 8, Line: `MODEL="llama-3.1-8b-instruct" TOKENIZER="meta-llama/Meta-Llama-3.1-8B-Instruct" genai-perf profile --model ${MODEL} --tokenizer ${TOKENIZER} --service-kind openai --endpoint-type chat --url localhost:9000 --streaming`, Outcome: unrun, Note: "genai-perf isn't installed; the next line is the command that it runs"},
+					{Block: 8, Line: `MODEL="llama-3.1-8b-instruct" TOKENIZER="meta-llama/Meta-Llama-3.1-8B-Instruct" genai-perf profile --model ${MODEL} --tokenizer ${TOKENIZER} --service-kind openai --endpoint-type chat --url localhost:9000 --streaming`, Outcome: unrun, Note: "genai-perf isn't installed; the next row is the command that genai-perf runs"},
 					{
 						Line: "perf_analyzer of genai-perf, with `--service-kind openai`", Runs: "perf_analyzer -m llama-3.1-8b-instruct --async --input-data inputs.json -i http --concurrency-range 1 --endpoint v1/chat/completions --service-kind openai -u localhost:9000 --measurement-interval 1000 --stability-percentage 999",
 						Prints: []string{`Throughput: [1-9]`}, Outcome: passes,
@@ -110,7 +110,7 @@ func frontendReadme() document {
 				Commands: []command{
 					{Block: 41, Line: "python3 openai_frontend/main.py --model-repository /path/to/models --tokenizer meta-llama/Meta-Llama-3.1-8B-Instruct --http-max-input-size 67108864", Ready: []string{frontendReady}, Outcome: passes},
 					{
-						Line: "a body above the limit", Runs: `head -c 67108865 /dev/zero | curl -s -w '%{http_code}' -H 'Expect:' --data-binary @- http://localhost:9000/v1/completions`,
+						Line: "a request whose body exceeds the limit", Runs: `head -c 67108865 /dev/zero | curl -s -w '%{http_code}' -H 'Expect:' --data-binary @- http://localhost:9000/v1/completions`,
 						Prints: []string{`413`, `67108864`}, Outcome: passes,
 					},
 				},
@@ -173,14 +173,14 @@ func restrictions(start string) group {
 		Commands: []command{
 			{Block: 38, Line: `--openai-restricted-api "inference api-key my-secret-key"`, Runs: start + ` --openai-restricted-api "inference api-key my-secret-key"`, Ready: []string{frontendReady}, Outcome: passes},
 			{Block: 39, Line: `curl -H "api-key: my-secret-key"` + chat, Prints: []string{`"content":"Hello"`}, Outcome: passes},
-			{Line: "the same without the header", Runs: status + chat, Prints: []string{`^401`}, Outcome: passes},
+			{Line: "the same request without the header", Runs: status + chat, Prints: []string{`^401`}, Outcome: passes},
 			{
 				Block: 40, Line: `--openai-restricted-api "inference user-key user-secret" --openai-restricted-api "model-repository admin-key admin-secret"`,
 				Runs:  start + ` --openai-restricted-api "inference user-key user-secret" --openai-restricted-api "model-repository admin-key admin-secret"`,
 				Ready: []string{frontendReady}, Outcome: passes,
 			},
 			{
-				Line:   "each API with the header of its group, and with that of the other group",
+				Line:   "each API with the header of its group, and with the header of the other group",
 				Runs:   status + `-H "user-key: user-secret"` + chat + "; " + status + `-H "admin-key: admin-secret"` + chat + "; " + status + `-H "admin-key: admin-secret"` + models + status + `-H "user-key: user-secret"` + models,
 				Prints: []string{`^200 401 200 401 $`}, Outcome: passes,
 			},
@@ -189,7 +189,7 @@ func restrictions(start string) group {
 				Runs:  start + ` --openai-restricted-api "inference,model-repository shared-key shared-secret"`,
 				Ready: []string{frontendReady}, Outcome: passes,
 			},
-			{Line: "both APIs with the header", Runs: status + `-H "shared-key: shared-secret"` + chat + "; " + status + `-H "shared-key: shared-secret"` + models + status + models, Prints: []string{`^200 200 401 $`}, Outcome: passes},
+			{Line: "requests to both APIs with the header", Runs: status + `-H "shared-key: shared-secret"` + chat + "; " + status + `-H "shared-key: shared-secret"` + models + status + models, Prints: []string{`^200 200 401 $`}, Outcome: passes},
 		},
 	}
 }

@@ -25,14 +25,14 @@ func openaiTrtllmReadme() document {
 				Commands: []command{
 					{Block: 1, Line: "git clone --recursive https://github.com/npuichigo/openai_trtllm.git", Outcome: unrun, Note: installsPart},
 					{Block: 2, Line: "cargo run --release", Ready: []string{ready}, Outcome: differs, Note: "Trident listens on port 9000 without `-p 3000`: [differences](from-openai-trtllm.md#what-differs)"},
-					{Block: 3, Line: "./target/release/openai_trtllm --help", Prints: []string{`--host`, `--triton-endpoint`}, Outcome: passes, Note: "the help is Trident's"},
+					{Block: 3, Line: "./target/release/openai_trtllm --help", Prints: []string{`--host`, `--triton-endpoint`}, Outcome: passes, Note: "prints Trident's help"},
 					{
 						Line: "all flags of the help", Runs: "trident -H 0.0.0.0 -p 3000 -t http://localhost:8001 --history-template '{% for item in items %}{{ item.content }}{% endfor %}' --api-key test",
 						Ready: []string{"http://localhost:3000/health/live"}, Outcome: passes,
 					},
-					{Line: "with the key", Runs: conversation, Prints: []string{`"content":"Be brief\.`}, Outcome: passes},
-					{Line: "with another key", Runs: "curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer other' http://localhost:3000/v1/models", Prints: []string{"^401$"}, Outcome: passes},
-					{Block: 4, Line: "docker compose build openai_trtllm docker compose up", Outcome: unrun, Note: needsImage + "; the next line has the arguments of its service"},
+					{Line: "a request with the key", Runs: conversation, Prints: []string{`"content":"Be brief\.`}, Outcome: passes},
+					{Line: "a request with another key", Runs: "curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer other' http://localhost:3000/v1/models", Prints: []string{"^401$"}, Outcome: passes},
+					{Block: 4, Line: "docker compose build openai_trtllm docker compose up", Outcome: unrun, Note: needsImage + "; the next row has the arguments of the service"},
 					{Line: "the command of docker-compose.yml", Source: "docker-compose.yml", Runs: "trident --host 0.0.0.0 --port 3000 --triton-endpoint http://localhost:8001", Ready: []string{ready}, Outcome: passes},
 				},
 			},
@@ -68,7 +68,7 @@ func openaiTrtllmReadme() document {
 			{
 				Name: "tracing", Models: ensemble, Triton: true, Collector: true,
 				Commands: []command{
-					{Block: 6, Line: "docker run --rm --name jaeger", Outcome: unrun, Note: "needs Docker and an image; the next line sends to a collector of the test"},
+					{Block: 6, Line: "docker run --rm --name jaeger", Outcome: unrun, Note: "needs Docker and an image; in the next row, Trident sends traces to a collector of the test"},
 					{Block: 7, Line: "OPENAI_TRTLLM_OTLP_ENDPOINT=http://localhost:4317 cargo run --release", Ready: []string{ready}, Outcome: differs, Note: "Trident listens on port 9000 without `-p 3000`: [differences](from-openai-trtllm.md#what-differs)"},
 					{
 						Line: "a completion is traced", Runs: `curl -s http://localhost:3000/v1/completions -d '{"model": "ensemble", "prompt": "Which way?"}'`,

@@ -15,12 +15,12 @@ var update = flag.Bool("update", false, "write docs/guides/as-written.md")
 
 const pageHead = `# Commands as written
 
-The commands of four documents, run against Trident as these documents have them. A command that is marked "can't run here" was never run. The table
-is generated from the tables in [test/aswritten](../../test/aswritten), whose test runs each command on a real Triton and checks what it prints.
+This page lists the commands of four documents. The test in [test/aswritten](../../test/aswritten) runs each command with Trident and a real Triton, and checks what the
+command prints. Each section lists the parts of commands that the test replaces. Commands marked "can't run here" were never run. The page is generated from the tables of the test.
 
-The models have the tensors of the documents' models, without the weights: they repeat the prompt or the last message. Exceptions are all-MiniLM-L6-v2, which has its
-weights, and the model of the tool calls, which follows a script. Programs of the documents ran as they are where today's packages still have what they import; the tests
-have programs of their own that send the same requests. A row without a command of the document is a further check of an effect; the numbers leave these rows out.
+The models have the tensors of the documents' models, but no weights: they repeat the prompt or the last message. Two models are exceptions: all-MiniLM-L6-v2 has its
+weights, and the model of the tool calls follows a script. A program of the documents ran unchanged if today's packages still have what the program imports. Otherwise, the
+test runs its own program, which sends the same requests. Some rows have no command of the document, but check a further effect. The numbers don't include these rows.
 
 | document | passes | differs by intent | can't run here |
 |---|---|---|---|
@@ -32,8 +32,8 @@ const pageEnd = `
 ` + "```sh check\n" + `make setup-test
 TRIDENT_TEST_SLOW=1 go test -v -count 1 -timeout 30m ./test/aswritten
 ` + "```\n" + `
-The suites ` + "`unit`" + ` and ` + "`unit-slow`" + ` run it, the first one only its first group. The test needs the right to create a network namespace, as the documents' ports are fixed. With
-` + "`TRIDENT_TEST_SOURCES=FOLDER`" + `, a folder with clones of the four repositories, it also compares the tables with the documents and runs the documents' own programs.
+The suite ` + "`unit-slow`" + ` runs the whole test, and the suite ` + "`unit`" + ` only its first group. The test needs the right to create a network namespace, because the documents' ports are fixed.
+Set ` + "`TRIDENT_TEST_SOURCES`" + ` to a folder with clones of the four repositories. The test then also compares the tables with the documents, and runs the documents' own programs.
 ` + "`-run TestPage -update`" + ` writes this page.
 `
 
@@ -82,7 +82,7 @@ func (d *document) section() string {
 	var all strings.Builder
 	fmt.Fprintf(&all, "\n## %s\n\n[%s](https://github.com/%s/blob/%s/%s) of [%s](https://github.com/%s), commit `%.10s`.\n", d.Title, d.File, d.Repository, d.Commit, d.File, d.Repository, d.Repository, d.Commit)
 	if len(d.Reads) > 0 {
-		all.WriteString("What runs instead of a part of a command: ")
+		all.WriteString("The test replaces these parts of the commands: ")
 		for i := 0; i < len(d.Reads); i += 2 {
 			if i > 0 {
 				all.WriteString(", ")

@@ -24,7 +24,7 @@ func proxyReadme() document {
 		},
 		{
 			Block: 1, Line: "(or /v1/completions)", Runs: "curl -s " + base + "/v1/completions " + chat, Prints: []string{`/v1/chat/completions|"object":"chat.completion"`}, Outcome: differs,
-			Note: "chats have a path of their own, which the 400 names: [differences](from-tritonopenaiserver.md#what-differs)",
+			Note: "Trident returns 400, which names the path for chats: [differences](from-tritonopenaiserver.md#what-differs)",
 		},
 	}
 	return document{
@@ -45,12 +45,12 @@ func proxyReadme() document {
 					{
 						Block: 4, Line: "/opt/tritonserver/bin/tritonopenaiserver --tokenizer_dir /models/mymodel/tokenizer --engine_dir /models/mymodel/engine",
 						Runs: "/opt/tritonserver/bin/tritonopenaiserver --tokenizer_dir /models/mymodel/tokenizer --engine_dir /models/mymodel/engine", Ready: []string{ready}, Outcome: passes,
-						Note: "beside a real tritonserver",
+						Note: "with a real tritonserver beside Trident",
 					},
 				}, paths, []command{
 					{
 						Block: 8, Line: "perf_analyzer -m llama3 --async --endpoint v1/chat/completions --service-kind openai", Runs: "sed s/llama-3.1-8b-instruct/ensemble/ inputs.json > ensemble.json && perf_analyzer -m ensemble --async --input-data ensemble.json --endpoint v1/chat/completions --service-kind openai -u localhost:11434 --measurement-interval 1000 --stability-percentage 999 -i http --concurrency-range 1",
-						Prints: []string{`Throughput: [1-9]`}, Outcome: passes, Note: "with a file of inputs, which genai-perf writes",
+						Prints: []string{`Throughput: [1-9]`}, Outcome: passes, Note: "with a file of inputs, as genai-perf writes it",
 					},
 				}),
 			},
@@ -59,12 +59,12 @@ func proxyReadme() document {
 				Commands: []command{
 					{
 						Block: 4, Line: both, Runs: both, Ready: []string{ready, kserveReady}, Outcome: passes,
-						Note: "the end of the line; its beginning starts the image. Both names are links to `trident`",
+						Note: "This is the second part of a command whose first part starts the image. Both names are links to `trident`",
 					},
 					path("POST /v1/chat/completions", base+"/v1/chat/completions "+chat, `"object":"chat.completion"`, `Which way\?`),
 					{
 						Block: 7, Line: "perf_analyzer -m llama3 --async --service-kind triton -u triton:8001 --measurement-interval 4000 --stability-percentage 999 -i grpc --streaming --shape max_tokens:1 --shape text_input:1 --concurrency-range 1",
-						Outcome: unrun, Note: "today's ensemble has further inputs, whose shapes the line doesn't have",
+						Outcome: unrun, Note: "Today's `ensemble` has further inputs, and the command doesn't set their shapes",
 					},
 					{Block: 5, Line: "sh -c '/opt/tritonserver/bin/tritonserver --model-store /models/mymodel/model & /opt/tritonserver/bin/tritonopenaiserver --tokenizer_dir /models/mymodel/tokenizer --engine_dir /models/mymodel/engine'", Ready: []string{ready, kserveReady}, Outcome: passes, Note: "the command of `docker-compose.yml`"},
 				},

@@ -14,11 +14,11 @@ func vllmReadme() document {
 			Commands: []command{
 				{Block: 1, Line: "docker pull nvcr.io/nvidia/tritonserver:<xx.yy>-vllm-python-py3", Outcome: unrun, Note: needsImage},
 				{Block: 2, Line: "./build.py -v --enable-logging", Outcome: unrun, Note: "builds Triton and its images with Docker"},
-				{Block: 3, Line: "git clone https://github.com/triton-inference-server/vllm_backend.git /tmp/vllm_backend", Outcome: unrun, Note: "installs the backend, which needs vLLM; Trident loads it like tritonserver: [vLLM](vllm.md)"},
+				{Block: 3, Line: "git clone https://github.com/triton-inference-server/vllm_backend.git /tmp/vllm_backend", Outcome: unrun, Note: "installs the backend, which needs vLLM. Trident loads the backend as tritonserver does: [vLLM](vllm.md)"},
 				{
 					Block: 4, Line: "tritonserver --model-repository ./samples/model_repository",
 					Ready: []string{kserveReady}, Outcome: passes,
-					Note: "the end of the line; its beginning starts NVIDIA's image. `tritonserver` is a link to `trident`",
+					Note: "This is the second part of a command whose first part starts NVIDIA's image. `tritonserver` is a link to `trident`",
 				},
 				{
 					Block: 6, Line: `curl -X POST localhost:8000/v2/models/vllm_model/generate -d '{"text_input": "What is Triton Inference Server?", "parameters": {"stream": false, "temperature": 0}}'`,
