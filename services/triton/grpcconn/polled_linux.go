@@ -18,8 +18,10 @@ const (
 	pollInterval = 1 * time.Millisecond
 	longInterval = 2 * time.Millisecond
 	fastStream   = 2 * time.Millisecond
-	// A connection is polled from the time on that watchedReads reads take less than busyTime and
-	// return smallRead bytes or fewer each on average.
+	// A connection with manyCalls calls or more is polled from the time on that watchedReads reads take
+	// less than busyTime and return smallRead bytes or fewer each on average. With fewer calls, the wait
+	// for the first message of a new one would be most of its time.
+	manyCalls    = 8
 	watchedReads = 32
 	busyTime     = 4 * time.Millisecond
 	smallRead    = 4 << 10
@@ -48,6 +50,7 @@ type Polled struct {
 	full     bool    // the last read filled its buffer
 	mean     int     // bytes in an interval, a moving average
 	each     float64 // messages of a stream in a second, a moving average
+	calls    int     // calls in progress
 	reads    int     // reads since the time since, while the connection isn't polled
 	bytes    int     // what they returned
 	since    time.Time
@@ -101,7 +104,7 @@ func (p *Polled) watch(n int) {
 	}
 	small := p.bytes <= watchedReads*smallRead
 	p.reads, p.bytes = 0, 0
-	if small && time.Since(p.since) < busyTime {
+	if small && p.calls >= manyCalls && time.Since(p.since) < busyTime {
 		p.polling, p.full, p.mean, p.each = true, false, smallRead, 0
 		p.notice(unnoticed)
 		p.every(pollInterval)
@@ -121,11 +124,16 @@ func (p *Polled) look(b []byte) (int, error) {
 		p.mean += (n - p.mean) / 8 //nolint:mnd // the weight of the newest interval
 	}
 	if p.mean < quietBytes {
-		p.polling = false
-		p.every(0)
-		p.notice(1)
+		p.stop()
 	}
 	return n, err
+}
+
+// stop ends the polling.
+func (p *Polled) stop() {
+	p.polling = false
+	p.every(0)
+	p.notice(1)
 }
 
 // readNow reads what has arrived, without waiting.
@@ -150,9 +158,14 @@ func (p *Polled) readNow(b []byte) (int, error) {
 }
 
 // Found takes the number of messages that the last look found, and of the calls in progress. The
-// interval follows from them.
+// interval follows from them, and a connection with few calls is no longer polled.
 func (p *Polled) Found(messages, calls int) {
-	if !p.polling || calls == 0 {
+	p.calls = calls
+	if !p.polling {
+		return
+	}
+	if calls < manyCalls {
+		p.stop()
 		return
 	}
 	each := float64(messages) / float64(calls) / p.interval.Seconds()

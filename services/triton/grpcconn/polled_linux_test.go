@@ -40,6 +40,7 @@ func pair(t *testing.T) (*Polled, net.Conn) {
 func busy(t *testing.T, p *Polled, server net.Conn) {
 	t.Helper()
 	const messages = 2 * watchedReads
+	p.Found(0, manyCalls)
 	if _, err := server.Write(bytes.Repeat(tokenMessage, messages)); err != nil {
 		t.Fatal(err)
 	}
@@ -162,9 +163,10 @@ func TestPolled(t *testing.T) {
 }
 
 // TestFound checks the time between two looks: it is long while a look finds several messages of each call.
+// A connection with few calls isn't polled.
 func TestFound(t *testing.T) {
 	p, server := pair(t)
-	p.Found(1000, 1)
+	p.Found(1000, manyCalls)
 	if p.interval != 0 {
 		t.Errorf("a connection that isn't polled is looked at every %v", p.interval)
 	}
@@ -175,16 +177,27 @@ func TestFound(t *testing.T) {
 		want            time.Duration
 	}{
 		{"64 streams, a message each 10 ms", 6, 64, pollInterval},
-		{"no calls", 6, 0, pollInterval},
 		{"64 streams, a message each ms", 64, 64, longInterval},
 		{"64 streams, a message each 3 ms", 43, 64, longInterval},
 		{"64 streams, a message each 10 ms again", 13, 64, pollInterval},
+		{"few streams", 13, manyCalls - 1, 0},
 	} {
 		for range 50 {
 			p.Found(test.messages, test.calls)
 		}
-		if p.interval != test.want {
-			t.Errorf("%s: looked at every %v, want %v", test.what, p.interval, test.want)
+		if p.interval != test.want || p.polling != (test.want > 0) {
+			t.Errorf("%s: looked at every %v, polled %t, want %v", test.what, p.interval, p.polling, test.want)
 		}
+	}
+	if _, err := server.Write(bytes.Repeat(tokenMessage, 2*watchedReads)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * watchedReads {
+		if _, err := io.ReadFull(p, make([]byte, len(tokenMessage))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.polling {
+		t.Error("a connection with few calls is polled")
 	}
 }
