@@ -56,10 +56,13 @@ func (d *description) encoder(inference.Setting) error {
 	}
 	if reason := e.refusal(); reason != "" {
 		d.card.Backend, d.card.Tasks, d.card.Encoder = nil, 0, nil
-		d.keep("texts", "none", reason)
+		d.keep(settingTexts, "none", reason)
 	}
 	return errors.Join(e.errs...)
 }
+
+// settingTexts is the row of a model that takes only tensors in the list of its settings. Its origin is the reason.
+const settingTexts = "texts"
 
 // refusal returns the reason why the model takes only tensors, or "".
 func (e *encoderDescription) refusal() string {
@@ -223,6 +226,9 @@ func (e *encoderDescription) classes() {
 		e.keep(s.Name, s.Value, s.Origin)
 		if len(e.settings.Labels) > 1 {
 			e.card.Tasks &^= inference.TaskScore
+		}
+		if n := e.form.Width; n > 0 && n != len(e.settings.Labels) && e.card.Tasks&^tasksClasses == 0 {
+			e.failf(s, "the list has %d labels, but the model returns %d classes", len(e.settings.Labels), n)
 		}
 	}
 	s := e.find(inference.SettingActivation)

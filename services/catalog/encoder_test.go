@@ -72,6 +72,7 @@ func TestEncoderSettings(t *testing.T) {
 		},
 		{name: "one class", config: logits(1), tasks: "score classify", want: pad},
 		{name: "three classes", config: logits(3), published: &inference.Published{Encoder: found("labels", `["a","b","c"]`, "activation", "sigmoid")}, tasks: "classify", want: `labels=["a","b","c"] (file), activation=sigmoid (file), ` + pad},
+		{name: "too few labels", config: logits(3), published: &inference.Published{Encoder: found("labels", `["a","b"]`)}, tasks: "classify", want: `labels=["a","b"] (file), ` + pad, log: "file: the list has 2 labels, but the model returns 3 classes"},
 		{name: "an unknown activation", config: logits(1), parameters: map[string]string{"trident.activation": "relu"}, tasks: "score classify", want: pad, log: `"relu" is not one of softmax, sigmoid, none`},
 		{name: "an output of another name", config: inferencetest.EncoderConfig("m", 8, "out", 4), tasks: "embed", want: pad},
 		{name: "an output of another name, of a classifier", config: inferencetest.EncoderConfig("m", 8, "out", 4), published: &inference.Published{Encoder: found("task", "classify")}, tasks: "classify", want: "task=classify (file), " + pad},
@@ -182,6 +183,13 @@ func TestEncoderSettings(t *testing.T) {
 			}
 			if got := strings.Join(card.Tasks.Names(), " "); got != tt.tasks || (card.Tasks == 0) != (card.Kind() == "tensors only") {
 				t.Errorf("a model of kind %s has the tasks %q", card.Kind(), got)
+			}
+			if _, reason, refused := strings.Cut(tt.want, "texts=none ("); refused {
+				model := models.Resolve(card.Name)
+				want := "the model `" + card.Name + "` supports neither text generation nor embeddings: " + strings.TrimSuffix(reason, ")")
+				if err := model.Confirm(t.Context()); err == nil || err.Error() != want {
+					t.Errorf("got  %v\nwant %s", err, want)
+				}
 			}
 			if (tt.log == "") != (log.String() == "") || !strings.Contains(strings.ReplaceAll(log.String(), `\"`, `"`), tt.log) {
 				t.Errorf("log %s", log)

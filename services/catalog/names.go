@@ -86,11 +86,13 @@ func errNoModel(name string) error {
 	}
 }
 
-func errNotTextModel(name string) error {
-	return &inference.Error{
-		Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model",
-		Message: fmt.Sprintf("the model `%s` supports neither text generation nor embeddings", name),
+// errNotTextModel has the reason of a model that takes only tensors, if it is known.
+func errNotTextModel(name string, card *Card) error {
+	message := fmt.Sprintf("the model `%s` supports neither text generation nor embeddings", name)
+	if i := slices.IndexFunc(card.Settings, func(s inference.Setting) bool { return s.Name == settingTexts }); i >= 0 {
+		message += ": " + card.Settings[i].Origin
 	}
+	return &inference.Error{Code: inference.CodeNotFound, Reason: inference.ReasonModelNotFound, Param: "model", Message: message}
 }
 
 // Only returns the only model that serves the client's requests, under the name for requests without

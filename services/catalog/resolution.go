@@ -92,7 +92,7 @@ func (r *Resolution) Confirm(ctx context.Context) error {
 		return errNoLoRA(r.Card.Name, r.LoRA)
 	}
 	if r.Card.Tasks == 0 {
-		return errNotTextModel(r.Name)
+		return errNotTextModel(r.Name, r.Card)
 	}
 	return nil
 }
