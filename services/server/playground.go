@@ -35,9 +35,9 @@ func policyOf(page []byte) string {
 }
 
 // Cache-Control of the page, which is always revalidated, and of the files that it
-// names, which never are.
+// names, which never are. A proxy that rewrote the page would invalidate the hashes of its policy.
 const (
-	revalidated = "no-cache"
+	revalidated = "no-cache, no-transform"
 	immutable   = "public, max-age=31536000, immutable"
 )
 

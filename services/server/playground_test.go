@@ -73,7 +73,7 @@ func TestPlayground(t *testing.T) {
 	page := get(t, h, http.MethodGet, "/")
 	text := string(bodyOf(t, page))
 	names := regexp.MustCompile(`(?:src=|href=|import\()"\./(assets/[\w-]+\.(?:js|css|svg))"`).FindAllStringSubmatch(text, -1)
-	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache" || len(names) != 2 {
+	if page.StatusCode != http.StatusOK || page.Header.Get("Cache-Control") != "no-cache, no-transform" || len(names) != 2 {
 		t.Fatalf("%d, %v, files %v", page.StatusCode, page.Header, names)
 	}
 	if waited := regexp.MustCompile(`rel="stylesheet"|rel="modulepreload"|<script [^>]*>`).FindAllString(text, -1); waited != nil || !strings.Contains(text, "<style>") || !strings.Contains(text, `<div class="brand">`) {
