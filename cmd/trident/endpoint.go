@@ -24,7 +24,7 @@ import (
 // endpointCommand has the subcommands for the inference servers of a running Trident.
 type endpointCommand struct {
 	List   endpointList   `cmd:"" help:"Print the inference servers of --triton-endpoint with their states."`
-	Drain  endpointDrain  `cmd:"" help:"Stop sending requests to an inference server. Its requests in flight continue. It stays drained until resume, or until Trident restarts."`
+	Drain  endpointDrain  `cmd:"" help:"Stop sending requests to an inference server. Its requests in flight continue. The server stays drained until trident endpoint resume, or until Trident restarts."`
 	Resume endpointResume `cmd:"" help:"Send requests to a drained inference server again."`
 }
 
@@ -51,8 +51,8 @@ type endpointDrain struct {
 	connection
 
 	Endpoint string        `arg:"" help:"Address of the inference server, as trident endpoint list prints it."`
-	Force    bool          `env:"-" help:"Drain the server even if no other one can serve a model of it."`
-	Wait     time.Duration `env:"-" default:"0s" help:"Time to wait until the server has no request in flight. If it still has some then, the command fails, and the server stays drained. 0 doesn't wait."`
+	Force    bool          `env:"-" help:"Drain the server even if no other server can serve one of its models."`
+	Wait     time.Duration `env:"-" default:"0s" help:"Maximum time to wait until the server has no request in flight. If the server still has requests in flight after this time, the command fails, and the server stays drained. 0 doesn't wait."`
 }
 
 // waitPause is the time between two calls that read the number of requests in flight.

@@ -30,7 +30,7 @@ type healthCommand struct {
 // connection are the flags of commands that call a running Trident.
 type connection struct {
 	Address string        `env:"-" placeholder:"URL" help:"URL of the Trident to call, such as https://localhost:9000. Default: the local address of --host, --openai-port and --tls-cert."`
-	CA      string        `name:"ca" env:"-" placeholder:"FILE" help:"CA bundle (PEM) that verifies the server's certificate. Default: only the certificate of --tls-cert is accepted or, without --tls-cert, the system's CA certificates apply."`
+	CA      string        `name:"ca" env:"-" placeholder:"FILE" help:"CA bundle (PEM) that verifies the server's certificate. Default: with --tls-cert, only the certificate of --tls-cert is accepted; without --tls-cert, the system's CA certificates apply."`
 	Cert    string        `env:"-" placeholder:"FILE" help:"Client certificate (PEM) for a Trident with --tls-client-ca."`
 	Key     string        `env:"-" placeholder:"FILE" help:"Private key (PEM) of the certificate of --cert. Default: the key in the file of --cert."`
 	Timeout time.Duration `env:"-" default:"2s" help:"Time limit for the response."`

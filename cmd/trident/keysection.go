@@ -35,7 +35,7 @@ func keyFields() []keyField {
 			{name: "in_flight", help: "Maximum number of the client's requests that are served at the same time; 0 means no limit.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.InFlight }},
 			{name: "queued", help: "Maximum number of the client's requests in the queue; 0 means no limit.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Queued }},
 			{name: "rate", help: "Maximum number of the client's requests that start per second on average; 0 means no limit.", kind: "a number", schema: schema{"type": "number", "minimum": 0}, into: func(e *auth.KeyEntry) any { return &e.Limits.Rate }},
-			{name: "burst", help: "Maximum number of the client's requests that may start at once under the rate; 0 means the number of one second.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Burst }},
+			{name: "burst", help: "Maximum number of the client's requests that may start at once under the rate; 0 means the number of requests in one second.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.Burst }},
 			{name: "tokens_per_minute", help: "Maximum number of tokens of the client's prompts and answers per minute; 0 means no limit. A request reserves its prompt and the maximum of its answer.", kind: wholeNumber, schema: natural, into: func(e *auth.KeyEntry) any { return &e.Limits.TokensPerMinute }},
 		}},
 	}

@@ -56,7 +56,7 @@ type commandLine struct {
 	Serve      serveCommand      `cmd:"" default:"1" help:"Serve models; this is the default command."`
 	Models     modelsCommand     `cmd:"" help:"Print the settings of the models, each with its origin."`
 	Template   templateCommand   `cmd:"" help:"Render a chat template: print the prompt for the chat messages on standard input."`
-	Key        keyCommand        `cmd:"" help:"Create an API key, or the hash of one for --api-keys-file."`
+	Key        keyCommand        `cmd:"" help:"Create an API key, or the hash of an API key for --api-keys-file."`
 	Settings   configCommand     `cmd:"" name:"config" help:"Check, print and document the settings."`
 	Endpoint   endpointCommand   `cmd:"" help:"List, drain and resume the inference servers of a running Trident."`
 	Health     healthCommand     `cmd:"" help:"Probe whether a running Trident is live or ready; for containers' health checks."`

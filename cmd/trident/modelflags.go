@@ -20,18 +20,18 @@ import (
 // one model, or a VALUE for all models without a MODEL=VALUE. In the environment
 // variable of a repeatable flag, each line is a value.
 type modelFlags struct {
-	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Source of a model's tokenizer, chat template and context length: a folder in Hugging Face's layout, or a repository id on its hub; repeatable. Without MODEL=, the value applies to all models without one of their own."`
-	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template of a model: a file, the template itself, or none; repeatable. Without MODEL=, the value applies to all models without one of their own."`
-	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's tool calls, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without one of their own. Default: detected from the chat template."`
-	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's reasoning, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without one of their own. Default: detected from the chat template."`
+	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Source of a model's tokenizer, chat template and context length: a folder in Hugging Face's layout, or a repository id on its hub; repeatable. Without MODEL=, the value applies to all models without a value of their own."`
+	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template of a model: a file, the template itself, or none; repeatable. Without MODEL=, the value applies to all models without a value of their own."`
+	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's tool calls, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without a value of their own. Default: detected from the chat template."`
+	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's reasoning, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without a value of their own. Default: detected from the chat template."`
 
-	EngineDir string `placeholder:"FOLDER" help:"Folder of a TensorRT-LLM engine. Its config.json provides the context length of models whose config.pbtxt doesn't have one."`
+	EngineDir string `placeholder:"FOLDER" help:"Folder of a TensorRT-LLM engine. Its config.json provides the context length of models whose config.pbtxt doesn't set a context length."`
 
 	HistoryTemplate     string `placeholder:"TEXT" help:"Liquid template that builds the prompt of chats for models without a chat template."`
-	HistoryTemplateFile string `placeholder:"FILE" help:"File with a Liquid template that builds the prompt of chats for models without a chat template; instead of --history-template."`
+	HistoryTemplateFile string `placeholder:"FILE" help:"File with a Liquid template that builds the prompt of chats for models without a chat template; can't be combined with --history-template."`
 
-	MaxToolCallParseBytes size     `default:"${max_tool_call_parse_bytes}" help:"Maximum size of the tool calls in one choice of a response, in bytes or with a unit such as 1MiB; a larger choice ends with finish_reason length. 0 means the default."`
-	TritonModelRepository []string `placeholder:"DIR" help:"Path on this machine of the model repository of the tritonserver at --triton-endpoint; repeatable. Tokenizers and chat templates are then found in the models' files."`
+	MaxToolCallParseBytes size     `default:"${max_tool_call_parse_bytes}" help:"Maximum size of the tool calls in one choice of a response, in bytes or with a unit such as 1MiB; a choice with larger tool calls ends with finish_reason length. 0 means the default."`
+	TritonModelRepository []string `placeholder:"DIR" help:"Path on this machine of the model repository of the tritonserver at --triton-endpoint; repeatable. Trident then finds tokenizers and chat templates in the models' files."`
 }
 
 // perModel is a flag's value for one model, or for all models.

@@ -22,9 +22,9 @@ type observeFlags struct {
 	AllowMetrics                  bool     `default:"true" negatable:"" help:"Serve Prometheus metrics at /metrics on --openai-port and, if set, on --metrics-port."`
 	MetricsPort                   *int     `placeholder:"PORT" help:"TCP port that serves only /metrics, in addition to --openai-port; 0 takes a free port. Default: ${metrics_port} with --enable-kserve-frontends, otherwise no such port."`
 	MetricsAddress                string   `placeholder:"HOST" help:"Address on which --metrics-port listens. Default: --host."`
-	TritonMetricsURL              []string `name:"triton-metrics-url" sep:"none" placeholder:"URL" help:"URL of a tritonserver's metrics, such as http://localhost:8002/metrics, which /metrics then includes; repeatable."`
-	TritonMetricsPort             int      `name:"triton-metrics-port" default:"0" placeholder:"PORT" help:"TCP port on which each server of --triton-endpoint serves its own metrics by HTTP, usually 8002, which /metrics then includes; 0 means that they aren't read."`
-	InferenceGatewayMetricsPrefix string   `default:"${gateway_prefix}" placeholder:"TEXT" help:"Prefix of the names of the metrics that an inference gateway reads; set vllm: for a gateway that expects vLLM."`
+	TritonMetricsURL              []string `name:"triton-metrics-url" sep:"none" placeholder:"URL" help:"URL of a tritonserver's metrics, such as http://localhost:8002/metrics. Trident's /metrics then includes these metrics; repeatable."`
+	TritonMetricsPort             int      `name:"triton-metrics-port" default:"0" placeholder:"PORT" help:"TCP port on which each server of --triton-endpoint serves its metrics by HTTP, usually 8002. Trident's /metrics then includes these metrics. 0 means that Trident doesn't read them."`
+	InferenceGatewayMetricsPrefix string   `default:"${gateway_prefix}" placeholder:"TEXT" help:"Prefix of the names of the metrics that an inference gateway reads; set vllm: for a gateway that expects vLLM's names."`
 
 	OTLPEndpoint     string   `name:"otlp-endpoint" placeholder:"URL" help:"URL of the OpenTelemetry collector that receives traces by OTLP, such as http://localhost:4317. Default: the variable OTEL_EXPORTER_OTLP_ENDPOINT, or no traces."`
 	OTLPProtocol     string   `name:"otlp-protocol" placeholder:"NAME" help:"Protocol of --otlp-endpoint: grpc or http/protobuf. Default: the variable OTEL_EXPORTER_OTLP_PROTOCOL, or grpc for port 4317 and http/protobuf for other ports."`

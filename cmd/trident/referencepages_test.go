@@ -37,8 +37,8 @@ func TestReferencePages(t *testing.T) {
 // commandPage returns the page of the commands, with the flags of each.
 func commandPage(app *kong.Application) string {
 	var b strings.Builder
-	b.WriteString("# Command line\n\n`trident [COMMAND] [FLAG]...` runs a command; without one it serves models. This page has each command with its own flags, and is generated from the program. " +
-		"[The configuration](configuration.md#all-flags) has the flags of serving, which all commands take: a command that needs the settings of a server finds them in the same flags, variables and file.\n\n")
+	b.WriteString("# Command line\n\n`trident [COMMAND] [FLAG]...` runs a command. Without a command, Trident serves models. This page is generated from the program, and lists each command with its own flags. " +
+		"[The configuration](configuration.md#all-flags) lists the flags for serving, which all commands accept. A command that needs the settings of a server reads them from the same flags, variables and file.\n\n")
 	b.WriteString("| command | purpose |\n|---|---|\n")
 	leaves := app.Leaves(true)
 	for _, node := range leaves {
@@ -76,38 +76,38 @@ func usageOf(node *kong.Node) []string {
 // otherVariables are the environment variables that set no flag, by their readers.
 var otherVariables = []struct{ names, meaning string }{
 	{"HF_ENDPOINT", "URL of the hub from which Trident downloads tokenizers and chat templates. Default: Hugging Face's hub."},
-	{"HF_TOKEN", "Token for the hub. It comes before the file of HF_TOKEN_PATH."},
+	{"HF_TOKEN", "Token for the hub. It takes precedence over the file of HF_TOKEN_PATH."},
 	{"HUGGING_FACE_HUB_TOKEN", "Token for the hub, if HF_TOKEN isn't set."},
 	{"HF_TOKEN_PATH", "File with the token for the hub. Default: `token` in the folder of HF_HOME."},
 	{"HF_HOME", "Folder of the hub's files. Default: `huggingface` in the folder of XDG_CACHE_HOME."},
 	{"HF_HUB_CACHE", "Folder of downloaded files. Default: `hub` in the folder of HF_HOME."},
 	{"HUGGINGFACE_HUB_CACHE", "Folder of downloaded files, if HF_HUB_CACHE isn't set."},
-	{"HF_HUB_OFFLINE", "A true value keeps Trident from downloading files; those of the cache are read."},
-	{"TRANSFORMERS_OFFLINE", "A true value keeps Trident from downloading files, if HF_HUB_OFFLINE isn't set."},
+	{"HF_HUB_OFFLINE", "With a true value, Trident downloads no files, and reads only files of the cache."},
+	{"TRANSFORMERS_OFFLINE", "With a true value, Trident downloads no files. It applies if HF_HUB_OFFLINE isn't set."},
 	{"XDG_CACHE_HOME", "Folder of the user's caches. Default: `~/.cache`."},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT", "URL of a collector of traces, if `--otlp-endpoint` isn't set."},
-	{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "URL of a collector of traces, before OTEL_EXPORTER_OTLP_ENDPOINT."},
+	{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "URL of a collector of traces. It takes precedence over OTEL_EXPORTER_OTLP_ENDPOINT."},
 	{"OTEL_EXPORTER_OTLP_PROTOCOL", "Protocol of the collector, `grpc` or `http/protobuf`, if `--otlp-protocol` isn't set."},
-	{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "Protocol of the collector, before OTEL_EXPORTER_OTLP_PROTOCOL."},
+	{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "Protocol of the collector. It takes precedence over OTEL_EXPORTER_OTLP_PROTOCOL."},
 	{"OTEL_SDK_DISABLED", "`true` turns traces off."},
 	{"OTEL_TRACES_EXPORTER", "`none` turns traces off."},
 	{"AIP_MODE", "`PREDICTION` turns Vertex AI's endpoint on."},
 	{"AIP_PREDICT_ROUTE", "Path of predictions at Vertex AI's endpoint."},
 	{"AIP_HEALTH_ROUTE", "Path of health checks at Vertex AI's endpoint."},
 	{"AIP_STORAGE_URI", "Model repository of Vertex AI, if no model repository is set."},
-	{"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME", "Model of SageMaker's requests that don't name one."},
+	{"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME", "Model for SageMaker requests that don't name a model."},
 	{"SAGEMAKER_TRITON_INFERENCE_TYPE", "Kind of SageMaker's requests, as for tritonserver."},
 	{"SAGEMAKER_TRITON_PING_MODE", "State that SageMaker's `/ping` reports, as for tritonserver."},
-	{"GOGC", "Percentage of garbage at which Go collects it. Default: 200."},
-	{"GOMEMLIMIT", "Go's soft memory limit; Trident then doesn't set it."},
-	{"LD_LIBRARY_PATH", "Folders of shared libraries. In-process Triton adds those of its backends for the processes of Python models."},
+	{"GOGC", "Target percentage of Go's garbage collector. Default: 200."},
+	{"GOMEMLIMIT", "Go's soft memory limit. If the variable is set, Trident doesn't set the limit."},
+	{"LD_LIBRARY_PATH", "Folders of shared libraries. In-process Triton adds the folders of its backends for the processes of Python models."},
 }
 
 // environmentPage returns the page of the environment variables.
 func environmentPage(app *kong.Application) string {
 	var b strings.Builder
-	b.WriteString("# Environment variables\n\nEach flag has an environment variable: `TRIDENT_` and the flag's name in upper case, with `_` for `-`. This page has all of them, and is generated from the program. A flag overrides its variable, and the variable overrides the file of `--config`. " +
-		"A variable with a value that several flags may have, such as `OPENAI_TRTLLM_PORT`, applies if the `TRIDENT_` variable isn't set. [The configuration](configuration.md) describes the values.\n\n| variable | flag | default |\n|---|---|---|\n")
+	b.WriteString("# Environment variables\n\nEach flag has an environment variable: `TRIDENT_` and the flag's name in upper case, with `_` for `-`. This page is generated from the program, and lists all variables. A flag overrides its variable, and the variable overrides the file of `--config`. " +
+		"Some flags have a second variable, such as `OPENAI_TRTLLM_PORT`. The second variable applies if the `TRIDENT_` variable isn't set. [The configuration](configuration.md) describes the values.\n\n| variable | flag | default |\n|---|---|---|\n")
 	for _, flag := range app.Flags {
 		for _, name := range flag.Envs {
 			value := ""

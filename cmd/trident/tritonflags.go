@@ -19,14 +19,14 @@ import (
 // type "lines"; the name only removes the separator from --help.
 type tritonFlags struct {
 	TritonLibrary    string   `placeholder:"PATH" help:"Path of libtritonserver.so or of its folder, for in-process Triton. Default: the usual installation folders are searched."`
-	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"Models that in-process Triton loads: none loads all models of the repositories at start and refuses later changes; explicit loads those of --load-model at start and others on request."`
+	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"Models that in-process Triton loads: none loads all models of the repositories at start and refuses to load or unload models later; explicit loads the models of --load-model at start and other models on request."`
 	LoadModel        nameList `placeholder:"MODEL" help:"Name of a model that in-process Triton loads at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
-	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"Exit with an error if in-process Triton can't load a model at start. Otherwise the other models are served."`
+	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"Exit with an error if in-process Triton can't load a model at start. If false, Trident serves the other models."`
 
-	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Time limit for loading a model of in-process Triton. After it, the model's Python processes are killed so that the load fails; a load at start is then tried again."`
+	ModelLoadTimeout          time.Duration `default:"${model_load_timeout}" help:"Time limit for loading a model of in-process Triton. After this time, the model's Python processes are killed so that the load fails; a load at start is then tried again."`
 	DisableAutoCompleteConfig bool          `help:"Disable the auto-completion of model configurations: in-process Triton uses each config.pbtxt unchanged and adds no missing fields."`
 	ModelLoadThreadCount      int           `default:"${model_load_thread_count}" help:"Maximum number of models that in-process Triton loads at the same time."`
-	ExitTimeoutSecs           seconds       `default:"${exit_timeout_secs}" help:"Time limit, in seconds or with a unit such as 30s, for requests that models don't end and for the unloading of models, when in-process Triton stops after --shutdown-timeout. After it, the models' Python processes are killed."`
+	ExitTimeoutSecs           seconds       `default:"${exit_timeout_secs}" help:"Time limit for the stop of in-process Triton, in seconds or with a unit such as 30s. It starts after --shutdown-timeout, and covers requests that their models haven't ended and the unloading of models. After this time, the models' Python processes are killed."`
 
 	BackendDirectory string                 `placeholder:"DIR" help:"Folder with the backends of in-process Triton. Default: the folder that belongs to the library of --triton-library."`
 	BackendConfig    []local.BackendSetting `sep:"\n" type:"lines" placeholder:"BACKEND,KEY=VALUE" help:"Setting of a backend of in-process Triton, such as python,shm-default-byte-size=1048576; KEY=VALUE applies to all backends; repeatable."`
@@ -36,8 +36,8 @@ type tritonFlags struct {
 	RateLimit         string                    `default:"${rate_limit}" enum:"off,execution_count" help:"Rate limiter of in-process Triton: off runs a request as soon as a model instance is free; execution_count also waits for the resources that the instance needs. See --rate-limit-resource."`
 	RateLimitResource []local.RateLimitResource `sep:"\n" type:"lines" placeholder:"NAME:COUNT[:DEVICE]" help:"Available amount of a resource, for --rate-limit=execution_count; without DEVICE, each GPU has this amount; repeatable."`
 
-	PinnedMemoryPoolByteSize size               `default:"${pinned_memory_pool_byte_size}" help:"Size of the pinned host memory that in-process Triton reserves for transfers to GPUs, in bytes or with a unit such as 256MiB. Without a GPU, none is reserved."`
-	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:SIZE" help:"Size of the memory that in-process Triton reserves on a GPU, by the GPU's number, in bytes or with a unit: 0:64MiB; repeatable. Default: 64 MiB on each GPU."`
+	PinnedMemoryPoolByteSize size               `default:"${pinned_memory_pool_byte_size}" help:"Size of the pinned host memory that in-process Triton reserves for transfers to GPUs, in bytes or with a unit such as 256MiB. On a machine without a GPU, no memory is reserved."`
+	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:SIZE" help:"Size of the memory that in-process Triton reserves on a GPU: the GPU's number and a size in bytes or with a unit, such as 0:64MiB; repeatable. Default: 64 MiB on each GPU."`
 
 	AllowGPUMetrics   bool                   `name:"allow-gpu-metrics" default:"true" negatable:"" help:"Include Triton's metrics of the GPUs in /metrics, for in-process Triton."`
 	AllowCPUMetrics   bool                   `name:"allow-cpu-metrics" default:"true" negatable:"" help:"Include Triton's metrics of the CPU and of the host memory in /metrics, for in-process Triton."`
