@@ -27,7 +27,7 @@ func describe(doc *openapi3.T, file string) string {
 	if _, after, found := strings.Cut(title, ", "); found {
 		title = after
 	}
-	fmt.Fprintf(&b, "# HTTP: %s\n\nEach operation and each field of [openapi/%[2]s](../../openapi/%[2]s), from which this page is generated.\n\n%s\n\n## Operations\n\n", title, file, paragraphs(doc.Info.Description))
+	fmt.Fprintf(&b, "# HTTP: %s\n\nThis page is generated from [openapi/%[2]s](../../openapi/%[2]s), and describes each operation and each field.\n\n%s\n\n## Operations\n\n", title, file, paragraphs(doc.Info.Description))
 	byTag := map[string][]operation{}
 	var rows [][]string
 	for _, o := range operations(doc) {

@@ -43,7 +43,7 @@ components:
       oneOf: [{type: string}, {$ref: '#/components/schemas/Chat'}]
 `
 
-const page = "# HTTP: a test\n\nEach operation and each field of [openapi/test.yaml](../../openapi/test.yaml), from which this page is generated.\n\n" +
+const page = "# HTTP: a test\n\nThis page is generated from [openapi/test.yaml](../../openapi/test.yaml), and describes each operation and each field.\n\n" +
 	"One.\n\nTwo &lt;b> \\*of\\* `a\\|b`.\n\n## Operations\n\n| operation | purpose |\n|---|---|\n| [`POST /v1/chat/{id}`](#post-v1chatid) | Make a chat |\n\n" +
 	"## Chat operations\n\nChats.\n\n### `POST /v1/chat/{id}`\n\nMake a chat.\n\nMakes it.\n\n" +
 	"| parameter | in | type | required | meaning |\n|---|---|---|---|---|\n| `id` | path | string | yes | The chat. Limits: at most 9 characters. |\n\n" +
@@ -86,7 +86,7 @@ func TestTyped(t *testing.T) {
 			location(" Ask is a question.\n", 4, 0), location(" The text.\n", 4, 0, 2, 0), location(" Role is an author.\n", 5, 0), location(" The user.\n", 5, 0, 2, 0),
 		}},
 	}
-	const want = "# Typed services: methods and messages\n\nEach service, message and field of [api/trident/v1](../../api/trident/v1), from which this page is generated. " +
+	const want = "# Typed services: methods and messages\n\nThis page is generated from [api/trident/v1](../../api/trident/v1), and describes each service, message and field. " +
 		"[The typed services](connect.md) describes how to call them, and their errors.\n\n## Services\n\n### ChatService\n\nChatService chats.\n\nCodes:\n  - A: one.\n\n" +
 		"| method | request | response | GET | purpose |\n|---|---|---|---|---|\n| `Chat` | [Ask](#ask) | stream of `google.protobuf.Empty` |  | Chat streams an answer. |\n\n" +
 		"## Messages\n\n### Ask\n\nAsk is a question.\n\n| field | number | type | meaning |\n|---|---|---|---|\n| `text` | 1 | string | The text. |\n| `roles` | 2 | repeated [Role](#role) |  |\n\n" +

@@ -35,7 +35,7 @@ func typed(request *pluginpb.CodeGeneratorRequest) string {
 		}
 	}
 	slices.SortFunc(files, func(a, b *descriptorpb.FileDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
-	w.WriteString("# Typed services: methods and messages\n\nEach service, message and field of [api/trident/v1](../../api/trident/v1), from which this page is generated. " +
+	w.WriteString("# Typed services: methods and messages\n\nThis page is generated from [api/trident/v1](../../api/trident/v1), and describes each service, message and field. " +
 		"[The typed services](connect.md) describes how to call them, and their errors.\n\n## Services\n\n")
 	for _, f := range files {
 		w.comments(f)
