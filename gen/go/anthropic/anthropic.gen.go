@@ -297,17 +297,17 @@ type ContentBlock struct {
 	union json.RawMessage
 }
 
-// ContentBlockDelta More of a block.
+// ContentBlockDelta The next piece of a block.
 type ContentBlockDelta struct {
 	union json.RawMessage
 }
 
-// ContentBlockDeltaEvent More of a block.
+// ContentBlockDeltaEvent An event with the next piece of a block.
 type ContentBlockDeltaEvent struct {
-	// Delta More of a block.
+	// Delta The next piece of a block.
 	Delta ContentBlockDelta `json:"delta"`
 
-	// Index The position of the block.
+	// Index The index of the block in the content, from 0.
 	Index int `json:"index"`
 
 	// Type The type.
@@ -345,12 +345,12 @@ type ContentBlockSource_Content struct {
 // ContentBlockSourceType The type.
 type ContentBlockSourceType string
 
-// ContentBlockStartEvent The start of a block.
+// ContentBlockStartEvent The event at the start of a block.
 type ContentBlockStartEvent struct {
 	// ContentBlock A block of content.
 	ContentBlock ContentBlock `json:"content_block"`
 
-	// Index The position of the block.
+	// Index The index of the block in the content, from 0.
 	Index int `json:"index"`
 
 	// Type The type.
@@ -360,9 +360,9 @@ type ContentBlockStartEvent struct {
 // ContentBlockStartEventType The type.
 type ContentBlockStartEventType string
 
-// ContentBlockStopEvent The end of a block.
+// ContentBlockStopEvent The event at the end of a block.
 type ContentBlockStopEvent struct {
-	// Index The position of the block.
+	// Index The index of the block in the content, from 0.
 	Index int `json:"index"`
 
 	// Type The type.
@@ -374,7 +374,7 @@ type ContentBlockStopEventType string
 
 // CountMessageTokensRequest A request for the number of tokens of a prompt.
 type CountMessageTokensRequest struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
 	// Messages The conversation. If the last message is the assistant's, the model continues it.
@@ -389,13 +389,13 @@ type CountMessageTokensRequest struct {
 	// System Instructions before the conversation.
 	System *CountMessageTokensRequest_System `json:"system,omitempty"`
 
-	// Thinking Whether the model reasons before it answers, where its chat template has a switch.
+	// Thinking Whether the model reasons before its answer. The setting needs a chat template that reads `enable_thinking`.
 	Thinking *ThinkingConfig `json:"thinking,omitempty"`
 
 	// ToolChoice Whether the model may or must call tools.
 	ToolChoice *ToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. Tools that only Anthropic's servers run are left out.
+	// Tools The tools that the model may call. Tools that only Anthropic's servers run are left out, and `X-Trident-Ignored-Fields` lists them.
 	Tools []Tool `json:"tools,omitempty"`
 }
 
@@ -412,16 +412,16 @@ type CountMessageTokensRequest_System struct {
 
 // CreateMessageRequest A request for the next message of a conversation.
 type CreateMessageRequest struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// MaxTokens Maximum number of tokens of the answer. 0 computes the prompt, which fills prefix caches, and answers nothing.
+	// MaxTokens Maximum number of tokens of the answer. With 0, the model only processes the prompt, which fills prefix caches, and the answer is empty.
 	MaxTokens int `json:"max_tokens"`
 
 	// Messages The conversation. If the last message is the assistant's, the model continues it.
 	Messages []InputMessage `json:"messages"`
 
-	// Metadata Data about the request, which have no effect.
+	// Metadata Data about the request. They have no effect.
 	Metadata *MessageMetadata `json:"metadata,omitempty"`
 
 	// Model The name of the model.
@@ -430,38 +430,38 @@ type CreateMessageRequest struct {
 	// OutputConfig The form of the answer and the amount of reasoning.
 	OutputConfig *OutputConfig `json:"output_config,omitempty"`
 
-	// ServiceTier The service tier, which has no effect.
+	// ServiceTier The service tier. It has no effect.
 	ServiceTier *CreateMessageRequestServiceTier `json:"service_tier,omitempty"`
 
-	// StopSequences The answer ends before the first of these texts.
+	// StopSequences Stop sequences. The answer ends before the first stop sequence that the model generates.
 	StopSequences []string `json:"stop_sequences,omitempty"`
 
-	// Stream Return a stream of events.
+	// Stream Whether the response is a stream of events.
 	Stream *bool `json:"stream,omitempty"`
 
 	// System Instructions before the conversation.
 	System *CreateMessageRequest_System `json:"system,omitempty"`
 
-	// Temperature Randomness of the answer. 0 always takes the likeliest token.
+	// Temperature Randomness of the answer. With 0, the model always selects the likeliest token.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// Thinking Whether the model reasons before it answers, where its chat template has a switch.
+	// Thinking Whether the model reasons before its answer. The setting needs a chat template that reads `enable_thinking`.
 	Thinking *ThinkingConfig `json:"thinking,omitempty"`
 
 	// ToolChoice Whether the model may or must call tools.
 	ToolChoice *ToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. Tools that only Anthropic's servers run are left out.
+	// Tools The tools that the model may call. Tools that only Anthropic's servers run are left out, and `X-Trident-Ignored-Fields` lists them.
 	Tools []Tool `json:"tools,omitempty"`
 
-	// TopK Take only this number of the likeliest tokens. 0 means no limit.
+	// TopK Sample only from this number of the likeliest tokens. 0 means no limit.
 	TopK *int `json:"top_k,omitempty"`
 
-	// TopP Take only the likeliest tokens whose probabilities add up to this value.
+	// TopP Sample only from the likeliest tokens whose probabilities add up to this value.
 	TopP *float64 `json:"top_p,omitempty"`
 }
 
-// CreateMessageRequestServiceTier The service tier, which has no effect.
+// CreateMessageRequestServiceTier The service tier. It has no effect.
 type CreateMessageRequestServiceTier string
 
 // CreateMessageRequestSystem0 defines model for CreateMessageRequest.System.0.
@@ -475,12 +475,12 @@ type CreateMessageRequest_System struct {
 	union json.RawMessage
 }
 
-// DocumentBlockParam A document as text.
+// DocumentBlockParam A document, which the model reads as text.
 type DocumentBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Citations Settings of citations. Models write none.
+	// Citations Settings of citations. They have no effect, because models don't write citations.
 	Citations map[string]interface{} `json:"citations,omitempty"`
 
 	// Context Text about the document, which the model reads.
@@ -506,22 +506,22 @@ type DocumentSource struct {
 
 // ErrorDetails The cause of an error, for programs.
 type ErrorDetails struct {
-	// ErrorCode The server stores no conversations. Send the whole conversation, without `thread`.
+	// ErrorCode `thread_unsupported_request` means that the server stores no conversations. Send the whole conversation, without `thread`.
 	ErrorCode ErrorDetailsErrorCode `json:"error_code"`
 
 	// Unsupported The fields that the server doesn't support.
 	Unsupported []string `json:"unsupported"`
 }
 
-// ErrorDetailsErrorCode The server stores no conversations. Send the whole conversation, without `thread`.
+// ErrorDetailsErrorCode `thread_unsupported_request` means that the server stores no conversations. Send the whole conversation, without `thread`.
 type ErrorDetailsErrorCode string
 
 // ErrorObject The kind of an error and a message.
 type ErrorObject struct {
-	// Details The cause, for programs.
+	// Details The cause of the error, for programs.
 	Details *ErrorDetails `json:"details,omitempty"`
 
-	// Message The failure and its cause.
+	// Message A message for people that describes the failure and its cause.
 	Message string `json:"message"`
 
 	// Type The kind.
@@ -548,10 +548,10 @@ type ErrorResponseType string
 
 // ImageBlockParam An image.
 type ImageBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Source The bytes or the address of an image.
+	// Source The source of an image: its bytes or its URL.
 	Source ImageSource `json:"source"`
 
 	// Type The type.
@@ -561,19 +561,19 @@ type ImageBlockParam struct {
 // ImageBlockParamType The type.
 type ImageBlockParamType string
 
-// ImageSource The bytes or the address of an image.
+// ImageSource The source of an image: its bytes or its URL.
 type ImageSource struct {
 	union json.RawMessage
 }
 
-// InputContentBlock A block of content. Blocks of other types are left out, and listed as ignored.
+// InputContentBlock A block of content. Blocks of other types are left out, and `X-Trident-Ignored-Fields` lists them.
 type InputContentBlock struct {
 	union json.RawMessage
 }
 
-// InputJSONDelta The arguments of a call, when they are complete. Empty pieces keep the stream alive before.
+// InputJSONDelta The arguments of a call. They are sent in one event when they are complete. Until then, events with an empty string keep the connection open.
 type InputJSONDelta struct {
-	// PartialJSON The JSON of the arguments, or nothing.
+	// PartialJSON The JSON of the arguments, or an empty string.
 	PartialJSON string `json:"partial_json"`
 
 	// Type The type.
@@ -588,7 +588,7 @@ type InputMessage struct {
 	// Content A text, or blocks of content.
 	Content InputMessage_Content `json:"content"`
 
-	// Role The author. System messages may be anywhere.
+	// Role The author of the message. Messages of the system may be at any position.
 	Role InputMessageRole `json:"role"`
 }
 
@@ -603,10 +603,10 @@ type InputMessage_Content struct {
 	union json.RawMessage
 }
 
-// InputMessageRole The author. System messages may be anywhere.
+// InputMessageRole The author of the message. Messages of the system may be at any position.
 type InputMessageRole string
 
-// JSONOutputFormat JSON of a schema.
+// JSONOutputFormat JSON that matches a schema.
 type JSONOutputFormat struct {
 	// Schema The JSON Schema.
 	Schema map[string]interface{} `json:"schema"`
@@ -632,10 +632,10 @@ type Message struct {
 	// Role The author.
 	Role MessageRole `json:"role"`
 
-	// StopReason Why the message ended. It is null at the start of a stream.
+	// StopReason Reason why the message ended. It is null at the start of a stream.
 	StopReason *MessageStopReason `json:"stop_reason"`
 
-	// StopSequence The stop sequence at which the message ended.
+	// StopSequence The stop sequence at which the message ended. It is null if the message ended for another reason.
 	StopSequence *string `json:"stop_sequence"`
 
 	// Type The type.
@@ -648,27 +648,27 @@ type Message struct {
 // MessageRole The author.
 type MessageRole string
 
-// MessageStopReason Why the message ended. It is null at the start of a stream.
+// MessageStopReason Reason why the message ended. It is null at the start of a stream.
 type MessageStopReason string
 
 // MessageType The type.
 type MessageType string
 
-// MessageDelta Why the message ended.
+// MessageDelta Reason why the message ended.
 type MessageDelta struct {
-	// StopReason Why the message ended.
+	// StopReason Reason why the message ended.
 	StopReason MessageDeltaStopReason `json:"stop_reason"`
 
-	// StopSequence The stop sequence at which the message ended.
+	// StopSequence The stop sequence at which the message ended. It is null if the message ended for another reason.
 	StopSequence *string `json:"stop_sequence"`
 }
 
-// MessageDeltaStopReason Why the message ended.
+// MessageDeltaStopReason Reason why the message ended.
 type MessageDeltaStopReason string
 
-// MessageDeltaEvent The end of the content.
+// MessageDeltaEvent The event after the last block. It has the reason for the end of the message, and the numbers of tokens.
 type MessageDeltaEvent struct {
-	// Delta Why the message ended.
+	// Delta Reason why the message ended.
 	Delta MessageDelta `json:"delta"`
 
 	// Type The type.
@@ -687,7 +687,7 @@ type MessageMetadata struct {
 	UserID *string `json:"user_id,omitempty"`
 }
 
-// MessageStartEvent The start of a message.
+// MessageStartEvent The event at the start of a message.
 type MessageStartEvent struct {
 	// Message A message of the assistant.
 	Message Message `json:"message"`
@@ -699,7 +699,7 @@ type MessageStartEvent struct {
 // MessageStartEventType The type.
 type MessageStartEventType string
 
-// MessageStopEvent The end of a message.
+// MessageStopEvent The event at the end of a message.
 type MessageStopEvent struct {
 	// Type The type.
 	Type MessageStopEventType `json:"type"`
@@ -708,20 +708,20 @@ type MessageStopEvent struct {
 // MessageStopEventType The type.
 type MessageStopEventType string
 
-// MessageStreamEvent An event of a stream. The name of the event is its type.
+// MessageStreamEvent An event of a stream. The name of the event is its `type`.
 type MessageStreamEvent struct {
 	union json.RawMessage
 }
 
 // MessageTokensCount The number of tokens of a prompt.
 type MessageTokensCount struct {
-	// InputTokens Tokens of the prompt.
+	// InputTokens Number of tokens of the prompt.
 	InputTokens int `json:"input_tokens"`
 }
 
 // ModelInfo A model.
 type ModelInfo struct {
-	// CreatedAt When the model was loaded.
+	// CreatedAt Time at which the model was loaded.
 	CreatedAt time.Time `json:"created_at"`
 
 	// DisplayName The name of the model.
@@ -730,10 +730,10 @@ type ModelInfo struct {
 	// ID The name of the model.
 	ID string `json:"id"`
 
-	// MaxInputTokens The context length, if it is known.
+	// MaxInputTokens The context length in tokens. It is null if it is not known.
 	MaxInputTokens *int `json:"max_input_tokens"`
 
-	// MaxTokens The largest value of max_tokens with an effect, if it is known.
+	// MaxTokens The largest value that is useful for `max_tokens`. It is the context length, or null if this is not known.
 	MaxTokens *int `json:"max_tokens"`
 
 	// Type The type.
@@ -748,26 +748,26 @@ type ModelList struct {
 	// Data The models.
 	Data []ModelInfo `json:"data"`
 
-	// FirstID The first model of the page.
+	// FirstID The id of the first model of the page.
 	FirstID *string `json:"first_id"`
 
-	// HasMore There are more models.
+	// HasMore Whether the list has more models after this page. With `before_id`, whether it has more models before this page.
 	HasMore bool `json:"has_more"`
 
-	// LastID The last model of the page.
+	// LastID The id of the last model of the page.
 	LastID *string `json:"last_id"`
 }
 
 // OutputConfig The form of the answer and the amount of reasoning.
 type OutputConfig struct {
-	// Effort The amount of reasoning, where the chat template of the model distinguishes it.
+	// Effort The amount of reasoning. The setting needs a chat template that reads the reasoning effort. Otherwise it has no effect, and `X-Trident-Ignored-Fields` lists it.
 	Effort *OutputConfigEffort `json:"effort,omitempty"`
 
 	// Format The form of the answer.
 	Format *JSONOutputFormat `json:"format,omitempty"`
 }
 
-// OutputConfigEffort The amount of reasoning, where the chat template of the model distinguishes it.
+// OutputConfigEffort The amount of reasoning. The setting needs a chat template that reads the reasoning effort. Otherwise it has no effect, and `X-Trident-Ignored-Fields` lists it.
 type OutputConfigEffort string
 
 // PingEvent An event that keeps the connection open.
@@ -797,9 +797,9 @@ type PlainTextSourceMediaType string
 // PlainTextSourceType The type.
 type PlainTextSourceType string
 
-// RedactedThinkingBlockParam Sealed reasoning of the assistant.
+// RedactedThinkingBlockParam Encrypted reasoning of the assistant.
 type RedactedThinkingBlockParam struct {
-	// Data The reasoning, sealed by this server. Reasoning that other servers sealed is left out.
+	// Data The reasoning, encrypted by this server. Reasoning that the server can't decrypt is left out.
 	Data string `json:"data"`
 
 	// Type The type.
@@ -811,13 +811,13 @@ type RedactedThinkingBlockParamType string
 
 // SearchResultBlockParam A result of a search.
 type SearchResultBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Citations Settings of citations. Models write none.
+	// Citations Settings of citations. They have no effect, because models don't write citations.
 	Citations map[string]interface{} `json:"citations,omitempty"`
 
-	// Content The texts.
+	// Content The text of the result, in blocks.
 	Content []TextBlockParam `json:"content"`
 
 	// Source The source.
@@ -833,9 +833,9 @@ type SearchResultBlockParam struct {
 // SearchResultBlockParamType The type.
 type SearchResultBlockParamType string
 
-// SignatureDelta The signature of the reasoning, at its end.
+// SignatureDelta The signature of the reasoning, which follows the reasoning.
 type SignatureDelta struct {
-	// Signature The sealed reasoning.
+	// Signature The encrypted reasoning.
 	Signature string `json:"signature"`
 
 	// Type The type.
@@ -862,10 +862,10 @@ type TextBlockType string
 
 // TextBlockParam A text.
 type TextBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Citations Citations of an earlier answer, which have no effect.
+	// Citations Citations of an earlier answer. They have no effect.
 	Citations []map[string]interface{} `json:"citations,omitempty"`
 
 	// Text The text.
@@ -878,7 +878,7 @@ type TextBlockParam struct {
 // TextBlockParamType The type.
 type TextBlockParamType string
 
-// TextDelta More text.
+// TextDelta Text to append to the block.
 type TextDelta struct {
 	// Text The text.
 	Text string `json:"text"`
@@ -892,10 +892,10 @@ type TextDeltaType string
 
 // ThinkingBlock Reasoning.
 type ThinkingBlock struct {
-	// Signature The reasoning, sealed for later requests of the same client.
+	// Signature The encrypted reasoning, which the same client can send back in later requests.
 	Signature string `json:"signature"`
 
-	// Thinking The reasoning. It is empty if the request omits it.
+	// Thinking The reasoning. It is empty if the request has `display: omitted`.
 	Thinking string `json:"thinking"`
 
 	// Type The type.
@@ -907,10 +907,10 @@ type ThinkingBlockType string
 
 // ThinkingBlockParam Reasoning of the assistant.
 type ThinkingBlockParam struct {
-	// Signature The reasoning, sealed by this server. Signatures of other servers are ignored.
+	// Signature The reasoning, encrypted by this server. The server ignores signatures that it can't decrypt.
 	Signature string `json:"signature"`
 
-	// Thinking The reasoning. It is used unless the signature has the reasoning.
+	// Thinking The reasoning. The server uses this text if it can't read the reasoning from the signature.
 	Thinking string `json:"thinking"`
 
 	// Type The type.
@@ -920,25 +920,25 @@ type ThinkingBlockParam struct {
 // ThinkingBlockParamType The type.
 type ThinkingBlockParamType string
 
-// ThinkingConfig Whether the model reasons before it answers.
+// ThinkingConfig Whether the model reasons before its answer.
 type ThinkingConfig struct {
-	// BudgetTokens The number of tokens for reasoning. It has no effect and is listed as ignored.
+	// BudgetTokens The number of tokens for reasoning. It has no effect, and `X-Trident-Ignored-Fields` lists it.
 	BudgetTokens *int `json:"budget_tokens,omitempty"`
 
-	// Display Whether the response has the text of the reasoning, or only its signature.
+	// Display With `summarized`, the response has the text of the reasoning and its signature. With `omitted`, it has only the signature.
 	Display *ThinkingConfigDisplay `json:"display,omitempty"`
 
 	// Type Whether the model reasons.
 	Type ThinkingConfigType `json:"type"`
 }
 
-// ThinkingConfigDisplay Whether the response has the text of the reasoning, or only its signature.
+// ThinkingConfigDisplay With `summarized`, the response has the text of the reasoning and its signature. With `omitted`, it has only the signature.
 type ThinkingConfigDisplay string
 
 // ThinkingConfigType Whether the model reasons.
 type ThinkingConfigType string
 
-// ThinkingDelta More reasoning.
+// ThinkingDelta Reasoning to append to the block.
 type ThinkingDelta struct {
 	// Thinking The reasoning.
 	Thinking string `json:"thinking"`
@@ -952,10 +952,10 @@ type ThinkingDeltaType string
 
 // Tool A tool of the client.
 type Tool struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Description What the tool does.
+	// Description Description of what the tool does.
 	Description *string `json:"description,omitempty"`
 
 	// InputSchema The JSON Schema of the arguments.
@@ -964,34 +964,34 @@ type Tool struct {
 	// Name The name.
 	Name string `json:"name"`
 
-	// Strict The arguments of calls satisfy the schema, where the model's engine enforces it. Listed as ignored elsewhere.
+	// Strict Whether the arguments of calls must match the schema. The arguments of forced calls always match it. For other calls, the schema is enforced if the engine supports structural tags (vLLM with xgrammar). Otherwise the field has no effect, and `X-Trident-Ignored-Fields` lists it.
 	Strict *bool `json:"strict,omitempty"`
 
-	// Type The type. Tools of other types are left out, and listed as ignored.
+	// Type The type. Tools of other types are left out, and `X-Trident-Ignored-Fields` lists them.
 	Type *ToolType `json:"type,omitempty"`
 }
 
-// ToolType The type. Tools of other types are left out, and listed as ignored.
+// ToolType The type. Tools of other types are left out, and `X-Trident-Ignored-Fields` lists them.
 type ToolType string
 
 // ToolChoice Whether the model may or must call tools.
 type ToolChoice struct {
-	// DisableParallelToolUse The answer ends after one call.
+	// DisableParallelToolUse Whether the answer ends after its first tool call.
 	DisableParallelToolUse *bool `json:"disable_parallel_tool_use,omitempty"`
 
-	// Name The tool that the model must call.
+	// Name Name of the tool that the model must call, for the type `tool`.
 	Name *string `json:"name,omitempty"`
 
-	// Type The model may call tools (auto), must call one (any), must call the named one (tool), or must not call any (none).
+	// Type With `auto` the model may call tools. With `any` it must call a tool. With `tool` it must call the tool in `name`. With `none` it must not call tools.
 	Type ToolChoiceType `json:"type"`
 }
 
-// ToolChoiceType The model may call tools (auto), must call one (any), must call the named one (tool), or must not call any (none).
+// ToolChoiceType With `auto` the model may call tools. With `any` it must call a tool. With `tool` it must call the tool in `name`. With `none` it must not call tools.
 type ToolChoiceType string
 
-// ToolReferenceBlockParam A tool that a search for tools has found. The model reads its name.
+// ToolReferenceBlockParam A tool that a tool search found. The model reads the tool's name.
 type ToolReferenceBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
 	// ToolName The name of the tool.
@@ -1004,15 +1004,15 @@ type ToolReferenceBlockParam struct {
 // ToolReferenceBlockParamType The type.
 type ToolReferenceBlockParamType string
 
-// ToolResultBlockParam The result of a call, in a message of the user.
+// ToolResultBlockParam The result of a tool call. The message that contains it has the role `user`.
 type ToolResultBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
 	// Content The result.
 	Content *ToolResultBlockParam_Content `json:"content,omitempty"`
 
-	// IsError The call failed. The model reads the result with the prefix "Error: ".
+	// IsError Whether the call failed. If true, the model reads the result with the prefix "Error: ".
 	IsError *bool `json:"is_error,omitempty"`
 
 	// ToolUseID The id of the call.
@@ -1036,12 +1036,12 @@ type ToolResultBlockParam_Content struct {
 // ToolResultBlockParamType The type.
 type ToolResultBlockParamType string
 
-// ToolResultContent A block of a result.
+// ToolResultContent A block of the result of a tool call.
 type ToolResultContent struct {
 	union json.RawMessage
 }
 
-// ToolUseBlock A call of a tool.
+// ToolUseBlock A tool call.
 type ToolUseBlock struct {
 	// ID The id of the call.
 	ID string `json:"id"`
@@ -1059,9 +1059,9 @@ type ToolUseBlock struct {
 // ToolUseBlockType The type.
 type ToolUseBlockType string
 
-// ToolUseBlockParam A call of a tool by the assistant.
+// ToolUseBlockParam A tool call of the assistant.
 type ToolUseBlockParam struct {
-	// CacheControl A hint to caches, which has no effect.
+	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
 	// ID The id of the call.
@@ -1080,12 +1080,12 @@ type ToolUseBlockParam struct {
 // ToolUseBlockParamType The type.
 type ToolUseBlockParamType string
 
-// URLImageSource The address of an image, which the rules of the server for images must allow.
+// URLImageSource The URL of an image. The server refuses http and https URLs unless `--allow-image-urls` is set.
 type URLImageSource struct {
 	// Type The type.
 	Type URLImageSourceType `json:"type"`
 
-	// URL The address.
+	// URL The URL.
 	URL string `json:"url"`
 }
 
@@ -1094,16 +1094,16 @@ type URLImageSourceType string
 
 // Usage The numbers of tokens.
 type Usage struct {
-	// CacheCreationInputTokens Always null. Engines do not report it.
+	// CacheCreationInputTokens Always null, because engines do not report this number.
 	CacheCreationInputTokens *int `json:"cache_creation_input_tokens"`
 
-	// CacheReadInputTokens Tokens of the prompt that the engine found in a cache. It is null if the engine does not report it.
+	// CacheReadInputTokens Number of prompt tokens that the engine found in a cache. It is null if the engine does not report this number.
 	CacheReadInputTokens *int `json:"cache_read_input_tokens"`
 
-	// InputTokens Tokens of the prompt, without those of `cache_read_input_tokens`. At the start of a stream it is 0 if the number is not known yet.
+	// InputTokens Number of prompt tokens, without the tokens of `cache_read_input_tokens`. At the start of a stream it is 0 if the number is not known yet.
 	InputTokens int `json:"input_tokens"`
 
-	// OutputTokens Tokens of the answer.
+	// OutputTokens Number of tokens of the answer.
 	OutputTokens int `json:"output_tokens"`
 }
 
@@ -1121,7 +1121,7 @@ type CreateMessageParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Names of beta features, separated by commas. They have no effect and are listed as ignored.
+	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 
@@ -1130,7 +1130,7 @@ type CountMessageTokensParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Names of beta features, separated by commas. They have no effect and are listed as ignored.
+	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 
@@ -1148,7 +1148,7 @@ type ListModelsParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Names of beta features, separated by commas. They have no effect and are listed as ignored.
+	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 
@@ -1157,7 +1157,7 @@ type RetrieveModelParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Names of beta features, separated by commas. They have no effect and are listed as ignored.
+	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 

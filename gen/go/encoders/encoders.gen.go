@@ -197,10 +197,10 @@ type ClassifyRequest struct {
 	// Softmax Older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Longer texts are refused without it.
+	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is that of the tokenizer.
+	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
 	TruncationSide *ClassifyRequestTruncationSide `json:"truncation_side,omitempty"`
 
 	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
@@ -210,7 +210,7 @@ type ClassifyRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// ClassifyRequestTruncationSide The side on which texts are cut. The default is that of the tokenizer.
+// ClassifyRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
 type ClassifyRequestTruncationSide string
 
 // ClassifyResponse The classes of texts.
@@ -237,7 +237,7 @@ type ClassifyResponse struct {
 // ClassifyResponseObject Always `list`.
 type ClassifyResponseObject string
 
-// CohereBilledUnits The units by which Cohere bills.
+// CohereBilledUnits The units by which Cohere charges requests.
 type CohereBilledUnits struct {
 	// SearchUnits Number of queries of up to 100 documents.
 	SearchUnits int `json:"search_units"`
@@ -248,7 +248,7 @@ type CohereErrorResponse struct {
 	// ID The id of the request.
 	ID string `json:"id"`
 
-	// Message A message for people that names the field at fault.
+	// Message A message for people that names the field that caused the error.
 	Message string `json:"message"`
 }
 
@@ -257,7 +257,7 @@ type CohereMeta struct {
 	// APIVersion The version of the API.
 	APIVersion CohereVersion `json:"api_version"`
 
-	// BilledUnits The units by which Cohere bills.
+	// BilledUnits The units by which Cohere charges requests.
 	BilledUnits CohereBilledUnits `json:"billed_units"`
 
 	// Tokens Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
@@ -337,7 +337,7 @@ type ErrorObject struct {
 	// Message A message for people.
 	Message string `json:"message"`
 
-	// Param The field at fault, such as `documents[3]`, or null.
+	// Param The field that caused the error, such as `documents[3]`, or null.
 	Param *string `json:"param"`
 
 	// Type Kind of the error, such as `invalid_request_error`.
@@ -379,14 +379,14 @@ type InfinityClassifyResponse struct {
 	// Object Always `classify`.
 	Object InfinityClassifyResponseObject `json:"object"`
 
-	// Usage Number of tokens that the model read. The numbers are 0 if they weren't counted.
+	// Usage Number of tokens that the model read. It is 0 if the tokens weren't counted.
 	Usage InfinityUsage `json:"usage"`
 }
 
 // InfinityClassifyResponseObject Always `classify`.
 type InfinityClassifyResponseObject string
 
-// InfinityRank The relevance of a document.
+// InfinityRank A document with its relevance.
 type InfinityRank struct {
 	// Document The document.
 	Document *string `json:"document,omitempty"`
@@ -436,23 +436,23 @@ type InfinityRerankResponse struct {
 	// Results The documents, the most relevant first.
 	Results []InfinityRank `json:"results"`
 
-	// Usage Number of tokens that the model read. The numbers are 0 if they weren't counted.
+	// Usage Number of tokens that the model read. It is 0 if the tokens weren't counted.
 	Usage InfinityUsage `json:"usage"`
 }
 
 // InfinityRerankResponseObject Always `rerank`.
 type InfinityRerankResponseObject string
 
-// InfinityUsage Number of tokens that the model read. The numbers are 0 if they weren't counted.
+// InfinityUsage Number of tokens that the model read. It is 0 if the tokens weren't counted.
 type InfinityUsage struct {
 	// PromptTokens Number of tokens that the model read.
 	PromptTokens int `json:"prompt_tokens"`
 
-	// TotalTokens The same number.
+	// TotalTokens The same number as `prompt_tokens`.
 	TotalTokens int `json:"total_tokens"`
 }
 
-// Input One text, the token ids of one text, or a list of either.
+// Input One text, a list of texts, the token ids of one text, or a list of such token ids.
 type Input struct {
 	union json.RawMessage
 }
@@ -474,13 +474,13 @@ type Moderation struct {
 	// Categories Whether the text belongs to each category.
 	Categories map[string]bool `json:"categories"`
 
-	// CategoryAppliedInputTypes The kinds of input that each category applies to.
+	// CategoryAppliedInputTypes The kinds of input to which each category applies.
 	CategoryAppliedInputTypes map[string][]ModerationCategoryAppliedInputTypes `json:"category_applied_input_types"`
 
 	// CategoryScores The probability of each category.
 	CategoryScores map[string]float64 `json:"category_scores"`
 
-	// Flagged Whether the text belongs to a category that flags it: one whose label doesn't stand for harmless texts.
+	// Flagged Whether the text is flagged: it belongs to at least one category whose label doesn't stand for harmless texts.
 	Flagged bool `json:"flagged"`
 }
 
@@ -501,7 +501,7 @@ type ModerationPartType string
 
 // ModerationRequest A request for the categories of texts.
 type ModerationRequest struct {
-	// Input One text, a list of texts, or a list of parts, which are one text.
+	// Input One text, a list of texts, or a list of parts that together are one text.
 	Input ModerationRequest_Input `json:"input"`
 
 	// Model The name or an alias of the model. A request without it goes to the only model.
@@ -517,7 +517,7 @@ type ModerationRequestInput1 = []string
 // ModerationRequestInput2 defines model for ModerationRequest.Input.2.
 type ModerationRequestInput2 = []ModerationPart
 
-// ModerationRequest_Input One text, a list of texts, or a list of parts, which are one text.
+// ModerationRequest_Input One text, a list of texts, or a list of parts that together are one text.
 type ModerationRequest_Input struct {
 	union json.RawMessage
 }
@@ -568,22 +568,22 @@ type PoolingRequest struct {
 	// Activation Older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
 
-	// Dimensions Number of components to keep. Only models with Matryoshka embeddings keep their quality.
+	// Dimensions Number of components to keep. Only vectors of models with Matryoshka embeddings keep their quality.
 	Dimensions *int `json:"dimensions,omitempty"`
 
-	// EncodingFormat The form of the vectors. The default is `float`. `base64` has the numbers as little-endian float32, and is refused for sparse vectors.
+	// EncodingFormat The form of the vectors. The default is `float`. `base64` returns the numbers as little-endian float32 in base64, and is refused for sparse vectors.
 	EncodingFormat *PoolingRequestEncodingFormat `json:"encoding_format,omitempty"`
 
-	// Input One text, the token ids of one text, or a list of either.
+	// Input One text, a list of texts, the token ids of one text, or a list of such token ids.
 	Input Input `json:"input"`
 
-	// InputType The purpose of the texts, which selects the prompt that is put before each of them: `query`, `document`, or the name of one of the model's prompts.
+	// InputType The purpose of the texts: `query`, `document`, or the name of one of the model's prompts. The purpose selects the prompt that is put before each text.
 	InputType *string `json:"input_type,omitempty"`
 
 	// Model The name or an alias of the model. A request without it goes to the only model.
 	Model *string `json:"model,omitempty"`
 
-	// Normalize Whether vectors are normalized to unit length. The default is that of the model.
+	// Normalize Whether vectors are normalized to unit length. The default is the model's setting.
 	Normalize *bool `json:"normalize,omitempty"`
 
 	// Priority Priority of the request in the queue. Requests with lower numbers are served first.
@@ -592,13 +592,13 @@ type PoolingRequest struct {
 	// Softmax Older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// Task What is returned of each text: `embed` its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model has.
+	// Task The result for each text. `embed` returns its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, and `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model supports.
 	Task *PoolingRequestTask `json:"task,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Longer texts are refused without it.
+	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is that of the tokenizer.
+	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
 	TruncationSide *PoolingRequestTruncationSide `json:"truncation_side,omitempty"`
 
 	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
@@ -608,13 +608,13 @@ type PoolingRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// PoolingRequestEncodingFormat The form of the vectors. The default is `float`. `base64` has the numbers as little-endian float32, and is refused for sparse vectors.
+// PoolingRequestEncodingFormat The form of the vectors. The default is `float`. `base64` returns the numbers as little-endian float32 in base64, and is refused for sparse vectors.
 type PoolingRequestEncodingFormat string
 
-// PoolingRequestTask What is returned of each text: `embed` its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model has.
+// PoolingRequestTask The result for each text. `embed` returns its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, and `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model supports.
 type PoolingRequestTask string
 
-// PoolingRequestTruncationSide The side on which texts are cut. The default is that of the tokenizer.
+// PoolingRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
 type PoolingRequestTruncationSide string
 
 // PoolingResponse The vectors of texts.
@@ -676,16 +676,16 @@ type RerankRequest struct {
 	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 
-	// ReturnDocuments Whether the results contain the documents. The default is true, and false for `texts`.
+	// ReturnDocuments Whether the results contain the documents. The default is true for `documents` and false for `texts`.
 	ReturnDocuments *bool `json:"return_documents,omitempty"`
 
-	// ReturnText Whether the results contain the texts, for `texts`. The default is false.
+	// ReturnText Whether the results of a request with `texts` contain the texts. The default is false.
 	ReturnText *bool `json:"return_text,omitempty"`
 
 	// Softmax Older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// Texts The documents in the form of TEI. The response is a list then.
+	// Texts The documents in the form of TEI. The response is then a list.
 	Texts []string `json:"texts,omitempty"`
 
 	// TopN Maximum number of results. 0 returns all.
@@ -694,13 +694,13 @@ type RerankRequest struct {
 	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Longer texts are refused without it.
+	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is right.
+	// TruncationDirection The side on which texts are cut. The default is `right`.
 	TruncationDirection *RerankRequestTruncationDirection `json:"truncation_direction,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is that of the tokenizer.
+	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
 	TruncationSide *RerankRequestTruncationSide `json:"truncation_side,omitempty"`
 
 	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
@@ -710,10 +710,10 @@ type RerankRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// RerankRequestTruncationDirection The side on which texts are cut. The default is right.
+// RerankRequestTruncationDirection The side on which texts are cut. The default is `right`.
 type RerankRequestTruncationDirection string
 
-// RerankRequestTruncationSide The side on which texts are cut. The default is that of the tokenizer.
+// RerankRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
 type RerankRequestTruncationSide string
 
 // RerankResponse Documents in the order of their relevance.
@@ -737,7 +737,7 @@ type RerankResponse struct {
 // RerankResponseObject Always `list`.
 type RerankResponseObject string
 
-// RerankResult The relevance of a document.
+// RerankResult A document with its relevance.
 type RerankResult struct {
 	// Document A document.
 	Document *DocumentText `json:"document,omitempty"`
@@ -764,7 +764,7 @@ type Score struct {
 // ScoreObject Always `score`.
 type ScoreObject string
 
-// ScoreRequest A request for the scores of pairs. The first texts and the second texts have the same number of entries, or the first is one text. Clients name them `text_1` and `text_2`, `queries` and `documents`, or `data_1` and `data_2`.
+// ScoreRequest A request for the scores of pairs. There are as many first texts as second texts, or one first text for all second texts. Clients name them `text_1` and `text_2`, `queries` and `documents`, or `data_1` and `data_2`.
 type ScoreRequest struct {
 	// Activation Older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
@@ -799,10 +799,10 @@ type ScoreRequest struct {
 	// Text2 One text, or a list of texts.
 	Text2 *Texts `json:"text_2,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Longer texts are refused without it.
+	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is that of the tokenizer.
+	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
 	TruncationSide *ScoreRequestTruncationSide `json:"truncation_side,omitempty"`
 
 	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
@@ -812,7 +812,7 @@ type ScoreRequest struct {
 	User *string `json:"user,omitempty"`
 }
 
-// ScoreRequestTruncationSide The side on which texts are cut. The default is that of the tokenizer.
+// ScoreRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
 type ScoreRequestTruncationSide string
 
 // ScoreResponse The scores of pairs.
@@ -850,16 +850,16 @@ type SparseValue struct {
 
 // TEIClassifierModel A classifier or a reranker.
 type TEIClassifierModel struct {
-	// Id2Label The labels by the index of the class.
+	// Id2Label The labels of the classes, keyed by the index of the class.
 	Id2Label map[string]string `json:"id2label"`
 
-	// Label2ID The index of the class by label.
+	// Label2ID The indices of the classes, keyed by label.
 	Label2ID map[string]int `json:"label2id"`
 }
 
 // TEIEmbedAllRequest A request for the vectors of the tokens of texts, or their sparse vectors.
 type TEIEmbedAllRequest struct {
-	// Inputs One text, the token ids of one text, or a list of both.
+	// Inputs One text, the token ids of one text, or a list of texts and of lists of token ids.
 	Inputs TEIInput `json:"inputs"`
 
 	// PromptName The name of the model's prompt that is put before each text.
@@ -868,19 +868,19 @@ type TEIEmbedAllRequest struct {
 	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is right.
+	// TruncationDirection The side on which texts are cut. The default is `right`.
 	TruncationDirection *TEIEmbedAllRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIEmbedAllRequestTruncationDirection The side on which texts are cut. The default is right.
+// TEIEmbedAllRequestTruncationDirection The side on which texts are cut. The default is `right`.
 type TEIEmbedAllRequestTruncationDirection string
 
 // TEIEmbedRequest A request for the vectors of texts.
 type TEIEmbedRequest struct {
-	// Dimensions Number of components to keep. Only models with Matryoshka embeddings keep their quality.
+	// Dimensions Number of components to keep. Only vectors of models with Matryoshka embeddings keep their quality.
 	Dimensions *int `json:"dimensions,omitempty"`
 
-	// Inputs One text, the token ids of one text, or a list of both.
+	// Inputs One text, the token ids of one text, or a list of texts and of lists of token ids.
 	Inputs TEIInput `json:"inputs"`
 
 	// Normalize Whether vectors are normalized to unit length. The default is true.
@@ -892,22 +892,22 @@ type TEIEmbedRequest struct {
 	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is right.
+	// TruncationDirection The side on which texts are cut. The default is `right`.
 	TruncationDirection *TEIEmbedRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIEmbedRequestTruncationDirection The side on which texts are cut. The default is right.
+// TEIEmbedRequestTruncationDirection The side on which texts are cut. The default is `right`.
 type TEIEmbedRequestTruncationDirection string
 
 // TEIEmbeddingModel An embedding model.
 type TEIEmbeddingModel struct {
-	// Pooling How the vectors of the tokens become one: `mean`, `cls`, `last_token`, `max` or `model`.
+	// Pooling How the vector of a text is computed from the vectors of its tokens: `mean`, `cls`, `last_token`, `max` or `model`.
 	Pooling string `json:"pooling"`
 }
 
 // TEIErrorResponse An error of TEI.
 type TEIErrorResponse struct {
-	// Error A message for people that names the field at fault.
+	// Error A message for people that names the field that caused the error.
 	Error string `json:"error"`
 
 	// ErrorType Kind of the error.
@@ -919,25 +919,25 @@ type TEIErrorResponseErrorType string
 
 // TEIInfo A model and the limits of the server.
 type TEIInfo struct {
-	// AutoTruncate Whether long texts are truncated unless the request forbids it: always false.
+	// AutoTruncate Whether long texts are truncated unless the request forbids it. Always false, because requests must ask for truncation.
 	AutoTruncate bool `json:"auto_truncate"`
 
 	// DockerLabel Always null.
 	DockerLabel *string `json:"docker_label,omitempty"`
 
-	// MaxBatchRequests Maximum number of texts of a batch. Null is no limit.
+	// MaxBatchRequests Maximum number of texts of a batch. Null means no limit.
 	MaxBatchRequests *int `json:"max_batch_requests,omitempty"`
 
-	// MaxBatchTokens Maximum number of tokens of a batch. 0 is no limit.
+	// MaxBatchTokens Maximum number of tokens of a batch. 0 means no limit.
 	MaxBatchTokens int `json:"max_batch_tokens"`
 
 	// MaxClientBatchSize Maximum number of texts in a request.
 	MaxClientBatchSize int `json:"max_client_batch_size"`
 
-	// MaxConcurrentRequests Maximum number of requests at the same time. 0 is no limit.
+	// MaxConcurrentRequests Maximum number of requests at the same time. 0 means no limit.
 	MaxConcurrentRequests int `json:"max_concurrent_requests"`
 
-	// MaxInputLength Maximum number of tokens of a text. 0 if it isn't known.
+	// MaxInputLength Maximum number of tokens of a text. 0 means that the maximum isn't known.
 	MaxInputLength int `json:"max_input_length"`
 
 	// ModelDtype The type of the model's output: `float32`, `float16` or `bfloat16`.
@@ -949,7 +949,7 @@ type TEIInfo struct {
 	// ModelSha Always null.
 	ModelSha *string `json:"model_sha,omitempty"`
 
-	// ModelType The kind of the model, which is the only member.
+	// ModelType The kind of the model: an object with one member, whose name is the kind.
 	ModelType TEIModelType `json:"model_type"`
 
 	// ServedModelName The name of the model.
@@ -958,14 +958,14 @@ type TEIInfo struct {
 	// Sha Always null.
 	Sha *string `json:"sha,omitempty"`
 
-	// TokenizationWorkers Number of processors.
+	// TokenizationWorkers Number of processors that tokenize texts.
 	TokenizationWorkers int `json:"tokenization_workers"`
 
 	// Version The version of Trident.
 	Version string `json:"version"`
 }
 
-// TEIInput One text, the token ids of one text, or a list of both.
+// TEIInput One text, the token ids of one text, or a list of texts and of lists of token ids.
 type TEIInput struct {
 	union json.RawMessage
 }
@@ -990,7 +990,7 @@ type TEIInput_2_Item struct {
 	union json.RawMessage
 }
 
-// TEIModelType The kind of the model, which is the only member.
+// TEIModelType The kind of the model: an object with one member, whose name is the kind.
 type TEIModelType struct {
 	// Classifier A classifier or a reranker.
 	Classifier *TEIClassifierModel `json:"classifier,omitempty"`
@@ -1027,17 +1027,17 @@ type TEIPredictRequest struct {
 	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is right.
+	// TruncationDirection The side on which texts are cut. The default is `right`.
 	TruncationDirection *TEIPredictRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIPredictRequestTruncationDirection The side on which texts are cut. The default is right.
+// TEIPredictRequestTruncationDirection The side on which texts are cut. The default is `right`.
 type TEIPredictRequestTruncationDirection string
 
 // TEIPredictions The classes of an input, the likeliest first.
 type TEIPredictions = []Prediction
 
-// TEIRank The relevance of a text.
+// TEIRank A text with its relevance.
 type TEIRank struct {
 	// Index Index of the document in the request, from 0.
 	Index int `json:"index"`
@@ -1060,7 +1060,7 @@ type TEIRerankRequest struct {
 	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 
-	// ReturnText Whether the results contain the texts, for `texts`. The default is false.
+	// ReturnText Whether the results of a request with `texts` contain the texts. The default is false.
 	ReturnText *bool `json:"return_text,omitempty"`
 
 	// Texts The texts.
@@ -1069,23 +1069,23 @@ type TEIRerankRequest struct {
 	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is right.
+	// TruncationDirection The side on which texts are cut. The default is `right`.
 	TruncationDirection *TEIRerankRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIRerankRequestTruncationDirection The side on which texts are cut. The default is right.
+// TEIRerankRequestTruncationDirection The side on which texts are cut. The default is `right`.
 type TEIRerankRequestTruncationDirection string
 
-// TEISimilarityInput A sentence, and others to compare it with.
+// TEISimilarityInput A sentence, and other sentences to compare it with.
 type TEISimilarityInput struct {
-	// Sentences The sentences to compare with it.
+	// Sentences The sentences to compare with `source_sentence`.
 	Sentences []string `json:"sentences"`
 
 	// SourceSentence The sentence.
 	SourceSentence string `json:"source_sentence"`
 }
 
-// TEISimilarityParameters Options.
+// TEISimilarityParameters Options of the comparison.
 type TEISimilarityParameters struct {
 	// PromptName The name of the model's prompt that is put before each text.
 	PromptName *string `json:"prompt_name,omitempty"`
@@ -1093,19 +1093,19 @@ type TEISimilarityParameters struct {
 	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is right.
+	// TruncationDirection The side on which texts are cut. The default is `right`.
 	TruncationDirection *TEISimilarityParametersTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEISimilarityParametersTruncationDirection The side on which texts are cut. The default is right.
+// TEISimilarityParametersTruncationDirection The side on which texts are cut. The default is `right`.
 type TEISimilarityParametersTruncationDirection string
 
 // TEISimilarityRequest A request for the similarity of sentences.
 type TEISimilarityRequest struct {
-	// Inputs A sentence, and others to compare it with.
+	// Inputs A sentence, and other sentences to compare it with.
 	Inputs TEISimilarityInput `json:"inputs"`
 
-	// Parameters Options.
+	// Parameters Options of the comparison.
 	Parameters *TEISimilarityParameters `json:"parameters,omitempty"`
 }
 
@@ -1131,7 +1131,7 @@ type Usage struct {
 	// PromptTokens Number of tokens that the model read.
 	PromptTokens int `json:"prompt_tokens"`
 
-	// TotalTokens The same number.
+	// TotalTokens The same number as `prompt_tokens`.
 	TotalTokens int `json:"total_tokens"`
 }
 
@@ -2140,7 +2140,7 @@ type ServerInterface interface {
 	// Pool Return vectors, or scores, of texts and tokens
 	// (POST /pooling)
 	Pool(w http.ResponseWriter, r *http.Request)
-	// TeiRun Run a model by TEI's path /
+	// TeiRun Run the model's task, as TEI's path / does
 	// (POST /tei/{model})
 	TeiRun(w http.ResponseWriter, r *http.Request, model Model)
 	// TeiEmbed Return the vectors of texts

@@ -402,7 +402,7 @@ type ModelMetadataRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Version in decimal; empty lets the server choose.
+	// Version in decimal. If it is empty, the server chooses the version.
 	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -535,8 +535,9 @@ func (x *ModelMetadataResponse) GetOutputs() []*ModelMetadataResponse_TensorMeta
 	return nil
 }
 
-// InferParameter is one value of a request, tensor or response parameter. The
-// kind must be the one that the parameter is defined with; none set is refused.
+// InferParameter is the value of a parameter of a request, a tensor or a
+// response. The value must have the kind with which the parameter is defined. A
+// parameter without a value is refused.
 type InferParameter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The value, in exactly one kind.
@@ -640,7 +641,7 @@ type isInferParameter_ParameterChoice interface {
 }
 
 type InferParameter_BoolParam struct {
-	// A truth value, as for "sequence_start" or "triton_final_response".
+	// A Boolean value, as for "sequence_start" or "triton_final_response".
 	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
 }
 
@@ -651,17 +652,19 @@ type InferParameter_Int64Param struct {
 }
 
 type InferParameter_StringParam struct {
-	// Text, as for "shared_memory_region" or a textual "sequence_id".
+	// A string, as for "shared_memory_region" or for a "sequence_id" that is a
+	// string.
 	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
 }
 
 type InferParameter_DoubleParam struct {
-	// A floating-point number, for parameters of a model's own.
+	// A floating-point number, for parameters that models define.
 	DoubleParam float64 `protobuf:"fixed64,4,opt,name=double_param,json=doubleParam,proto3,oneof"`
 }
 
 type InferParameter_Uint64Param struct {
-	// An integer beyond the signed range, as "priority" may be.
+	// An unsigned integer, for values above the range of int64, as for
+	// "priority".
 	Uint64Param uint64 `protobuf:"varint,5,opt,name=uint64_param,json=uint64Param,proto3,oneof"`
 }
 
@@ -676,10 +679,10 @@ func (*InferParameter_DoubleParam) isInferParameter_ParameterChoice() {}
 func (*InferParameter_Uint64Param) isInferParameter_ParameterChoice() {}
 
 // InferTensorContents holds the elements of a tensor as protobuf values,
-// row-major and flattened. Exactly one field is used, the one that the
-// tensor's datatype calls for, with as many elements as the shape has. FP16 and
-// BF16 have no field here: they travel as raw bytes only. Raw bytes are also
-// the cheaper form for any other datatype.
+// flattened in row-major order. Exactly one field is set: the field of the
+// tensor's datatype, with as many elements as the shape has. FP16 and BF16 have
+// no field here, and are sent as raw bytes only. Raw bytes also cost less for
+// all other datatypes.
 type InferTensorContents struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Elements of a BOOL tensor.
@@ -793,26 +796,27 @@ type ModelInferRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model. Required.
 	ModelName string `protobuf:"bytes,1,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
-	// Version in decimal; empty lets the server choose.
+	// Version in decimal. If it is empty, the server chooses the version.
 	ModelVersion string `protobuf:"bytes,2,opt,name=model_version,json=modelVersion,proto3" json:"model_version,omitempty"`
-	// Identifier of the caller's choice, repeated in every response to this
-	// request. Optional, but without it the responses of a shared stream cannot
-	// be told apart.
+	// Identifier that the caller chooses. Every response to this request repeats
+	// the identifier. Optional, but required to assign the responses of a stream
+	// to its requests.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// Request parameters. The server knows "sequence_id", "sequence_start",
+	// Request parameters. The server reads "sequence_id", "sequence_start",
 	// "sequence_end", "priority", "timeout" (microseconds in the queue),
-	// "triton_enable_empty_final_response" (bool; a decoupled model's end is then
-	// marked by a last response even where it carries nothing) and other names
-	// with the prefix "triton_". Further names go to the model.
+	// "triton_enable_empty_final_response" (bool; a decoupled model then always
+	// sends a last response, even if this has no outputs) and other names with
+	// the prefix "triton_". The model gets all other parameters.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Inputs, in any order. Every required input of the model must be here.
+	// Inputs, in any order. Every required input of the model must be present.
 	Inputs []*ModelInferRequest_InferInputTensor `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	// Outputs to return; empty means all of them.
 	Outputs []*ModelInferRequest_InferRequestedOutputTensor `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	// Data of the inputs as raw bytes: one entry for each input that is not in
-	// shared memory, in the order of inputs. Elements are little-endian, packed
-	// row-major; BOOL takes one byte; each BYTES element is a 4-byte
-	// little-endian length and the bytes. All inputs use this form or none does.
+	// shared memory, in the order of the inputs. Elements are little-endian and
+	// packed in row-major order. A BOOL is one byte. A BYTES element is a 4-byte
+	// little-endian length and the bytes. Either all inputs use this form, or no
+	// input does.
 	RawInputContents [][]byte `protobuf:"bytes,7,rep,name=raw_input_contents,json=rawInputContents,proto3" json:"raw_input_contents,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -897,23 +901,23 @@ func (x *ModelInferRequest) GetRawInputContents() [][]byte {
 	return nil
 }
 
-// ModelInferResponse is one answer of a model.
+// ModelInferResponse is one response of a model.
 type ModelInferResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model that answered.
+	// Name of the model that sent the response.
 	ModelName string `protobuf:"bytes,1,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
-	// Version that answered, in decimal.
+	// Version of the model that sent the response, in decimal.
 	ModelVersion string `protobuf:"bytes,2,opt,name=model_version,json=modelVersion,proto3" json:"model_version,omitempty"`
-	// Identifier of the request, empty where it had none.
+	// Identifier of the request. Empty if the request has no identifier.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	// Response parameters. "triton_final_response" (bool) is true in the last
-	// response to a request; further names come from the model.
+	// response to a request. Other parameters come from the model.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Outputs. A response that only marks the end of a request has none.
+	// Outputs. A response that only marks the end of a request has no outputs.
 	Outputs []*ModelInferResponse_InferOutputTensor `protobuf:"bytes,5,rep,name=outputs,proto3" json:"outputs,omitempty"`
-	// Data of the outputs as raw bytes, one entry for each output in the order
-	// of outputs, laid out as in raw_input_contents. The entry of an output in
-	// shared memory is empty.
+	// Data of the outputs as raw bytes: one entry for each output, in the order
+	// of the outputs, in the format of raw_input_contents. The entry of an output
+	// in shared memory is empty.
 	RawOutputContents [][]byte `protobuf:"bytes,6,rep,name=raw_output_contents,json=rawOutputContents,proto3" json:"raw_output_contents,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -991,14 +995,14 @@ func (x *ModelInferResponse) GetRawOutputContents() [][]byte {
 	return nil
 }
 
-// ModelStreamInferResponse is one item of a response stream: an answer, or the
+// ModelStreamInferResponse is one item of a response stream: a response, or the
 // failure of one request.
 type ModelStreamInferResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Reason of a failure; empty for an answer. Does not end the stream, but no
-	// further response to that request follows.
+	// Reason of a failure. Empty for a response. A failure does not end the
+	// stream, but no further response to the failed request follows.
 	ErrorMessage string `protobuf:"bytes,1,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
-	// The answer. Beside an error_message it holds at most the request's id.
+	// The response. If error_message is set, it has at most the request's id.
 	InferResponse *ModelInferResponse `protobuf:"bytes,2,opt,name=infer_response,json=inferResponse,proto3" json:"infer_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1053,7 +1057,7 @@ type ModelConfigRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model. Required; it must be loaded.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Version in decimal; empty lets the server choose.
+	// Version in decimal. If it is empty, the server chooses the version.
 	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3034,7 +3038,7 @@ func (x *ModelMetadataResponse_TensorMetadata) GetShape() []int64 {
 	return nil
 }
 
-// InferInputTensor is one input. Its data stand in contents, in
+// InferInputTensor is one input. The data are in contents, in
 // raw_input_contents or in shared memory.
 type ModelInferRequest_InferInputTensor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3042,14 +3046,14 @@ type ModelInferRequest_InferInputTensor struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Element type, as in the model's metadata: "FP32", "BYTES", ...
 	Datatype string `protobuf:"bytes,2,opt,name=datatype,proto3" json:"datatype,omitempty"`
-	// Full shape, batch dimension included; every dimension is known here, so
-	// none is -1. An empty shape is a scalar.
+	// Full shape, including the batch dimension. No dimension may be -1. An
+	// empty shape is a scalar.
 	Shape []int64 `protobuf:"varint,3,rep,packed,name=shape,proto3" json:"shape,omitempty"`
-	// Tensor parameters: "shared_memory_region" (string) with
+	// Tensor parameters. With "shared_memory_region" (string),
 	// "shared_memory_byte_size" and optionally "shared_memory_offset" (int64,
-	// bytes) read the data from a registered region.
+	// in bytes), the server reads the data from a registered region.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The data as typed values. Must be unset where the request uses
+	// The data as typed values. Must be unset if the request uses
 	// raw_input_contents.
 	Contents      *InferTensorContents `protobuf:"bytes,5,opt,name=contents,proto3" json:"contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3126,9 +3130,10 @@ type ModelInferRequest_InferRequestedOutputTensor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of an output that the model declares.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Output parameters: "classification" (int64) returns the n highest values
-	// as text instead of the tensor; the shared memory parameters of an input
-	// have the output written into a region.
+	// Output parameters. With "classification" (int64, n), the server returns
+	// the n highest values as strings instead of the tensor. With the shared
+	// memory parameters of an input, the server writes the output into a
+	// region.
 	Parameters    map[string]*InferParameter `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3178,20 +3183,21 @@ func (x *ModelInferRequest_InferRequestedOutputTensor) GetParameters() map[strin
 	return nil
 }
 
-// InferOutputTensor is one output. Its data stand in contents, in
+// InferOutputTensor is one output. The data are in contents, in
 // raw_output_contents or in shared memory.
 type ModelInferResponse_InferOutputTensor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the output.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Element type; BYTES for a classification.
+	// Element type. BYTES for a classification.
 	Datatype string `protobuf:"bytes,2,opt,name=datatype,proto3" json:"datatype,omitempty"`
-	// Full shape, batch dimension included.
+	// Full shape, including the batch dimension.
 	Shape []int64 `protobuf:"varint,3,rep,packed,name=shape,proto3" json:"shape,omitempty"`
-	// Tensor parameters: the shared memory ones tell where the data went.
+	// Tensor parameters. The shared memory parameters name the region that has
+	// the data.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The data as typed values; unset where raw_output_contents is used, which
-	// is what Triton always does.
+	// The data as typed values. Unset if the response uses raw_output_contents,
+	// as Triton's responses always do.
 	Contents      *InferTensorContents `protobuf:"bytes,5,opt,name=contents,proto3" json:"contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

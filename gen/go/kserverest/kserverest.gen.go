@@ -89,7 +89,7 @@ type CudaSharedMemoryRegion struct {
 	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// DeviceID Number of the GPU.
+	// DeviceID Number of the GPU, from 0.
 	DeviceID int64 `json:"device_id"`
 
 	// Name Name of the region.
@@ -101,7 +101,7 @@ type CudaSharedMemoryRegisterRequest struct {
 	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// DeviceID Number of the GPU.
+	// DeviceID Number of the GPU, from 0.
 	DeviceID int64 `json:"device_id"`
 
 	// RawHandle A CUDA memory handle.
@@ -120,7 +120,7 @@ type Error struct {
 	Error string `json:"error"`
 }
 
-// GenerateRequest A request with plain JSON values. Keys that are names of inputs have one element or a list of elements. All other keys are parameters. `parameters` may have both too, and `id` is the id of the request.
+// GenerateRequest A request with plain JSON values. Keys that are names of inputs have one element or a list of elements. All other keys are parameters. `parameters` may also have inputs and parameters. `id` is the id of the request.
 type GenerateRequest struct {
 	// ID Id of the request. Each response repeats it.
 	ID *string `json:"id,omitempty"`
@@ -130,7 +130,7 @@ type GenerateRequest struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// GenerateResponse The outputs, keyed by name. Each has one element or a list of elements. In a stream, an error is `{"error": "message"}`.
+// GenerateResponse The outputs, keyed by name. Each output is one element or a list of elements. In a stream, an error is `{"error": "message"}`.
 type GenerateResponse struct {
 	// ID Id of the request.
 	ID *string `json:"id,omitempty"`
@@ -253,7 +253,7 @@ type InferenceStatistics struct {
 
 // LoadRequest Parameters for loading a model.
 type LoadRequest struct {
-	// Parameters `config` is a configuration as a JSON string, which replaces the repository's. `file:<version>/<name>` is a file of the model in base64, which replaces the repository's files. It requires `config`.
+	// Parameters `config` is a configuration as a JSON string, which replaces the repository's configuration. `file:<version>/<name>` is a file of the model in base64. The given files replace all files of the repository's model, and require `config`.
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
@@ -281,7 +281,7 @@ type LogSettings struct {
 // LogSettingsLogFormat Format of log lines, default or ISO8601.
 type LogSettingsLogFormat string
 
-// LogSettingsUpdate Log settings to change. null changes nothing.
+// LogSettingsUpdate Log settings to change. The value null leaves a setting unchanged.
 type LogSettingsUpdate struct {
 	// LogError Log messages with the level error.
 	LogError *bool `json:"log_error,omitempty"`
@@ -311,7 +311,7 @@ type MemoryUsage struct {
 	Type string `json:"type"`
 }
 
-// ModelConfig The configuration of a model. It is the message ModelConfig of model_config.proto as JSON, with the proto's field names. Enumerations are names, and 64-bit integers are numbers. Fields without a value have their default; messages without a value are absent. This schema lists only the fields that every model has.
+// ModelConfig The configuration of a model. It is the message ModelConfig of model_config.proto as JSON, with the proto's field names. Enumerations are names, and 64-bit integers are numbers. A field without a value has its default. A message without a value is absent. This schema lists only the fields that every model has.
 type ModelConfig struct {
 	// Backend Backend of the model, such as python.
 	Backend string `json:"backend"`
@@ -525,7 +525,7 @@ type TraceSetting struct {
 	// LogFrequency Number of traces in each file. 0 means no limit.
 	LogFrequency *string `json:"log_frequency,omitempty"`
 
-	// TraceCount Number of traces that are still recorded. -1 means no limit.
+	// TraceCount Number of traces that are still to be recorded. -1 means no limit.
 	TraceCount string `json:"trace_count"`
 
 	// TraceFile Path of the trace file.
@@ -537,7 +537,7 @@ type TraceSetting struct {
 	// TraceMode Format of the traces.
 	TraceMode TraceSettingTraceMode `json:"trace_mode"`
 
-	// TraceRate Sampling interval. With N, one of N requests is traced.
+	// TraceRate Sampling interval: with the value N, one of N requests is traced.
 	TraceRate            string                 `json:"trace_rate"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -545,7 +545,7 @@ type TraceSetting struct {
 // TraceSettingTraceMode Format of the traces.
 type TraceSettingTraceMode string
 
-// TraceSettingUpdate Trace settings to change. null resets a setting.
+// TraceSettingUpdate Trace settings to change. The value null resets a setting.
 type TraceSettingUpdate struct {
 	// LogFrequency Number of traces in each file. 0 means no limit.
 	LogFrequency *string `json:"log_frequency,omitempty"`
@@ -556,13 +556,13 @@ type TraceSettingUpdate struct {
 	// TraceLevel The data to trace. OFF can't be combined with other levels.
 	TraceLevel []TraceLevel `json:"trace_level,omitempty"`
 
-	// TraceRate Sampling interval. With N, one of N requests is traced.
+	// TraceRate Sampling interval: with the value N, one of N requests is traced.
 	TraceRate *string `json:"trace_rate,omitempty"`
 }
 
 // UnloadParameters Options for unloading a model.
 type UnloadParameters struct {
-	// UnloadDependents Also unload the models that only this model needed. The default is false.
+	// UnloadDependents Also unload the models that only this model uses. The default is false.
 	UnloadDependents     *bool                  `json:"unload_dependents,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -588,7 +588,7 @@ type Repository = string
 // Version defines model for Version.
 type Version = string
 
-// Generate The outputs, keyed by name. Each has one element or a list of elements. In a stream, an error is `{"error": "message"}`.
+// Generate The outputs, keyed by name. Each output is one element or a list of elements. In a stream, an error is `{"error": "message"}`.
 type Generate = GenerateResponse
 
 // Infer The response to an inference request.

@@ -253,7 +253,7 @@ type ChatCompletionResponseMessage struct {
 	// Reasoning Engine extension. The same text as `reasoning_content`, by its newer name.
 	Reasoning *string `json:"reasoning,omitempty"`
 
-	// ReasoningContent Engine extension. The reasoning that the model generated before its answer. It is absent if there is none or if the reasoning format is unknown. The format is detected from the chat template or set by `trident.reasoning_parser` in config.pbtxt.
+	// ReasoningContent Engine extension. The reasoning that the model generated before its answer. It is absent if there is none or if the reasoning format is unknown. The format is detected from the chat template or set by the setting `trident.reasoning_parser`.
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 
 	// Refusal The message with which the model refused to answer. It is always null, because refusals are part of `content`.
@@ -283,13 +283,13 @@ type ChatCompletionStreamChoice struct {
 
 // ChatCompletionStreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 type ChatCompletionStreamOptions struct {
-	// ContinuousUsageStats Engine extension. Every chunk has the token counts up to it in `usage`. It takes effect with `include_usage` only. The counts are null as long as the engine hasn't reported any.
+	// ContinuousUsageStats Engine extension. In every chunk, `usage` has the token counts so far. The field takes effect with `include_usage` only. `usage` is null until the engine has reported token counts.
 	ContinuousUsageStats *bool `json:"continuous_usage_stats,omitempty"`
 
 	// IncludeObfuscation Pad events to hide token lengths from observers of the network. True is refused with a 400, because Trident doesn't pad events.
 	IncludeObfuscation *bool `json:"include_obfuscation,omitempty"`
 
-	// IncludeUsage Send a final chunk that has the token counts and no choices. The earlier chunks then have `usage` as null.
+	// IncludeUsage Send a final chunk that has the token counts and no choices. In the earlier chunks, `usage` is then null.
 	IncludeUsage *bool `json:"include_usage,omitempty"`
 }
 
@@ -329,7 +329,7 @@ type ChatCompletionTokenLogprob struct {
 	TopLogprobs []ChatCompletionTopLogprob `json:"top_logprobs"`
 }
 
-// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It has precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
+// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 type ChatCompletionToolChoiceOption = json.RawMessage
 
 // ChatCompletionToolDefinition A tool that the model may call.
@@ -353,7 +353,7 @@ type ChatInputTokens struct {
 	InputTokens int `json:"input_tokens"`
 }
 
-// CodexModel An entry of Codex's catalog of models. Codex ignores the whole catalog if an entry lacks a field that its version needs, so that all fields are always present unless their description says otherwise.
+// CodexModel An entry of Codex's catalog of models. If an entry lacks a field that the version of Codex needs, Codex ignores the whole catalog. All fields are therefore always present unless their description says otherwise.
 type CodexModel struct {
 	// ApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
 	ApplyPatchToolType CodexModelApplyPatchToolType `json:"apply_patch_tool_type"`
@@ -367,19 +367,19 @@ type CodexModel struct {
 	// ContextWindow Maximum number of tokens of prompt and output together. It is absent if unknown.
 	ContextWindow *int `json:"context_window,omitempty"`
 
-	// DefaultReasoningLevel Effort of requests unless the user chooses one. Always null, so that the model's own default holds.
+	// DefaultReasoningLevel Reasoning effort of requests for which the user chooses none. Always null, so that the model's own default applies.
 	DefaultReasoningLevel *string `json:"default_reasoning_level"`
 
-	// DefaultReasoningSummary Value of `reasoning.summary` unless the user chooses one. Always `auto`.
+	// DefaultReasoningSummary Value of `reasoning.summary` if the user chooses none. Always `auto`.
 	DefaultReasoningSummary CodexModelDefaultReasoningSummary `json:"default_reasoning_summary"`
 
-	// DefaultVerbosity Value of `text.verbosity` unless the user chooses one. Always null.
+	// DefaultVerbosity Value of `text.verbosity` if the user chooses none. Always null.
 	DefaultVerbosity *string `json:"default_verbosity"`
 
 	// Description Description of the model in Codex's menus. Always null.
 	Description *string `json:"description"`
 
-	// DisplayName Name of the model in Codex's menus. It is the slug.
+	// DisplayName Name of the model in Codex's menus. It is the same as `slug`.
 	DisplayName string `json:"display_name"`
 
 	// ExperimentalSupportedTools Names of further tools that Codex offers the model. The list is always empty.
@@ -421,7 +421,7 @@ type CodexModel struct {
 	// SupportsReasoningSummaries Whether requests may have `reasoning.summary`. Always true.
 	SupportsReasoningSummaries bool `json:"supports_reasoning_summaries"`
 
-	// TruncationPolicy Maximum length of a tool's output in the history of a conversation. Codex cuts longer ones.
+	// TruncationPolicy Maximum length of a tool's output in the history of a conversation. Codex cuts longer outputs.
 	TruncationPolicy CodexTruncation `json:"truncation_policy"`
 
 	// Upgrade Model that replaces this one. Always null.
@@ -434,7 +434,7 @@ type CodexModel struct {
 // CodexModelApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
 type CodexModelApplyPatchToolType string
 
-// CodexModelDefaultReasoningSummary Value of `reasoning.summary` unless the user chooses one. Always `auto`.
+// CodexModelDefaultReasoningSummary Value of `reasoning.summary` if the user chooses none. Always `auto`.
 type CodexModelDefaultReasoningSummary string
 
 // CodexModelInputModalities `text`, or `image` for models that read images.
@@ -458,9 +458,9 @@ type CodexReasoningLevel struct {
 // CodexReasoningLevelEffort Value of `reasoning.effort`.
 type CodexReasoningLevelEffort string
 
-// CodexTruncation Maximum length of a tool's output in the history of a conversation. Codex cuts longer ones.
+// CodexTruncation Maximum length of a tool's output in the history of a conversation. Codex cuts longer outputs.
 type CodexTruncation struct {
-	// Limit Maximum length. It is 10,000, or a quarter of the context if that is less.
+	// Limit Maximum length. It is 10,000, or a quarter of the context length if this is less.
 	Limit int `json:"limit"`
 
 	// Mode Unit of the limit. Always `tokens`.
@@ -481,7 +481,7 @@ type CompletionChoice struct {
 	// Logprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
-	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
+	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The entry of the first token is null, because no token precedes it. The list is absent unless the request has `prompt_logprobs`.
 	PromptLogprobs PromptLogprobs `json:"prompt_logprobs,omitempty"`
 
 	// Text The continuation. With `echo` it starts with the prompt.
@@ -496,13 +496,13 @@ type CompletionLogprobs struct {
 	// TextOffset Offset of each token in the text, in Unicode code points from the start of the whole output, also in streams.
 	TextOffset []int `json:"text_offset"`
 
-	// TokenLogprobs Natural logarithms of the tokens' probabilities. -9999 represents an impossible token. The first token of a prompt has null, because nothing precedes it.
+	// TokenLogprobs Natural logarithms of the tokens' probabilities. -9999 represents an impossible token. The entry of a prompt's first token is null, because no token precedes it.
 	TokenLogprobs []*float64 `json:"token_logprobs"`
 
 	// Tokens The tokens as text.
 	Tokens []string `json:"tokens"`
 
-	// TopLogprobs Log probabilities of the most likely tokens at each position. The sampled token is always included. It is null if `logprobs` is 0. The first token of a prompt has null.
+	// TopLogprobs Log probabilities of the most likely tokens at each position. The sampled token is always included. The list is null if `logprobs` is 0. The entry of a prompt's first token is null.
 	TopLogprobs []map[string]float64 `json:"top_logprobs"`
 }
 
@@ -571,7 +571,7 @@ type CountResponseInputTokensRequest struct {
 	// Instructions A system message before all items. It applies to this request only. A later request that continues from this response needs its own instructions.
 	Instructions *string `json:"instructions,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
 	// ParallelToolCalls Allow several tool calls in one response. If false, the response ends after the first call.
@@ -580,7 +580,7 @@ type CountResponseInputTokensRequest struct {
 	// Personality A predefined speaking style. It is refused with a 400. Describe the style in `instructions` instead.
 	Personality *string `json:"personality,omitempty"`
 
-	// PreviousResponseID Id of a response that the server still keeps. Its input and output precede `input`, which is optional then. An unknown or expired id is refused with a 404.
+	// PreviousResponseID Id of a response that the server still keeps. The input and output of the kept response precede `input`, which is then optional. An unknown or expired id is refused with a 404.
 	PreviousResponseID *string `json:"previous_response_id,omitempty"`
 
 	// Reasoning Settings of the model's reasoning.
@@ -616,13 +616,13 @@ type CreateChatCompletionRequest struct {
 	// ChatTemplateKwargs Engine extension. Additional variables for the model's chat template, such as `enable_thinking`. The order of the keys is preserved.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// ContinueFinalMessage Engine extension. Leave the last message unfinished, so that the model continues its text. The message must be an assistant's, and `add_generation_prompt` must be false.
+	// ContinueFinalMessage Engine extension. Leave the last message unfinished, so that the model continues the text of this message. The message must have the role `assistant`, and `add_generation_prompt` must be false.
 	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
 
 	// Documents Engine extension. Documents for the model's chat template, in the form that the template reads. They are refused with a 400 if the template doesn't read `documents`.
 	Documents json.RawMessage `json:"documents,omitempty"`
 
-	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
+	// FrequencyPenalty Lowers a token's score in proportion to the number of times that the token has already occurred. Negative values raise the score.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
 	// FunctionCall Older form of `tool_choice`. `none` and `auto` have no effect; the name of a function is refused with a 400.
@@ -652,7 +652,7 @@ type CreateChatCompletionRequest struct {
 	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no such input, the field is refused with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
 	// Logprobs Return the log probability of each generated token.
@@ -661,7 +661,7 @@ type CreateChatCompletionRequest struct {
 	// MaxCompletionTokens Maximum number of tokens in a choice. It takes precedence over `max_tokens`. If unset, a choice may fill the rest of the model's context. A choice that reaches the maximum has the finish reason `length`.
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens Older name of `max_completion_tokens`, used if that is unset.
+	// MaxTokens Older name of `max_completion_tokens`. It applies if `max_completion_tokens` is unset.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
 	// Messages The messages of the conversation, oldest first.
@@ -679,13 +679,13 @@ type CreateChatCompletionRequest struct {
 	// Modalities Requested output types. Trident generates only text; any other type is refused with a 400.
 	Modalities []ResponseModality `json:"modalities,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
 	// Moderation Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
 	Moderation ModerationParam `json:"moderation,omitempty"`
 
-	// N Number of independent choices to generate. Each choice is a separate request to Triton. The prompt tokens are counted once.
+	// N Number of independent choices to generate. Each choice is a separate request to Triton. `usage` includes the prompt tokens once.
 	N *int `json:"n,omitempty"`
 
 	// ParallelToolCalls Allow several tool calls in one choice. If false, the choice ends after the first call.
@@ -694,10 +694,10 @@ type CreateChatCompletionRequest struct {
 	// Prediction A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it, and `X-Trident-Ignored-Fields` lists it.
 	Prediction PredictionContent `json:"prediction,omitempty"`
 
-	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
+	// PresencePenalty Lowers a token's score by a constant amount if the token has already occurred. Negative values raise the score.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels it is also Triton's scheduling priority; it must then be from 1 to the number of levels, otherwise it is refused with a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels the value is also Triton's scheduling priority. It must then be from 1 to the number of levels; other values are refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// PromptCacheKey A hint for prompt caches. It is accepted and has no effect.
@@ -709,10 +709,10 @@ type CreateChatCompletionRequest struct {
 	// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
-	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. Models that don't return the logits of prompts refuse it, and so do streams.
+	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. The field is refused with a 400 if the model doesn't return the logits of prompts, or if the response is a stream.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
-	// ReasoningEffort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
+	// ReasoningEffort Amount of reasoning before the answer. Chat templates that read the variable `reasoning_effort` get the value. For other templates, `medium` is accepted and has no effect. If such a template reads `enable_thinking`, `none` is accepted too and turns reasoning off. Other values are refused with a 400.
 	ReasoningEffort *ReasoningEffort `json:"reasoning_effort,omitempty"`
 
 	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
@@ -736,7 +736,7 @@ type CreateChatCompletionRequest struct {
 	// SpacesBetweenSpecialTokens Engine extension. Add spaces between the special tokens in the text.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
-	// Stop Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
+	// Stop Stop sequences. The output ends before the first stop sequence that occurs, even if the sequence spans several tokens.
 	Stop StopConfiguration `json:"stop,omitempty"`
 
 	// StopTokenIds Engine extension. Token ids that end the output.
@@ -757,10 +757,10 @@ type CreateChatCompletionRequest struct {
 	// Temperature Sampling temperature. 0 always selects the most likely token; higher values make the output more random. If unset, the model's default applies, which is 1 for most models.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// ToolChoice Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. It has precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 	ToolChoice ChatCompletionToolChoiceOption `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The definitions are passed to the chat template unchanged and with their keys in order. The tool-call format is detected from the chat template or set by the parameter `trident.tool_call_parser` in config.pbtxt. If the format is unknown, tools are refused with a 400, except if `tool_choice` forces or forbids a call.
+	// Tools The tools that the model may call. The definitions are passed to the chat template unchanged and with their keys in order. The tool-call format is detected from the chat template or set by the setting `trident.tool_call_parser`. If the format is unknown, tools are refused with a 400, except if `tool_choice` forces or forbids a call.
 	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
 
 	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
@@ -805,7 +805,7 @@ type CreateChatCompletionResponse struct {
 	// Object Always `chat.completion`.
 	Object string `json:"object"`
 
-	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
+	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The entry of the first token is null, because no token precedes it. The list is absent unless the request has `prompt_logprobs`.
 	PromptLogprobs PromptLogprobs `json:"prompt_logprobs,omitempty"`
 
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
@@ -847,13 +847,13 @@ type CreateCompletionRequest struct {
 	// BadWords Engine extension. Strings that the output must not contain. Empty strings are ignored.
 	BadWords []string `json:"bad_words,omitempty"`
 
-	// BestOf Number of continuations to generate for each prompt. The response has the `n` with the highest mean log probability. It must be at least `n`, and equal to `n` with `stream`. The usage includes all generated continuations.
+	// BestOf Number of continuations to generate for each prompt. The response has the `n` continuations with the highest mean log probability. The value must be at least `n`. With `stream` it must be equal to `n`. `usage` includes all generated continuations.
 	BestOf *int `json:"best_of,omitempty"`
 
-	// Echo Return the prompt before each continuation. With `logprobs`, the tokens of the prompt have log probabilities, too; models that don't return the logits of prompts refuse the combination.
+	// Echo Return the prompt before each continuation. With `logprobs`, the response also has the log probabilities of the prompt's tokens. If the model doesn't return the logits of prompts, the combination is refused with a 400.
 	Echo *bool `json:"echo,omitempty"`
 
-	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
+	// FrequencyPenalty Lowers a token's score in proportion to the number of times that the token has already occurred. Negative values raise the score.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
 	// GuidedChoice Engine extension. Older form of `structured_outputs.choice`.
@@ -877,13 +877,13 @@ type CreateCompletionRequest struct {
 	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no such input, the field is refused with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
-	// Logprobs Return the log probability of each generated token, and this number of alternatives at each position. With `echo`, the tokens of the prompt have them, too.
+	// Logprobs Return the log probability of each generated token, and this number of alternatives at each position. With `echo`, the response also has the log probabilities of the prompt's tokens.
 	Logprobs *int `json:"logprobs,omitempty"`
 
-	// MaxTokens Maximum number of tokens in a continuation. The default is 16. A continuation that reaches the maximum has the finish reason `length`. 0 generates nothing and requires `echo`: with `logprobs` it scores the prompt.
+	// MaxTokens Maximum number of tokens in a continuation. The default is 16. A continuation that reaches the maximum has the finish reason `length`. 0 generates nothing and requires `echo`. With 0 and `logprobs`, the response has the log probabilities of the prompt.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
 	// MinP Engine extension. Exclude tokens whose probability is below this fraction of the most likely token's probability.
@@ -892,22 +892,22 @@ type CreateCompletionRequest struct {
 	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
-	// N Number of independent choices to generate. Each choice is a separate request to Triton. The prompt tokens are counted once.
+	// N Number of independent choices to generate. Each choice is a separate request to Triton. `usage` includes the prompt tokens once.
 	N *int `json:"n,omitempty"`
 
-	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
+	// PresencePenalty Lowers a token's score by a constant amount if the token has already occurred. Negative values raise the score.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels it is also Triton's scheduling priority; it must then be from 1 to the number of levels, otherwise it is refused with a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels the value is also Triton's scheduling priority. It must then be from 1 to the number of levels; other values are refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// Prompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have 128 prompts and 128 choices in total. Token ids need a model with a known tokenizer.
 	Prompt CompletionPrompt `json:"prompt"`
 
-	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. Models that don't return the logits of prompts refuse it, and so do streams.
+	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. The field is refused with a 400 if the model doesn't return the logits of prompts, or if the response is a stream.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
@@ -925,7 +925,7 @@ type CreateCompletionRequest struct {
 	// SpacesBetweenSpecialTokens Engine extension. Add spaces between the special tokens in the text.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
-	// Stop Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
+	// Stop Stop sequences. The output ends before the first stop sequence that occurs, even if the sequence spans several tokens.
 	Stop StopConfiguration `json:"stop,omitempty"`
 
 	// StopTokenIds Engine extension. Token ids that end the output.
@@ -1015,7 +1015,7 @@ type CreateDecisionRequest struct {
 	// Input The input that all questions are about.
 	Input DecisionInput `json:"input"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
 	// PromptCacheKey A hint for prompt caches. It is accepted and has no effect.
@@ -1042,31 +1042,31 @@ type CreateEmbeddingRequest struct {
 	// Input One input or a list of up to 2048 inputs. Each input is a string, a list of token ids, or an object with a text or an image. Empty strings and empty lists are refused.
 	Input EmbeddingInput `json:"input,omitempty"`
 
-	// InputType Engine extension. The purpose of the inputs, which selects the prompt that is put before each of them: `query`, `document`, or other names of these (`search_query`, `search_document`, `passage`). Other values are names of the model's prompts, and unknown ones are refused with a 400.
+	// InputType Engine extension. The purpose of the inputs: `query`, `document`, or another name of these (`search_query`, `search_document`, `passage`). The purpose selects the prompt that is put before each input. Any other value must be the name of one of the model's prompts; unknown names are refused with a 400.
 	InputType *string `json:"input_type,omitempty"`
 
 	// Messages Engine extension. One message, whose texts and image are embedded together, instead of `input`.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
-	// Modality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects say themselves what they have. Beside `messages` it is refused.
+	// Modality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects in `input` are not affected, because they name their own kind of content. Together with `messages` the field is refused with a 400.
 	Modality *CreateEmbeddingRequestModality `json:"modality,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
-	// Normalize Engine extension. Whether vectors are scaled to unit length. The default is that of the model, which is true for most models.
+	// Normalize Engine extension. Whether vectors are scaled to unit length. The default is the model's setting, which is true for most models.
 	Normalize *bool `json:"normalize,omitempty"`
 
-	// OutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` they are bytes.
+	// OutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` each of these numbers is one byte.
 	OutputDtype *CreateEmbeddingRequestOutputDtype `json:"output_dtype,omitempty"`
 
 	// PromptName Engine extension. Name of the model's prompt that is put before each input. An unknown name is refused with a 400.
 	PromptName *string `json:"prompt_name,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Truncates each input to this number of tokens; -1 truncates to the model's context. Longer inputs are refused without it. Models whose tokens Trident doesn't make, such as those of vLLM, refuse it with a 400.
+	// TruncatePromptTokens Engine extension. Truncates each input to this number of tokens; -1 truncates to the model's context. Without this field, inputs that are longer than the context are refused. If Trident doesn't tokenize for the model, as for vLLM models, the field is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is right.
+	// TruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is `right`.
 	TruncationSide *CreateEmbeddingRequestTruncationSide `json:"truncation_side,omitempty"`
 
 	// User The caller's identifier for its end user. It is accepted and has no effect.
@@ -1076,13 +1076,13 @@ type CreateEmbeddingRequest struct {
 // CreateEmbeddingRequestEncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 type CreateEmbeddingRequestEncodingFormat string
 
-// CreateEmbeddingRequestModality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects say themselves what they have. Beside `messages` it is refused.
+// CreateEmbeddingRequestModality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects in `input` are not affected, because they name their own kind of content. Together with `messages` the field is refused with a 400.
 type CreateEmbeddingRequestModality string
 
-// CreateEmbeddingRequestOutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` they are bytes.
+// CreateEmbeddingRequestOutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` each of these numbers is one byte.
 type CreateEmbeddingRequestOutputDtype string
 
-// CreateEmbeddingRequestTruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is right.
+// CreateEmbeddingRequestTruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is `right`.
 type CreateEmbeddingRequestTruncationSide string
 
 // CreateEmbeddingResponse The response with the embedding vectors.
@@ -1120,7 +1120,7 @@ type CreateResponse struct {
 	// Conversation A conversation that the server stores. It is refused with a 400. Use `previous_response_id` instead.
 	Conversation ResponseConversation `json:"conversation,omitempty"`
 
-	// FrequencyPenalty Lowers a token's score in proportion to the number of times it has already occurred. Negative values raise it.
+	// FrequencyPenalty Lowers a token's score in proportion to the number of times that the token has already occurred. Negative values raise the score.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
 	// GuidedChoice Engine extension. Older form of `structured_outputs.choice`.
@@ -1153,7 +1153,7 @@ type CreateResponse struct {
 	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. Models whose backend has no such input refuse it with a 400.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no such input, the field is refused with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
 	// MaxOutputTokens Maximum number of tokens in the output, including reasoning. If unset, the output may fill the rest of the model's context. A response that reaches the maximum has the status `incomplete`.
@@ -1171,7 +1171,7 @@ type CreateResponse struct {
 	// MinTokens Engine extension. Minimum number of tokens to generate before a stop condition takes effect.
 	MinTokens *int `json:"min_tokens,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
 	// Moderation Settings of content moderation. They are refused with a 400, because Trident doesn't moderate content.
@@ -1180,13 +1180,13 @@ type CreateResponse struct {
 	// ParallelToolCalls Allow several tool calls in one response. If false, the response ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 
-	// PresencePenalty Lowers a token's score by a constant amount if it has already occurred. Negative values raise it.
+	// PresencePenalty Lowers a token's score by a constant amount if the token has already occurred. Negative values raise the score.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// PreviousResponseID Id of a response that the server still keeps. Its input and output precede `input`, which is optional then. An unknown or expired id is refused with a 404.
+	// PreviousResponseID Id of a response that the server still keeps. The input and output of the kept response precede `input`, which is then optional. An unknown or expired id is refused with a 404.
 	PreviousResponseID *string `json:"previous_response_id,omitempty"`
 
-	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels it is also Triton's scheduling priority; it must then be from 1 to the number of levels, otherwise it is refused with a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels the value is also Triton's scheduling priority. It must then be from 1 to the number of levels; other values are refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// Prompt A prompt that the server stores. It is refused with a 400. Send the prompt's text instead.
@@ -1225,13 +1225,13 @@ type CreateResponse struct {
 	// SpacesBetweenSpecialTokens Engine extension. Add spaces between the special tokens in the text.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
-	// Stop Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
+	// Stop Stop sequences. The output ends before the first stop sequence that occurs, even if the sequence spans several tokens.
 	Stop StopConfiguration `json:"stop,omitempty"`
 
 	// StopTokenIds Engine extension. Token ids that end the output.
 	StopTokenIds []TokenID `json:"stop_token_ids,omitempty"`
 
-	// Store Keep the response in memory for a limited time. The server's settings limit the number, the size and the age of kept responses.
+	// Store Keep the response for a limited time. The server's settings limit the number, the size and the age of kept responses.
 	Store *bool `json:"store,omitempty"`
 
 	// Stream Stream the response as server-sent events while it is generated.
@@ -1303,7 +1303,7 @@ type CustomToolCallItem struct {
 
 // CustomToolCallOutput The output of a called custom tool.
 type CustomToolCallOutput struct {
-	// CallID Id of the call whose output this is.
+	// CallID Id of the call to which this output belongs.
 	CallID string `json:"call_id"`
 
 	// ID Id of the item.
@@ -1336,16 +1336,16 @@ type DecisionAnswer = any
 
 // DecisionChoiceAnswer The answer to a choice.
 type DecisionChoiceAnswer struct {
-	// Choice A string or a boolean. A string and a boolean of the same text are different values.
+	// Choice A string or a boolean. The string `"true"` and the boolean `true` are different values.
 	Choice DecisionValue `json:"choice"`
 
-	// Confidence How much the probabilities agree on one answer: 1 minus their entropy, relative to that of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all have the same.
+	// Confidence Certainty of the answer: 1 minus the entropy of the probabilities divided by the entropy of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all answers have the same probability.
 	Confidence float64 `json:"confidence"`
 
 	// Name Name of the question, null if it has none.
 	Name *string `json:"name"`
 
-	// Probabilities The probability of each value, in the order of the question. They sum to 1.
+	// Probabilities The probability of each value, in the order of the question. The probabilities sum to 1.
 	Probabilities []DecisionChoiceProbability `json:"probabilities"`
 
 	// Type Always `choice`.
@@ -1354,10 +1354,10 @@ type DecisionChoiceAnswer struct {
 
 // DecisionChoiceProbability The probability of one value of a choice.
 type DecisionChoiceProbability struct {
-	// Probability Probability that the model's answer is this one.
+	// Probability Probability of this value or level. For a predicate it is the probability that the predicate is true.
 	Probability float64 `json:"probability"`
 
-	// Value A string or a boolean. A string and a boolean of the same text are different values.
+	// Value A string or a boolean. The string `"true"` and the boolean `true` are different values.
 	Value DecisionValue `json:"value"`
 }
 
@@ -1369,7 +1369,7 @@ type DecisionPredicateAnswer struct {
 	// Name Name of the question, null if it has none.
 	Name *string `json:"name"`
 
-	// Probability Probability that the model's answer is this one.
+	// Probability Probability of this value or level. For a predicate it is the probability that the predicate is true.
 	Probability float64 `json:"probability"`
 
 	// Type Always `predicate`.
@@ -1379,7 +1379,7 @@ type DecisionPredicateAnswer struct {
 // DecisionQuestion One question about the input.
 type DecisionQuestion = json.RawMessage
 
-// DecisionRefusalAnswer The model declined to answer this question: its own filter of contents ended the inference. Other questions may have answers.
+// DecisionRefusalAnswer The question has no answer, because the model's content filter ended the inference. Other questions may have answers.
 type DecisionRefusalAnswer struct {
 	// Name Name of the question, null if it has none.
 	Name *string `json:"name"`
@@ -1390,13 +1390,13 @@ type DecisionRefusalAnswer struct {
 
 // DecisionScoreAnswer The answer to a score.
 type DecisionScoreAnswer struct {
-	// Confidence How much the probabilities agree on one answer: 1 minus their entropy, relative to that of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all have the same.
+	// Confidence Certainty of the answer: 1 minus the entropy of the probabilities divided by the entropy of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all answers have the same probability.
 	Confidence float64 `json:"confidence"`
 
 	// Name Name of the question, null if it has none.
 	Name *string `json:"name"`
 
-	// Probabilities The probability of each level, from the lowest to the highest. They sum to 1.
+	// Probabilities The probability of each level, from the lowest to the highest. The probabilities sum to 1.
 	Probabilities []DecisionScoreProbability `json:"probabilities"`
 
 	// Score The mean of the levels' values, weighted by their probabilities.
@@ -1411,7 +1411,7 @@ type DecisionScoreProbability struct {
 	// Label Name of the level.
 	Label string `json:"label"`
 
-	// Probability Probability that the model's answer is this one.
+	// Probability Probability of this value or level. For a predicate it is the probability that the predicate is true.
 	Probability float64 `json:"probability"`
 
 	// Value Position of the level, from 0.
@@ -1420,7 +1420,7 @@ type DecisionScoreProbability struct {
 
 // DecisionUsage Number of tokens of the request. It is null if neither the engine nor the model's tokenizer counts them.
 type DecisionUsage struct {
-	// InputTokens Sum of the prompts' tokens. Each question has a prompt with the input.
+	// InputTokens Sum of the tokens of all prompts. Each question has its own prompt, which contains the input.
 	InputTokens int `json:"input_tokens"`
 
 	// InputTokensDetails Details of the prompt tokens.
@@ -1436,7 +1436,7 @@ type DecisionUsage struct {
 	TotalTokens int `json:"total_tokens"`
 }
 
-// DecisionValue A string or a boolean. A string and a boolean of the same text are different values.
+// DecisionValue A string or a boolean. The string `"true"` and the boolean `true` are different values.
 type DecisionValue = json.RawMessage
 
 // DeletedResponse The result of deleting a response.
@@ -1453,7 +1453,7 @@ type DeletedResponse struct {
 
 // DetokenizeRequest Token ids to convert to a text.
 type DetokenizeRequest struct {
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
 	// Tokens The token ids. An id that isn't in the model's vocabulary is refused with a 400.
@@ -1468,7 +1468,7 @@ type DetokenizeResponse struct {
 
 // Embedding The vector of one input.
 type Embedding struct {
-	// Embedding An embedding vector of unit length.
+	// Embedding An embedding vector.
 	Embedding EmbeddingVector `json:"embedding"`
 
 	// Index Index of the input, from 0.
@@ -1490,12 +1490,12 @@ type EmbeddingUsage struct {
 	TotalTokens int `json:"total_tokens"`
 }
 
-// EmbeddingVector An embedding vector of unit length.
+// EmbeddingVector An embedding vector.
 type EmbeddingVector = json.RawMessage
 
 // FunctionToolCall A function call that the model requests.
 type FunctionToolCall struct {
-	// Arguments The arguments as the model wrote them, usually a JSON object in a string. It may be invalid, so check it before use.
+	// Arguments The arguments as the model wrote them, usually a JSON object in a string. They may be invalid JSON, so check them before use.
 	Arguments string `json:"arguments"`
 
 	// CallID Id of the call, unique in the conversation. The item with the call's output refers to it.
@@ -1519,7 +1519,7 @@ type FunctionToolCall struct {
 
 // FunctionToolCallOutput The output of a called function.
 type FunctionToolCallOutput struct {
-	// CallID Id of the call whose output this is.
+	// CallID Id of the call to which this output belongs.
 	CallID string `json:"call_id"`
 
 	// ID Id of the item.
@@ -1590,7 +1590,7 @@ type ListModelsResponse struct {
 	// Data The models. The list is empty if no model is available.
 	Data []Model `json:"data"`
 
-	// Models The models of `data` that chat, as Codex reads them. It is present if the request has `client_version`.
+	// Models The models of `data` that support chats, as entries of Codex's catalog. The list is present if the request has `client_version`.
 	Models *[]CodexModel `json:"models,omitempty"`
 
 	// Object Always `list`.
@@ -1662,12 +1662,12 @@ type OutputTextContent struct {
 // PredictionContent A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it, and `X-Trident-Ignored-Fields` lists it.
 type PredictionContent = json.RawMessage
 
-// PromptCacheModeEnum With `implicit` the cache selects what to keep; with `explicit` the request does.
+// PromptCacheModeEnum With `implicit` the cache selects what to keep. With `explicit` the request selects it.
 type PromptCacheModeEnum string
 
 // PromptCacheOptionsParam Hints for prompt caches. They are accepted and have no effect.
 type PromptCacheOptionsParam struct {
-	// Mode With `implicit` the cache selects what to keep; with `explicit` the request does.
+	// Mode With `implicit` the cache selects what to keep. With `explicit` the request selects it.
 	Mode *PromptCacheModeEnum `json:"mode,omitempty"`
 
 	// TTL Time for which prompt caches may keep the prompt.
@@ -1692,10 +1692,10 @@ type PromptLogprob struct {
 	Rank int `json:"rank"`
 }
 
-// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The first token has null, because nothing precedes it. It is absent unless the request has `prompt_logprobs`.
+// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The entry of the first token is null, because no token precedes it. The list is absent unless the request has `prompt_logprobs`.
 type PromptLogprobs = json.RawMessage
 
-// PromptPosition The prompt's token at one position and the likeliest ones, by token id.
+// PromptPosition Log probabilities of the prompt's token and of the likeliest tokens at one position, by token id.
 type PromptPosition map[string]PromptLogprob
 
 // PromptTokensDetails Details of the prompt tokens. They are absent if the engine doesn't report them.
@@ -1707,7 +1707,7 @@ type PromptTokensDetails struct {
 	CachedTokens *int `json:"cached_tokens,omitempty"`
 }
 
-// ReasoningEffort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
+// ReasoningEffort Amount of reasoning before the answer. Chat templates that read the variable `reasoning_effort` get the value. For other templates, `medium` is accepted and has no effect. If such a template reads `enable_thinking`, `none` is accepted too and turns reasoning off. Other values are refused with a 400.
 type ReasoningEffort string
 
 // ReasoningItem The reasoning that the model generated before the next item.
@@ -1715,7 +1715,7 @@ type ReasoningItem struct {
 	// Content The text of the reasoning. It is empty if `summary` has the reasoning.
 	Content []ReasoningTextPart `json:"content"`
 
-	// EncryptedContent The sealed reasoning. It is present if `include` has `reasoning.encrypted_content`. Only a server with the same key can open it, for the same client.
+	// EncryptedContent The encrypted reasoning. It is present if `include` has `reasoning.encrypted_content`. Only a server with the same encryption key can decrypt the reasoning, and only for the same client.
 	EncryptedContent *string `json:"encrypted_content,omitempty"`
 
 	// ID Id of the item.
@@ -1724,7 +1724,7 @@ type ReasoningItem struct {
 	// Status Status of the item.
 	Status string `json:"status"`
 
-	// Summary The reasoning, if the request has `reasoning.summary`. An input item is returned with its summary.
+	// Summary The reasoning, if the request has `reasoning.summary`. A reasoning item of the input has the summary that the client sent.
 	Summary []SummaryTextPart `json:"summary"`
 
 	// Type Always `reasoning`.
@@ -1749,7 +1749,7 @@ type RefusalPart struct {
 	Type string `json:"type"`
 }
 
-// RenderedPrompt A prompt as the model gets it. The fields are those of vLLM's requests of token ids, and the text in `prompt`.
+// RenderedPrompt A prompt as the model gets it. The fields are those of vLLM's requests with token ids. In addition, `prompt` has the text.
 type RenderedPrompt struct {
 	// Model Name of the model, as in the request.
 	Model string `json:"model"`
@@ -1799,7 +1799,7 @@ type RenderedSampling struct {
 	// Logprobs Number of log probabilities of each sampled token.
 	Logprobs *int `json:"logprobs,omitempty"`
 
-	// MaxTokens Maximum number of tokens of an answer. It is the room left in the context if the request sets none.
+	// MaxTokens Maximum number of tokens of an answer: the request's own maximum, or the maximum that applies to requests without one.
 	MaxTokens int `json:"max_tokens"`
 
 	// MinP Minimum probability of a token, relative to the likeliest one.
@@ -1835,7 +1835,7 @@ type RenderedSampling struct {
 	// StopTokenIds Token ids that end an answer.
 	StopTokenIds []int `json:"stop_token_ids,omitempty"`
 
-	// StructuredOutputs Constraint of the answer. Its only member has the kind as its name, such as `json` or `regex`.
+	// StructuredOutputs Constraint of the answer: an object with one member, whose name is the kind of the constraint, such as `json` or `regex`.
 	StructuredOutputs map[string]json.RawMessage `json:"structured_outputs,omitempty"`
 
 	// Temperature Sampling temperature.
@@ -1965,7 +1965,7 @@ type ResponseError struct {
 // ResponseFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 type ResponseFormat = json.RawMessage
 
-// ResponseHostedItem An item of the request that has another form, as the client sent it, with an id.
+// ResponseHostedItem An item of the request of any other kind: the item as the client sent it, with an id.
 type ResponseHostedItem struct {
 	// ID Id of the item.
 	ID string `json:"id"`
@@ -1975,7 +1975,7 @@ type ResponseHostedItem struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ResponseIncludable `message.output_text.logprobs` adds the log probabilities of the output tokens. `reasoning.encrypted_content` adds the sealed reasoning, which later requests can send back. The other values have no effect: there are no items of hosted tools, and images are kept whole.
+// ResponseIncludable `message.output_text.logprobs` adds the log probabilities of the output tokens. `reasoning.encrypted_content` adds the encrypted reasoning, which later requests can send back. The other values have no effect, because responses have no items of hosted tools and the server keeps images whole.
 type ResponseIncludable = string
 
 // ResponseIncompleteDetails The reason why the output was cut off. It is null if the output is complete.
@@ -1998,10 +1998,10 @@ type ResponseInputTokens struct {
 
 // ResponseInputTokensDetails Details of the prompt tokens.
 type ResponseInputTokensDetails struct {
-	// CacheWriteTokens Number of prompt tokens that were written to a cache. Always 0, because engines don't report it.
+	// CacheWriteTokens Number of prompt tokens that were written to a cache. Always 0, because engines don't report this number.
 	CacheWriteTokens int `json:"cache_write_tokens"`
 
-	// CachedTokens Number of prompt tokens that were read from a cache. It is 0 if the engine doesn't report it, because clients of this API need a number.
+	// CachedTokens Number of prompt tokens that were read from a cache. It is 0 if the engine doesn't report this number, because clients of this API need a number.
 	CachedTokens int `json:"cached_tokens"`
 }
 
@@ -2048,19 +2048,19 @@ type ResponsePrompt = json.RawMessage
 
 // ResponseReasoning Settings of the model's reasoning.
 type ResponseReasoning struct {
-	// Context The reasoning of earlier turns that the model sees. The chat template decides. Values other than `auto` have no effect and are listed in the header `x-trident-ignored-fields`.
+	// Context Setting of which reasoning of earlier turns the model sees. The chat template decides this. Values other than `auto` have no effect and are listed in the header `x-trident-ignored-fields`.
 	Context *string `json:"context,omitempty"`
 
-	// Effort Amount of reasoning before the answer. It is passed to chat templates that read the variable `reasoning_effort`. Chat templates that read `enable_thinking` support `none`. Other values except `medium`, which has no effect, are refused with a 400.
+	// Effort Amount of reasoning before the answer. Chat templates that read the variable `reasoning_effort` get the value. For other templates, `medium` is accepted and has no effect. If such a template reads `enable_thinking`, `none` is accepted too and turns reasoning off. Other values are refused with a 400.
 	Effort *ReasoningEffort `json:"effort,omitempty"`
 
-	// GenerateSummary The kind of reasoning summary. With any value, the reasoning itself is the `summary` of its item instead of the `content`, because models write no summaries. It isn't shortened: `X-Trident-Ignored-Fields` lists `concise`.
+	// GenerateSummary The kind of reasoning summary. With any value, the item's `summary` has the whole reasoning instead of the `content`, because models write no summaries. `concise` doesn't shorten the reasoning, and `X-Trident-Ignored-Fields` lists this value.
 	GenerateSummary *string `json:"generate_summary,omitempty"`
 
 	// Mode Reasoning mode. Values other than `standard` are refused with a 400.
 	Mode *string `json:"mode,omitempty"`
 
-	// Summary The kind of reasoning summary. With any value, the reasoning itself is the `summary` of its item instead of the `content`, because models write no summaries. It isn't shortened: `X-Trident-Ignored-Fields` lists `concise`.
+	// Summary The kind of reasoning summary. With any value, the item's `summary` has the whole reasoning instead of the `content`, because models write no summaries. `concise` doesn't shorten the reasoning, and `X-Trident-Ignored-Fields` lists this value.
 	Summary *string `json:"summary,omitempty"`
 }
 
@@ -2130,7 +2130,7 @@ type ResponseUsage struct {
 // ServiceTier Service class. It is accepted and has no effect: all requests have the same class.
 type ServiceTier string
 
-// StopConfiguration Stop sequences. The output ends before the first one that occurs, also if it spans several tokens.
+// StopConfiguration Stop sequences. The output ends before the first stop sequence that occurs, even if the sequence spans several tokens.
 type StopConfiguration = json.RawMessage
 
 // StructuredOutputs Engine extension. A constraint on the output that is enforced during sampling. Exactly one of its keys must be set. It can't be combined with a JSON `response_format`.
@@ -2153,7 +2153,7 @@ type TokenizeRequest struct {
 	// AddGenerationPrompt End the rendered chat with the start of an assistant message. The default is true.
 	AddGenerationPrompt *bool `json:"add_generation_prompt,omitempty"`
 
-	// AddSpecialTokens Add the special tokens that the model expects before and after a text. As in vLLM, the default is true for a text, and false for a chat, whose template adds them.
+	// AddSpecialTokens Add the special tokens that the model expects before and after a text. As in vLLM, the default is true for a text, and false for a chat, because the chat template adds these tokens.
 	AddSpecialTokens *bool `json:"add_special_tokens,omitempty"`
 
 	// ChatTemplate A chat template. It is refused with a 400, because the model's own template is used.
@@ -2168,13 +2168,13 @@ type TokenizeRequest struct {
 	// Messages The messages of the chat, oldest first. An empty list is the same as no list.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
-	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. Without a name the request goes to the only model that `/v1/models` lists, and is refused with a 400 if there are several.
+	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
 	Model string `json:"model,omitempty"`
 
 	// Prompt The text to convert to token ids.
 	Prompt *string `json:"prompt,omitempty"`
 
-	// ReturnTokenStrs Return the tokens as vocabulary entries too.
+	// ReturnTokenStrs Also return the tokens as vocabulary entries.
 	ReturnTokenStrs *bool `json:"return_token_strs,omitempty"`
 
 	// Tools Functions that the chat template shows to the model. They require `messages`.
@@ -2225,7 +2225,7 @@ type ResponseInPath = string
 
 // ListModelsParams defines parameters for ListModels.
 type ListModelsParams struct {
-	// ClientVersion Version of the client, which Codex sends. With this parameter, whatever its value is, the response has `models`, too.
+	// ClientVersion Version of the client, which Codex sends. If the parameter is present, the response also has `models`. The value of the parameter has no effect.
 	ClientVersion *string `form:"client_version,omitempty" json:"client_version,omitempty"`
 }
 

@@ -207,7 +207,7 @@ export type ModelMetadataRequest = Message<"inference.ModelMetadataRequest"> & {
   name: string;
 
   /**
-   * Version in decimal; empty lets the server choose.
+   * Version in decimal. If it is empty, the server chooses the version.
    *
    * @generated from field: string version = 2;
    */
@@ -310,8 +310,9 @@ export const ModelMetadataResponse_TensorMetadataSchema: GenMessage<ModelMetadat
   messageDesc(file_kserve_grpc_service, 9, 0);
 
 /**
- * InferParameter is one value of a request, tensor or response parameter. The
- * kind must be the one that the parameter is defined with; none set is refused.
+ * InferParameter is the value of a parameter of a request, a tensor or a
+ * response. The value must have the kind with which the parameter is defined. A
+ * parameter without a value is refused.
  *
  * @generated from message inference.InferParameter
  */
@@ -323,7 +324,7 @@ export type InferParameter = Message<"inference.InferParameter"> & {
    */
   parameterChoice: {
     /**
-     * A truth value, as for "sequence_start" or "triton_final_response".
+     * A Boolean value, as for "sequence_start" or "triton_final_response".
      *
      * @generated from field: bool bool_param = 1;
      */
@@ -340,7 +341,8 @@ export type InferParameter = Message<"inference.InferParameter"> & {
     case: "int64Param";
   } | {
     /**
-     * Text, as for "shared_memory_region" or a textual "sequence_id".
+     * A string, as for "shared_memory_region" or for a "sequence_id" that is a
+     * string.
      *
      * @generated from field: string string_param = 3;
      */
@@ -348,7 +350,7 @@ export type InferParameter = Message<"inference.InferParameter"> & {
     case: "stringParam";
   } | {
     /**
-     * A floating-point number, for parameters of a model's own.
+     * A floating-point number, for parameters that models define.
      *
      * @generated from field: double double_param = 4;
      */
@@ -356,7 +358,8 @@ export type InferParameter = Message<"inference.InferParameter"> & {
     case: "doubleParam";
   } | {
     /**
-     * An integer beyond the signed range, as "priority" may be.
+     * An unsigned integer, for values above the range of int64, as for
+     * "priority".
      *
      * @generated from field: uint64 uint64_param = 5;
      */
@@ -374,10 +377,10 @@ export const InferParameterSchema: GenMessage<InferParameter> = /*@__PURE__*/
 
 /**
  * InferTensorContents holds the elements of a tensor as protobuf values,
- * row-major and flattened. Exactly one field is used, the one that the
- * tensor's datatype calls for, with as many elements as the shape has. FP16 and
- * BF16 have no field here: they travel as raw bytes only. Raw bytes are also
- * the cheaper form for any other datatype.
+ * flattened in row-major order. Exactly one field is set: the field of the
+ * tensor's datatype, with as many elements as the shape has. FP16 and BF16 have
+ * no field here, and are sent as raw bytes only. Raw bytes also cost less for
+ * all other datatypes.
  *
  * @generated from message inference.InferTensorContents
  */
@@ -460,34 +463,34 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
   modelName: string;
 
   /**
-   * Version in decimal; empty lets the server choose.
+   * Version in decimal. If it is empty, the server chooses the version.
    *
    * @generated from field: string model_version = 2;
    */
   modelVersion: string;
 
   /**
-   * Identifier of the caller's choice, repeated in every response to this
-   * request. Optional, but without it the responses of a shared stream cannot
-   * be told apart.
+   * Identifier that the caller chooses. Every response to this request repeats
+   * the identifier. Optional, but required to assign the responses of a stream
+   * to its requests.
    *
    * @generated from field: string id = 3;
    */
   id: string;
 
   /**
-   * Request parameters. The server knows "sequence_id", "sequence_start",
+   * Request parameters. The server reads "sequence_id", "sequence_start",
    * "sequence_end", "priority", "timeout" (microseconds in the queue),
-   * "triton_enable_empty_final_response" (bool; a decoupled model's end is then
-   * marked by a last response even where it carries nothing) and other names
-   * with the prefix "triton_". Further names go to the model.
+   * "triton_enable_empty_final_response" (bool; a decoupled model then always
+   * sends a last response, even if this has no outputs) and other names with
+   * the prefix "triton_". The model gets all other parameters.
    *
    * @generated from field: map<string, inference.InferParameter> parameters = 4;
    */
   parameters: { [key: string]: InferParameter };
 
   /**
-   * Inputs, in any order. Every required input of the model must be here.
+   * Inputs, in any order. Every required input of the model must be present.
    *
    * @generated from field: repeated inference.ModelInferRequest.InferInputTensor inputs = 5;
    */
@@ -502,9 +505,10 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
 
   /**
    * Data of the inputs as raw bytes: one entry for each input that is not in
-   * shared memory, in the order of inputs. Elements are little-endian, packed
-   * row-major; BOOL takes one byte; each BYTES element is a 4-byte
-   * little-endian length and the bytes. All inputs use this form or none does.
+   * shared memory, in the order of the inputs. Elements are little-endian and
+   * packed in row-major order. A BOOL is one byte. A BYTES element is a 4-byte
+   * little-endian length and the bytes. Either all inputs use this form, or no
+   * input does.
    *
    * @generated from field: repeated bytes raw_input_contents = 7;
    */
@@ -519,7 +523,7 @@ export const ModelInferRequestSchema: GenMessage<ModelInferRequest> = /*@__PURE_
   messageDesc(file_kserve_grpc_service, 12);
 
 /**
- * InferInputTensor is one input. Its data stand in contents, in
+ * InferInputTensor is one input. The data are in contents, in
  * raw_input_contents or in shared memory.
  *
  * @generated from message inference.ModelInferRequest.InferInputTensor
@@ -540,24 +544,24 @@ export type ModelInferRequest_InferInputTensor = Message<"inference.ModelInferRe
   datatype: string;
 
   /**
-   * Full shape, batch dimension included; every dimension is known here, so
-   * none is -1. An empty shape is a scalar.
+   * Full shape, including the batch dimension. No dimension may be -1. An
+   * empty shape is a scalar.
    *
    * @generated from field: repeated int64 shape = 3;
    */
   shape: bigint[];
 
   /**
-   * Tensor parameters: "shared_memory_region" (string) with
+   * Tensor parameters. With "shared_memory_region" (string),
    * "shared_memory_byte_size" and optionally "shared_memory_offset" (int64,
-   * bytes) read the data from a registered region.
+   * in bytes), the server reads the data from a registered region.
    *
    * @generated from field: map<string, inference.InferParameter> parameters = 4;
    */
   parameters: { [key: string]: InferParameter };
 
   /**
-   * The data as typed values. Must be unset where the request uses
+   * The data as typed values. Must be unset if the request uses
    * raw_input_contents.
    *
    * @generated from field: inference.InferTensorContents contents = 5;
@@ -586,9 +590,10 @@ export type ModelInferRequest_InferRequestedOutputTensor = Message<"inference.Mo
   name: string;
 
   /**
-   * Output parameters: "classification" (int64) returns the n highest values
-   * as text instead of the tensor; the shared memory parameters of an input
-   * have the output written into a region.
+   * Output parameters. With "classification" (int64, n), the server returns
+   * the n highest values as strings instead of the tensor. With the shared
+   * memory parameters of an input, the server writes the output into a
+   * region.
    *
    * @generated from field: map<string, inference.InferParameter> parameters = 2;
    */
@@ -603,27 +608,27 @@ export const ModelInferRequest_InferRequestedOutputTensorSchema: GenMessage<Mode
   messageDesc(file_kserve_grpc_service, 12, 1);
 
 /**
- * ModelInferResponse is one answer of a model.
+ * ModelInferResponse is one response of a model.
  *
  * @generated from message inference.ModelInferResponse
  */
 export type ModelInferResponse = Message<"inference.ModelInferResponse"> & {
   /**
-   * Name of the model that answered.
+   * Name of the model that sent the response.
    *
    * @generated from field: string model_name = 1;
    */
   modelName: string;
 
   /**
-   * Version that answered, in decimal.
+   * Version of the model that sent the response, in decimal.
    *
    * @generated from field: string model_version = 2;
    */
   modelVersion: string;
 
   /**
-   * Identifier of the request, empty where it had none.
+   * Identifier of the request. Empty if the request has no identifier.
    *
    * @generated from field: string id = 3;
    */
@@ -631,23 +636,23 @@ export type ModelInferResponse = Message<"inference.ModelInferResponse"> & {
 
   /**
    * Response parameters. "triton_final_response" (bool) is true in the last
-   * response to a request; further names come from the model.
+   * response to a request. Other parameters come from the model.
    *
    * @generated from field: map<string, inference.InferParameter> parameters = 4;
    */
   parameters: { [key: string]: InferParameter };
 
   /**
-   * Outputs. A response that only marks the end of a request has none.
+   * Outputs. A response that only marks the end of a request has no outputs.
    *
    * @generated from field: repeated inference.ModelInferResponse.InferOutputTensor outputs = 5;
    */
   outputs: ModelInferResponse_InferOutputTensor[];
 
   /**
-   * Data of the outputs as raw bytes, one entry for each output in the order
-   * of outputs, laid out as in raw_input_contents. The entry of an output in
-   * shared memory is empty.
+   * Data of the outputs as raw bytes: one entry for each output, in the order
+   * of the outputs, in the format of raw_input_contents. The entry of an output
+   * in shared memory is empty.
    *
    * @generated from field: repeated bytes raw_output_contents = 6;
    */
@@ -662,7 +667,7 @@ export const ModelInferResponseSchema: GenMessage<ModelInferResponse> = /*@__PUR
   messageDesc(file_kserve_grpc_service, 13);
 
 /**
- * InferOutputTensor is one output. Its data stand in contents, in
+ * InferOutputTensor is one output. The data are in contents, in
  * raw_output_contents or in shared memory.
  *
  * @generated from message inference.ModelInferResponse.InferOutputTensor
@@ -676,29 +681,30 @@ export type ModelInferResponse_InferOutputTensor = Message<"inference.ModelInfer
   name: string;
 
   /**
-   * Element type; BYTES for a classification.
+   * Element type. BYTES for a classification.
    *
    * @generated from field: string datatype = 2;
    */
   datatype: string;
 
   /**
-   * Full shape, batch dimension included.
+   * Full shape, including the batch dimension.
    *
    * @generated from field: repeated int64 shape = 3;
    */
   shape: bigint[];
 
   /**
-   * Tensor parameters: the shared memory ones tell where the data went.
+   * Tensor parameters. The shared memory parameters name the region that has
+   * the data.
    *
    * @generated from field: map<string, inference.InferParameter> parameters = 4;
    */
   parameters: { [key: string]: InferParameter };
 
   /**
-   * The data as typed values; unset where raw_output_contents is used, which
-   * is what Triton always does.
+   * The data as typed values. Unset if the response uses raw_output_contents,
+   * as Triton's responses always do.
    *
    * @generated from field: inference.InferTensorContents contents = 5;
    */
@@ -713,22 +719,22 @@ export const ModelInferResponse_InferOutputTensorSchema: GenMessage<ModelInferRe
   messageDesc(file_kserve_grpc_service, 13, 0);
 
 /**
- * ModelStreamInferResponse is one item of a response stream: an answer, or the
+ * ModelStreamInferResponse is one item of a response stream: a response, or the
  * failure of one request.
  *
  * @generated from message inference.ModelStreamInferResponse
  */
 export type ModelStreamInferResponse = Message<"inference.ModelStreamInferResponse"> & {
   /**
-   * Reason of a failure; empty for an answer. Does not end the stream, but no
-   * further response to that request follows.
+   * Reason of a failure. Empty for a response. A failure does not end the
+   * stream, but no further response to the failed request follows.
    *
    * @generated from field: string error_message = 1;
    */
   errorMessage: string;
 
   /**
-   * The answer. Beside an error_message it holds at most the request's id.
+   * The response. If error_message is set, it has at most the request's id.
    *
    * @generated from field: inference.ModelInferResponse infer_response = 2;
    */
@@ -756,7 +762,7 @@ export type ModelConfigRequest = Message<"inference.ModelConfigRequest"> & {
   name: string;
 
   /**
-   * Version in decimal; empty lets the server choose.
+   * Version in decimal. If it is empty, the server chooses the version.
    *
    * @generated from field: string version = 2;
    */

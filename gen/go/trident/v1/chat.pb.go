@@ -356,8 +356,8 @@ func (*ContentPart_ImageUrl) isContentPart_Part() {}
 // ImageUrl is an image: PNG, JPEG, GIF, WebP or BMP.
 type ImageUrl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A data: URI in base64, or a public address that the server fetches if its
-	// operator allows it. Required.
+	// A data: URI in base64, or a URL with a public address, which the server fetches if
+	// its operator allows that. Required.
 	Url           string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -477,14 +477,14 @@ type FunctionTool struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Description of the function for the model. Empty means no description.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// JSON schema of the arguments, as a JSON string. Its keys keep their order,
-	// which is their order in the prompt. Empty means a function without arguments.
+	// JSON schema of the arguments, as a JSON string. The prompt has its keys in the same
+	// order. Empty means a function without arguments.
 	Parameters string `protobuf:"bytes,3,opt,name=parameters,proto3" json:"parameters,omitempty"`
-	// Whether the arguments of calls must match the schema. The arguments of tool calls that
-	// tool_choice forces always match the schema. The arguments of other calls are constrained
-	// if the engine enforces structural tags (vLLM with xgrammar). Otherwise the field has no
-	// effect, and the response header X-Trident-Ignored-Fields lists it. If unset, the field
-	// is left out of the prompt.
+	// Whether the arguments of calls must match the schema. The arguments of tool calls
+	// that tool_choice forces always match the schema. For other calls the schema is
+	// enforced if the engine supports structural tags (vLLM with xgrammar). Otherwise the
+	// field has no effect, and the response header X-Trident-Ignored-Fields lists it. If
+	// unset, the field is left out of the prompt.
 	Strict        *bool `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -560,7 +560,7 @@ type ToolChoice struct {
 	Choice isToolChoice_Choice `protobuf_oneof:"choice"`
 	// Names of the functions that the model may call, with TOOL_MODE_AUTO or
 	// TOOL_MODE_REQUIRED. The prompt contains all tools, and the response is constrained
-	// to calls of these. Empty means all tools.
+	// to calls of the named functions. Empty means all tools.
 	AllowedFunctions []string `protobuf:"bytes,3,rep,name=allowed_functions,json=allowedFunctions,proto3" json:"allowed_functions,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -633,13 +633,13 @@ type isToolChoice_Choice interface {
 }
 
 type ToolChoice_Mode struct {
-	// Whether the model calls a tool.
+	// Whether the model may or must call a tool.
 	Mode ToolMode `protobuf:"varint,1,opt,name=mode,proto3,enum=trident.v1.ToolMode,oneof"`
 }
 
 type ToolChoice_Function struct {
-	// Name of the function that the model must call. The response is constrained
-	// to a call of it.
+	// Name of the function that the model must call. The response is constrained to a
+	// call of this function.
 	Function string `protobuf:"bytes,2,opt,name=function,proto3,oneof"`
 }
 
@@ -654,9 +654,9 @@ type ToolCall struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the function. Required.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Arguments as the model wrote them, usually a JSON object. Check them before
-	// use. Empty is {}. Arguments of an earlier call that aren't a JSON object with
-	// distinct keys reach the chat template as a string.
+	// Arguments as the model wrote them, usually a JSON object. Check them before use.
+	// Empty means {}. If the arguments of an earlier call aren't a JSON object with
+	// distinct keys, the chat template gets them as a string.
 	Arguments     string `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -719,7 +719,7 @@ type ToolCallDelta struct {
 	// Index of the call in its response, from 0. All pieces of one call come
 	// before the pieces of the next call.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Identifier of the call. Only in its first piece.
+	// Identifier of the call. Only in the first piece of the call.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the function. Only in the piece with the id.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
@@ -797,18 +797,18 @@ type ChatRequest struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The conversation so far, oldest message first. 1 to 16384.
 	Messages []*ChatMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Maximum number of tokens to generate for each choice, 1 or more. Unset means
-	// as many as the context has room for.
+	// Maximum number of tokens to generate for each choice, 1 or more. Unset means the
+	// rest of the model's context.
 	MaxTokens *uint32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Randomness, 0 to 2. 0 always selects the likeliest token.
 	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
 	// Nucleus sampling, 0 to 1: the model samples from the likeliest tokens whose
-	// probabilities add up to this value. 1 is no restriction.
+	// probabilities add up to this value. 1 means no restriction.
 	TopP *float64 `protobuf:"fixed64,5,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// Number of likeliest tokens to sample from. 0 is no restriction.
+	// Number of likeliest tokens to sample from. 0 means no restriction.
 	TopK *uint32 `protobuf:"varint,6,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Minimum probability of a token, as a fraction of the likeliest token's, 0 to
-	// 1. 0 is no restriction.
+	// Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
+	// means no restriction.
 	MinP *float64 `protobuf:"fixed64,7,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
 	// Seed of the random numbers. Equal requests with equal seeds usually get equal
 	// responses, but engines that batch requests don't guarantee it. With n above 1,
@@ -833,8 +833,8 @@ type ChatRequest struct {
 	// Number of likeliest tokens to return at each position, 0 to 20. Above 0,
 	// logprobs must be true.
 	TopLogprobs uint32 `protobuf:"varint,14,opt,name=top_logprobs,json=topLogprobs,proto3" json:"top_logprobs,omitempty"`
-	// Number of independent choices, up to 128; 0 means 1. Usage includes the
-	// prompt's tokens once and the tokens of every choice.
+	// Number of independent choices, up to 128. 0 means 1. Usage includes the prompt's
+	// tokens once, and the tokens of every choice.
 	N uint32 `protobuf:"varint,15,opt,name=n,proto3" json:"n,omitempty"`
 	// Minimum number of tokens of each choice. Until a choice has this number of tokens,
 	// stop sequences and stop tokens have no effect. The minimum must not be above
@@ -850,27 +850,27 @@ type ChatRequest struct {
 	// Strings that the generated text must not contain: at most 4096, none of them
 	// empty.
 	BadWords []string `protobuf:"bytes,20,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
-	// Ids of the only tokens that the model may generate. Empty allows all tokens.
+	// Ids of the tokens that the model may generate. Empty allows all tokens.
 	AllowedTokenIds []uint32 `protobuf:"varint,21,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
 	// Values added to the logits of tokens before sampling, by token id, -100 to
 	// 100. -100 practically forbids a token, 100 practically forces it. At most 4096
 	// tokens.
 	LogitBias map[uint32]float32 `protobuf:"bytes,22,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
-	// False keeps special tokens in the text. Unset is the engine's default, which
-	// is true for most engines.
+	// False keeps special tokens in the text. Unset means the engine's default, which is
+	// true for most engines.
 	SkipSpecialTokens *bool `protobuf:"varint,23,opt,name=skip_special_tokens,json=skipSpecialTokens,proto3,oneof" json:"skip_special_tokens,omitempty"`
-	// True puts spaces between special tokens that are kept in the text. Unset is
-	// the engine's default.
+	// True puts spaces between special tokens that are kept in the text. Unset means the
+	// engine's default.
 	SpacesBetweenSpecialTokens *bool `protobuf:"varint,24,opt,name=spaces_between_special_tokens,json=spacesBetweenSpecialTokens,proto3,oneof" json:"spaces_between_special_tokens,omitempty"`
-	// Maximum number of prompt tokens: a longer prompt is cut to its last tokens
-	// instead of being refused. -1 keeps as many as the context has room for. 0 is
-	// refused. Unset keeps all tokens.
+	// Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+	// of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
+	// Unset keeps all tokens.
 	TruncatePromptTokens *int32 `protobuf:"varint,25,opt,name=truncate_prompt_tokens,json=truncatePromptTokens,proto3,oneof" json:"truncate_prompt_tokens,omitempty"`
 	// The required format of each choice. Unset means any text.
 	ResponseFormat *ResponseFormat `protobuf:"bytes,26,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
-	// Priority among queued requests of the same client: the smaller number is
-	// served first. 0 is the model's default. For models with priority levels it is
-	// also Triton's scheduling priority and must be one of the levels.
+	// Priority among queued requests of the same client: the smaller number is served
+	// first. 0 is the model's default. For models with priority levels the value is also
+	// Triton's scheduling priority, and must be one of the levels.
 	Priority uint32 `protobuf:"varint,27,opt,name=priority,proto3" json:"priority,omitempty"`
 	// The caller's identifier of its user. It has no effect.
 	User string `protobuf:"bytes,28,opt,name=user,proto3" json:"user,omitempty"`
@@ -884,10 +884,11 @@ type ChatRequest struct {
 	ToolChoice *ToolChoice `protobuf:"bytes,31,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
 	// False ends a choice after its first tool call. Unset is true.
 	ParallelToolCalls *bool `protobuf:"varint,32,opt,name=parallel_tool_calls,json=parallelToolCalls,proto3,oneof" json:"parallel_tool_calls,omitempty"`
-	// How long a reasoning model thinks: none, minimal, low, medium, high, xhigh or
-	// max. Chat templates that read reasoning_effort get the value. For other
-	// templates the server accepts only medium, which has no effect, and, if they
-	// read enable_thinking, none. Empty is the model's default.
+	// Amount of the model's reasoning: none, minimal, low, medium, high, xhigh or max.
+	// Chat templates that read reasoning_effort get the value. For other templates the
+	// server accepts medium, which has no effect. If such a template reads
+	// enable_thinking, the server also accepts none, which turns reasoning off. Empty
+	// means the model's default.
 	ReasoningEffort string `protobuf:"bytes,33,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	// Additional variables for the chat template, such as enable_thinking. The value
 	// is a JSON object as a string, whose keys keep their order. Empty means no
@@ -1177,9 +1178,9 @@ type ChatChoice struct {
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	// The tokens of the choice in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// The model's reasoning before its text. Empty if the model didn't reason. Also empty if
-	// the server doesn't know how the model marks reasoning: the reasoning is then part of
-	// the message's content.
+	// The model's reasoning before its text. Empty if the model didn't reason. Also empty
+	// if the server doesn't know the model's format of reasoning. The reasoning is then
+	// part of the message's content.
 	Reasoning     string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1261,8 +1262,8 @@ type ChatResponse struct {
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The choices, ordered by index.
 	Choices []*ChatChoice `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
-	// Number of tokens read and written. Unset if the model doesn't report them and
-	// the server has no tokenizer for the model.
+	// Number of tokens that the model read and wrote. Unset if the model doesn't report
+	// the numbers and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Identifies the server's version and the model's configuration. It changes only if the
 	// version or the configuration changes.
@@ -1346,8 +1347,8 @@ func (x *ChatResponse) GetSystemFingerprint() string {
 // ChatStreamRequest asks for the next turn of a conversation in pieces.
 type ChatStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request, as for Chat. Required. Errors name its fields as those of Chat
-	// do.
+	// The request, as for Chat. Required. Errors name its fields without the prefix chat,
+	// as errors of Chat do.
 	Chat          *ChatRequest `protobuf:"bytes,1,opt,name=chat,proto3" json:"chat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1396,15 +1397,15 @@ type ChatDelta struct {
 	// Index of the choice that this piece belongs to, from 0. The pieces of
 	// several choices are interleaved.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Text to append: whole characters of any number of tokens. Empty in a piece
-	// that only ends the choice, or whose tokens complete no character.
+	// Text to append: whole characters of any number of tokens. Empty if the piece only
+	// ends the choice, or if its tokens complete no character.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Tokens of this piece in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Reason why the choice ended. Only in its last piece.
+	// Reason why the choice ended. Only in the last piece of the choice.
 	FinishReason FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
-	// Reasoning to append, in whole characters. Reasoning comes before
-	// the text, in separate pieces.
+	// Reasoning to append, in whole characters. Reasoning comes before the text, and in
+	// separate pieces.
 	Reasoning string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	// Pieces of tool calls to append, in order.
 	ToolCalls     []*ToolCallDelta `protobuf:"bytes,6,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
@@ -1485,9 +1486,9 @@ func (x *ChatDelta) GetToolCalls() []*ToolCallDelta {
 }
 
 // ChatStreamResponse is one message of the stream. Each piece of a choice is one
-// message, and the first one identifies the stream. A message with the usage
-// follows when all choices have ended. An empty message is a keep-alive while the
-// model is idle; it may come at any time and clients skip it.
+// message, and the first one identifies the stream. A message with the usage follows
+// when all choices have ended. An empty message is a keep-alive. It may come at any
+// time, and clients ignore it.
 type ChatStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of this response. Only in the first message with a piece.
@@ -1497,10 +1498,10 @@ type ChatStreamResponse struct {
 	// Time at which the request was accepted, in whole seconds. Only in the message with the
 	// id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
-	// The next piece of a choice; unset in the message with the usage.
+	// The next piece of a choice. Unset in the message with the usage.
 	Delta *ChatDelta `protobuf:"bytes,4,opt,name=delta,proto3" json:"delta,omitempty"`
-	// Number of tokens read and written by the whole stream. Not sent if the model
-	// doesn't report them and the server has no tokenizer for the model.
+	// Number of tokens that the model read and wrote in the whole stream. Not sent if the
+	// model doesn't report the numbers and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Identifies the server's version and the model's configuration. It changes only if the
 	// version or the configuration changes. Only in the message with the id.

@@ -33,21 +33,22 @@ type CompleteRequest struct {
 	// Name of the model, as the server lists it, an alias, or the name of a LoRA
 	// adapter. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The prompts to continue, each n times. At least one prompt and at most 128
-	// choices altogether. The choices of the first prompt come first.
+	// The prompts to continue. The server returns n choices for each prompt. A request
+	// has at least one prompt, and at most 128 choices in total. The choices of the first
+	// prompt come first.
 	Prompt []*TextInput `protobuf:"bytes,2,rep,name=prompt,proto3" json:"prompt,omitempty"`
-	// Maximum number of tokens to generate for each choice, 1 or more. Unset means
-	// 16, or less if the context has less room.
+	// Maximum number of tokens to generate for each choice, 1 or more. Unset means 16, or
+	// the rest of the model's context if it is less.
 	MaxTokens *uint32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Randomness, 0 to 2. 0 always selects the likeliest token.
 	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
 	// Nucleus sampling, 0 to 1: the model samples from the likeliest tokens whose
-	// probabilities add up to this value. 1 is no restriction.
+	// probabilities add up to this value. 1 means no restriction.
 	TopP *float64 `protobuf:"fixed64,5,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	// Number of likeliest tokens to sample from. 0 is no restriction.
+	// Number of likeliest tokens to sample from. 0 means no restriction.
 	TopK *uint32 `protobuf:"varint,6,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Minimum probability of a token, as a fraction of the likeliest token's, 0 to
-	// 1. 0 is no restriction.
+	// Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
+	// means no restriction.
 	MinP *float64 `protobuf:"fixed64,7,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
 	// Seed of the random numbers. Equal requests with equal seeds usually get equal
 	// responses, but engines that batch requests don't guarantee it. With n above 1,
@@ -67,17 +68,17 @@ type CompleteRequest struct {
 	// text already contains, above 0. 1 has no effect; above 1, repetition is less
 	// likely.
 	RepetitionPenalty *float64 `protobuf:"fixed64,12,opt,name=repetition_penalty,json=repetitionPenalty,proto3,oneof" json:"repetition_penalty,omitempty"`
-	// Number of likeliest tokens whose log probabilities are returned at each
-	// position, 0 to 20, besides the chosen token's log probability. Unset returns
-	// no log probabilities.
+	// Number of likeliest tokens whose log probabilities are returned at each position, 0
+	// to 20. The log probability of the chosen token is returned too. Unset returns no
+	// log probabilities.
 	Logprobs *uint32 `protobuf:"varint,13,opt,name=logprobs,proto3,oneof" json:"logprobs,omitempty"`
 	// Number of independent continuations of each prompt, up to 128; 0 means 1.
 	N uint32 `protobuf:"varint,14,opt,name=n,proto3" json:"n,omitempty"`
-	// Number of continuations generated for each prompt, up to 20. The server returns the n
-	// continuations with the highest log probability per token. The number must not be below
-	// n; in a stream the number must not be above n. 0 means n.
+	// Number of continuations generated for each prompt, up to 20. The server returns the
+	// n continuations with the highest log probability per token. best_of must be at
+	// least n; in a stream it must be equal to n. 0 means n.
 	BestOf uint32 `protobuf:"varint,15,opt,name=best_of,json=bestOf,proto3" json:"best_of,omitempty"`
-	// True puts the prompt before each continuation. It can't be used together with
+	// True puts the prompt before each continuation. echo can't be used together with
 	// logprobs.
 	Echo bool `protobuf:"varint,16,opt,name=echo,proto3" json:"echo,omitempty"`
 	// Minimum number of tokens of each choice. Until a choice has this number of tokens,
@@ -94,27 +95,27 @@ type CompleteRequest struct {
 	// Strings that the generated text must not contain: at most 4096, none of them
 	// empty.
 	BadWords []string `protobuf:"bytes,21,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
-	// Ids of the only tokens that the model may generate. Empty allows all tokens.
+	// Ids of the tokens that the model may generate. Empty allows all tokens.
 	AllowedTokenIds []uint32 `protobuf:"varint,22,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
 	// Values added to the logits of tokens before sampling, by token id, -100 to
 	// 100. -100 practically forbids a token, 100 practically forces it. At most 4096
 	// tokens.
 	LogitBias map[uint32]float32 `protobuf:"bytes,23,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
-	// False keeps special tokens in the text. Unset is the engine's default, which
-	// is true for most engines.
+	// False keeps special tokens in the text. Unset means the engine's default, which is
+	// true for most engines.
 	SkipSpecialTokens *bool `protobuf:"varint,24,opt,name=skip_special_tokens,json=skipSpecialTokens,proto3,oneof" json:"skip_special_tokens,omitempty"`
-	// True puts spaces between special tokens that are kept in the text. Unset is
-	// the engine's default.
+	// True puts spaces between special tokens that are kept in the text. Unset means the
+	// engine's default.
 	SpacesBetweenSpecialTokens *bool `protobuf:"varint,25,opt,name=spaces_between_special_tokens,json=spacesBetweenSpecialTokens,proto3,oneof" json:"spaces_between_special_tokens,omitempty"`
-	// Maximum number of prompt tokens: a longer prompt is cut to its last tokens
-	// instead of being refused. -1 keeps as many as the context has room for. 0 is
-	// refused. Unset keeps all tokens.
+	// Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+	// of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
+	// Unset keeps all tokens.
 	TruncatePromptTokens *int32 `protobuf:"varint,26,opt,name=truncate_prompt_tokens,json=truncatePromptTokens,proto3,oneof" json:"truncate_prompt_tokens,omitempty"`
 	// The required format of each choice. Unset means any text.
 	ResponseFormat *ResponseFormat `protobuf:"bytes,27,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
-	// Priority among queued requests of the same client: the smaller number is
-	// served first. 0 is the model's default. For models with priority levels it is
-	// also Triton's scheduling priority and must be one of the levels.
+	// Priority among queued requests of the same client: the smaller number is served
+	// first. 0 is the model's default. For models with priority levels the value is also
+	// Triton's scheduling priority, and must be one of the levels.
 	Priority uint32 `protobuf:"varint,28,opt,name=priority,proto3" json:"priority,omitempty"`
 	// The caller's identifier of its user. It has no effect.
 	User string `protobuf:"bytes,29,opt,name=user,proto3" json:"user,omitempty"`
@@ -449,8 +450,8 @@ type CompleteResponse struct {
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The continuations, ordered by index.
 	Choices []*CompleteChoice `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
-	// Number of tokens read and written. Unset if the model doesn't report them and
-	// the server has no tokenizer for the model.
+	// Number of tokens that the model read and wrote. Unset if the model doesn't report
+	// the numbers and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Identifies the server's version and the model's configuration. It changes only if the
 	// version or the configuration changes.
@@ -534,8 +535,8 @@ func (x *CompleteResponse) GetSystemFingerprint() string {
 // CompleteStreamRequest asks for continuations in pieces.
 type CompleteStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request, as for Complete. Required. Errors name its fields as those of
-	// Complete do.
+	// The request, as for Complete. Required. Errors name its fields without the prefix
+	// completion, as errors of Complete do.
 	Completion    *CompleteRequest `protobuf:"bytes,1,opt,name=completion,proto3" json:"completion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -584,12 +585,12 @@ type CompleteDelta struct {
 	// Index of the continuation that this piece belongs to, from 0. The pieces of
 	// several continuations are interleaved.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Text to append: whole characters of any number of tokens. Empty in a piece
-	// that only ends the continuation, or whose tokens complete no character.
+	// Text to append: whole characters of any number of tokens. Empty if the piece only
+	// ends the continuation, or if its tokens complete no character.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Tokens of this piece in order; empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Reason why the continuation ended. Only in its last piece.
+	// Reason why the continuation ended. Only in the last piece of the continuation.
 	FinishReason  FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -664,10 +665,10 @@ type CompleteStreamResponse struct {
 	// Time at which the request was accepted, in whole seconds. Only in the message with the
 	// id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
-	// The next piece of a continuation; unset in the message with the usage.
+	// The next piece of a continuation. Unset in the message with the usage.
 	Delta *CompleteDelta `protobuf:"bytes,4,opt,name=delta,proto3" json:"delta,omitempty"`
-	// Number of tokens read and written by the whole stream. Not sent if the model
-	// doesn't report them and the server has no tokenizer for the model.
+	// Number of tokens that the model read and wrote in the whole stream. Not sent if the
+	// model doesn't report the numbers and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Identifies the server's version and the model's configuration. It changes only if the
 	// version or the configuration changes. Only in the message with the id.

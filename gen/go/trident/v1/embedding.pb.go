@@ -28,13 +28,13 @@ const (
 type VectorType int32
 
 const (
-	// Numbers, in values.
+	// Floating-point numbers, in the field values.
 	VectorType_VECTOR_TYPE_UNSPECIFIED VectorType = 0
 	// Whole numbers from -127 to 127, one byte for each.
 	VectorType_VECTOR_TYPE_INT8 VectorType = 1
 	// Whole numbers from 1 to 255, one byte for each.
 	VectorType_VECTOR_TYPE_UINT8 VectorType = 2
-	// The signs of 8 components in each byte, minus 128.
+	// The signs of 8 components in each byte, from which 128 is subtracted.
 	VectorType_VECTOR_TYPE_BINARY VectorType = 3
 	// The signs of 8 components in each byte, the first one in the highest bit.
 	VectorType_VECTOR_TYPE_UBINARY VectorType = 4
@@ -89,7 +89,7 @@ func (VectorType) EnumDescriptor() ([]byte, []int) {
 type TruncationSide int32
 
 const (
-	// Texts aren't cut: one that is too long is refused.
+	// Texts aren't cut. A text that is too long is refused.
 	TruncationSide_TRUNCATION_SIDE_UNSPECIFIED TruncationSide = 0
 	// The start of the text remains.
 	TruncationSide_TRUNCATION_SIDE_RIGHT TruncationSide = 1
@@ -151,12 +151,12 @@ type EmbedRequest struct {
 	Dimensions uint32 `protobuf:"varint,3,opt,name=dimensions,proto3" json:"dimensions,omitempty"`
 	// The caller's identifier of its user. It has no effect.
 	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
-	// The purpose of the inputs, which selects the prompt before each of them:
-	// query, document, or the name of one of the model's prompts.
+	// The purpose of the inputs: query, document, or the name of one of the model's
+	// prompts. The purpose selects the prompt that is put before each input.
 	InputType string `protobuf:"bytes,5,opt,name=input_type,json=inputType,proto3" json:"input_type,omitempty"`
 	// The truncation of inputs that are too long.
 	Truncation *Truncation `protobuf:"bytes,6,opt,name=truncation,proto3" json:"truncation,omitempty"`
-	// Whether vectors are scaled to unit length. Unset is the model's setting.
+	// Whether vectors are scaled to unit length. Unset means the model's setting.
 	Normalize *bool `protobuf:"varint,7,opt,name=normalize,proto3,oneof" json:"normalize,omitempty"`
 	// Type of the components.
 	VectorType    VectorType `protobuf:"varint,8,opt,name=vector_type,json=vectorType,proto3,enum=trident.v1.VectorType" json:"vector_type,omitempty"`
@@ -255,8 +255,8 @@ type Truncation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The side that is cut.
 	Side TruncationSide `protobuf:"varint,1,opt,name=side,proto3,enum=trident.v1.TruncationSide" json:"side,omitempty"`
-	// Maximum number of tokens of a text or of a pair, special tokens included.
-	// 0 is the model's own maximum.
+	// Maximum number of tokens of a text or of a pair, including special tokens. 0 means
+	// the model's own maximum.
 	MaxTokens     uint32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -311,10 +311,10 @@ type Embedding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the input, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The vector, of unit length unless the request says otherwise. Empty if the
-	// request asks for another type.
+	// The vector. normalize of the request sets whether it has unit length. Empty if
+	// vector_type of the request selects another type than numbers.
 	Values []float32 `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// The components of the type that the request asks for.
+	// The components, if vector_type of the request selects another type than numbers.
 	Quantized     []byte `protobuf:"bytes,3,opt,name=quantized,proto3" json:"quantized,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -378,8 +378,8 @@ type EmbedResponse struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// One vector for each input, in the order of the inputs.
 	Embeddings []*Embedding `protobuf:"bytes,2,rep,name=embeddings,proto3" json:"embeddings,omitempty"`
-	// Number of tokens read. Unset if the model doesn't report them and the server
-	// has no tokenizer for the model.
+	// Number of tokens that the model read. Unset if the model doesn't report the number
+	// and the server has no tokenizer for the model.
 	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

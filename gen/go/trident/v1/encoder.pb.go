@@ -29,7 +29,7 @@ type RerankRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model, as the server lists it, or an alias. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The text that the documents are compared with. Required.
+	// The text with which the documents are compared. Required.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// The documents, none of them empty: 1 to 16384.
 	Documents []string `protobuf:"bytes,3,rep,name=documents,proto3" json:"documents,omitempty"`
@@ -42,9 +42,10 @@ type RerankRequest struct {
 	Instruction string `protobuf:"bytes,6,opt,name=instruction,proto3" json:"instruction,omitempty"`
 	// The truncation of queries and documents that are too long together.
 	Truncation *Truncation `protobuf:"bytes,7,opt,name=truncation,proto3" json:"truncation,omitempty"`
-	// Maximum number of tokens of a document, which is cut to it. 0 is no maximum.
+	// Maximum number of tokens of a document. A longer document is cut to this number. 0
+	// means no maximum.
 	MaxTokensPerDocument uint32 `protobuf:"varint,8,opt,name=max_tokens_per_document,json=maxTokensPerDocument,proto3" json:"max_tokens_per_document,omitempty"`
-	// Whether scores are the model's own numbers, without its activation function.
+	// Whether scores are the model's own numbers, without the activation function.
 	Raw           bool `protobuf:"varint,9,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -150,7 +151,7 @@ type RankedDocument struct {
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// The relevance of the document.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// The document, if the request asks for it.
+	// The document. Empty unless return_documents of the request is true.
 	Document      string `protobuf:"bytes,3,opt,name=document,proto3" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -214,7 +215,8 @@ type RerankResponse struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The documents, the most relevant first.
 	Results []*RankedDocument `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	// Number of tokens read. Unset if the tokens of the request weren't counted.
+	// Number of tokens that the model read. Unset if the tokens of the request weren't
+	// counted.
 	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -276,8 +278,8 @@ type ScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model, as the server lists it, or an alias. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The first texts of the pairs, such as queries: as many as second, or one for
-	// all pairs.
+	// The first texts of the pairs, such as queries: as many texts as second has, or one
+	// text for all pairs.
 	First []string `protobuf:"bytes,2,rep,name=first,proto3" json:"first,omitempty"`
 	// The second texts of the pairs, such as documents: 1 to 16384.
 	Second []string `protobuf:"bytes,3,rep,name=second,proto3" json:"second,omitempty"`
@@ -286,7 +288,7 @@ type ScoreRequest struct {
 	Instruction string `protobuf:"bytes,4,opt,name=instruction,proto3" json:"instruction,omitempty"`
 	// The truncation of pairs that are too long.
 	Truncation *Truncation `protobuf:"bytes,5,opt,name=truncation,proto3" json:"truncation,omitempty"`
-	// Whether scores are the model's own numbers, without its activation function.
+	// Whether scores are the model's own numbers, without the activation function.
 	Raw           bool `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -371,7 +373,8 @@ type ScoreResponse struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The scores, in the order of the pairs.
 	Scores []float64 `protobuf:"fixed64,2,rep,packed,name=scores,proto3" json:"scores,omitempty"`
-	// Number of tokens read. Unset if the tokens of the request weren't counted.
+	// Number of tokens that the model read. Unset if the tokens of the request weren't
+	// counted.
 	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -437,8 +440,8 @@ type ClassifyRequest struct {
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
 	// The truncation of texts that are too long.
 	Truncation *Truncation `protobuf:"bytes,3,opt,name=truncation,proto3" json:"truncation,omitempty"`
-	// Whether the numbers of classes are the model's own, without its activation
-	// function.
+	// Whether the probabilities are replaced by the model's own numbers, without the
+	// activation function.
 	Raw           bool `protobuf:"varint,4,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -575,7 +578,8 @@ type ClassifyResponse struct {
 	Labels []string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty"`
 	// The classes, in the order of the texts.
 	Results []*Classification `protobuf:"bytes,3,rep,name=results,proto3" json:"results,omitempty"`
-	// Number of tokens read. Unset if the tokens of the request weren't counted.
+	// Number of tokens that the model read. Unset if the tokens of the request weren't
+	// counted.
 	Usage         *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -646,8 +650,8 @@ type EmbedTokensRequest struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The texts, none of them empty: 1 to 16384.
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
-	// The purpose of the texts, which selects the prompt before each of them:
-	// query, document, or the name of one of the model's prompts.
+	// The purpose of the texts: query, document, or the name of one of the model's
+	// prompts. The purpose selects the prompt that is put before each text.
 	InputType string `protobuf:"bytes,3,opt,name=input_type,json=inputType,proto3" json:"input_type,omitempty"`
 	// The truncation of texts that are too long.
 	Truncation    *Truncation `protobuf:"bytes,4,opt,name=truncation,proto3" json:"truncation,omitempty"`
@@ -784,7 +788,8 @@ type EmbedTokensResponse struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The vectors, in the order of the texts.
 	Results []*TokenVectors `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	// Number of tokens read. Unset if the tokens of the request weren't counted.
+	// Number of tokens that the model read. Unset if the tokens of the request weren't
+	// counted.
 	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -848,8 +853,8 @@ type EmbedSparseRequest struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The texts, none of them empty: 1 to 16384.
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
-	// The purpose of the texts, which selects the prompt before each of them:
-	// query, document, or the name of one of the model's prompts.
+	// The purpose of the texts: query, document, or the name of one of the model's
+	// prompts. The purpose selects the prompt that is put before each text.
 	InputType string `protobuf:"bytes,3,opt,name=input_type,json=inputType,proto3" json:"input_type,omitempty"`
 	// The truncation of texts that are too long.
 	Truncation    *Truncation `protobuf:"bytes,4,opt,name=truncation,proto3" json:"truncation,omitempty"`
@@ -986,7 +991,8 @@ type EmbedSparseResponse struct {
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The vectors, in the order of the texts.
 	Results []*SparseVector `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
-	// Number of tokens read. Unset if the tokens of the request weren't counted.
+	// Number of tokens that the model read. Unset if the tokens of the request weren't
+	// counted.
 	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -32,14 +32,14 @@ const (
 	EndpointState_ENDPOINT_STATE_UNSPECIFIED EndpointState = 0
 	// The server gets requests.
 	EndpointState_ENDPOINT_STATE_IN EndpointState = 1
-	// The server is back since a few seconds, and its share of requests grows.
+	// The server has been back for less than 10 seconds, and its share of requests grows.
 	EndpointState_ENDPOINT_STATE_STARTING EndpointState = 2
 	// The server reports that it is not ready. It gets requests only if no other
 	// server can serve them.
 	EndpointState_ENDPOINT_STATE_NOT_READY EndpointState = 3
 	// The server fails its health checks and gets no requests.
 	EndpointState_ENDPOINT_STATE_OUT EndpointState = 4
-	// An operator has drained the server: it gets no requests.
+	// An operator has drained the server, so that it gets no requests.
 	EndpointState_ENDPOINT_STATE_DRAINED EndpointState = 5
 )
 
@@ -97,21 +97,20 @@ type Endpoint struct {
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// State of the server.
 	State EndpointState `protobuf:"varint,2,opt,name=state,proto3,enum=trident.v1.EndpointState" json:"state,omitempty"`
-	// Reason why the server is out or not ready, also while it is drained. Empty if
-	// there is none.
+	// Reason why the server is out or not ready, even while it is drained. Empty if there
+	// is no such reason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Capacity of the server in relation to others. 0 for a drained server that is not
-	// in the list at present.
+	// Capacity of the server in relation to the other servers. It is 0 for a drained
+	// server that is currently not in the list.
 	Weight float64 `protobuf:"fixed64,4,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Number of requests in flight at the server.
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// Number of requests that were sent to the server since it is in the list,
-	// including repeats.
+	// Number of requests, including repeated requests, that were sent to the server since
+	// it was added to the list.
 	Requests uint64 `protobuf:"varint,6,opt,name=requests,proto3" json:"requests,omitempty"`
-	// Number of requests that failed by the server's fault.
+	// Number of requests that failed because of the inference server.
 	Failures uint64 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`
-	// Number of requests that were repeated at the server after they failed at another
-	// one.
+	// Number of requests that failed at another server and were then sent to this one.
 	Repeats uint64 `protobuf:"varint,8,opt,name=repeats,proto3" json:"repeats,omitempty"`
 	// Number of times that the server failed its health checks and was taken out.
 	Outs          uint64 `protobuf:"varint,9,opt,name=outs,proto3" json:"outs,omitempty"`
@@ -252,8 +251,8 @@ func (*EndpointServiceListRequest) Descriptor() ([]byte, []int) {
 // EndpointServiceListResponse contains the inference servers.
 type EndpointServiceListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The servers by address. Drained servers that are not in the list at present
-	// follow at the end.
+	// The servers, sorted by address. Drained servers that are currently not in the list
+	// of --triton-endpoint follow at the end.
 	Endpoints     []*Endpoint `protobuf:"bytes,1,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -302,7 +301,7 @@ type EndpointServiceDrainRequest struct {
 	// Address of the inference server, as List returns it; the scheme and the default
 	// port 8001 may be left out. Required.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Drain the server even if no other one can serve a model of it.
+	// Drain the server even if no other server can serve one of its models.
 	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -449,7 +448,7 @@ func (x *EndpointServiceResumeRequest) GetAddress() string {
 // EndpointServiceResumeResponse contains the server.
 type EndpointServiceResumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server. Unset if it is not in the list at present.
+	// The server. Unset if the server is currently not in the list of --triton-endpoint.
 	Endpoint      *Endpoint `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

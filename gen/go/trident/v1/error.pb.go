@@ -25,8 +25,8 @@ const (
 )
 
 // ErrorDetail is the detail of each error of this package's services, except
-// InferService. It is one message instead of google.rpc's ErrorInfo, BadRequest and
-// RetryInfo, so that a client in a browser can read it with the code generated from
+// InferService. ErrorDetail replaces google.rpc's ErrorInfo, BadRequest and RetryInfo.
+// A client in a browser can therefore read all details with the code generated from
 // this package alone.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -37,11 +37,11 @@ type ErrorDetail struct {
 	// Path of the request's invalid field, such as messages[2].content. Empty if the
 	// error doesn't concern a field.
 	Param string `protobuf:"bytes,2,opt,name=param,proto3" json:"param,omitempty"`
-	// All fields that violate a validation rule, at most 32. For a message over 16
-	// KiB only the first one is listed. Empty for any other error. The fields reason
-	// and param and the error's message describe the first violation.
+	// All fields that violate a validation rule, at most 32. If the message is larger
+	// than 16 KiB, only the first of these fields is listed. Empty for any other error.
+	// The fields reason and param and the error's message describe the first violation.
 	Violations []*FieldViolation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
-	// Time to wait before a retry. Unset means that the server doesn't know.
+	// Time to wait before a retry. Unset if the server doesn't know it.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The request's identifier in the server's log. The header x-request-id has the
 	// same value.

@@ -28,7 +28,7 @@ const (
 type FinishReason int32
 
 const (
-	// The choice hasn't ended yet. Only in a stream.
+	// The choice hasn't ended yet. This value occurs only in streams.
 	FinishReason_FINISH_REASON_UNSPECIFIED FinishReason = 0
 	// The model ended the text, or a stop sequence appeared.
 	FinishReason_FINISH_REASON_STOP FinishReason = 1
@@ -160,8 +160,8 @@ type TokenLogprob struct {
 	TokenBytes []byte `protobuf:"bytes,2,opt,name=token_bytes,json=tokenBytes,proto3" json:"token_bytes,omitempty"`
 	// Natural logarithm of the token's probability, 0 or below.
 	Logprob float64 `protobuf:"fixed64,3,opt,name=logprob,proto3" json:"logprob,omitempty"`
-	// The likeliest tokens, in descending order of probability; as many as the
-	// request asks for. They don't always contain the generated token.
+	// The likeliest tokens, in descending order of probability. The request sets their
+	// number. They don't always contain the generated token.
 	Top           []*TopLogprob `protobuf:"bytes,4,rep,name=top,proto3" json:"top,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -406,7 +406,7 @@ type isResponseFormat_Format interface {
 }
 
 type ResponseFormat_Text struct {
-	// Any text, as without a format.
+	// Any text. This is the same as no format.
 	Text *TextFormat `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 
@@ -421,8 +421,8 @@ type ResponseFormat_JsonSchema struct {
 }
 
 type ResponseFormat_Regex struct {
-	// Text that matches a regular expression as a whole, in the engine's
-	// dialect.
+	// Text that matches a regular expression as a whole. The expression is in the
+	// engine's dialect.
 	Regex string `protobuf:"bytes,4,opt,name=regex,proto3,oneof"`
 }
 
@@ -438,8 +438,8 @@ type ResponseFormat_Grammar struct {
 }
 
 type ResponseFormat_StructuralTag struct {
-	// Text with constrained parts between tags: the engine's structural tags,
-	// as JSON.
+	// Text whose parts between tags are constrained: the engine's structural tags, as
+	// JSON.
 	StructuralTag string `protobuf:"bytes,7,opt,name=structural_tag,json=structuralTag,proto3,oneof"`
 }
 
@@ -759,8 +759,8 @@ type TextInput_Text struct {
 }
 
 type TextInput_TokenIds struct {
-	// The text as token ids. The server must have the model's tokenizer, or the
-	// model must accept ids.
+	// The text as token ids. The server must have the model's tokenizer, or the model
+	// must accept token ids.
 	TokenIds *TokenIds `protobuf:"bytes,2,opt,name=token_ids,json=tokenIds,proto3,oneof"`
 }
 

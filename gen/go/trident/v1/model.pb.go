@@ -39,7 +39,7 @@ const (
 	ModelState_MODEL_STATE_READY ModelState = 3
 	// The model is being unloaded, as soon as its requests have ended.
 	ModelState_MODEL_STATE_UNLOADING ModelState = 4
-	// The model was unloaded or failed to load; the reason describes which one.
+	// The model was unloaded, or failed to load. The field reason reports which.
 	ModelState_MODEL_STATE_UNAVAILABLE ModelState = 5
 	// The model failed, and the engine is restarting it without a request.
 	ModelState_MODEL_STATE_RECOVERING ModelState = 6
@@ -165,8 +165,8 @@ func (ModelTask) EnumDescriptor() ([]byte, []int) {
 	return file_trident_v1_model_proto_rawDescGZIP(), []int{1}
 }
 
-// ModelFeatures are the features of a generating model besides plain text. The
-// server refuses requests that need a feature which is false.
+// ModelFeatures are the features of a generating model besides plain text. The server
+// refuses requests that need a feature whose field is false.
 type ModelFeatures struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The model streams its responses in pieces. If false, a stream has the whole
@@ -186,8 +186,8 @@ type ModelFeatures struct {
 	StructuredOutput bool `protobuf:"varint,7,opt,name=structured_output,json=structuredOutput,proto3" json:"structured_output,omitempty"`
 	// The server separates the model's reasoning from its text.
 	Reasoning bool `protobuf:"varint,8,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
-	// Inputs may be token ids: the server has the model's tokenizer, or the model
-	// takes ids.
+	// Inputs may be token ids, because the server has the model's tokenizer or the model
+	// accepts token ids.
 	TokenIds      bool `protobuf:"varint,9,opt,name=token_ids,json=tokenIds,proto3" json:"token_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -290,8 +290,8 @@ func (x *ModelFeatures) GetTokenIds() bool {
 // that only the engine knows is unset.
 type SamplingDefaults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum number of tokens of a chat's choice. Unset means as many as the context
-	// has room for.
+	// Maximum number of tokens of a chat's choice. Unset means the rest of the model's
+	// context.
 	MaxTokens *uint32 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Value of temperature for chats whose ChatRequest leaves temperature unset. Unset
 	// if only the engine knows the default.
@@ -410,13 +410,13 @@ type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The model's own name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Other names that requests may use. They are aliases and, if the operator allows
-	// it, the LoRA adapters under names that combine the model's name and the
-	// adapter's.
+	// Other names that requests may use. They are the model's aliases and, if the
+	// operator allows LoRA adapters, names that combine the model's name and an adapter's
+	// name.
 	Aliases []string `protobuf:"bytes,2,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// Version that serves requests without a version.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	// All versions that the engine reports, including the one above.
+	// All versions that the engine reports, including the version in the field version.
 	Versions []string `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	// State of the model.
 	State ModelState `protobuf:"varint,5,opt,name=state,proto3,enum=trident.v1.ModelState" json:"state,omitempty"`
@@ -425,10 +425,11 @@ type ModelInfo struct {
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Tasks of the model, in the order of the enum.
 	Tasks []ModelTask `protobuf:"varint,7,rep,packed,name=tasks,proto3,enum=trident.v1.ModelTask" json:"tasks,omitempty"`
-	// The interface by which the server calls the model: vllm, tensorrtllm, llmapi or
-	// python; "tensors only" for a model with other tensors.
+	// The interface by which the server calls the model, such as vllm, tensorrtllm,
+	// llmapi or python. It is "tensors only" for a model whose tensors match no
+	// interface.
 	Kind string `protobuf:"bytes,8,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Triton's backend or platform that runs it, such as vllm, python or
+	// Triton's backend or platform that runs the model, such as vllm, python or
 	// onnxruntime_onnx.
 	Backend string `protobuf:"bytes,9,opt,name=backend,proto3" json:"backend,omitempty"`
 	// Maximum number of tokens of prompt and generated text together; 0 if it is not
@@ -449,8 +450,8 @@ type ModelInfo struct {
 	// Identifies the server's version and the model's configuration. It changes only
 	// if the version or the configuration changes. Empty unless the model is ready.
 	SystemFingerprint string `protobuf:"bytes,17,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
-	// True until the server has fetched the model publisher's files from the hub.
-	// Until then the template, tokenizer and context length may still change.
+	// True until the server has downloaded the files of the model's publisher from the
+	// hub. Until then the template, tokenizer and context length may still change.
 	Fetching      bool `protobuf:"varint,18,opt,name=fetching,proto3" json:"fetching,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

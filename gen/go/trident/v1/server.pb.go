@@ -232,7 +232,7 @@ func (x *ServerStatus) GetModels() []*ModelLoad {
 // ModelLoad is the load of one model.
 type ModelLoad struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model's own name, also for requests that use another of its names.
+	// The model's own name, even if requests use another of its names.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// Load of the model.
 	Load          *Load `protobuf:"bytes,2,opt,name=load,proto3" json:"load,omitempty"`
@@ -297,8 +297,8 @@ type Load struct {
 	// Time from a streaming request to the first token of its response, over the last
 	// 30 to 60 s.
 	TimeToFirstToken *Quantiles `protobuf:"bytes,4,opt,name=time_to_first_token,json=timeToFirstToken,proto3" json:"time_to_first_token,omitempty"`
-	// Time between two tokens of a streaming response, over the last 30 to 60 s. The
-	// time before tokens that arrive together is divided evenly among them.
+	// Time between two tokens of a streaming response, over the last 30 to 60 s. If
+	// several tokens arrive together, the time before them is divided evenly among them.
 	InterToken *Quantiles `protobuf:"bytes,5,opt,name=inter_token,json=interToken,proto3" json:"inter_token,omitempty"`
 	// Number of requests since the server started, or since the model's first request.
 	// It includes the requests in flight and the failed ones.
@@ -306,11 +306,11 @@ type Load struct {
 	// Number of failed requests: refused, ended by an error, or cancelled by the
 	// client.
 	Failures uint64 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`
-	// Number of prompt tokens of generations and embeddings that have ended, over the
-	// same time as requests.
+	// Number of prompt tokens of generations and embeddings that have ended, since the
+	// same time as the field requests.
 	PromptTokens uint64 `protobuf:"varint,8,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
-	// Number of generated tokens, including those of requests in flight, over the same
-	// time as requests.
+	// Number of generated tokens, including tokens of requests in flight, since the same
+	// time as the field requests.
 	CompletionTokens uint64 `protobuf:"varint,9,opt,name=completion_tokens,json=completionTokens,proto3" json:"completion_tokens,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -409,8 +409,8 @@ func (x *Load) GetCompletionTokens() uint64 {
 	return 0
 }
 
-// Quantiles are quantiles of durations in seconds. The error of each is at most one
-// eighth.
+// Quantiles are quantiles of durations in seconds. The relative error of each quantile
+// is at most one eighth.
 type Quantiles struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Half of the durations are at most this long.

@@ -53,8 +53,8 @@ export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
   user: string;
 
   /**
-   * The purpose of the inputs, which selects the prompt before each of them:
-   * query, document, or the name of one of the model's prompts.
+   * The purpose of the inputs: query, document, or the name of one of the model's
+   * prompts. The purpose selects the prompt that is put before each input.
    *
    * @generated from field: string input_type = 5;
    */
@@ -68,7 +68,7 @@ export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
   truncation?: Truncation | undefined;
 
   /**
-   * Whether vectors are scaled to unit length. Unset is the model's setting.
+   * Whether vectors are scaled to unit length. Unset means the model's setting.
    *
    * @generated from field: optional bool normalize = 7;
    */
@@ -103,8 +103,8 @@ export type Truncation = Message<"trident.v1.Truncation"> & {
   side: TruncationSide;
 
   /**
-   * Maximum number of tokens of a text or of a pair, special tokens included.
-   * 0 is the model's own maximum.
+   * Maximum number of tokens of a text or of a pair, including special tokens. 0 means
+   * the model's own maximum.
    *
    * @generated from field: uint32 max_tokens = 2;
    */
@@ -132,15 +132,15 @@ export type Embedding = Message<"trident.v1.Embedding"> & {
   index: number;
 
   /**
-   * The vector, of unit length unless the request says otherwise. Empty if the
-   * request asks for another type.
+   * The vector. normalize of the request sets whether it has unit length. Empty if
+   * vector_type of the request selects another type than numbers.
    *
    * @generated from field: repeated float values = 2;
    */
   values: number[];
 
   /**
-   * The components of the type that the request asks for.
+   * The components, if vector_type of the request selects another type than numbers.
    *
    * @generated from field: bytes quantized = 3;
    */
@@ -175,8 +175,8 @@ export type EmbedResponse = Message<"trident.v1.EmbedResponse"> & {
   embeddings: Embedding[];
 
   /**
-   * Number of tokens read. Unset if the model doesn't report them and the server
-   * has no tokenizer for the model.
+   * Number of tokens that the model read. Unset if the model doesn't report the number
+   * and the server has no tokenizer for the model.
    *
    * @generated from field: trident.v1.Usage usage = 3;
    */
@@ -197,7 +197,7 @@ export const EmbedResponseSchema: GenMessage<EmbedResponse> = /*@__PURE__*/
  */
 export enum VectorType {
   /**
-   * Numbers, in values.
+   * Floating-point numbers, in the field values.
    *
    * @generated from enum value: VECTOR_TYPE_UNSPECIFIED = 0;
    */
@@ -218,7 +218,7 @@ export enum VectorType {
   UINT8 = 2,
 
   /**
-   * The signs of 8 components in each byte, minus 128.
+   * The signs of 8 components in each byte, from which 128 is subtracted.
    *
    * @generated from enum value: VECTOR_TYPE_BINARY = 3;
    */
@@ -245,7 +245,7 @@ export const VectorTypeSchema: GenEnum<VectorType> = /*@__PURE__*/
  */
 export enum TruncationSide {
   /**
-   * Texts aren't cut: one that is too long is refused.
+   * Texts aren't cut. A text that is too long is refused.
    *
    * @generated from enum value: TRUNCATION_SIDE_UNSPECIFIED = 0;
    */

@@ -32,7 +32,7 @@ export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
   model: string;
 
   /**
-   * The text that the documents are compared with. Required.
+   * The text with which the documents are compared. Required.
    *
    * @generated from field: string query = 2;
    */
@@ -75,14 +75,15 @@ export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
   truncation?: Truncation | undefined;
 
   /**
-   * Maximum number of tokens of a document, which is cut to it. 0 is no maximum.
+   * Maximum number of tokens of a document. A longer document is cut to this number. 0
+   * means no maximum.
    *
    * @generated from field: uint32 max_tokens_per_document = 8;
    */
   maxTokensPerDocument: number;
 
   /**
-   * Whether scores are the model's own numbers, without its activation function.
+   * Whether scores are the model's own numbers, without the activation function.
    *
    * @generated from field: bool raw = 9;
    */
@@ -117,7 +118,7 @@ export type RankedDocument = Message<"trident.v1.RankedDocument"> & {
   score: number;
 
   /**
-   * The document, if the request asks for it.
+   * The document. Empty unless return_documents of the request is true.
    *
    * @generated from field: string document = 3;
    */
@@ -152,7 +153,8 @@ export type RerankResponse = Message<"trident.v1.RerankResponse"> & {
   results: RankedDocument[];
 
   /**
-   * Number of tokens read. Unset if the tokens of the request weren't counted.
+   * Number of tokens that the model read. Unset if the tokens of the request weren't
+   * counted.
    *
    * @generated from field: trident.v1.Usage usage = 3;
    */
@@ -180,8 +182,8 @@ export type ScoreRequest = Message<"trident.v1.ScoreRequest"> & {
   model: string;
 
   /**
-   * The first texts of the pairs, such as queries: as many as second, or one for
-   * all pairs.
+   * The first texts of the pairs, such as queries: as many texts as second has, or one
+   * text for all pairs.
    *
    * @generated from field: repeated string first = 2;
    */
@@ -210,7 +212,7 @@ export type ScoreRequest = Message<"trident.v1.ScoreRequest"> & {
   truncation?: Truncation | undefined;
 
   /**
-   * Whether scores are the model's own numbers, without its activation function.
+   * Whether scores are the model's own numbers, without the activation function.
    *
    * @generated from field: bool raw = 6;
    */
@@ -245,7 +247,8 @@ export type ScoreResponse = Message<"trident.v1.ScoreResponse"> & {
   scores: number[];
 
   /**
-   * Number of tokens read. Unset if the tokens of the request weren't counted.
+   * Number of tokens that the model read. Unset if the tokens of the request weren't
+   * counted.
    *
    * @generated from field: trident.v1.Usage usage = 3;
    */
@@ -287,8 +290,8 @@ export type ClassifyRequest = Message<"trident.v1.ClassifyRequest"> & {
   truncation?: Truncation | undefined;
 
   /**
-   * Whether the numbers of classes are the model's own, without its activation
-   * function.
+   * Whether the probabilities are replaced by the model's own numbers, without the
+   * activation function.
    *
    * @generated from field: bool raw = 4;
    */
@@ -365,7 +368,8 @@ export type ClassifyResponse = Message<"trident.v1.ClassifyResponse"> & {
   results: Classification[];
 
   /**
-   * Number of tokens read. Unset if the tokens of the request weren't counted.
+   * Number of tokens that the model read. Unset if the tokens of the request weren't
+   * counted.
    *
    * @generated from field: trident.v1.Usage usage = 4;
    */
@@ -400,8 +404,8 @@ export type EmbedTokensRequest = Message<"trident.v1.EmbedTokensRequest"> & {
   input: TextInput[];
 
   /**
-   * The purpose of the texts, which selects the prompt before each of them:
-   * query, document, or the name of one of the model's prompts.
+   * The purpose of the texts: query, document, or the name of one of the model's
+   * prompts. The purpose selects the prompt that is put before each text.
    *
    * @generated from field: string input_type = 3;
    */
@@ -478,7 +482,8 @@ export type EmbedTokensResponse = Message<"trident.v1.EmbedTokensResponse"> & {
   results: TokenVectors[];
 
   /**
-   * Number of tokens read. Unset if the tokens of the request weren't counted.
+   * Number of tokens that the model read. Unset if the tokens of the request weren't
+   * counted.
    *
    * @generated from field: trident.v1.Usage usage = 3;
    */
@@ -513,8 +518,8 @@ export type EmbedSparseRequest = Message<"trident.v1.EmbedSparseRequest"> & {
   input: TextInput[];
 
   /**
-   * The purpose of the texts, which selects the prompt before each of them:
-   * query, document, or the name of one of the model's prompts.
+   * The purpose of the texts: query, document, or the name of one of the model's
+   * prompts. The purpose selects the prompt that is put before each text.
    *
    * @generated from field: string input_type = 3;
    */
@@ -591,7 +596,8 @@ export type EmbedSparseResponse = Message<"trident.v1.EmbedSparseResponse"> & {
   results: SparseVector[];
 
   /**
-   * Number of tokens read. Unset if the tokens of the request weren't counted.
+   * Number of tokens that the model read. Unset if the tokens of the request weren't
+   * counted.
    *
    * @generated from field: trident.v1.Usage usage = 3;
    */

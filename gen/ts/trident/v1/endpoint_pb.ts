@@ -35,16 +35,16 @@ export type Endpoint = Message<"trident.v1.Endpoint"> & {
   state: EndpointState;
 
   /**
-   * Reason why the server is out or not ready, also while it is drained. Empty if
-   * there is none.
+   * Reason why the server is out or not ready, even while it is drained. Empty if there
+   * is no such reason.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * Capacity of the server in relation to others. 0 for a drained server that is not
-   * in the list at present.
+   * Capacity of the server in relation to the other servers. It is 0 for a drained
+   * server that is currently not in the list.
    *
    * @generated from field: double weight = 4;
    */
@@ -58,23 +58,22 @@ export type Endpoint = Message<"trident.v1.Endpoint"> & {
   inFlight: number;
 
   /**
-   * Number of requests that were sent to the server since it is in the list,
-   * including repeats.
+   * Number of requests, including repeated requests, that were sent to the server since
+   * it was added to the list.
    *
    * @generated from field: uint64 requests = 6;
    */
   requests: bigint;
 
   /**
-   * Number of requests that failed by the server's fault.
+   * Number of requests that failed because of the inference server.
    *
    * @generated from field: uint64 failures = 7;
    */
   failures: bigint;
 
   /**
-   * Number of requests that were repeated at the server after they failed at another
-   * one.
+   * Number of requests that failed at another server and were then sent to this one.
    *
    * @generated from field: uint64 repeats = 8;
    */
@@ -117,8 +116,8 @@ export const EndpointServiceListRequestSchema: GenMessage<EndpointServiceListReq
  */
 export type EndpointServiceListResponse = Message<"trident.v1.EndpointServiceListResponse"> & {
   /**
-   * The servers by address. Drained servers that are not in the list at present
-   * follow at the end.
+   * The servers, sorted by address. Drained servers that are currently not in the list
+   * of --triton-endpoint follow at the end.
    *
    * @generated from field: repeated trident.v1.Endpoint endpoints = 1;
    */
@@ -147,7 +146,7 @@ export type EndpointServiceDrainRequest = Message<"trident.v1.EndpointServiceDra
   address: string;
 
   /**
-   * Drain the server even if no other one can serve a model of it.
+   * Drain the server even if no other server can serve one of its models.
    *
    * @generated from field: bool force = 2;
    */
@@ -212,7 +211,7 @@ export const EndpointServiceResumeRequestSchema: GenMessage<EndpointServiceResum
  */
 export type EndpointServiceResumeResponse = Message<"trident.v1.EndpointServiceResumeResponse"> & {
   /**
-   * The server. Unset if it is not in the list at present.
+   * The server. Unset if the server is currently not in the list of --triton-endpoint.
    *
    * @generated from field: trident.v1.Endpoint endpoint = 1;
    */
@@ -247,7 +246,7 @@ export enum EndpointState {
   IN = 1,
 
   /**
-   * The server is back since a few seconds, and its share of requests grows.
+   * The server has been back for less than 10 seconds, and its share of requests grows.
    *
    * @generated from enum value: ENDPOINT_STATE_STARTING = 2;
    */
@@ -269,7 +268,7 @@ export enum EndpointState {
   OUT = 4,
 
   /**
-   * An operator has drained the server: it gets no requests.
+   * An operator has drained the server, so that it gets no requests.
    *
    * @generated from enum value: ENDPOINT_STATE_DRAINED = 5;
    */
@@ -283,11 +282,11 @@ export const EndpointStateSchema: GenEnum<EndpointState> = /*@__PURE__*/
   enumDesc(file_trident_v1_endpoint, 0);
 
 /**
- * EndpointService shows the inference servers of --triton-endpoint, takes one of
- * them out of service and puts it back, at run time. Its calls need a key that allows
- * all models. They fail with UNIMPLEMENTED if this server has no list of inference
- * servers: it has a single fixed one, or in-process Triton. Error details are those of
- * ChatService.
+ * EndpointService lists the inference servers of --triton-endpoint, takes an inference
+ * server out of service, and puts it back. If this server has API keys, the calls need
+ * a key that allows all models. The calls fail with UNIMPLEMENTED if this server has no
+ * list of inference servers, because it has a single fixed server or in-process Triton.
+ * Error details are those of ChatService.
  *
  * @generated from service trident.v1.EndpointService
  */
@@ -304,11 +303,12 @@ export const EndpointService: GenService<{
   },
   /**
    * Drain stops sending requests to an inference server. Its requests in flight
-   * continue to their end. The server stays drained until Resume, through changes of
-   * the settings and lookups of DNS names, and until this server restarts. A server
-   * that is drained already stays so. It fails with NOT_FOUND if no server has the
-   * address. It fails with INVALID_ARGUMENT and the reason last_endpoint if no other
-   * server can serve some model of it, unless force is set.
+   * continue to their end. The inference server stays drained until Resume, or until
+   * this server restarts. Changes of the settings and lookups of DNS names don't end
+   * the drain. Draining a drained server changes nothing. Drain fails with NOT_FOUND if
+   * no server has the address. Unless force is set, Drain fails with INVALID_ARGUMENT
+   * and the reason last_endpoint if no other server can serve one of the server's
+   * models.
    *
    * @generated from rpc trident.v1.EndpointService.Drain
    */
@@ -318,8 +318,8 @@ export const EndpointService: GenService<{
     output: typeof EndpointServiceDrainResponseSchema;
   },
   /**
-   * Resume sends requests to a drained inference server again, with a share that
-   * grows for 10 seconds. A server that is not drained stays as it is. It fails with
+   * Resume sends requests to a drained inference server again, with a share that grows
+   * for 10 seconds. If the server is not drained, nothing changes. Resume fails with
    * NOT_FOUND if no server has the address.
    *
    * @generated from rpc trident.v1.EndpointService.Resume

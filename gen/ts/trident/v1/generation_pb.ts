@@ -79,8 +79,8 @@ export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
   logprob: number;
 
   /**
-   * The likeliest tokens, in descending order of probability; as many as the
-   * request asks for. They don't always contain the generated token.
+   * The likeliest tokens, in descending order of probability. The request sets their
+   * number. They don't always contain the generated token.
    *
    * @generated from field: repeated trident.v1.TopLogprob top = 4;
    */
@@ -137,7 +137,7 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
    */
   format: {
     /**
-     * Any text, as without a format.
+     * Any text. This is the same as no format.
      *
      * @generated from field: trident.v1.TextFormat text = 1;
      */
@@ -161,8 +161,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
     case: "jsonSchema";
   } | {
     /**
-     * Text that matches a regular expression as a whole, in the engine's
-     * dialect.
+     * Text that matches a regular expression as a whole. The expression is in the
+     * engine's dialect.
      *
      * @generated from field: string regex = 4;
      */
@@ -187,8 +187,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
     case: "grammar";
   } | {
     /**
-     * Text with constrained parts between tags: the engine's structural tags,
-     * as JSON.
+     * Text whose parts between tags are constrained: the engine's structural tags, as
+     * JSON.
      *
      * @generated from field: string structural_tag = 7;
      */
@@ -327,8 +327,8 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
     case: "text";
   } | {
     /**
-     * The text as token ids. The server must have the model's tokenizer, or the
-     * model must accept ids.
+     * The text as token ids. The server must have the model's tokenizer, or the model
+     * must accept token ids.
      *
      * @generated from field: trident.v1.TokenIds token_ids = 2;
      */
@@ -351,7 +351,7 @@ export const TextInputSchema: GenMessage<TextInput> = /*@__PURE__*/
  */
 export enum FinishReason {
   /**
-   * The choice hasn't ended yet. Only in a stream.
+   * The choice hasn't ended yet. This value occurs only in streams.
    *
    * @generated from enum value: FINISH_REASON_UNSPECIFIED = 0;
    */

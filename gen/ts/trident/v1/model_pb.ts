@@ -17,8 +17,8 @@ export const file_trident_v1_model: GenFile = /*@__PURE__*/
   fileDesc("ChZ0cmlkZW50L3YxL21vZGVsLnByb3RvEgp0cmlkZW50LnYxIr4BCg1Nb2RlbEZlYXR1cmVzEhEKCXN0cmVhbWluZxgBIAEoCBINCgV0b29scxgCIAEoCBIOCgZpbWFnZXMYAyABKAgSEgoKbWF4X2ltYWdlcxgEIAEoDRIQCghsb2dwcm9icxgFIAEoCBIUCgx0b3BfbG9ncHJvYnMYBiABKAgSGQoRc3RydWN0dXJlZF9vdXRwdXQYByABKAgSEQoJcmVhc29uaW5nGAggASgIEhEKCXRva2VuX2lkcxgJIAEoCCLgAgoQU2FtcGxpbmdEZWZhdWx0cxIXCgptYXhfdG9rZW5zGAEgASgNSACIAQESGAoLdGVtcGVyYXR1cmUYAiABKAFIAYgBARISCgV0b3BfcBgDIAEoAUgCiAEBEhIKBXRvcF9rGAQgASgNSAOIAQESEgoFbWluX3AYBSABKAFIBIgBARIdChBwcmVzZW5jZV9wZW5hbHR5GAYgASgBSAWIAQESHgoRZnJlcXVlbmN5X3BlbmFsdHkYByABKAFIBogBARIfChJyZXBldGl0aW9uX3BlbmFsdHkYCCABKAFIB4gBAUINCgtfbWF4X3Rva2Vuc0IOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wQggKBl90b3Bfa0IICgZfbWluX3BCEwoRX3ByZXNlbmNlX3BlbmFsdHlCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhUKE19yZXBldGl0aW9uX3BlbmFsdHki1gMKCU1vZGVsSW5mbxIMCgRuYW1lGAEgASgJEg8KB2FsaWFzZXMYAiADKAkSDwoHdmVyc2lvbhgDIAEoCRIQCgh2ZXJzaW9ucxgEIAMoCRIlCgVzdGF0ZRgFIAEoDjIWLnRyaWRlbnQudjEuTW9kZWxTdGF0ZRIOCgZyZWFzb24YBiABKAkSJAoFdGFza3MYByADKA4yFS50cmlkZW50LnYxLk1vZGVsVGFzaxIMCgRraW5kGAggASgJEg8KB2JhY2tlbmQYCSABKAkSFgoOY29udGV4dF9sZW5ndGgYCiABKA0SKwoIZmVhdHVyZXMYCyABKAsyGS50cmlkZW50LnYxLk1vZGVsRmVhdHVyZXMSLgoIZGVmYXVsdHMYDCABKAsyHC50cmlkZW50LnYxLlNhbXBsaW5nRGVmYXVsdHMSDQoFbG9yYXMYDSADKAkSFAoMbG9hZF9hbGxvd2VkGA4gASgIEhYKDnVubG9hZF9hbGxvd2VkGA8gASgIEisKB2NyZWF0ZWQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEnN5c3RlbV9maW5nZXJwcmludBgRIAEoCRIQCghmZXRjaGluZxgSIAEoCCImChdNb2RlbFNlcnZpY2VMaXN0UmVxdWVzdBILCgNhbGwYASABKAgiQQoYTW9kZWxTZXJ2aWNlTGlzdFJlc3BvbnNlEiUKBm1vZGVscxgBIAMoCzIVLnRyaWRlbnQudjEuTW9kZWxJbmZvIicKFk1vZGVsU2VydmljZUdldFJlcXVlc3QSDQoFbW9kZWwYASABKAkiPwoXTW9kZWxTZXJ2aWNlR2V0UmVzcG9uc2USJAoFbW9kZWwYASABKAsyFS50cmlkZW50LnYxLk1vZGVsSW5mbyInChhNb2RlbFNlcnZpY2VXYXRjaFJlcXVlc3QSCwoDYWxsGAEgASgIIlMKGU1vZGVsU2VydmljZVdhdGNoUmVzcG9uc2USJQoGbW9kZWxzGAEgAygLMhUudHJpZGVudC52MS5Nb2RlbEluZm8SDwoHcmVtb3ZlZBgCIAMoCSIoChdNb2RlbFNlcnZpY2VMb2FkUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJAChhNb2RlbFNlcnZpY2VMb2FkUmVzcG9uc2USJAoFbW9kZWwYASABKAsyFS50cmlkZW50LnYxLk1vZGVsSW5mbyIqChlNb2RlbFNlcnZpY2VVbmxvYWRSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJIhwKGk1vZGVsU2VydmljZVVubG9hZFJlc3BvbnNlKskBCgpNb2RlbFN0YXRlEhsKF01PREVMX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWTU9ERUxfU1RBVEVfTk9UX0xPQURFRBABEhcKE01PREVMX1NUQVRFX0xPQURJTkcQAhIVChFNT0RFTF9TVEFURV9SRUFEWRADEhkKFU1PREVMX1NUQVRFX1VOTE9BRElORxAEEhsKF01PREVMX1NUQVRFX1VOQVZBSUxBQkxFEAUSGgoWTU9ERUxfU1RBVEVfUkVDT1ZFUklORxAGKrABCglNb2RlbFRhc2sSGgoWTU9ERUxfVEFTS19VTlNQRUNJRklFRBAAEhcKE01PREVMX1RBU0tfQ09NUExFVEUQARITCg9NT0RFTF9UQVNLX0NIQVQQAhIUChBNT0RFTF9UQVNLX0VNQkVEEAMSFAoQTU9ERUxfVEFTS19JTkZFUhAEEhQKEE1PREVMX1RBU0tfU0NPUkUQBRIXChNNT0RFTF9UQVNLX0NMQVNTSUZZEAYyxAMKDE1vZGVsU2VydmljZRJWCgRMaXN0EiMudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VMaXN0UmVxdWVzdBokLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlTGlzdFJlc3BvbnNlIgOQAgESUwoDR2V0EiIudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VHZXRSZXF1ZXN0GiMudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VHZXRSZXNwb25zZSIDkAIBElsKBVdhdGNoEiQudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VXYXRjaFJlcXVlc3QaJS50cmlkZW50LnYxLk1vZGVsU2VydmljZVdhdGNoUmVzcG9uc2UiA5ACATABElEKBExvYWQSIy50cmlkZW50LnYxLk1vZGVsU2VydmljZUxvYWRSZXF1ZXN0GiQudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VMb2FkUmVzcG9uc2USVwoGVW5sb2FkEiUudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VVbmxvYWRSZXF1ZXN0GiYudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VVbmxvYWRSZXNwb25zZUJCWkBnaXRodWIuY29tL3RyaWRlbnQtaW5mZXJlbmNlL3RyaWRlbnQvZ2VuL2dvL3RyaWRlbnQvdjE7dHJpZGVudHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * ModelFeatures are the features of a generating model besides plain text. The
- * server refuses requests that need a feature which is false.
+ * ModelFeatures are the features of a generating model besides plain text. The server
+ * refuses requests that need a feature whose field is false.
  *
  * @generated from message trident.v1.ModelFeatures
  */
@@ -81,8 +81,8 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
   reasoning: boolean;
 
   /**
-   * Inputs may be token ids: the server has the model's tokenizer, or the model
-   * takes ids.
+   * Inputs may be token ids, because the server has the model's tokenizer or the model
+   * accepts token ids.
    *
    * @generated from field: bool token_ids = 9;
    */
@@ -104,8 +104,8 @@ export const ModelFeaturesSchema: GenMessage<ModelFeatures> = /*@__PURE__*/
  */
 export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
   /**
-   * Maximum number of tokens of a chat's choice. Unset means as many as the context
-   * has room for.
+   * Maximum number of tokens of a chat's choice. Unset means the rest of the model's
+   * context.
    *
    * @generated from field: optional uint32 max_tokens = 1;
    */
@@ -190,9 +190,9 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   name: string;
 
   /**
-   * Other names that requests may use. They are aliases and, if the operator allows
-   * it, the LoRA adapters under names that combine the model's name and the
-   * adapter's.
+   * Other names that requests may use. They are the model's aliases and, if the
+   * operator allows LoRA adapters, names that combine the model's name and an adapter's
+   * name.
    *
    * @generated from field: repeated string aliases = 2;
    */
@@ -206,7 +206,7 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   version: string;
 
   /**
-   * All versions that the engine reports, including the one above.
+   * All versions that the engine reports, including the version in the field version.
    *
    * @generated from field: repeated string versions = 4;
    */
@@ -235,15 +235,16 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   tasks: ModelTask[];
 
   /**
-   * The interface by which the server calls the model: vllm, tensorrtllm, llmapi or
-   * python; "tensors only" for a model with other tensors.
+   * The interface by which the server calls the model, such as vllm, tensorrtllm,
+   * llmapi or python. It is "tensors only" for a model whose tensors match no
+   * interface.
    *
    * @generated from field: string kind = 8;
    */
   kind: string;
 
   /**
-   * Triton's backend or platform that runs it, such as vllm, python or
+   * Triton's backend or platform that runs the model, such as vllm, python or
    * onnxruntime_onnx.
    *
    * @generated from field: string backend = 9;
@@ -309,8 +310,8 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   systemFingerprint: string;
 
   /**
-   * True until the server has fetched the model publisher's files from the hub.
-   * Until then the template, tokenizer and context length may still change.
+   * True until the server has downloaded the files of the model's publisher from the
+   * hub. Until then the template, tokenizer and context length may still change.
    *
    * @generated from field: bool fetching = 18;
    */
@@ -581,7 +582,7 @@ export enum ModelState {
   UNLOADING = 4,
 
   /**
-   * The model was unloaded or failed to load; the reason describes which one.
+   * The model was unloaded, or failed to load. The field reason reports which.
    *
    * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
    */
@@ -683,8 +684,8 @@ export const ModelService: GenService<{
     output: typeof ModelServiceListResponseSchema;
   },
   /**
-   * Get returns one model by any of its names. It fails with NOT_FOUND if no model
-   * has the name.
+   * Get returns one model by any of its names. Get fails with NOT_FOUND if no model has
+   * the name.
    *
    * @generated from rpc trident.v1.ModelService.Get
    */
@@ -694,11 +695,11 @@ export const ModelService: GenService<{
     output: typeof ModelServiceGetResponseSchema;
   },
   /**
-   * Watch returns all models at once and then each change. It ends when the client
-   * cancels the call, or with UNAVAILABLE when the server stops. Each state of a
+   * Watch returns all models at once and then each change. The stream ends when the
+   * client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
    * load or unload by this server is sent at once. Other changes follow within some
-   * seconds, because the server polls the engine for them. A client that falls
-   * behind by more than 16 changes gets only the newest state.
+   * seconds, because the server polls the engine for them. A client that falls behind
+   * by more than 16 changes gets only the newest state.
    *
    * @generated from rpc trident.v1.ModelService.Watch
    */
@@ -709,8 +710,8 @@ export const ModelService: GenService<{
   },
   /**
    * Load loads a model of the engine's repository and returns when the model serves
-   * requests. It fails with INVALID_ARGUMENT if the model is already loaded or no
-   * repository contains it. It fails with UNIMPLEMENTED if the engine doesn't allow
+   * requests. Load fails with INVALID_ARGUMENT if the model is already loaded or no
+   * repository contains it. Load fails with UNIMPLEMENTED if the engine doesn't allow
    * loading. If the client disconnects, the load continues.
    *
    * @generated from rpc trident.v1.ModelService.Load
@@ -721,8 +722,8 @@ export const ModelService: GenService<{
     output: typeof ModelServiceLoadResponseSchema;
   },
   /**
-   * Unload unloads a model and returns when its requests in flight have ended and
-   * it is unloaded. It fails with INVALID_ARGUMENT if the model is not loaded.
+   * Unload unloads a model and returns when its requests in flight have ended and the
+   * model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
    * Other errors are those of Load.
    *
    * @generated from rpc trident.v1.ModelService.Unload

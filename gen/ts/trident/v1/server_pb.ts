@@ -137,7 +137,7 @@ export const ServerStatusSchema: GenMessage<ServerStatus> = /*@__PURE__*/
  */
 export type ModelLoad = Message<"trident.v1.ModelLoad"> & {
   /**
-   * The model's own name, also for requests that use another of its names.
+   * The model's own name, even if requests use another of its names.
    *
    * @generated from field: string model = 1;
    */
@@ -195,8 +195,8 @@ export type Load = Message<"trident.v1.Load"> & {
   timeToFirstToken?: Quantiles | undefined;
 
   /**
-   * Time between two tokens of a streaming response, over the last 30 to 60 s. The
-   * time before tokens that arrive together is divided evenly among them.
+   * Time between two tokens of a streaming response, over the last 30 to 60 s. If
+   * several tokens arrive together, the time before them is divided evenly among them.
    *
    * @generated from field: trident.v1.Quantiles inter_token = 5;
    */
@@ -219,16 +219,16 @@ export type Load = Message<"trident.v1.Load"> & {
   failures: bigint;
 
   /**
-   * Number of prompt tokens of generations and embeddings that have ended, over the
-   * same time as requests.
+   * Number of prompt tokens of generations and embeddings that have ended, since the
+   * same time as the field requests.
    *
    * @generated from field: uint64 prompt_tokens = 8;
    */
   promptTokens: bigint;
 
   /**
-   * Number of generated tokens, including those of requests in flight, over the same
-   * time as requests.
+   * Number of generated tokens, including tokens of requests in flight, since the same
+   * time as the field requests.
    *
    * @generated from field: uint64 completion_tokens = 9;
    */
@@ -243,8 +243,8 @@ export const LoadSchema: GenMessage<Load> = /*@__PURE__*/
   messageDesc(file_trident_v1_server, 4);
 
 /**
- * Quantiles are quantiles of durations in seconds. The error of each is at most one
- * eighth.
+ * Quantiles are quantiles of durations in seconds. The relative error of each quantile
+ * is at most one eighth.
  *
  * @generated from message trident.v1.Quantiles
  */
@@ -292,7 +292,7 @@ export const QuantilesSchema: GenMessage<Quantiles> = /*@__PURE__*/
  */
 export const ServerService: GenService<{
   /**
-   * Watch returns the status at once and then at an interval. It ends when the
+   * Watch returns the status at once and then at an interval. The stream ends when the
    * client cancels the call, or with UNAVAILABLE when the server stops.
    *
    * @generated from rpc trident.v1.ServerService.Watch

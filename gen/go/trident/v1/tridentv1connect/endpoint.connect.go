@@ -48,14 +48,15 @@ type EndpointServiceClient interface {
 	// List returns the inference servers, by address.
 	List(context.Context, *v1.EndpointServiceListRequest) (*v1.EndpointServiceListResponse, error)
 	// Drain stops sending requests to an inference server. Its requests in flight
-	// continue to their end. The server stays drained until Resume, through changes of
-	// the settings and lookups of DNS names, and until this server restarts. A server
-	// that is drained already stays so. It fails with NOT_FOUND if no server has the
-	// address. It fails with INVALID_ARGUMENT and the reason last_endpoint if no other
-	// server can serve some model of it, unless force is set.
+	// continue to their end. The inference server stays drained until Resume, or until
+	// this server restarts. Changes of the settings and lookups of DNS names don't end
+	// the drain. Draining a drained server changes nothing. Drain fails with NOT_FOUND if
+	// no server has the address. Unless force is set, Drain fails with INVALID_ARGUMENT
+	// and the reason last_endpoint if no other server can serve one of the server's
+	// models.
 	Drain(context.Context, *v1.EndpointServiceDrainRequest) (*v1.EndpointServiceDrainResponse, error)
-	// Resume sends requests to a drained inference server again, with a share that
-	// grows for 10 seconds. A server that is not drained stays as it is. It fails with
+	// Resume sends requests to a drained inference server again, with a share that grows
+	// for 10 seconds. If the server is not drained, nothing changes. Resume fails with
 	// NOT_FOUND if no server has the address.
 	Resume(context.Context, *v1.EndpointServiceResumeRequest) (*v1.EndpointServiceResumeResponse, error)
 }
@@ -132,14 +133,15 @@ type EndpointServiceHandler interface {
 	// List returns the inference servers, by address.
 	List(context.Context, *v1.EndpointServiceListRequest) (*v1.EndpointServiceListResponse, error)
 	// Drain stops sending requests to an inference server. Its requests in flight
-	// continue to their end. The server stays drained until Resume, through changes of
-	// the settings and lookups of DNS names, and until this server restarts. A server
-	// that is drained already stays so. It fails with NOT_FOUND if no server has the
-	// address. It fails with INVALID_ARGUMENT and the reason last_endpoint if no other
-	// server can serve some model of it, unless force is set.
+	// continue to their end. The inference server stays drained until Resume, or until
+	// this server restarts. Changes of the settings and lookups of DNS names don't end
+	// the drain. Draining a drained server changes nothing. Drain fails with NOT_FOUND if
+	// no server has the address. Unless force is set, Drain fails with INVALID_ARGUMENT
+	// and the reason last_endpoint if no other server can serve one of the server's
+	// models.
 	Drain(context.Context, *v1.EndpointServiceDrainRequest) (*v1.EndpointServiceDrainResponse, error)
-	// Resume sends requests to a drained inference server again, with a share that
-	// grows for 10 seconds. A server that is not drained stays as it is. It fails with
+	// Resume sends requests to a drained inference server again, with a share that grows
+	// for 10 seconds. If the server is not drained, nothing changes. Resume fails with
 	// NOT_FOUND if no server has the address.
 	Resume(context.Context, *v1.EndpointServiceResumeRequest) (*v1.EndpointServiceResumeResponse, error)
 }

@@ -51,22 +51,22 @@ const (
 type ModelServiceClient interface {
 	// List returns the models, by name.
 	List(context.Context, *v1.ModelServiceListRequest) (*v1.ModelServiceListResponse, error)
-	// Get returns one model by any of its names. It fails with NOT_FOUND if no model
-	// has the name.
+	// Get returns one model by any of its names. Get fails with NOT_FOUND if no model has
+	// the name.
 	Get(context.Context, *v1.ModelServiceGetRequest) (*v1.ModelServiceGetResponse, error)
-	// Watch returns all models at once and then each change. It ends when the client
-	// cancels the call, or with UNAVAILABLE when the server stops. Each state of a
+	// Watch returns all models at once and then each change. The stream ends when the
+	// client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
 	// load or unload by this server is sent at once. Other changes follow within some
-	// seconds, because the server polls the engine for them. A client that falls
-	// behind by more than 16 changes gets only the newest state.
+	// seconds, because the server polls the engine for them. A client that falls behind
+	// by more than 16 changes gets only the newest state.
 	Watch(context.Context, *v1.ModelServiceWatchRequest) (*connect.ServerStreamForClient[v1.ModelServiceWatchResponse], error)
 	// Load loads a model of the engine's repository and returns when the model serves
-	// requests. It fails with INVALID_ARGUMENT if the model is already loaded or no
-	// repository contains it. It fails with UNIMPLEMENTED if the engine doesn't allow
+	// requests. Load fails with INVALID_ARGUMENT if the model is already loaded or no
+	// repository contains it. Load fails with UNIMPLEMENTED if the engine doesn't allow
 	// loading. If the client disconnects, the load continues.
 	Load(context.Context, *v1.ModelServiceLoadRequest) (*v1.ModelServiceLoadResponse, error)
-	// Unload unloads a model and returns when its requests in flight have ended and
-	// it is unloaded. It fails with INVALID_ARGUMENT if the model is not loaded.
+	// Unload unloads a model and returns when its requests in flight have ended and the
+	// model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
 	// Other errors are those of Load.
 	Unload(context.Context, *v1.ModelServiceUnloadRequest) (*v1.ModelServiceUnloadResponse, error)
 }
@@ -172,22 +172,22 @@ func (c *modelServiceClient) Unload(ctx context.Context, req *v1.ModelServiceUnl
 type ModelServiceHandler interface {
 	// List returns the models, by name.
 	List(context.Context, *v1.ModelServiceListRequest) (*v1.ModelServiceListResponse, error)
-	// Get returns one model by any of its names. It fails with NOT_FOUND if no model
-	// has the name.
+	// Get returns one model by any of its names. Get fails with NOT_FOUND if no model has
+	// the name.
 	Get(context.Context, *v1.ModelServiceGetRequest) (*v1.ModelServiceGetResponse, error)
-	// Watch returns all models at once and then each change. It ends when the client
-	// cancels the call, or with UNAVAILABLE when the server stops. Each state of a
+	// Watch returns all models at once and then each change. The stream ends when the
+	// client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
 	// load or unload by this server is sent at once. Other changes follow within some
-	// seconds, because the server polls the engine for them. A client that falls
-	// behind by more than 16 changes gets only the newest state.
+	// seconds, because the server polls the engine for them. A client that falls behind
+	// by more than 16 changes gets only the newest state.
 	Watch(context.Context, *v1.ModelServiceWatchRequest, *connect.ServerStream[v1.ModelServiceWatchResponse]) error
 	// Load loads a model of the engine's repository and returns when the model serves
-	// requests. It fails with INVALID_ARGUMENT if the model is already loaded or no
-	// repository contains it. It fails with UNIMPLEMENTED if the engine doesn't allow
+	// requests. Load fails with INVALID_ARGUMENT if the model is already loaded or no
+	// repository contains it. Load fails with UNIMPLEMENTED if the engine doesn't allow
 	// loading. If the client disconnects, the load continues.
 	Load(context.Context, *v1.ModelServiceLoadRequest) (*v1.ModelServiceLoadResponse, error)
-	// Unload unloads a model and returns when its requests in flight have ended and
-	// it is unloaded. It fails with INVALID_ARGUMENT if the model is not loaded.
+	// Unload unloads a model and returns when its requests in flight have ended and the
+	// model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
 	// Other errors are those of Load.
 	Unload(context.Context, *v1.ModelServiceUnloadRequest) (*v1.ModelServiceUnloadResponse, error)
 }

@@ -41,7 +41,7 @@ const (
 
 // ServerServiceClient is a client for the trident.v1.ServerService service.
 type ServerServiceClient interface {
-	// Watch returns the status at once and then at an interval. It ends when the
+	// Watch returns the status at once and then at an interval. The stream ends when the
 	// client cancels the call, or with UNAVAILABLE when the server stops.
 	Watch(context.Context, *v1.ServerServiceWatchRequest) (*connect.ServerStreamForClient[v1.ServerServiceWatchResponse], error)
 }
@@ -79,7 +79,7 @@ func (c *serverServiceClient) Watch(ctx context.Context, req *v1.ServerServiceWa
 
 // ServerServiceHandler is an implementation of the trident.v1.ServerService service.
 type ServerServiceHandler interface {
-	// Watch returns the status at once and then at an interval. It ends when the
+	// Watch returns the status at once and then at an interval. The stream ends when the
 	// client cancels the call, or with UNAVAILABLE when the server stops.
 	Watch(context.Context, *v1.ServerServiceWatchRequest, *connect.ServerStream[v1.ServerServiceWatchResponse]) error
 }

@@ -118,8 +118,8 @@ export declare const ContentPartSchema: GenMessage<ContentPart>;
  */
 export type ImageUrl = Message<"trident.v1.ImageUrl"> & {
     /**
-     * A data: URI in base64, or a public address that the server fetches if its
-     * operator allows it. Required.
+     * A data: URI in base64, or a URL with a public address, which the server fetches if
+     * its operator allows that. Required.
      *
      * @generated from field: string url = 1;
      */
@@ -178,18 +178,18 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
      */
     description: string;
     /**
-     * JSON schema of the arguments, as a JSON string. Its keys keep their order,
-     * which is their order in the prompt. Empty means a function without arguments.
+     * JSON schema of the arguments, as a JSON string. The prompt has its keys in the same
+     * order. Empty means a function without arguments.
      *
      * @generated from field: string parameters = 3;
      */
     parameters: string;
     /**
-     * Whether the arguments of calls must match the schema. The arguments of tool calls that
-     * tool_choice forces always match the schema. The arguments of other calls are constrained
-     * if the engine enforces structural tags (vLLM with xgrammar). Otherwise the field has no
-     * effect, and the response header X-Trident-Ignored-Fields lists it. If unset, the field
-     * is left out of the prompt.
+     * Whether the arguments of calls must match the schema. The arguments of tool calls
+     * that tool_choice forces always match the schema. For other calls the schema is
+     * enforced if the engine supports structural tags (vLLM with xgrammar). Otherwise the
+     * field has no effect, and the response header X-Trident-Ignored-Fields lists it. If
+     * unset, the field is left out of the prompt.
      *
      * @generated from field: optional bool strict = 4;
      */
@@ -213,7 +213,7 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
      */
     choice: {
         /**
-         * Whether the model calls a tool.
+         * Whether the model may or must call a tool.
          *
          * @generated from field: trident.v1.ToolMode mode = 1;
          */
@@ -221,8 +221,8 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
         case: "mode";
     } | {
         /**
-         * Name of the function that the model must call. The response is constrained
-         * to a call of it.
+         * Name of the function that the model must call. The response is constrained to a
+         * call of this function.
          *
          * @generated from field: string function = 2;
          */
@@ -235,7 +235,7 @@ export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
     /**
      * Names of the functions that the model may call, with TOOL_MODE_AUTO or
      * TOOL_MODE_REQUIRED. The prompt contains all tools, and the response is constrained
-     * to calls of these. Empty means all tools.
+     * to calls of the named functions. Empty means all tools.
      *
      * @generated from field: repeated string allowed_functions = 3;
      */
@@ -265,9 +265,9 @@ export type ToolCall = Message<"trident.v1.ToolCall"> & {
      */
     name: string;
     /**
-     * Arguments as the model wrote them, usually a JSON object. Check them before
-     * use. Empty is {}. Arguments of an earlier call that aren't a JSON object with
-     * distinct keys reach the chat template as a string.
+     * Arguments as the model wrote them, usually a JSON object. Check them before use.
+     * Empty means {}. If the arguments of an earlier call aren't a JSON object with
+     * distinct keys, the chat template gets them as a string.
      *
      * @generated from field: string arguments = 3;
      */
@@ -292,7 +292,7 @@ export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
      */
     index: number;
     /**
-     * Identifier of the call. Only in its first piece.
+     * Identifier of the call. Only in the first piece of the call.
      *
      * @generated from field: string id = 2;
      */
@@ -337,8 +337,8 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     messages: ChatMessage[];
     /**
-     * Maximum number of tokens to generate for each choice, 1 or more. Unset means
-     * as many as the context has room for.
+     * Maximum number of tokens to generate for each choice, 1 or more. Unset means the
+     * rest of the model's context.
      *
      * @generated from field: optional uint32 max_tokens = 3;
      */
@@ -351,20 +351,20 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
     temperature?: number | undefined;
     /**
      * Nucleus sampling, 0 to 1: the model samples from the likeliest tokens whose
-     * probabilities add up to this value. 1 is no restriction.
+     * probabilities add up to this value. 1 means no restriction.
      *
      * @generated from field: optional double top_p = 5;
      */
     topP?: number | undefined;
     /**
-     * Number of likeliest tokens to sample from. 0 is no restriction.
+     * Number of likeliest tokens to sample from. 0 means no restriction.
      *
      * @generated from field: optional uint32 top_k = 6;
      */
     topK?: number | undefined;
     /**
-     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to
-     * 1. 0 is no restriction.
+     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
+     * means no restriction.
      *
      * @generated from field: optional double min_p = 7;
      */
@@ -421,8 +421,8 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     topLogprobs: number;
     /**
-     * Number of independent choices, up to 128; 0 means 1. Usage includes the
-     * prompt's tokens once and the tokens of every choice.
+     * Number of independent choices, up to 128. 0 means 1. Usage includes the prompt's
+     * tokens once, and the tokens of every choice.
      *
      * @generated from field: uint32 n = 15;
      */
@@ -462,7 +462,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     badWords: string[];
     /**
-     * Ids of the only tokens that the model may generate. Empty allows all tokens.
+     * Ids of the tokens that the model may generate. Empty allows all tokens.
      *
      * @generated from field: repeated uint32 allowed_token_ids = 21;
      */
@@ -478,23 +478,23 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
         [key: number]: number;
     };
     /**
-     * False keeps special tokens in the text. Unset is the engine's default, which
-     * is true for most engines.
+     * False keeps special tokens in the text. Unset means the engine's default, which is
+     * true for most engines.
      *
      * @generated from field: optional bool skip_special_tokens = 23;
      */
     skipSpecialTokens?: boolean | undefined;
     /**
-     * True puts spaces between special tokens that are kept in the text. Unset is
-     * the engine's default.
+     * True puts spaces between special tokens that are kept in the text. Unset means the
+     * engine's default.
      *
      * @generated from field: optional bool spaces_between_special_tokens = 24;
      */
     spacesBetweenSpecialTokens?: boolean | undefined;
     /**
-     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens
-     * instead of being refused. -1 keeps as many as the context has room for. 0 is
-     * refused. Unset keeps all tokens.
+     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+     * of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
+     * Unset keeps all tokens.
      *
      * @generated from field: optional int32 truncate_prompt_tokens = 25;
      */
@@ -506,9 +506,9 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     responseFormat?: ResponseFormat | undefined;
     /**
-     * Priority among queued requests of the same client: the smaller number is
-     * served first. 0 is the model's default. For models with priority levels it is
-     * also Triton's scheduling priority and must be one of the levels.
+     * Priority among queued requests of the same client: the smaller number is served
+     * first. 0 is the model's default. For models with priority levels the value is also
+     * Triton's scheduling priority, and must be one of the levels.
      *
      * @generated from field: uint32 priority = 27;
      */
@@ -548,10 +548,11 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     parallelToolCalls?: boolean | undefined;
     /**
-     * How long a reasoning model thinks: none, minimal, low, medium, high, xhigh or
-     * max. Chat templates that read reasoning_effort get the value. For other
-     * templates the server accepts only medium, which has no effect, and, if they
-     * read enable_thinking, none. Empty is the model's default.
+     * Amount of the model's reasoning: none, minimal, low, medium, high, xhigh or max.
+     * Chat templates that read reasoning_effort get the value. For other templates the
+     * server accepts medium, which has no effect. If such a template reads
+     * enable_thinking, the server also accepts none, which turns reasoning off. Empty
+     * means the model's default.
      *
      * @generated from field: string reasoning_effort = 33;
      */
@@ -602,9 +603,9 @@ export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
      */
     logprobs: TokenLogprob[];
     /**
-     * The model's reasoning before its text. Empty if the model didn't reason. Also empty if
-     * the server doesn't know how the model marks reasoning: the reasoning is then part of
-     * the message's content.
+     * The model's reasoning before its text. Empty if the model didn't reason. Also empty
+     * if the server doesn't know the model's format of reasoning. The reasoning is then
+     * part of the message's content.
      *
      * @generated from field: string reasoning = 5;
      */
@@ -646,8 +647,8 @@ export type ChatResponse = Message<"trident.v1.ChatResponse"> & {
      */
     choices: ChatChoice[];
     /**
-     * Number of tokens read and written. Unset if the model doesn't report them and
-     * the server has no tokenizer for the model.
+     * Number of tokens that the model read and wrote. Unset if the model doesn't report
+     * the numbers and the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
@@ -672,8 +673,8 @@ export declare const ChatResponseSchema: GenMessage<ChatResponse>;
  */
 export type ChatStreamRequest = Message<"trident.v1.ChatStreamRequest"> & {
     /**
-     * The request, as for Chat. Required. Errors name its fields as those of Chat
-     * do.
+     * The request, as for Chat. Required. Errors name its fields without the prefix chat,
+     * as errors of Chat do.
      *
      * @generated from field: trident.v1.ChatRequest chat = 1;
      */
@@ -698,8 +699,8 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
      */
     index: number;
     /**
-     * Text to append: whole characters of any number of tokens. Empty in a piece
-     * that only ends the choice, or whose tokens complete no character.
+     * Text to append: whole characters of any number of tokens. Empty if the piece only
+     * ends the choice, or if its tokens complete no character.
      *
      * @generated from field: string text = 2;
      */
@@ -711,14 +712,14 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
      */
     logprobs: TokenLogprob[];
     /**
-     * Reason why the choice ended. Only in its last piece.
+     * Reason why the choice ended. Only in the last piece of the choice.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
     finishReason: FinishReason;
     /**
-     * Reasoning to append, in whole characters. Reasoning comes before
-     * the text, in separate pieces.
+     * Reasoning to append, in whole characters. Reasoning comes before the text, and in
+     * separate pieces.
      *
      * @generated from field: string reasoning = 5;
      */
@@ -737,9 +738,9 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
 export declare const ChatDeltaSchema: GenMessage<ChatDelta>;
 /**
  * ChatStreamResponse is one message of the stream. Each piece of a choice is one
- * message, and the first one identifies the stream. A message with the usage
- * follows when all choices have ended. An empty message is a keep-alive while the
- * model is idle; it may come at any time and clients skip it.
+ * message, and the first one identifies the stream. A message with the usage follows
+ * when all choices have ended. An empty message is a keep-alive. It may come at any
+ * time, and clients ignore it.
  *
  * @generated from message trident.v1.ChatStreamResponse
  */
@@ -764,14 +765,14 @@ export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
      */
     created?: Timestamp | undefined;
     /**
-     * The next piece of a choice; unset in the message with the usage.
+     * The next piece of a choice. Unset in the message with the usage.
      *
      * @generated from field: trident.v1.ChatDelta delta = 4;
      */
     delta?: ChatDelta | undefined;
     /**
-     * Number of tokens read and written by the whole stream. Not sent if the model
-     * doesn't report them and the server has no tokenizer for the model.
+     * Number of tokens that the model read and wrote in the whole stream. Not sent if the
+     * model doesn't report the numbers and the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
@@ -904,10 +905,10 @@ export declare const ChatService: GenService<{
         output: typeof ChatResponseSchema;
     };
     /**
-     * ChatStream returns the response in pieces, each as soon as the model generates
-     * it. The pieces of a choice, joined in order, are the text that Chat returns. A
-     * failure after the first piece ends the call with its code; the pieces before
-     * it stay valid.
+     * ChatStream returns the response in pieces, each as soon as the model generates it.
+     * The pieces of a choice, joined in order, are the text that Chat returns. A failure
+     * after the first piece ends the call with the failure's code. The earlier pieces
+     * stay valid.
      *
      * @generated from rpc trident.v1.ChatService.ChatStream
      */

@@ -22,15 +22,16 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     model: string;
     /**
-     * The prompts to continue, each n times. At least one prompt and at most 128
-     * choices altogether. The choices of the first prompt come first.
+     * The prompts to continue. The server returns n choices for each prompt. A request
+     * has at least one prompt, and at most 128 choices in total. The choices of the first
+     * prompt come first.
      *
      * @generated from field: repeated trident.v1.TextInput prompt = 2;
      */
     prompt: TextInput[];
     /**
-     * Maximum number of tokens to generate for each choice, 1 or more. Unset means
-     * 16, or less if the context has less room.
+     * Maximum number of tokens to generate for each choice, 1 or more. Unset means 16, or
+     * the rest of the model's context if it is less.
      *
      * @generated from field: optional uint32 max_tokens = 3;
      */
@@ -43,20 +44,20 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
     temperature?: number | undefined;
     /**
      * Nucleus sampling, 0 to 1: the model samples from the likeliest tokens whose
-     * probabilities add up to this value. 1 is no restriction.
+     * probabilities add up to this value. 1 means no restriction.
      *
      * @generated from field: optional double top_p = 5;
      */
     topP?: number | undefined;
     /**
-     * Number of likeliest tokens to sample from. 0 is no restriction.
+     * Number of likeliest tokens to sample from. 0 means no restriction.
      *
      * @generated from field: optional uint32 top_k = 6;
      */
     topK?: number | undefined;
     /**
-     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to
-     * 1. 0 is no restriction.
+     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
+     * means no restriction.
      *
      * @generated from field: optional double min_p = 7;
      */
@@ -100,9 +101,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     repetitionPenalty?: number | undefined;
     /**
-     * Number of likeliest tokens whose log probabilities are returned at each
-     * position, 0 to 20, besides the chosen token's log probability. Unset returns
-     * no log probabilities.
+     * Number of likeliest tokens whose log probabilities are returned at each position, 0
+     * to 20. The log probability of the chosen token is returned too. Unset returns no
+     * log probabilities.
      *
      * @generated from field: optional uint32 logprobs = 13;
      */
@@ -114,15 +115,15 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     n: number;
     /**
-     * Number of continuations generated for each prompt, up to 20. The server returns the n
-     * continuations with the highest log probability per token. The number must not be below
-     * n; in a stream the number must not be above n. 0 means n.
+     * Number of continuations generated for each prompt, up to 20. The server returns the
+     * n continuations with the highest log probability per token. best_of must be at
+     * least n; in a stream it must be equal to n. 0 means n.
      *
      * @generated from field: uint32 best_of = 15;
      */
     bestOf: number;
     /**
-     * True puts the prompt before each continuation. It can't be used together with
+     * True puts the prompt before each continuation. echo can't be used together with
      * logprobs.
      *
      * @generated from field: bool echo = 16;
@@ -163,7 +164,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     badWords: string[];
     /**
-     * Ids of the only tokens that the model may generate. Empty allows all tokens.
+     * Ids of the tokens that the model may generate. Empty allows all tokens.
      *
      * @generated from field: repeated uint32 allowed_token_ids = 22;
      */
@@ -179,23 +180,23 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
         [key: number]: number;
     };
     /**
-     * False keeps special tokens in the text. Unset is the engine's default, which
-     * is true for most engines.
+     * False keeps special tokens in the text. Unset means the engine's default, which is
+     * true for most engines.
      *
      * @generated from field: optional bool skip_special_tokens = 24;
      */
     skipSpecialTokens?: boolean | undefined;
     /**
-     * True puts spaces between special tokens that are kept in the text. Unset is
-     * the engine's default.
+     * True puts spaces between special tokens that are kept in the text. Unset means the
+     * engine's default.
      *
      * @generated from field: optional bool spaces_between_special_tokens = 25;
      */
     spacesBetweenSpecialTokens?: boolean | undefined;
     /**
-     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens
-     * instead of being refused. -1 keeps as many as the context has room for. 0 is
-     * refused. Unset keeps all tokens.
+     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+     * of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
+     * Unset keeps all tokens.
      *
      * @generated from field: optional int32 truncate_prompt_tokens = 26;
      */
@@ -207,9 +208,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     responseFormat?: ResponseFormat | undefined;
     /**
-     * Priority among queued requests of the same client: the smaller number is
-     * served first. 0 is the model's default. For models with priority levels it is
-     * also Triton's scheduling priority and must be one of the levels.
+     * Priority among queued requests of the same client: the smaller number is served
+     * first. 0 is the model's default. For models with priority levels the value is also
+     * Triton's scheduling priority, and must be one of the levels.
      *
      * @generated from field: uint32 priority = 28;
      */
@@ -302,8 +303,8 @@ export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
      */
     choices: CompleteChoice[];
     /**
-     * Number of tokens read and written. Unset if the model doesn't report them and
-     * the server has no tokenizer for the model.
+     * Number of tokens that the model read and wrote. Unset if the model doesn't report
+     * the numbers and the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
@@ -328,8 +329,8 @@ export declare const CompleteResponseSchema: GenMessage<CompleteResponse>;
  */
 export type CompleteStreamRequest = Message<"trident.v1.CompleteStreamRequest"> & {
     /**
-     * The request, as for Complete. Required. Errors name its fields as those of
-     * Complete do.
+     * The request, as for Complete. Required. Errors name its fields without the prefix
+     * completion, as errors of Complete do.
      *
      * @generated from field: trident.v1.CompleteRequest completion = 1;
      */
@@ -354,8 +355,8 @@ export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
      */
     index: number;
     /**
-     * Text to append: whole characters of any number of tokens. Empty in a piece
-     * that only ends the continuation, or whose tokens complete no character.
+     * Text to append: whole characters of any number of tokens. Empty if the piece only
+     * ends the continuation, or if its tokens complete no character.
      *
      * @generated from field: string text = 2;
      */
@@ -367,7 +368,7 @@ export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
      */
     logprobs: TokenLogprob[];
     /**
-     * Reason why the continuation ended. Only in its last piece.
+     * Reason why the continuation ended. Only in the last piece of the continuation.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
@@ -405,14 +406,14 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
      */
     created?: Timestamp | undefined;
     /**
-     * The next piece of a continuation; unset in the message with the usage.
+     * The next piece of a continuation. Unset in the message with the usage.
      *
      * @generated from field: trident.v1.CompleteDelta delta = 4;
      */
     delta?: CompleteDelta | undefined;
     /**
-     * Number of tokens read and written by the whole stream. Not sent if the model
-     * doesn't report them and the server has no tokenizer for the model.
+     * Number of tokens that the model read and wrote in the whole stream. Not sent if the
+     * model doesn't report the numbers and the server has no tokenizer for the model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
@@ -448,10 +449,10 @@ export declare const CompletionService: GenService<{
         output: typeof CompleteResponseSchema;
     };
     /**
-     * CompleteStream returns the response in pieces, each as soon as the model
-     * generates it. The pieces of a choice, joined in order, are the text that
-     * Complete returns. A failure after the first piece ends the call with its code;
-     * the pieces before it stay valid.
+     * CompleteStream returns the response in pieces, each as soon as the model generates
+     * it. The pieces of a choice, joined in order, are the text that Complete returns. A
+     * failure after the first piece ends the call with the failure's code. The earlier
+     * pieces stay valid.
      *
      * @generated from rpc trident.v1.CompletionService.CompleteStream
      */

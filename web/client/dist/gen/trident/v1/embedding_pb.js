@@ -33,7 +33,7 @@ export const EmbedResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_emb
 export var VectorType;
 (function (VectorType) {
     /**
-     * Numbers, in values.
+     * Floating-point numbers, in the field values.
      *
      * @generated from enum value: VECTOR_TYPE_UNSPECIFIED = 0;
      */
@@ -51,7 +51,7 @@ export var VectorType;
      */
     VectorType[VectorType["UINT8"] = 2] = "UINT8";
     /**
-     * The signs of 8 components in each byte, minus 128.
+     * The signs of 8 components in each byte, from which 128 is subtracted.
      *
      * @generated from enum value: VECTOR_TYPE_BINARY = 3;
      */
@@ -75,7 +75,7 @@ export const VectorTypeSchema = /*@__PURE__*/ enumDesc(file_trident_v1_embedding
 export var TruncationSide;
 (function (TruncationSide) {
     /**
-     * Texts aren't cut: one that is too long is refused.
+     * Texts aren't cut. A text that is too long is refused.
      *
      * @generated from enum value: TRUNCATION_SIDE_UNSPECIFIED = 0;
      */

@@ -59,7 +59,7 @@ export var EndpointState;
      */
     EndpointState[EndpointState["IN"] = 1] = "IN";
     /**
-     * The server is back since a few seconds, and its share of requests grows.
+     * The server has been back for less than 10 seconds, and its share of requests grows.
      *
      * @generated from enum value: ENDPOINT_STATE_STARTING = 2;
      */
@@ -78,7 +78,7 @@ export var EndpointState;
      */
     EndpointState[EndpointState["OUT"] = 4] = "OUT";
     /**
-     * An operator has drained the server: it gets no requests.
+     * An operator has drained the server, so that it gets no requests.
      *
      * @generated from enum value: ENDPOINT_STATE_DRAINED = 5;
      */
@@ -89,11 +89,11 @@ export var EndpointState;
  */
 export const EndpointStateSchema = /*@__PURE__*/ enumDesc(file_trident_v1_endpoint, 0);
 /**
- * EndpointService shows the inference servers of --triton-endpoint, takes one of
- * them out of service and puts it back, at run time. Its calls need a key that allows
- * all models. They fail with UNIMPLEMENTED if this server has no list of inference
- * servers: it has a single fixed one, or in-process Triton. Error details are those of
- * ChatService.
+ * EndpointService lists the inference servers of --triton-endpoint, takes an inference
+ * server out of service, and puts it back. If this server has API keys, the calls need
+ * a key that allows all models. The calls fail with UNIMPLEMENTED if this server has no
+ * list of inference servers, because it has a single fixed server or in-process Triton.
+ * Error details are those of ChatService.
  *
  * @generated from service trident.v1.EndpointService
  */

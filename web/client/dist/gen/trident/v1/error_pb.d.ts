@@ -7,8 +7,8 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_trident_v1_error: GenFile;
 /**
  * ErrorDetail is the detail of each error of this package's services, except
- * InferService. It is one message instead of google.rpc's ErrorInfo, BadRequest and
- * RetryInfo, so that a client in a browser can read it with the code generated from
+ * InferService. ErrorDetail replaces google.rpc's ErrorInfo, BadRequest and RetryInfo.
+ * A client in a browser can therefore read all details with the code generated from
  * this package alone.
  *
  * @generated from message trident.v1.ErrorDetail
@@ -30,15 +30,15 @@ export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
      */
     param: string;
     /**
-     * All fields that violate a validation rule, at most 32. For a message over 16
-     * KiB only the first one is listed. Empty for any other error. The fields reason
-     * and param and the error's message describe the first violation.
+     * All fields that violate a validation rule, at most 32. If the message is larger
+     * than 16 KiB, only the first of these fields is listed. Empty for any other error.
+     * The fields reason and param and the error's message describe the first violation.
      *
      * @generated from field: repeated trident.v1.FieldViolation violations = 3;
      */
     violations: FieldViolation[];
     /**
-     * Time to wait before a retry. Unset means that the server doesn't know.
+     * Time to wait before a retry. Unset if the server doesn't know it.
      *
      * @generated from field: google.protobuf.Duration retry_after = 4;
      */

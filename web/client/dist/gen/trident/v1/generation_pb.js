@@ -62,7 +62,7 @@ export const TextInputSchema = /*@__PURE__*/ messageDesc(file_trident_v1_generat
 export var FinishReason;
 (function (FinishReason) {
     /**
-     * The choice hasn't ended yet. Only in a stream.
+     * The choice hasn't ended yet. This value occurs only in streams.
      *
      * @generated from enum value: FINISH_REASON_UNSPECIFIED = 0;
      */

@@ -6,8 +6,8 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_model: GenFile;
 /**
- * ModelFeatures are the features of a generating model besides plain text. The
- * server refuses requests that need a feature which is false.
+ * ModelFeatures are the features of a generating model besides plain text. The server
+ * refuses requests that need a feature whose field is false.
  *
  * @generated from message trident.v1.ModelFeatures
  */
@@ -62,8 +62,8 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
      */
     reasoning: boolean;
     /**
-     * Inputs may be token ids: the server has the model's tokenizer, or the model
-     * takes ids.
+     * Inputs may be token ids, because the server has the model's tokenizer or the model
+     * accepts token ids.
      *
      * @generated from field: bool token_ids = 9;
      */
@@ -82,8 +82,8 @@ export declare const ModelFeaturesSchema: GenMessage<ModelFeatures>;
  */
 export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
     /**
-     * Maximum number of tokens of a chat's choice. Unset means as many as the context
-     * has room for.
+     * Maximum number of tokens of a chat's choice. Unset means the rest of the model's
+     * context.
      *
      * @generated from field: optional uint32 max_tokens = 1;
      */
@@ -157,9 +157,9 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     name: string;
     /**
-     * Other names that requests may use. They are aliases and, if the operator allows
-     * it, the LoRA adapters under names that combine the model's name and the
-     * adapter's.
+     * Other names that requests may use. They are the model's aliases and, if the
+     * operator allows LoRA adapters, names that combine the model's name and an adapter's
+     * name.
      *
      * @generated from field: repeated string aliases = 2;
      */
@@ -171,7 +171,7 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     version: string;
     /**
-     * All versions that the engine reports, including the one above.
+     * All versions that the engine reports, including the version in the field version.
      *
      * @generated from field: repeated string versions = 4;
      */
@@ -196,14 +196,15 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     tasks: ModelTask[];
     /**
-     * The interface by which the server calls the model: vllm, tensorrtllm, llmapi or
-     * python; "tensors only" for a model with other tensors.
+     * The interface by which the server calls the model, such as vllm, tensorrtllm,
+     * llmapi or python. It is "tensors only" for a model whose tensors match no
+     * interface.
      *
      * @generated from field: string kind = 8;
      */
     kind: string;
     /**
-     * Triton's backend or platform that runs it, such as vllm, python or
+     * Triton's backend or platform that runs the model, such as vllm, python or
      * onnxruntime_onnx.
      *
      * @generated from field: string backend = 9;
@@ -260,8 +261,8 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     systemFingerprint: string;
     /**
-     * True until the server has fetched the model publisher's files from the hub.
-     * Until then the template, tokenizer and context length may still change.
+     * True until the server has downloaded the files of the model's publisher from the
+     * hub. Until then the template, tokenizer and context length may still change.
      *
      * @generated from field: bool fetching = 18;
      */
@@ -492,7 +493,7 @@ export declare enum ModelState {
      */
     UNLOADING = 4,
     /**
-     * The model was unloaded or failed to load; the reason describes which one.
+     * The model was unloaded, or failed to load. The field reason reports which.
      *
      * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
      */
@@ -581,8 +582,8 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceListResponseSchema;
     };
     /**
-     * Get returns one model by any of its names. It fails with NOT_FOUND if no model
-     * has the name.
+     * Get returns one model by any of its names. Get fails with NOT_FOUND if no model has
+     * the name.
      *
      * @generated from rpc trident.v1.ModelService.Get
      */
@@ -592,11 +593,11 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceGetResponseSchema;
     };
     /**
-     * Watch returns all models at once and then each change. It ends when the client
-     * cancels the call, or with UNAVAILABLE when the server stops. Each state of a
+     * Watch returns all models at once and then each change. The stream ends when the
+     * client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
      * load or unload by this server is sent at once. Other changes follow within some
-     * seconds, because the server polls the engine for them. A client that falls
-     * behind by more than 16 changes gets only the newest state.
+     * seconds, because the server polls the engine for them. A client that falls behind
+     * by more than 16 changes gets only the newest state.
      *
      * @generated from rpc trident.v1.ModelService.Watch
      */
@@ -607,8 +608,8 @@ export declare const ModelService: GenService<{
     };
     /**
      * Load loads a model of the engine's repository and returns when the model serves
-     * requests. It fails with INVALID_ARGUMENT if the model is already loaded or no
-     * repository contains it. It fails with UNIMPLEMENTED if the engine doesn't allow
+     * requests. Load fails with INVALID_ARGUMENT if the model is already loaded or no
+     * repository contains it. Load fails with UNIMPLEMENTED if the engine doesn't allow
      * loading. If the client disconnects, the load continues.
      *
      * @generated from rpc trident.v1.ModelService.Load
@@ -619,8 +620,8 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceLoadResponseSchema;
     };
     /**
-     * Unload unloads a model and returns when its requests in flight have ended and
-     * it is unloaded. It fails with INVALID_ARGUMENT if the model is not loaded.
+     * Unload unloads a model and returns when its requests in flight have ended and the
+     * model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
      * Other errors are those of Load.
      *
      * @generated from rpc trident.v1.ModelService.Unload

@@ -108,7 +108,7 @@ export var ModelState;
      */
     ModelState[ModelState["UNLOADING"] = 4] = "UNLOADING";
     /**
-     * The model was unloaded or failed to load; the reason describes which one.
+     * The model was unloaded, or failed to load. The field reason reports which.
      *
      * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
      */

@@ -110,7 +110,7 @@ export declare const ServerStatusSchema: GenMessage<ServerStatus>;
  */
 export type ModelLoad = Message<"trident.v1.ModelLoad"> & {
     /**
-     * The model's own name, also for requests that use another of its names.
+     * The model's own name, even if requests use another of its names.
      *
      * @generated from field: string model = 1;
      */
@@ -160,8 +160,8 @@ export type Load = Message<"trident.v1.Load"> & {
      */
     timeToFirstToken?: Quantiles | undefined;
     /**
-     * Time between two tokens of a streaming response, over the last 30 to 60 s. The
-     * time before tokens that arrive together is divided evenly among them.
+     * Time between two tokens of a streaming response, over the last 30 to 60 s. If
+     * several tokens arrive together, the time before them is divided evenly among them.
      *
      * @generated from field: trident.v1.Quantiles inter_token = 5;
      */
@@ -181,15 +181,15 @@ export type Load = Message<"trident.v1.Load"> & {
      */
     failures: bigint;
     /**
-     * Number of prompt tokens of generations and embeddings that have ended, over the
-     * same time as requests.
+     * Number of prompt tokens of generations and embeddings that have ended, since the
+     * same time as the field requests.
      *
      * @generated from field: uint64 prompt_tokens = 8;
      */
     promptTokens: bigint;
     /**
-     * Number of generated tokens, including those of requests in flight, over the same
-     * time as requests.
+     * Number of generated tokens, including tokens of requests in flight, since the same
+     * time as the field requests.
      *
      * @generated from field: uint64 completion_tokens = 9;
      */
@@ -201,8 +201,8 @@ export type Load = Message<"trident.v1.Load"> & {
  */
 export declare const LoadSchema: GenMessage<Load>;
 /**
- * Quantiles are quantiles of durations in seconds. The error of each is at most one
- * eighth.
+ * Quantiles are quantiles of durations in seconds. The relative error of each quantile
+ * is at most one eighth.
  *
  * @generated from message trident.v1.Quantiles
  */
@@ -244,7 +244,7 @@ export declare const QuantilesSchema: GenMessage<Quantiles>;
  */
 export declare const ServerService: GenService<{
     /**
-     * Watch returns the status at once and then at an interval. It ends when the
+     * Watch returns the status at once and then at an interval. The stream ends when the
      * client cancels the call, or with UNAVAILABLE when the server stops.
      *
      * @generated from rpc trident.v1.ServerService.Watch
