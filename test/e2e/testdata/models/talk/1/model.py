@@ -1,7 +1,8 @@
 """A chat model without weights. It sends a word every 10 ms until max_tokens words are sent.
 
 The message "hang" makes the model hang in a child process whose command line has the name of the model's shared memory.
-The environment variable TALK_LOAD_SECONDS is the time that loading takes.
+The environment variable TALK_LOAD_SECONDS is the time that loading takes, and TALK_HOLD_MIB the memory that the
+model holds, in MiB.
 """
 
 import json
@@ -30,6 +31,7 @@ def segment():
 class TritonPythonModel:
     def initialize(self, args):
         time.sleep(float(os.environ.get("TALK_LOAD_SECONDS", "0")))
+        self.held = b"\1" * (int(os.environ.get("TALK_HOLD_MIB", "0")) << 20)
 
     def execute(self, requests):
         for request in requests:
