@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -126,6 +125,7 @@ func vllmSuite(t *testing.T, c contract, model string) {
 		}
 	})
 	t.Run("decisions", func(t *testing.T) { vllmDecides(t, c, model) })
+	t.Run("ranks", func(t *testing.T) { vllmRanks(t, c, model) })
 	t.Run("stops", func(t *testing.T) {
 		whole := chat(t, "ignore_eos", true).texts[0]
 		end := []rune(whole)[len([]rune(whole))/2]
@@ -520,20 +520,5 @@ func killEngine(t *testing.T, ours func(process) bool) {
 		if err := syscall.Kill(p.id, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// vllmDecides checks that the probabilities of a decision sum to 1, or that the engine's setting is named by which the
-// labels aren't among the likeliest tokens.
-func vllmDecides(t *testing.T, c contract, model string) {
-	t.Helper()
-	a := c.post(t, "/v1/decisions", object{"model": model, "input": "Berlin is the capital of Germany.", "questions": []object{choices("Tokyo", "Berlin")}})
-	if a.status == http.StatusBadRequest && strings.Contains(string(a.body), "set logprobs_mode of the engine to processed_logprobs") {
-		t.Logf("%s", a.body)
-		return
-	}
-	got := decode[decided](t, a.want(t, http.StatusOK))
-	if p := got.Answers[0].Probabilities; len(p) != 2 || math.Abs(p[0].Probability+p[1].Probability-1) > 1e-9 || got.Usage.Output != 1 {
-		t.Errorf("%s", a.body)
 	}
 }
