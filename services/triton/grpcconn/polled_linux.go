@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// pollInterval and longInterval are times between two looks at a connection that is polled, and the time by
+	// pollInterval and longInterval are times between two polls of a connection, and the time by
 	// which polling delays a message at most. The long one is for streams with a message every
-	// fastStream or less, of which a look then finds several.
+	// fastStream or less, of which a poll then finds several.
 	pollInterval = 1 * time.Millisecond
 	longInterval = 2 * time.Millisecond
 	fastStream   = 2 * time.Millisecond
@@ -28,12 +28,12 @@ const (
 	// quietBytes is the average number of bytes per interval below which a connection is no longer
 	// polled: about two messages of a token each.
 	quietBytes = 300
-	// unnoticed is the number of bytes that may arrive at a polled connection before the kernel wakes
+	// pollLowWater is the number of bytes that may arrive at a polled connection before the kernel wakes
 	// anything. It is below half of the least receive buffer, which it would otherwise enlarge.
-	unnoticed = 32 << 10
+	pollLowWater = 32 << 10
 )
 
-// Polled is a connection whose reader looks at intervals for what has arrived, while small
+// Polled is a connection whose reader polls it at intervals while small
 // messages arrive in quick succession. Otherwise each of them wakes a thread, which costs more
 // than the message itself: the sender, which wakes it, pays too. Network drivers do the same (NAPI).
 // While few messages arrive, a read returns with the first one.
@@ -77,7 +77,7 @@ func Poll(conn net.Conn) *Polled {
 // Read implements [net.Conn].
 func (p *Polled) Read(b []byte) (int, error) {
 	for p.polling {
-		n, err := p.look(b)
+		n, err := p.poll(b)
 		if n > 0 || err != nil {
 			return n, err
 		}
@@ -106,13 +106,13 @@ func (p *Polled) watch(n int) {
 	p.reads, p.bytes = 0, 0
 	if small && p.calls >= manyCalls && time.Since(p.since) < busyTime {
 		p.polling, p.full, p.mean, p.each = true, false, smallRead, 0
-		p.notice(unnoticed)
+		p.setLowWater(pollLowWater)
 		p.every(pollInterval)
 	}
 }
 
-// look waits for the end of the interval and reads what has arrived, which may be nothing.
-func (p *Polled) look(b []byte) (int, error) {
+// poll waits for the end of the interval and reads what has arrived, which may be nothing.
+func (p *Polled) poll(b []byte) (int, error) {
 	if !p.full {
 		var intervals [8]byte
 		if _, err := p.timer.Read(intervals[:]); err != nil {
@@ -133,7 +133,7 @@ func (p *Polled) look(b []byte) (int, error) {
 func (p *Polled) stop() {
 	p.polling = false
 	p.every(0)
-	p.notice(1)
+	p.setLowWater(1)
 }
 
 // readNow reads what has arrived, without waiting.
@@ -157,7 +157,7 @@ func (p *Polled) readNow(b []byte) (int, error) {
 	return n, nil
 }
 
-// Found takes the number of messages that the last look found, and of the calls in progress. The
+// Found takes the number of messages that the last poll found, and of the calls in progress. The
 // interval follows from them, and a connection with few calls is no longer polled.
 func (p *Polled) Found(messages, calls int) {
 	p.calls = calls
@@ -191,9 +191,9 @@ func (p *Polled) every(interval time.Duration) {
 	})
 }
 
-// notice sets the number of bytes at which the kernel reports that the connection is readable. If it can't, the reader is
-// woken more often.
-func (p *Polled) notice(least int) {
+// setLowWater sets the number of bytes from which on the kernel reports that the connection is readable
+// (SO_RCVLOWAT). If it fails, the reader is woken more often.
+func (p *Polled) setLowWater(least int) {
 	_ = p.raw.Control(func(fd uintptr) {
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, least)
 	})

@@ -162,13 +162,13 @@ func TestPolled(t *testing.T) {
 	})
 }
 
-// TestFound checks the time between two looks: it is long while a look finds several messages of each call.
+// TestFound checks the time between two polls: it is long while a poll finds several messages of each call.
 // A connection with few calls isn't polled.
 func TestFound(t *testing.T) {
 	p, server := pair(t)
 	p.Found(1000, manyCalls)
 	if p.interval != 0 {
-		t.Errorf("a connection that isn't polled is looked at every %v", p.interval)
+		t.Errorf("a connection that isn't polled is polled every %v", p.interval)
 	}
 	busy(t, p, server)
 	for _, test := range []struct {
@@ -186,7 +186,7 @@ func TestFound(t *testing.T) {
 			p.Found(test.messages, test.calls)
 		}
 		if p.interval != test.want || p.polling != (test.want > 0) {
-			t.Errorf("%s: looked at every %v, polled %t, want %v", test.what, p.interval, p.polling, test.want)
+			t.Errorf("%s: interval %v, polled %t, want %v", test.what, p.interval, p.polling, test.want)
 		}
 	}
 	if _, err := server.Write(bytes.Repeat(tokenMessage, 2*watchedReads)); err != nil {

@@ -4,7 +4,7 @@ package grpcconn
 
 import "net"
 
-// Polled is a connection whose reader looks at intervals for what has arrived. There is none on this system.
+// Polled is a connection whose reader polls it at intervals. There is none on this system.
 type Polled struct{ net.Conn }
 
 // Poll returns nil: connections are polled on Linux only.
