@@ -162,7 +162,7 @@ func clocks() string {
 // table returns the table of services/README.md.
 func table() string {
 	var b strings.Builder
-	b.WriteString("| package | layer | what it is | may import |\n|---|---|---|---|\n")
+	b.WriteString("| package | layer | purpose | may import |\n|---|---|---|---|\n")
 	for _, r := range layers {
 		imports := make([]string, 0, len(r.imports))
 		for _, path := range r.imports {

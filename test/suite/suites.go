@@ -42,7 +42,7 @@ const noVet = "-vet=off"
 
 func checkSuites() []suite {
 	return []suite{
-		{Name: setupTarget, Shows: "installs Triton, and the clients and oracles of the tests; uses those in TRIDENT_CACHE"},
+		{Name: setupTarget, Shows: "Triton, and the clients and oracles of the tests, are installed, or are in TRIDENT_CACHE"},
 		{Name: "lint", Shows: "golangci-lint, go vet, buf lint and buf breaking report nothing"},
 		{Name: "words", Shows: "comments, help and errors avoid unclear words; commit subjects are `area: imperative`"},
 		{Name: "cross", Shows: "trident builds without cgo for all platforms"},
@@ -50,7 +50,7 @@ func checkSuites() []suite {
 		{Name: "docs-check", Shows: "the words of the documentation are spelled as in the dictionaries, and the generators of its reference pages work"},
 		{Name: "deploy-check", Shows: "the tools that read the files of deploy/ and the shell scripts accept them"},
 		{
-			Name: "unit", Shows: "each package passes its tests, on a real Triton for engines and KServe; with fuzz seeds and one run of each benchmark",
+			Name: "unit", Shows: "each package passes its tests, with the fuzz seeds and one run of each benchmark; engines and KServe are tested on a real Triton",
 			Packages: []string{"./..."}, Without: "test/e2e", Computes: computing(), Limit: 15 * time.Minute,
 			Flags: []string{"-race", noVet, "-cover", "-bench=.", "-benchtime=1x"},
 		},
@@ -74,7 +74,7 @@ func slowSuites() []suite {
 			Flags: []string{"-race", noVet, "-run=LikeTritonserver"}, Env: []string{"TRIDENT_TEST_LOCAL=1", slowEnvironment},
 		},
 		{
-			Name: "unit-slow", Shows: "the unit suite passes with inputs of full size, the tests of the slow tier and fresh answers of the oracles",
+			Name: "unit-slow", Shows: "the unit suite passes with inputs of full size, with the tests of the slow tier, and with new answers of the oracles",
 			Packages: []string{"./..."}, Without: "test/e2e", Limit: 40 * time.Minute,
 			Flags: []string{"-race", noVet}, Env: []string{slowEnvironment},
 		},
@@ -87,23 +87,23 @@ func slowSuites() []suite {
 			Packages: []string{"./test/e2e"}, Limit: 40 * time.Minute,
 			Flags: []string{"-race", noVet}, Env: []string{"TRIDENT_TEST_ENGINE=local", slowEnvironment},
 		},
-		{Name: "clients", Shows: "published clients and agents, unmodified, do their tasks, and fail them if a part of the responses is missing"},
+		{Name: "clients", Shows: "published clients and agents, unmodified, complete their tasks, and fail if a part of the responses is missing"},
 		{Name: "test-kube", Shows: "a real kube-apiserver installs and upgrades the Helm chart, accepts the examples, and refuses wrong objects"},
 		{Name: "test-valkey", Shows: "the tests of the shared store pass on Valkey"},
-		{Name: "test-release", Shows: "the files of a release install and start with glibc alone: wheel, .deb, .rpm, archives, npm client and chart; a second build has the same bytes"},
+		{Name: "test-release", Shows: "the files of a release (wheel, .deb, .rpm, archives, npm client and chart) can be installed, and start with no library except glibc; a second build has the same bytes"},
 		{Name: "test-asan", Shows: "the in-process engine passes under the address sanitizer"},
-		{Name: "measured", Shows: "times and memory stay within their bounds, measured without the race detector"},
+		{Name: "measured", Shows: "without the race detector, times and memory stay within their bounds"},
 		{Name: "cost", Shows: "CPU time and memory of hostile requests, generated for each field of each API, stay within bounds"},
 		{Name: "simulation", Shows: "in simulations of up to 1,000 endpoints, Trident's choice of an endpoint is as good as that of other projects, and survives failures; four real servers behave as simulated"},
-		{Name: "bench-quick", Shows: "the bench runs without errors, each scenario for seconds"},
+		{Name: "bench-quick", Shows: "the bench runs each scenario for a few seconds without errors"},
 		{Name: "fuzz-targets", Shows: "Go's fuzzing finds no failure, in 30 s for each target"},
-		{Name: "fuzz-contract", Shows: "200 requests generated from the OpenAPI documents get valid responses, for each operation"},
-		{Name: "fuzz-demo", Shows: "50 requests generated from the OpenAPI documents get valid responses, for each operation of the demo models"},
+		{Name: "fuzz-contract", Shows: "for each operation, 200 requests generated from the OpenAPI documents get valid responses"},
+		{Name: "fuzz-demo", Shows: "for each operation of the demo models, 50 requests generated from the OpenAPI documents get valid responses"},
 		{Name: "soak-short", Shows: "a remote Trident recovers from each fault under 100 streams"},
 		{Name: "soak-local", Shows: "Trident with in-process Triton recovers from each fault under 100 streams"},
-		{Name: "soak-fleet-short", Shows: "a Trident in front of four tritonservers repeats what a failing one didn't serve, under 200 streams"},
+		{Name: "soak-fleet-short", Shows: "under 200 streams, a Trident in front of four tritonservers repeats the requests that a failing tritonserver didn't serve"},
 		{Name: "test-epp", Shows: "llm-d's endpoint picker, unmodified, chooses between three Tridents by their load and their prefixes; skipped without `EPP`"},
-		{Name: "mutations", Shows: "a test catches each planted defect"},
+		{Name: "mutations", Shows: "each inserted defect makes a test fail"},
 	}
 	for i := range list {
 		list[i].Slow = true
