@@ -17,7 +17,7 @@ func (r *report) charts() map[string]*chart.Chart {
 		"performance-latency": r.chart("Time that is added to the engine's own, 64 streams, a token each 10 ms",
 			slices.Concat(r.delaySections("first token", first50, first99), r.delaySections("between tokens", gap50, gap99))),
 		"performance-flat":   r.chart("Tokens/s of 64 streams flat out, by a model that costs nothing", r.rateSections(flat64)),
-		"performance-readme": r.chart("Trident beside other servers of the OpenAI API for Triton", r.readmeSections()),
+		"performance-readme": r.chart("Trident and other servers of the OpenAI API for Triton", r.readmeSections()),
 	}
 	for name, c := range list {
 		if len(c.Sections) == 0 {
@@ -125,11 +125,11 @@ func (r *report) readmeSections() []chart.Section {
 		servers := []rival{
 			{"Trident, in process", colLocal, true, strings.Clone},
 			{colFrontend + ", in process", colFrontend, false, strings.Clone},
-			{"Trident before tritonserver", colRemote, true, contract},
+			{"Trident in front of tritonserver", colRemote, true, contract},
 		}
 		for _, p := range r.Peers {
 			if p != colFrontend {
-				servers = append(servers, rival{p + " before tritonserver", p, false, contract})
+				servers = append(servers, rival{p + " in front of tritonserver", p, false, contract})
 			}
 		}
 		servers = append(servers, rival{"tritonserver's gRPC, by a client in Go", colText, false, contract})

@@ -316,7 +316,7 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 	return nil
 }
 
-// startTridents starts the columns of trident: with Triton in process, before tritonserver,
+// startTridents starts the columns of trident: with Triton in process, in front of tritonserver,
 // and before another trident with Triton in process.
 func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repository string) error {
 	inProcess, err := f.trident(ctx, drive, trident, colLocal, "--model-repository="+repository)
