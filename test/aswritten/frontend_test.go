@@ -110,7 +110,7 @@ func frontendReadme() document {
 				Commands: []command{
 					{Block: 41, Line: "python3 openai_frontend/main.py --model-repository /path/to/models --tokenizer meta-llama/Meta-Llama-3.1-8B-Instruct --http-max-input-size 67108864", Ready: []string{frontendReady}, Outcome: passes},
 					{
-						Line: "a request whose body exceeds the limit", Runs: `head -c 67108865 /dev/zero | curl -s -w '%{http_code}' -H 'Expect:' --data-binary @- http://localhost:9000/v1/completions`,
+						Line: "a request whose body exceeds the limit gets 413", Runs: `head -c 67108865 /dev/zero | curl -s -w '%{http_code}' -H 'Expect:' --data-binary @- http://localhost:9000/v1/completions`,
 						Prints: []string{`413`, `67108864`}, Outcome: passes,
 					},
 				},
@@ -136,12 +136,12 @@ func modelManagement() group {
 			{Block: 26, Line: explicit + " --load-model model-a --load-model model-b", Ready: []string{model("model-a"), model("model-b")}, Outcome: passes},
 			{Block: 26, Line: explicit + " --load-model '*'", Ready: []string{model("model-a"), model("model-b"), model("llama-3.1-8b-instruct")}, Outcome: passes},
 			{Block: 26, Line: explicit, Ready: []string{live}, Outcome: passes},
-			{Line: "no model is loaded", Runs: list, Prints: []string{`"data":\[\]`}, Outcome: passes},
+			{Line: "at the start, no model is loaded", Runs: list, Prints: []string{`"data":\[\]`}, Outcome: passes},
 			{
 				Block: 27, Line: `MODEL="llama-3.1-8b-instruct" curl -s -X POST http://localhost:9000/v1/models/${MODEL}/load | jq`,
 				Prints: []string{`"id": "llama-3.1-8b-instruct"`, `"object": "model"`}, Outcome: passes,
 			},
-			{Line: "the model is listed", Runs: list, Prints: []string{`"id":"llama-3.1-8b-instruct"`}, Outcome: passes},
+			{Line: "after the load, the model is listed", Runs: list, Prints: []string{`"id":"llama-3.1-8b-instruct"`}, Outcome: passes},
 			{
 				Block: 29, Line: `MODEL="llama-3.1-8b-instruct" curl -s -X POST http://localhost:9000/v1/models/${MODEL}/unload | jq`,
 				Prints: []string{`"status": "success"`, `"model": "llama-3.1-8b-instruct"`}, Outcome: passes,
@@ -173,14 +173,14 @@ func restrictions(start string) group {
 		Commands: []command{
 			{Block: 38, Line: `--openai-restricted-api "inference api-key my-secret-key"`, Runs: start + ` --openai-restricted-api "inference api-key my-secret-key"`, Ready: []string{frontendReady}, Outcome: passes},
 			{Block: 39, Line: `curl -H "api-key: my-secret-key"` + chat, Prints: []string{`"content":"Hello"`}, Outcome: passes},
-			{Line: "the same request without the header", Runs: status + chat, Prints: []string{`^401`}, Outcome: passes},
+			{Line: "the same request without the header gets 401", Runs: status + chat, Prints: []string{`^401`}, Outcome: passes},
 			{
 				Block: 40, Line: `--openai-restricted-api "inference user-key user-secret" --openai-restricted-api "model-repository admin-key admin-secret"`,
 				Runs:  start + ` --openai-restricted-api "inference user-key user-secret" --openai-restricted-api "model-repository admin-key admin-secret"`,
 				Ready: []string{frontendReady}, Outcome: passes,
 			},
 			{
-				Line:   "each API with the header of its group, and with the header of the other group",
+				Line:   "each API accepts the header of its group, and refuses the header of the other group",
 				Runs:   status + `-H "user-key: user-secret"` + chat + "; " + status + `-H "admin-key: admin-secret"` + chat + "; " + status + `-H "admin-key: admin-secret"` + models + status + `-H "user-key: user-secret"` + models,
 				Prints: []string{`^200 401 200 401 $`}, Outcome: passes,
 			},
@@ -189,7 +189,7 @@ func restrictions(start string) group {
 				Runs:  start + ` --openai-restricted-api "inference,model-repository shared-key shared-secret"`,
 				Ready: []string{frontendReady}, Outcome: passes,
 			},
-			{Line: "requests to both APIs with the header", Runs: status + `-H "shared-key: shared-secret"` + chat + "; " + status + `-H "shared-key: shared-secret"` + models + status + models, Prints: []string{`^200 200 401 $`}, Outcome: passes},
+			{Line: "both APIs accept the header, and refuse requests without it", Runs: status + `-H "shared-key: shared-secret"` + chat + "; " + status + `-H "shared-key: shared-secret"` + models + status + models, Prints: []string{`^200 200 401 $`}, Outcome: passes},
 		},
 	}
 }

@@ -9,7 +9,7 @@ func openaiTrtllmReadme() document {
 		start := "trident -p 3000 --history-template-file templates/" + name + ".liquid"
 		return []command{
 			{Line: "--history-template-file templates/" + name + ".liquid", Runs: start, Source: "templates/" + name + ".liquid", Ready: []string{ready}, Outcome: passes},
-			{Line: "the prompt of templates/" + name + ".liquid", Runs: conversation, Prints: []string{prompt}, Outcome: passes},
+			{Line: "a chat has the prompt of templates/" + name + ".liquid", Runs: conversation, Prints: []string{prompt}, Outcome: passes},
 		}
 	}
 	return document{
@@ -27,11 +27,11 @@ func openaiTrtllmReadme() document {
 					{Block: 2, Line: "cargo run --release", Ready: []string{ready}, Outcome: differs, Note: "Trident listens on port 9000 without `-p 3000`: [differences](from-openai-trtllm.md#what-differs)"},
 					{Block: 3, Line: "./target/release/openai_trtllm --help", Prints: []string{`--host`, `--triton-endpoint`}, Outcome: passes, Note: "prints Trident's help"},
 					{
-						Line: "all flags of the help", Runs: "trident -H 0.0.0.0 -p 3000 -t http://localhost:8001 --history-template '{% for item in items %}{{ item.content }}{% endfor %}' --api-key test",
+						Line: "Trident starts with all flags of the proxy's help", Runs: "trident -H 0.0.0.0 -p 3000 -t http://localhost:8001 --history-template '{% for item in items %}{{ item.content }}{% endfor %}' --api-key test",
 						Ready: []string{"http://localhost:3000/health/live"}, Outcome: passes,
 					},
-					{Line: "a request with the key", Runs: conversation, Prints: []string{`"content":"Be brief\.`}, Outcome: passes},
-					{Line: "a request with another key", Runs: "curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer other' http://localhost:3000/v1/models", Prints: []string{"^401$"}, Outcome: passes},
+					{Line: "a request with the key succeeds", Runs: conversation, Prints: []string{`"content":"Be brief\.`}, Outcome: passes},
+					{Line: "a request with another key gets 401", Runs: "curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer other' http://localhost:3000/v1/models", Prints: []string{"^401$"}, Outcome: passes},
 					{Block: 4, Line: "docker compose build openai_trtllm docker compose up", Outcome: unrun, Note: needsImage + "; the next row has the arguments of the service"},
 					{Line: "the command of docker-compose.yml", Source: "docker-compose.yml", Runs: "trident --host 0.0.0.0 --port 3000 --triton-endpoint http://localhost:8001", Ready: []string{ready}, Outcome: passes},
 				},
@@ -50,7 +50,7 @@ func openaiTrtllmReadme() document {
 					},
 					{Line: "client/langchain_openai.py", Program: "langchain_llm.py", Outdated: true, Prints: []string{`USER: Answer as a do`}, Outcome: passes, Note: "with the package langchain-openai; LangChain has no `langchain.llms.OpenAI` any more"},
 					{
-						Line: "a start for chats", Runs: "trident -p 3000 --history-template-file templates/history_template.liquid", Ready: []string{ready}, Outcome: differs,
+						Line: "a start with a history template, which chats need", Runs: "trident -p 3000 --history-template-file templates/history_template.liquid", Ready: []string{ready}, Outcome: differs,
 						Note: "Trident has no built-in template for chats: [differences](from-openai-trtllm.md#what-differs)",
 					},
 					{Line: "client/langchain_chat_openai.py", Program: "langchain_chat.py", Outdated: true, Prints: []string{`What is a model for\?`}, Outcome: passes, Note: "with the package langchain-openai; LangChain has no `langchain.chat_models.ChatOpenAI` any more"},

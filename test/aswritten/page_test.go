@@ -16,11 +16,11 @@ var update = flag.Bool("update", false, "write docs/guides/as-written.md")
 const pageHead = `# Commands as written
 
 This page lists the commands of four documents. The test in [test/aswritten](../../test/aswritten) runs each command with Trident and a real Triton, and checks what the
-command prints. Each section lists the parts of commands that the test replaces. Commands marked "can't run here" were never run. The page is generated from the tables of the test.
+command prints. Each section lists the parts of commands that the test replaces. Commands with the outcome "can't run here" were never run. The page is generated from the tables of the test.
 
 The models have the tensors of the documents' models, but no weights: they repeat the prompt or the last message. Two models are exceptions: all-MiniLM-L6-v2 has its
 weights, and the model of the tool calls follows a script. A program of the documents ran unchanged if today's packages still have what the program imports. Otherwise, the
-test runs its own program, which sends the same requests. Some rows have no command of the document, but check a further effect. The numbers don't include these rows.
+test runs its own program, which sends the same requests. Some rows have no command of the document, but check a further effect. The numbers in the next table don't include these rows.
 
 | document | passes | differs by intent | can't run here |
 |---|---|---|---|

@@ -38,14 +38,14 @@ func proxyReadme() document {
 		Other: []int{6, 9},
 		Groups: []group{
 			{
-				Name: "beside tritonserver", Models: []modelFolder{{"models/ensemble", ensembleModel}}, Triton: true,
+				Name: "next to tritonserver", Models: []modelFolder{{"models/ensemble", ensembleModel}}, Triton: true,
 				Commands: concat([]command{
 					{Block: 2, Line: "docker image pull visitsb/tritonserver:24.07-trtllm-python-py3", Outcome: unrun, Note: needsImage},
 					{Block: 3, Line: "docker buildx build --no-cache --tag myimages/tritonserver:24.07-trtllm-python-py3 .", Outcome: unrun, Note: needsImage},
 					{
 						Block: 4, Line: "/opt/tritonserver/bin/tritonopenaiserver --tokenizer_dir /models/mymodel/tokenizer --engine_dir /models/mymodel/engine",
 						Runs: "/opt/tritonserver/bin/tritonopenaiserver --tokenizer_dir /models/mymodel/tokenizer --engine_dir /models/mymodel/engine", Ready: []string{ready}, Outcome: passes,
-						Note: "with a real tritonserver beside Trident",
+						Note: "A real tritonserver runs next to Trident",
 					},
 				}, paths, []command{
 					{

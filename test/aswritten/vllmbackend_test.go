@@ -14,7 +14,7 @@ func vllmReadme() document {
 			Commands: []command{
 				{Block: 1, Line: "docker pull nvcr.io/nvidia/tritonserver:<xx.yy>-vllm-python-py3", Outcome: unrun, Note: needsImage},
 				{Block: 2, Line: "./build.py -v --enable-logging", Outcome: unrun, Note: "builds Triton and its images with Docker"},
-				{Block: 3, Line: "git clone https://github.com/triton-inference-server/vllm_backend.git /tmp/vllm_backend", Outcome: unrun, Note: "installs the backend, which needs vLLM. Trident loads the backend as tritonserver does: [vLLM](vllm.md)"},
+				{Block: 3, Line: "git clone https://github.com/triton-inference-server/vllm_backend.git /tmp/vllm_backend", Outcome: unrun, Note: "The command installs the backend, which needs vLLM. Trident loads the backend as tritonserver does: [vLLM](vllm.md)"},
 				{
 					Block: 4, Line: "tritonserver --model-repository ./samples/model_repository",
 					Ready: []string{kserveReady}, Outcome: passes,
@@ -32,7 +32,7 @@ func vllmReadme() document {
 					Line: "samples/client.py --streaming-mode", Program: "client.py", Source: "samples/client.py", Runs: "--streaming-mode --exclude-inputs-in-outputs --input-prompts prompts.txt --results-file results.txt",
 					Prints: []string{`PASS: vLLM example`}, Outcome: passes,
 				},
-				{Line: "the results of the sample client", Runs: "cat results.txt", Prints: []string{`The capital of France is`, `(?s)=========.*=========`}, Outcome: passes},
+				{Line: "the results file of the sample client has the answers", Runs: "cat results.txt", Prints: []string{`The capital of France is`, `(?s)=========.*=========`}, Outcome: passes},
 				{
 					Block: 8, Line: "curl localhost:8002/metrics", Prints: []string{`nv_inference_request_success\{model="vllm_model"`, `trident_requests_total`}, Outcome: passes,
 					Note: "vLLM's own metrics need the real backend",

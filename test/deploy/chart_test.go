@@ -460,7 +460,7 @@ func TestChartReadme(t *testing.T) {
 		}
 		used.Write(text)
 	}
-	table := "| value | default | what |\n|---|---|---|\n"
+	table := "| value | default | description |\n|---|---|---|\n"
 	for _, row := range valueRows(t, values.Content[0], "") {
 		table += fmt.Sprintf("| `%s` | `%s` | %s |\n", row.path, row.fallback, row.text)
 		_, last, ok := cutLast(row.path, ".")
