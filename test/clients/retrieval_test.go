@@ -28,7 +28,7 @@ func retrievalRows() []row {
 		{
 			Name: "huggingface-hub", Program: "Hugging Face's InferenceClient", Package: "huggingface-hub", Version: "2.4.0", List: "cohere",
 			Hash:   "sha256:42ecfd93ede47bdd333daebbf66a32d7bfe2e18752754fe4d2d4f98a0179d801",
-			Task:   "texts are embedded, compared and classified by the API of text-embeddings-inference",
+			Task:   "texts are embedded, compared and classified through the API of text-embeddings-inference",
 			Models: encoded,
 			Prints: []string{"(2, 384) 1.0\nnear\nscience "},
 			Wire: map[string]int{
@@ -59,7 +59,7 @@ func retrievalRows() []row {
 		{
 			Name: "litellm-rerank", Program: "LiteLLM with rerankers", Package: "litellm", Version: "1.108.7", List: "litellm",
 			Hash:   "sha256:0c8a062e285b793b110a44bae485a2beb83c21381a9e4c62001547f296b0e5af",
-			Task:   "documents are ranked by the APIs of vLLM, Cohere, infinity and Jina",
+			Task:   "documents are ranked through the APIs of vLLM, Cohere, infinity and Jina",
 			Models: encoded,
 			Prints: []string{"hosted_vllm ['The cat sits on the mat.'", "cohere ['The cat sits on the mat.'", "infinity ['The cat sits on the mat.'", "jina_ai ['The cat sits on the mat.'", "\n384\n"},
 			Wire: map[string]int{

@@ -487,7 +487,7 @@ func generatingRows() []row {
 		{
 			Name: "open-webui", Program: "Open WebUI", Package: "open-webui", Version: "0.12.4", List: "openwebui",
 			Hash:    "sha256:02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6",
-			Task:    "a program lists the models and chats by Open WebUI's own API, with and without streaming",
+			Task:    "a program lists the models and chats through Open WebUI's own API, with and without streaming",
 			Scripts: []script{{"Say that the sun sets.", []object{text("The sun sets.")}}},
 			Ports:   []string{"8080"},
 			Prints:  []string{"['chat']\nThe sun sets.\nThe sun sets.\n"},
