@@ -51,7 +51,7 @@ func (c configCheck) check(f *flags, w io.Writer) error {
 }
 
 type configPrint struct {
-	Given bool `help:"Omit settings that neither a flag, a variable nor the file sets."`
+	Given bool `help:"Print only the settings that a flag, a variable or the file sets."`
 }
 
 // Run prints the settings that serve would use.

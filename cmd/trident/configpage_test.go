@@ -53,7 +53,10 @@ func modelTablePage() string {
 	b.WriteString("| key | value | what |\n|---|---|---|\n")
 	for _, k := range modelKeys() {
 		kind := string(k.kind)
-		if k.list {
+		switch {
+		case k.list && k.kind == kindInt:
+			kind = "a list of whole numbers"
+		case k.list:
 			kind = "a list of strings"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.name, kind, k.help)

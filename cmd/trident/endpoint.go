@@ -24,7 +24,7 @@ import (
 // endpointCommand has the subcommands for the inference servers of a running Trident.
 type endpointCommand struct {
 	List   endpointList   `cmd:"" help:"Print the inference servers of --triton-endpoint with their states."`
-	Drain  endpointDrain  `cmd:"" help:"Stop sending requests to an inference server. Its requests in flight continue. The server stays drained until trident endpoint resume, or until Trident restarts."`
+	Drain  endpointDrain  `cmd:"" help:"Stop sending requests to an inference server. Its requests in flight continue. The server stays drained until the command trident endpoint resume, or until Trident restarts."`
 	Resume endpointResume `cmd:"" help:"Send requests to a drained inference server again."`
 }
 
@@ -52,7 +52,7 @@ type endpointDrain struct {
 
 	Endpoint string        `arg:"" help:"Address of the inference server, as trident endpoint list prints it."`
 	Force    bool          `env:"-" help:"Drain the server even if no other server can serve one of its models."`
-	Wait     time.Duration `env:"-" default:"0s" help:"Maximum time to wait until the server has no request in flight. If the server still has requests in flight after this time, the command fails, and the server stays drained. 0 doesn't wait."`
+	Wait     time.Duration `env:"-" default:"0s" help:"Maximum time to wait until the server has no request in flight. If the server still has requests in flight after this time, the command fails, and the server stays drained. With 0, the command doesn't wait."`
 }
 
 // waitPause is the time between two calls that read the number of requests in flight.

@@ -59,7 +59,7 @@ type commandLine struct {
 	Key        keyCommand        `cmd:"" help:"Create an API key, or the hash of an API key for --api-keys-file."`
 	Settings   configCommand     `cmd:"" name:"config" help:"Check, print and document the settings."`
 	Endpoint   endpointCommand   `cmd:"" help:"List, drain and resume the inference servers of a running Trident."`
-	Health     healthCommand     `cmd:"" help:"Probe whether a running Trident is live or ready; for containers' health checks."`
+	Health     healthCommand     `cmd:"" help:"Check whether a running Trident is live or ready, for containers' health checks."`
 	Completion completionCommand `cmd:"" help:"Print the script that completes command lines in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version and the engines of this build."`
 	Help       helpCommand       `cmd:"" help:"Print help about a command, a group of flags or a word."`

@@ -20,10 +20,10 @@ import (
 // one model, or a VALUE for all models without a MODEL=VALUE. In the environment
 // variable of a repeatable flag, each line is a value.
 type modelFlags struct {
-	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Source of a model's tokenizer, chat template and context length: a folder in Hugging Face's layout, or a repository id on its hub; repeatable. Without MODEL=, the value applies to all models without a value of their own."`
-	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template of a model: a file, the template itself, or none; repeatable. Without MODEL=, the value applies to all models without a value of their own."`
-	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's tool calls, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without a value of their own. Default: detected from the chat template."`
-	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's reasoning, by vLLM's name, or none to disable parsing; repeatable. Without MODEL=, the value applies to all models without a value of their own. Default: detected from the chat template."`
+	Tokenizer       []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FOLDER|ID" help:"Source of a model's tokenizer, chat template and context length: a folder in Hugging Face's layout, or a repository id on its hub; repeatable. A value with the prefix MODEL= applies to that model; any other value applies to all models without a value of their own."`
+	ChatTemplate    []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]FILE" help:"Jinja chat template of a model: a file, the template itself, or none; repeatable. A value with the prefix MODEL= applies to that model; any other value applies to all models without a value of their own."`
+	ToolCallParser  []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's tool calls, by vLLM's name, or none to disable parsing; repeatable. A value with the prefix MODEL= applies to that model; any other value applies to all models without a value of their own. Default: detected from the chat template."`
+	ReasoningParser []perModel `sep:"\n" type:"lines" placeholder:"[MODEL=]NAME" help:"Parser of a model's reasoning, by vLLM's name, or none to disable parsing; repeatable. A value with the prefix MODEL= applies to that model; any other value applies to all models without a value of their own. Default: detected from the chat template."`
 
 	EngineDir string `placeholder:"FOLDER" help:"Folder of a TensorRT-LLM engine. Its config.json provides the context length of models whose config.pbtxt doesn't set a context length."`
 

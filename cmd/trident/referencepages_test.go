@@ -38,7 +38,7 @@ func TestReferencePages(t *testing.T) {
 func commandPage(app *kong.Application) string {
 	var b strings.Builder
 	b.WriteString("# Command line\n\n`trident [COMMAND] [FLAG]...` runs a command. Without a command, Trident serves models. This page is generated from the program, and lists each command with its own flags. " +
-		"[The configuration](configuration.md#all-flags) lists the flags for serving, which all commands accept. A command that needs the settings of a server reads them from the same flags, variables and file.\n\n")
+		"[The configuration](configuration.md#all-flags) lists the flags for serving, which all commands accept. A command that needs the settings of a server reads them from the same flags, variables and file as `trident serve`.\n\n")
 	b.WriteString("| command | purpose |\n|---|---|\n")
 	leaves := app.Leaves(true)
 	for _, node := range leaves {
@@ -82,7 +82,7 @@ var otherVariables = []struct{ names, meaning string }{
 	{"HF_HOME", "Folder of the hub's files. Default: `huggingface` in the folder of XDG_CACHE_HOME."},
 	{"HF_HUB_CACHE", "Folder of downloaded files. Default: `hub` in the folder of HF_HOME."},
 	{"HUGGINGFACE_HUB_CACHE", "Folder of downloaded files, if HF_HUB_CACHE isn't set."},
-	{"HF_HUB_OFFLINE", "With a true value, Trident downloads no files, and reads only files of the cache."},
+	{"HF_HUB_OFFLINE", "With a true value, Trident downloads no files, and reads only files that are already in the cache."},
 	{"TRANSFORMERS_OFFLINE", "With a true value, Trident downloads no files. It applies if HF_HUB_OFFLINE isn't set."},
 	{"XDG_CACHE_HOME", "Folder of the user's caches. Default: `~/.cache`."},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT", "URL of a collector of traces, if `--otlp-endpoint` isn't set."},
@@ -96,17 +96,17 @@ var otherVariables = []struct{ names, meaning string }{
 	{"AIP_HEALTH_ROUTE", "Path of health checks at Vertex AI's endpoint."},
 	{"AIP_STORAGE_URI", "Model repository of Vertex AI, if no model repository is set."},
 	{"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME", "Model for SageMaker requests that don't name a model."},
-	{"SAGEMAKER_TRITON_INFERENCE_TYPE", "Kind of SageMaker's requests, as for tritonserver."},
-	{"SAGEMAKER_TRITON_PING_MODE", "State that SageMaker's `/ping` reports, as for tritonserver."},
+	{"SAGEMAKER_TRITON_INFERENCE_TYPE", "API of the requests to SageMaker's endpoint, as for tritonserver: infer, generate or generate_stream."},
+	{"SAGEMAKER_TRITON_PING_MODE", "State that `/ping` of SageMaker's endpoint reports, as for tritonserver: ready or live. Default: ready."},
 	{"GOGC", "Target percentage of Go's garbage collector. Default: 200."},
 	{"GOMEMLIMIT", "Go's soft memory limit. If the variable is set, Trident doesn't set the limit."},
-	{"LD_LIBRARY_PATH", "Folders of shared libraries. In-process Triton adds the folders of its backends for the processes of Python models."},
+	{"LD_LIBRARY_PATH", "Folders of shared libraries. For the processes of Python models, in-process Triton adds the folders of its backends."},
 }
 
 // environmentPage returns the page of the environment variables.
 func environmentPage(app *kong.Application) string {
 	var b strings.Builder
-	b.WriteString("# Environment variables\n\nEach flag has an environment variable: `TRIDENT_` and the flag's name in upper case, with `_` for `-`. This page is generated from the program, and lists all variables. A flag overrides its variable, and the variable overrides the file of `--config`. " +
+	b.WriteString("# Environment variables\n\nEach flag for serving has an environment variable: `TRIDENT_` and the flag's name in upper case, with `_` for `-`. This page is generated from the program, and lists the variables of all these flags. A flag overrides its variable, and the variable overrides the file of `--config`. " +
 		"Some flags have a second variable, such as `OPENAI_TRTLLM_PORT`. The second variable applies if the `TRIDENT_` variable isn't set. [The configuration](configuration.md) describes the values.\n\n| variable | flag | default |\n|---|---|---|\n")
 	for _, flag := range app.Flags {
 		for _, name := range flag.Envs {

@@ -20,7 +20,7 @@ import (
 type templateCommand struct {
 	Model string `placeholder:"NAME" xor:"template" help:"Name of a model whose chat template is rendered; trident models lists the models. Set either --model or --file."`
 	File  string `placeholder:"FILE" xor:"template" help:"File with the template to render: Jinja, a tokenizer_config.json, a folder with a tokenizer_config.json, or Liquid (.liquid). Set either --file or --model."`
-	Tools string `placeholder:"FILE" help:"File with a JSON list of tools, in the format of a chat request. It replaces the tools on standard input."`
+	Tools string `placeholder:"FILE" help:"File with a JSON list of tools, in the format of a chat request. This list replaces the tools on standard input."`
 }
 
 // Run prints the prompt of the chat on standard input, which is a list of messages or

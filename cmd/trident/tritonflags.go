@@ -34,7 +34,7 @@ type tritonFlags struct {
 	CacheConfig      []local.CacheSetting   `sep:"\n" type:"lines" placeholder:"CACHE,KEY=VALUE" help:"Setting of a response cache of in-process Triton, such as local,size=1048576; repeatable. The first setting enables the cache."`
 
 	RateLimit         string                    `default:"${rate_limit}" enum:"off,execution_count" help:"Rate limiter of in-process Triton: off runs a request as soon as a model instance is free; execution_count also waits for the resources that the instance needs. See --rate-limit-resource."`
-	RateLimitResource []local.RateLimitResource `sep:"\n" type:"lines" placeholder:"NAME:COUNT[:DEVICE]" help:"Available amount of a resource, for --rate-limit=execution_count; without DEVICE, each GPU has this amount; repeatable."`
+	RateLimitResource []local.RateLimitResource `sep:"\n" type:"lines" placeholder:"NAME:COUNT[:DEVICE]" help:"Available amount of a resource, for --rate-limit=execution_count; repeatable. slots:4:0 sets 4 units of the resource slots on GPU 0; slots:4 sets 4 units on each GPU."`
 
 	PinnedMemoryPoolByteSize size               `default:"${pinned_memory_pool_byte_size}" help:"Size of the pinned host memory that in-process Triton reserves for transfers to GPUs, in bytes or with a unit such as 256MiB. On a machine without a GPU, no memory is reserved."`
 	CUDAMemoryPoolByteSize   []local.MemoryPool `name:"cuda-memory-pool-byte-size" sep:"\n" type:"lines" placeholder:"DEVICE:SIZE" help:"Size of the memory that in-process Triton reserves on a GPU: the GPU's number and a size in bytes or with a unit, such as 0:64MiB; repeatable. Default: 64 MiB on each GPU."`
