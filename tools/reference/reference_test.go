@@ -87,7 +87,7 @@ func TestTyped(t *testing.T) {
 		}},
 	}
 	const want = "# Typed services: methods and messages\n\nThis page is generated from [api/trident/v1](../../api/trident/v1), and describes each service, message and field. " +
-		"[The typed services](connect.md) describes how to call them, and their errors.\n\n## Services\n\n### ChatService\n\nChatService chats.\n\nCodes:\n  - A: one.\n\n" +
+		"[The typed services](connect.md) describes how to call the methods, and their errors. In the column *GET*, `yes` marks methods that Connect's clients can also call with an HTTP GET.\n\n## Services\n\n### ChatService\n\nChatService chats.\n\nCodes:\n  - A: one.\n\n" +
 		"| method | request | response | GET | purpose |\n|---|---|---|---|---|\n| `Chat` | [Ask](#ask) | stream of `google.protobuf.Empty` |  | Chat streams an answer. |\n\n" +
 		"## Messages\n\n### Ask\n\nAsk is a question.\n\n| field | number | type | meaning |\n|---|---|---|---|\n| `text` | 1 | string | The text. |\n| `roles` | 2 | repeated [Role](#role) |  |\n\n" +
 		"## Enums\n\n### Role\n\nRole is an author.\n\n| value | number | meaning |\n|---|---|---|\n| `ROLE_USER` | 0 | The user. |\n"

@@ -36,7 +36,7 @@ func typed(request *pluginpb.CodeGeneratorRequest) string {
 	}
 	slices.SortFunc(files, func(a, b *descriptorpb.FileDescriptorProto) int { return strings.Compare(a.GetName(), b.GetName()) })
 	w.WriteString("# Typed services: methods and messages\n\nThis page is generated from [api/trident/v1](../../api/trident/v1), and describes each service, message and field. " +
-		"[The typed services](connect.md) describes how to call them, and their errors.\n\n## Services\n\n")
+		"[The typed services](connect.md) describes how to call the methods, and their errors. In the column *GET*, `yes` marks methods that Connect's clients can also call with an HTTP GET.\n\n## Services\n\n")
 	for _, f := range files {
 		w.comments(f)
 		for i, s := range f.GetService() {
@@ -104,7 +104,7 @@ func (w *typedWriter) service(s *descriptorpb.ServiceDescriptorProto, i int) {
 			output = "stream of " + output
 		}
 		get := ""
-		if m.GetOptions().GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
+		if m.GetOptions().GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS && !m.GetServerStreaming() { // Connect has no GET for streams
 			get = "yes"
 		}
 		rows = append(rows, []string{"`" + m.GetName() + "`", w.link(m.GetInputType()), output, get, cell(w.at(fileService, int32(i), serviceMethod, int32(j)))})
@@ -145,7 +145,7 @@ func (w *typedWriter) fieldType(m *descriptorpb.DescriptorProto, f *descriptorpb
 	case f.GetProto3Optional():
 		return "optional " + name
 	case f.OneofIndex != nil:
-		return fmt.Sprintf("%s, one of `%s`", name, m.GetOneofDecl()[f.GetOneofIndex()].GetName())
+		return fmt.Sprintf("%s, in the oneof `%s`", name, m.GetOneofDecl()[f.GetOneofIndex()].GetName())
 	}
 	return name
 }
