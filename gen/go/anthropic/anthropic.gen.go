@@ -279,17 +279,17 @@ type Base64ImageSource struct {
 	// Data The bytes in base64.
 	Data string `json:"data"`
 
-	// MediaType The format.
+	// MediaType The format of the image.
 	MediaType Base64ImageSourceMediaType `json:"media_type"`
 
-	// Type The type.
+	// Type Always `base64`.
 	Type Base64ImageSourceType `json:"type"`
 }
 
-// Base64ImageSourceMediaType The format.
+// Base64ImageSourceMediaType The format of the image.
 type Base64ImageSourceMediaType string
 
-// Base64ImageSourceType The type.
+// Base64ImageSourceType Always `base64`.
 type Base64ImageSourceType string
 
 // ContentBlock A block of content.
@@ -310,19 +310,19 @@ type ContentBlockDeltaEvent struct {
 	// Index The index of the block in the content, from 0.
 	Index int `json:"index"`
 
-	// Type The type.
+	// Type Always `content_block_delta`.
 	Type ContentBlockDeltaEventType `json:"type"`
 }
 
-// ContentBlockDeltaEventType The type.
+// ContentBlockDeltaEventType Always `content_block_delta`.
 type ContentBlockDeltaEventType string
 
-// ContentBlockSource A text, or blocks of content.
+// ContentBlockSource The content of a document: a string, or a list of blocks.
 type ContentBlockSource struct {
-	// Content The content.
+	// Content The content of the document.
 	Content ContentBlockSource_Content `json:"content"`
 
-	// Type The type.
+	// Type Always `content`.
 	Type ContentBlockSourceType `json:"type"`
 }
 
@@ -337,12 +337,12 @@ type ContentBlockSource_Content_1_Item struct {
 	union json.RawMessage
 }
 
-// ContentBlockSource_Content The content.
+// ContentBlockSource_Content The content of the document.
 type ContentBlockSource_Content struct {
 	union json.RawMessage
 }
 
-// ContentBlockSourceType The type.
+// ContentBlockSourceType Always `content`.
 type ContentBlockSourceType string
 
 // ContentBlockStartEvent The event at the start of a block.
@@ -353,11 +353,11 @@ type ContentBlockStartEvent struct {
 	// Index The index of the block in the content, from 0.
 	Index int `json:"index"`
 
-	// Type The type.
+	// Type Always `content_block_start`.
 	Type ContentBlockStartEventType `json:"type"`
 }
 
-// ContentBlockStartEventType The type.
+// ContentBlockStartEventType Always `content_block_start`.
 type ContentBlockStartEventType string
 
 // ContentBlockStopEvent The event at the end of a block.
@@ -365,11 +365,11 @@ type ContentBlockStopEvent struct {
 	// Index The index of the block in the content, from 0.
 	Index int `json:"index"`
 
-	// Type The type.
+	// Type Always `content_block_stop`.
 	Type ContentBlockStopEventType `json:"type"`
 }
 
-// ContentBlockStopEventType The type.
+// ContentBlockStopEventType Always `content_block_stop`.
 type ContentBlockStopEventType string
 
 // CountMessageTokensRequest A request for the number of tokens of a prompt.
@@ -377,7 +377,7 @@ type CountMessageTokensRequest struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Messages The conversation. If the last message is the assistant's, the model continues it.
+	// Messages The conversation. If the last message has the role `assistant`, the model continues this message.
 	Messages []InputMessage `json:"messages"`
 
 	// Model The name of the model.
@@ -395,7 +395,7 @@ type CountMessageTokensRequest struct {
 	// ToolChoice Whether the model may or must call tools.
 	ToolChoice *ToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. Tools that only Anthropic's servers run are left out, and `X-Trident-Ignored-Fields` lists them.
+	// Tools The tools that the model may call. Tools that only Anthropic's servers can run are left out of the prompt, and `X-Trident-Ignored-Fields` lists them.
 	Tools []Tool `json:"tools,omitempty"`
 }
 
@@ -415,13 +415,13 @@ type CreateMessageRequest struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// MaxTokens Maximum number of tokens of the answer. With 0, the model only processes the prompt, which fills prefix caches, and the answer is empty.
+	// MaxTokens Maximum number of tokens of the answer. With 0, the answer is empty: the model only processes the prompt, which fills prefix caches.
 	MaxTokens int `json:"max_tokens"`
 
-	// Messages The conversation. If the last message is the assistant's, the model continues it.
+	// Messages The conversation. If the last message has the role `assistant`, the model continues this message.
 	Messages []InputMessage `json:"messages"`
 
-	// Metadata Data about the request. They have no effect.
+	// Metadata Data about the request. The field has no effect.
 	Metadata *MessageMetadata `json:"metadata,omitempty"`
 
 	// Model The name of the model.
@@ -451,7 +451,7 @@ type CreateMessageRequest struct {
 	// ToolChoice Whether the model may or must call tools.
 	ToolChoice *ToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. Tools that only Anthropic's servers run are left out, and `X-Trident-Ignored-Fields` lists them.
+	// Tools The tools that the model may call. Tools that only Anthropic's servers can run are left out of the prompt, and `X-Trident-Ignored-Fields` lists them.
 	Tools []Tool `json:"tools,omitempty"`
 
 	// TopK Sample only from this number of the likeliest tokens. 0 means no limit.
@@ -480,23 +480,23 @@ type DocumentBlockParam struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Citations Settings of citations. They have no effect, because models don't write citations.
+	// Citations Settings of citations. The settings have no effect, because models don't write citations.
 	Citations map[string]interface{} `json:"citations,omitempty"`
 
-	// Context Text about the document, which the model reads.
+	// Context Text about the document. The model reads this text.
 	Context *string `json:"context,omitempty"`
 
 	// Source The text of a document. Other sources, such as PDF, are refused.
 	Source DocumentSource `json:"source"`
 
-	// Title The title, which the model reads.
+	// Title The title of the document. The model reads the title.
 	Title *string `json:"title,omitempty"`
 
-	// Type The type.
+	// Type Always `document`.
 	Type DocumentBlockParamType `json:"type"`
 }
 
-// DocumentBlockParamType The type.
+// DocumentBlockParamType Always `document`.
 type DocumentBlockParamType string
 
 // DocumentSource The text of a document. Other sources, such as PDF, are refused.
@@ -504,46 +504,46 @@ type DocumentSource struct {
 	union json.RawMessage
 }
 
-// ErrorDetails The cause of an error, for programs.
+// ErrorDetails The cause of an error, in a form for programs.
 type ErrorDetails struct {
-	// ErrorCode `thread_unsupported_request` means that the server stores no conversations. Send the whole conversation, without `thread`.
+	// ErrorCode `thread_unsupported_request` means that the request has the field `thread`, but the server stores no conversations. Send the whole conversation, without `thread`.
 	ErrorCode ErrorDetailsErrorCode `json:"error_code"`
 
-	// Unsupported The fields that the server doesn't support.
+	// Unsupported The fields of the request that the server doesn't support.
 	Unsupported []string `json:"unsupported"`
 }
 
-// ErrorDetailsErrorCode `thread_unsupported_request` means that the server stores no conversations. Send the whole conversation, without `thread`.
+// ErrorDetailsErrorCode `thread_unsupported_request` means that the request has the field `thread`, but the server stores no conversations. Send the whole conversation, without `thread`.
 type ErrorDetailsErrorCode string
 
-// ErrorObject The kind of an error and a message.
+// ErrorObject The kind of an error, and a message about the error.
 type ErrorObject struct {
-	// Details The cause of the error, for programs.
+	// Details The cause of the error, in a form for programs.
 	Details *ErrorDetails `json:"details,omitempty"`
 
-	// Message A message for people that describes the failure and its cause.
+	// Message A message for people. It describes the failure and its cause.
 	Message string `json:"message"`
 
-	// Type The kind.
+	// Type The kind of the error.
 	Type ErrorObjectType `json:"type"`
 }
 
-// ErrorObjectType The kind.
+// ErrorObjectType The kind of the error.
 type ErrorObjectType string
 
 // ErrorResponse An error.
 type ErrorResponse struct {
-	// Error The kind of an error and a message.
+	// Error The kind of an error, and a message about the error.
 	Error ErrorObject `json:"error"`
 
 	// RequestID The id of the request.
 	RequestID string `json:"request_id"`
 
-	// Type The type.
+	// Type Always `error`.
 	Type ErrorResponseType `json:"type"`
 }
 
-// ErrorResponseType The type.
+// ErrorResponseType Always `error`.
 type ErrorResponseType string
 
 // ImageBlockParam An image.
@@ -554,11 +554,11 @@ type ImageBlockParam struct {
 	// Source The source of an image: its bytes or its URL.
 	Source ImageSource `json:"source"`
 
-	// Type The type.
+	// Type Always `image`.
 	Type ImageBlockParamType `json:"type"`
 }
 
-// ImageBlockParamType The type.
+// ImageBlockParamType Always `image`.
 type ImageBlockParamType string
 
 // ImageSource The source of an image: its bytes or its URL.
@@ -566,29 +566,29 @@ type ImageSource struct {
 	union json.RawMessage
 }
 
-// InputContentBlock A block of content. Blocks of other types are left out, and `X-Trident-Ignored-Fields` lists them.
+// InputContentBlock A block of content. Blocks of other types are left out of the prompt, and `X-Trident-Ignored-Fields` lists them.
 type InputContentBlock struct {
 	union json.RawMessage
 }
 
-// InputJSONDelta The arguments of a call. They are sent in one event when they are complete. Until then, events with an empty string keep the connection open.
+// InputJSONDelta The arguments of a tool call. One event has all arguments, as soon as the arguments are complete. Before this event, events with an empty string keep the connection open.
 type InputJSONDelta struct {
 	// PartialJSON The JSON of the arguments, or an empty string.
 	PartialJSON string `json:"partial_json"`
 
-	// Type The type.
+	// Type Always `input_json_delta`.
 	Type InputJSONDeltaType `json:"type"`
 }
 
-// InputJSONDeltaType The type.
+// InputJSONDeltaType Always `input_json_delta`.
 type InputJSONDeltaType string
 
 // InputMessage A message of the conversation.
 type InputMessage struct {
-	// Content A text, or blocks of content.
+	// Content The content of the message: a string, or a list of blocks.
 	Content InputMessage_Content `json:"content"`
 
-	// Role The author of the message. Messages of the system may be at any position.
+	// Role The author of the message. Messages with the role `system` may be at any position.
 	Role InputMessageRole `json:"role"`
 }
 
@@ -598,12 +598,12 @@ type InputMessageContent0 = string
 // InputMessageContent1 defines model for InputMessage.Content.1.
 type InputMessageContent1 = []InputContentBlock
 
-// InputMessage_Content A text, or blocks of content.
+// InputMessage_Content The content of the message: a string, or a list of blocks.
 type InputMessage_Content struct {
 	union json.RawMessage
 }
 
-// InputMessageRole The author of the message. Messages of the system may be at any position.
+// InputMessageRole The author of the message. Messages with the role `system` may be at any position.
 type InputMessageRole string
 
 // JSONOutputFormat JSON that matches a schema.
@@ -611,16 +611,16 @@ type JSONOutputFormat struct {
 	// Schema The JSON Schema.
 	Schema map[string]interface{} `json:"schema"`
 
-	// Type The type.
+	// Type Always `json_schema`.
 	Type JSONOutputFormatType `json:"type"`
 }
 
-// JSONOutputFormatType The type.
+// JSONOutputFormatType Always `json_schema`.
 type JSONOutputFormatType string
 
 // Message A message of the assistant.
 type Message struct {
-	// Content The content.
+	// Content The content of the message, as a list of blocks.
 	Content []ContentBlock `json:"content"`
 
 	// ID The id of the message.
@@ -629,56 +629,56 @@ type Message struct {
 	// Model The model of the request.
 	Model string `json:"model"`
 
-	// Role The author.
+	// Role The author of the message.
 	Role MessageRole `json:"role"`
 
-	// StopReason Reason why the message ended. It is null at the start of a stream.
+	// StopReason The reason why the message ended. The value is null at the start of a stream.
 	StopReason *MessageStopReason `json:"stop_reason"`
 
-	// StopSequence The stop sequence at which the message ended. It is null if the message ended for another reason.
+	// StopSequence The stop sequence at which the message ended. The value is null if the message ended for another reason.
 	StopSequence *string `json:"stop_sequence"`
 
-	// Type The type.
+	// Type Always `message`.
 	Type MessageType `json:"type"`
 
-	// Usage The numbers of tokens.
+	// Usage The numbers of tokens in the prompt and in the answer.
 	Usage Usage `json:"usage"`
 }
 
-// MessageRole The author.
+// MessageRole The author of the message.
 type MessageRole string
 
-// MessageStopReason Reason why the message ended. It is null at the start of a stream.
+// MessageStopReason The reason why the message ended. The value is null at the start of a stream.
 type MessageStopReason string
 
-// MessageType The type.
+// MessageType Always `message`.
 type MessageType string
 
-// MessageDelta Reason why the message ended.
+// MessageDelta The reason why the message ended.
 type MessageDelta struct {
-	// StopReason Reason why the message ended.
+	// StopReason The reason why the message ended.
 	StopReason MessageDeltaStopReason `json:"stop_reason"`
 
-	// StopSequence The stop sequence at which the message ended. It is null if the message ended for another reason.
+	// StopSequence The stop sequence at which the message ended. The value is null if the message ended for another reason.
 	StopSequence *string `json:"stop_sequence"`
 }
 
-// MessageDeltaStopReason Reason why the message ended.
+// MessageDeltaStopReason The reason why the message ended.
 type MessageDeltaStopReason string
 
-// MessageDeltaEvent The event after the last block. It has the reason for the end of the message, and the numbers of tokens.
+// MessageDeltaEvent The event after the last block. This event has the reason why the message ended, and the numbers of tokens.
 type MessageDeltaEvent struct {
-	// Delta Reason why the message ended.
+	// Delta The reason why the message ended.
 	Delta MessageDelta `json:"delta"`
 
-	// Type The type.
+	// Type Always `message_delta`.
 	Type MessageDeltaEventType `json:"type"`
 
-	// Usage The numbers of tokens.
+	// Usage The numbers of tokens in the prompt and in the answer.
 	Usage Usage `json:"usage"`
 }
 
-// MessageDeltaEventType The type.
+// MessageDeltaEventType Always `message_delta`.
 type MessageDeltaEventType string
 
 // MessageMetadata Data about the request.
@@ -692,23 +692,23 @@ type MessageStartEvent struct {
 	// Message A message of the assistant.
 	Message Message `json:"message"`
 
-	// Type The type.
+	// Type Always `message_start`.
 	Type MessageStartEventType `json:"type"`
 }
 
-// MessageStartEventType The type.
+// MessageStartEventType Always `message_start`.
 type MessageStartEventType string
 
 // MessageStopEvent The event at the end of a message.
 type MessageStopEvent struct {
-	// Type The type.
+	// Type Always `message_stop`.
 	Type MessageStopEventType `json:"type"`
 }
 
-// MessageStopEventType The type.
+// MessageStopEventType Always `message_stop`.
 type MessageStopEventType string
 
-// MessageStreamEvent An event of a stream. The name of the event is its `type`.
+// MessageStreamEvent An event of a stream. The `type` is also the name of the server-sent event.
 type MessageStreamEvent struct {
 	union json.RawMessage
 }
@@ -721,7 +721,7 @@ type MessageTokensCount struct {
 
 // ModelInfo A model.
 type ModelInfo struct {
-	// CreatedAt Time at which the model was loaded.
+	// CreatedAt Time at which the server first read the model's configuration.
 	CreatedAt time.Time `json:"created_at"`
 
 	// DisplayName The name of the model.
@@ -730,17 +730,17 @@ type ModelInfo struct {
 	// ID The name of the model.
 	ID string `json:"id"`
 
-	// MaxInputTokens The context length in tokens. It is null if it is not known.
+	// MaxInputTokens The context length in tokens. The value is null if the server doesn't know the context length.
 	MaxInputTokens *int `json:"max_input_tokens"`
 
-	// MaxTokens The largest value that is useful for `max_tokens`. It is the context length, or null if this is not known.
+	// MaxTokens The largest useful value of the request's `max_tokens`, which is the context length. The value is null if the server doesn't know the context length.
 	MaxTokens *int `json:"max_tokens"`
 
-	// Type The type.
+	// Type Always `model`.
 	Type ModelInfoType `json:"type"`
 }
 
-// ModelInfoType The type.
+// ModelInfoType Always `model`.
 type ModelInfoType string
 
 // ModelList A page of models.
@@ -760,53 +760,53 @@ type ModelList struct {
 
 // OutputConfig The form of the answer and the amount of reasoning.
 type OutputConfig struct {
-	// Effort The amount of reasoning. The setting needs a chat template that reads the reasoning effort. Otherwise it has no effect, and `X-Trident-Ignored-Fields` lists it.
+	// Effort The amount of reasoning. The setting needs a chat template that reads the reasoning effort. Otherwise the setting has no effect, and `X-Trident-Ignored-Fields` lists it.
 	Effort *OutputConfigEffort `json:"effort,omitempty"`
 
 	// Format The form of the answer.
 	Format *JSONOutputFormat `json:"format,omitempty"`
 }
 
-// OutputConfigEffort The amount of reasoning. The setting needs a chat template that reads the reasoning effort. Otherwise it has no effect, and `X-Trident-Ignored-Fields` lists it.
+// OutputConfigEffort The amount of reasoning. The setting needs a chat template that reads the reasoning effort. Otherwise the setting has no effect, and `X-Trident-Ignored-Fields` lists it.
 type OutputConfigEffort string
 
 // PingEvent An event that keeps the connection open.
 type PingEvent struct {
-	// Type The type.
+	// Type Always `ping`.
 	Type PingEventType `json:"type"`
 }
 
-// PingEventType The type.
+// PingEventType Always `ping`.
 type PingEventType string
 
-// PlainTextSource A plain text.
+// PlainTextSource A document in plain text.
 type PlainTextSource struct {
 	// Data The text.
 	Data string `json:"data"`
 
-	// MediaType The format.
+	// MediaType Always `text/plain`.
 	MediaType PlainTextSourceMediaType `json:"media_type"`
 
-	// Type The type.
+	// Type Always `text`.
 	Type PlainTextSourceType `json:"type"`
 }
 
-// PlainTextSourceMediaType The format.
+// PlainTextSourceMediaType Always `text/plain`.
 type PlainTextSourceMediaType string
 
-// PlainTextSourceType The type.
+// PlainTextSourceType Always `text`.
 type PlainTextSourceType string
 
-// RedactedThinkingBlockParam Encrypted reasoning of the assistant.
+// RedactedThinkingBlockParam A block of the assistant's reasoning from an earlier answer, in encrypted form.
 type RedactedThinkingBlockParam struct {
-	// Data The reasoning, encrypted by this server. Reasoning that the server can't decrypt is left out.
+	// Data The reasoning, encrypted by this server. Reasoning that the server can't decrypt is left out of the prompt.
 	Data string `json:"data"`
 
-	// Type The type.
+	// Type Always `redacted_thinking`.
 	Type RedactedThinkingBlockParamType `json:"type"`
 }
 
-// RedactedThinkingBlockParamType The type.
+// RedactedThinkingBlockParamType Always `redacted_thinking`.
 type RedactedThinkingBlockParamType string
 
 // SearchResultBlockParam A result of a search.
@@ -814,38 +814,38 @@ type SearchResultBlockParam struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Citations Settings of citations. They have no effect, because models don't write citations.
+	// Citations Settings of citations. The settings have no effect, because models don't write citations.
 	Citations map[string]interface{} `json:"citations,omitempty"`
 
 	// Content The text of the result, in blocks.
 	Content []TextBlockParam `json:"content"`
 
-	// Source The source.
+	// Source The source of the result, such as a URL.
 	Source string `json:"source"`
 
-	// Title The title.
+	// Title The title of the result.
 	Title string `json:"title"`
 
-	// Type The type.
+	// Type Always `search_result`.
 	Type SearchResultBlockParamType `json:"type"`
 }
 
-// SearchResultBlockParamType The type.
+// SearchResultBlockParamType Always `search_result`.
 type SearchResultBlockParamType string
 
-// SignatureDelta The signature of the reasoning, which follows the reasoning.
+// SignatureDelta The signature of the reasoning. It is sent after the reasoning.
 type SignatureDelta struct {
-	// Signature The encrypted reasoning.
+	// Signature The signature, which is the encrypted reasoning.
 	Signature string `json:"signature"`
 
-	// Type The type.
+	// Type Always `signature_delta`.
 	Type SignatureDeltaType `json:"type"`
 }
 
-// SignatureDeltaType The type.
+// SignatureDeltaType Always `signature_delta`.
 type SignatureDeltaType string
 
-// TextBlock A text.
+// TextBlock A block of text.
 type TextBlock struct {
 	// Citations Always null.
 	Citations []map[string]interface{} `json:"citations"`
@@ -853,29 +853,29 @@ type TextBlock struct {
 	// Text The text.
 	Text string `json:"text"`
 
-	// Type The type.
+	// Type Always `text`.
 	Type TextBlockType `json:"type"`
 }
 
-// TextBlockType The type.
+// TextBlockType Always `text`.
 type TextBlockType string
 
-// TextBlockParam A text.
+// TextBlockParam A block of text.
 type TextBlockParam struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Citations Citations of an earlier answer. They have no effect.
+	// Citations Citations of an earlier answer. The citations have no effect.
 	Citations []map[string]interface{} `json:"citations,omitempty"`
 
 	// Text The text.
 	Text string `json:"text"`
 
-	// Type The type.
+	// Type Always `text`.
 	Type TextBlockParamType `json:"type"`
 }
 
-// TextBlockParamType The type.
+// TextBlockParamType Always `text`.
 type TextBlockParamType string
 
 // TextDelta Text to append to the block.
@@ -883,29 +883,29 @@ type TextDelta struct {
 	// Text The text.
 	Text string `json:"text"`
 
-	// Type The type.
+	// Type Always `text_delta`.
 	Type TextDeltaType `json:"type"`
 }
 
-// TextDeltaType The type.
+// TextDeltaType Always `text_delta`.
 type TextDeltaType string
 
-// ThinkingBlock Reasoning.
+// ThinkingBlock The model's reasoning before its answer.
 type ThinkingBlock struct {
-	// Signature The encrypted reasoning, which the same client can send back in later requests.
+	// Signature The encrypted reasoning. The same client can send it back in later requests.
 	Signature string `json:"signature"`
 
 	// Thinking The reasoning. It is empty if the request has `display: omitted`.
 	Thinking string `json:"thinking"`
 
-	// Type The type.
+	// Type Always `thinking`.
 	Type ThinkingBlockType `json:"type"`
 }
 
-// ThinkingBlockType The type.
+// ThinkingBlockType Always `thinking`.
 type ThinkingBlockType string
 
-// ThinkingBlockParam Reasoning of the assistant.
+// ThinkingBlockParam A block of the assistant's reasoning from an earlier answer.
 type ThinkingBlockParam struct {
 	// Signature The reasoning, encrypted by this server. The server ignores signatures that it can't decrypt.
 	Signature string `json:"signature"`
@@ -913,26 +913,26 @@ type ThinkingBlockParam struct {
 	// Thinking The reasoning. The server uses this text if it can't read the reasoning from the signature.
 	Thinking string `json:"thinking"`
 
-	// Type The type.
+	// Type Always `thinking`.
 	Type ThinkingBlockParamType `json:"type"`
 }
 
-// ThinkingBlockParamType The type.
+// ThinkingBlockParamType Always `thinking`.
 type ThinkingBlockParamType string
 
 // ThinkingConfig Whether the model reasons before its answer.
 type ThinkingConfig struct {
-	// BudgetTokens The number of tokens for reasoning. It has no effect, and `X-Trident-Ignored-Fields` lists it.
+	// BudgetTokens The maximum number of tokens for reasoning. The field has no effect, and `X-Trident-Ignored-Fields` lists it.
 	BudgetTokens *int `json:"budget_tokens,omitempty"`
 
-	// Display With `summarized`, the response has the text of the reasoning and its signature. With `omitted`, it has only the signature.
+	// Display With `summarized`, the response has the text of the reasoning and its signature. With `omitted`, the response has only the signature.
 	Display *ThinkingConfigDisplay `json:"display,omitempty"`
 
 	// Type Whether the model reasons.
 	Type ThinkingConfigType `json:"type"`
 }
 
-// ThinkingConfigDisplay With `summarized`, the response has the text of the reasoning and its signature. With `omitted`, it has only the signature.
+// ThinkingConfigDisplay With `summarized`, the response has the text of the reasoning and its signature. With `omitted`, the response has only the signature.
 type ThinkingConfigDisplay string
 
 // ThinkingConfigType Whether the model reasons.
@@ -943,35 +943,35 @@ type ThinkingDelta struct {
 	// Thinking The reasoning.
 	Thinking string `json:"thinking"`
 
-	// Type The type.
+	// Type Always `thinking_delta`.
 	Type ThinkingDeltaType `json:"type"`
 }
 
-// ThinkingDeltaType The type.
+// ThinkingDeltaType Always `thinking_delta`.
 type ThinkingDeltaType string
 
-// Tool A tool of the client.
+// Tool A tool that the client runs.
 type Tool struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Description Description of what the tool does.
+	// Description What the tool does. The model reads this description.
 	Description *string `json:"description,omitempty"`
 
 	// InputSchema The JSON Schema of the arguments.
 	InputSchema map[string]interface{} `json:"input_schema"`
 
-	// Name The name.
+	// Name The name of the tool.
 	Name string `json:"name"`
 
-	// Strict Whether the arguments of calls must match the schema. The arguments of forced calls always match it. For other calls, the schema is enforced if the engine supports structural tags (vLLM with xgrammar). Otherwise the field has no effect, and `X-Trident-Ignored-Fields` lists it.
+	// Strict Whether the arguments of calls must match the schema. The arguments of calls that `tool_choice` forces always match the schema. For other calls, the schema is enforced only if the engine supports structural tags (vLLM with xgrammar). Otherwise the field has no effect, and `X-Trident-Ignored-Fields` lists it.
 	Strict *bool `json:"strict,omitempty"`
 
-	// Type The type. Tools of other types are left out, and `X-Trident-Ignored-Fields` lists them.
+	// Type The type of the tool. Tools of types other than `custom` are left out of the prompt, and `X-Trident-Ignored-Fields` lists them.
 	Type *ToolType `json:"type,omitempty"`
 }
 
-// ToolType The type. Tools of other types are left out, and `X-Trident-Ignored-Fields` lists them.
+// ToolType The type of the tool. Tools of types other than `custom` are left out of the prompt, and `X-Trident-Ignored-Fields` lists them.
 type ToolType string
 
 // ToolChoice Whether the model may or must call tools.
@@ -979,7 +979,7 @@ type ToolChoice struct {
 	// DisableParallelToolUse Whether the answer ends after its first tool call.
 	DisableParallelToolUse *bool `json:"disable_parallel_tool_use,omitempty"`
 
-	// Name Name of the tool that the model must call, for the type `tool`.
+	// Name Name of the tool that the model must call if the type is `tool`.
 	Name *string `json:"name,omitempty"`
 
 	// Type With `auto` the model may call tools. With `any` it must call a tool. With `tool` it must call the tool in `name`. With `none` it must not call tools.
@@ -997,11 +997,11 @@ type ToolReferenceBlockParam struct {
 	// ToolName The name of the tool.
 	ToolName string `json:"tool_name"`
 
-	// Type The type.
+	// Type Always `tool_reference`.
 	Type ToolReferenceBlockParamType `json:"type"`
 }
 
-// ToolReferenceBlockParamType The type.
+// ToolReferenceBlockParamType Always `tool_reference`.
 type ToolReferenceBlockParamType string
 
 // ToolResultBlockParam The result of a tool call. The message that contains it has the role `user`.
@@ -1009,7 +1009,7 @@ type ToolResultBlockParam struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
 
-	// Content The result.
+	// Content The result of the call.
 	Content *ToolResultBlockParam_Content `json:"content,omitempty"`
 
 	// IsError Whether the call failed. If true, the model reads the result with the prefix "Error: ".
@@ -1018,7 +1018,7 @@ type ToolResultBlockParam struct {
 	// ToolUseID The id of the call.
 	ToolUseID string `json:"tool_use_id"`
 
-	// Type The type.
+	// Type Always `tool_result`.
 	Type ToolResultBlockParamType `json:"type"`
 }
 
@@ -1028,12 +1028,12 @@ type ToolResultBlockParamContent0 = string
 // ToolResultBlockParamContent1 defines model for ToolResultBlockParam.Content.1.
 type ToolResultBlockParamContent1 = []ToolResultContent
 
-// ToolResultBlockParam_Content The result.
+// ToolResultBlockParam_Content The result of the call.
 type ToolResultBlockParam_Content struct {
 	union json.RawMessage
 }
 
-// ToolResultBlockParamType The type.
+// ToolResultBlockParamType Always `tool_result`.
 type ToolResultBlockParamType string
 
 // ToolResultContent A block of the result of a tool call.
@@ -1046,20 +1046,20 @@ type ToolUseBlock struct {
 	// ID The id of the call.
 	ID string `json:"id"`
 
-	// Input The arguments.
+	// Input The arguments of the call.
 	Input map[string]interface{} `json:"input"`
 
 	// Name The name of the tool.
 	Name string `json:"name"`
 
-	// Type The type.
+	// Type Always `tool_use`.
 	Type ToolUseBlockType `json:"type"`
 }
 
-// ToolUseBlockType The type.
+// ToolUseBlockType Always `tool_use`.
 type ToolUseBlockType string
 
-// ToolUseBlockParam A tool call of the assistant.
+// ToolUseBlockParam A tool call from an earlier answer of the assistant.
 type ToolUseBlockParam struct {
 	// CacheControl A hint for prompt caches. It has no effect.
 	CacheControl map[string]interface{} `json:"cache_control,omitempty"`
@@ -1067,40 +1067,40 @@ type ToolUseBlockParam struct {
 	// ID The id of the call.
 	ID string `json:"id"`
 
-	// Input The arguments.
+	// Input The arguments of the call.
 	Input map[string]interface{} `json:"input"`
 
 	// Name The name of the tool.
 	Name string `json:"name"`
 
-	// Type The type.
+	// Type Always `tool_use`.
 	Type ToolUseBlockParamType `json:"type"`
 }
 
-// ToolUseBlockParamType The type.
+// ToolUseBlockParamType Always `tool_use`.
 type ToolUseBlockParamType string
 
 // URLImageSource The URL of an image. The server refuses http and https URLs unless `--allow-image-urls` is set.
 type URLImageSource struct {
-	// Type The type.
+	// Type Always `url`.
 	Type URLImageSourceType `json:"type"`
 
 	// URL The URL.
 	URL string `json:"url"`
 }
 
-// URLImageSourceType The type.
+// URLImageSourceType Always `url`.
 type URLImageSourceType string
 
-// Usage The numbers of tokens.
+// Usage The numbers of tokens in the prompt and in the answer.
 type Usage struct {
 	// CacheCreationInputTokens Always null, because engines do not report this number.
 	CacheCreationInputTokens *int `json:"cache_creation_input_tokens"`
 
-	// CacheReadInputTokens Number of prompt tokens that the engine found in a cache. It is null if the engine does not report this number.
+	// CacheReadInputTokens Number of prompt tokens that the engine found in a cache. The value is null if the engine does not report this number.
 	CacheReadInputTokens *int `json:"cache_read_input_tokens"`
 
-	// InputTokens Number of prompt tokens, without the tokens of `cache_read_input_tokens`. At the start of a stream it is 0 if the number is not known yet.
+	// InputTokens Number of prompt tokens, except the tokens that `cache_read_input_tokens` counts. At the start of a stream the value is 0 if the number is not known yet.
 	InputTokens int `json:"input_tokens"`
 
 	// OutputTokens Number of tokens of the answer.
@@ -1121,7 +1121,7 @@ type CreateMessageParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
+	// AnthropicBeta Comma-separated names of beta features. The names have no effect. The response header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 
@@ -1130,25 +1130,25 @@ type CountMessageTokensParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
+	// AnthropicBeta Comma-separated names of beta features. The names have no effect. The response header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 
 // ListModelsParams defines parameters for ListModels.
 type ListModelsParams struct {
-	// Limit Maximum number of models.
+	// Limit Maximum number of models on the page.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AfterID The list starts after this model.
+	// AfterID Name of a model. The page starts after this model.
 	AfterID *string `form:"after_id,omitempty" json:"after_id,omitempty"`
 
-	// BeforeID The list ends before this model.
+	// BeforeID Name of a model. The page ends before this model.
 	BeforeID *string `form:"before_id,omitempty" json:"before_id,omitempty"`
 
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
+	// AnthropicBeta Comma-separated names of beta features. The names have no effect. The response header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 
@@ -1157,7 +1157,7 @@ type RetrieveModelParams struct {
 	// AnthropicVersion The version of the API. All values have the same effect.
 	AnthropicVersion *Version `json:"anthropic-version,omitempty"`
 
-	// AnthropicBeta Comma-separated names of beta features. They have no effect, and the header `X-Trident-Ignored-Fields` lists them.
+	// AnthropicBeta Comma-separated names of beta features. The names have no effect. The response header `X-Trident-Ignored-Fields` lists them.
 	AnthropicBeta *Beta `json:"anthropic-beta,omitempty"`
 }
 

@@ -182,40 +182,40 @@ type Classification struct {
 
 // ClassifyRequest A request for the classes of texts.
 type ClassifyRequest struct {
-	// Activation Older name of `use_activation`.
+	// Activation An older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
 
 	// Input One text, or a list of texts.
 	Input Texts `json:"input"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
 	// Priority Priority of the request in the queue. Requests with lower numbers are served first.
 	Priority *int `json:"priority,omitempty"`
 
-	// Softmax Older name of `use_activation`.
+	// Softmax An older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
+	// TruncatePromptTokens Number of tokens to which each text, or pair of texts, is truncated. -1 truncates to the model's context, and 0 is refused. Without this field, texts that are longer than the model's context are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
+	// TruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 	TruncationSide *ClassifyRequestTruncationSide `json:"truncation_side,omitempty"`
 
-	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
+	// UseActivation Whether the model's activation function, such as a sigmoid, is applied to the scores. With false, the scores are the model's raw outputs (logits). The default is true.
 	UseActivation *bool `json:"use_activation,omitempty"`
 
-	// User The client's identifier of its user. It has no effect.
+	// User The client's identifier of its user. The field has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// ClassifyRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
+// ClassifyRequestTruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 type ClassifyRequestTruncationSide string
 
 // ClassifyResponse The classes of texts.
 type ClassifyResponse struct {
-	// Created Time of the response, in seconds since 1970.
+	// Created Unix time of the response, in seconds.
 	Created int `json:"created"`
 
 	// Data The classes, in the order of the texts.
@@ -230,7 +230,7 @@ type ClassifyResponse struct {
 	// Object Always `list`.
 	Object ClassifyResponseObject `json:"object"`
 
-	// Usage Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+	// Usage The numbers of tokens of the request. The object is absent if the tokens weren't counted.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
@@ -239,16 +239,16 @@ type ClassifyResponseObject string
 
 // CohereBilledUnits The units by which Cohere charges requests.
 type CohereBilledUnits struct {
-	// SearchUnits Number of queries of up to 100 documents.
+	// SearchUnits Number of search units. A unit is a query with up to 100 documents. A document counts once for each 500 tokens of the document and the query.
 	SearchUnits int `json:"search_units"`
 }
 
-// CohereErrorResponse An error of Cohere's API.
+// CohereErrorResponse An error in the form of Cohere's API.
 type CohereErrorResponse struct {
 	// ID The id of the request.
 	ID string `json:"id"`
 
-	// Message A message for people that names the field that caused the error.
+	// Message A message for people. If a field caused the error, the message names the field.
 	Message string `json:"message"`
 }
 
@@ -260,7 +260,7 @@ type CohereMeta struct {
 	// BilledUnits The units by which Cohere charges requests.
 	BilledUnits CohereBilledUnits `json:"billed_units"`
 
-	// Tokens Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+	// Tokens The number of tokens of the request. The object is absent if the tokens weren't counted.
 	Tokens *CohereTokens `json:"tokens,omitempty"`
 }
 
@@ -272,13 +272,13 @@ type CohereRerankRequest struct {
 	// MaxTokensPerDoc Number of tokens to which each document is truncated. The default is 4096.
 	MaxTokensPerDoc *int `json:"max_tokens_per_doc,omitempty"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
 	// Priority Priority of the request in the queue. Requests with lower numbers are served first.
 	Priority *int `json:"priority,omitempty"`
 
-	// Query The text that the documents are compared with.
+	// Query The text with which the documents are compared.
 	Query string `json:"query"`
 
 	// ReturnDocuments Whether the results contain the documents. The default is false.
@@ -300,7 +300,7 @@ type CohereRerankResponse struct {
 	Results []RerankResult `json:"results"`
 }
 
-// CohereTokens Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+// CohereTokens The number of tokens of the request. The object is absent if the tokens weren't counted.
 type CohereTokens struct {
 	// InputTokens Number of tokens that the model read.
 	InputTokens int `json:"input_tokens"`
@@ -315,7 +315,7 @@ type CohereVersion struct {
 // CohereVersionVersion Always 2.
 type CohereVersionVersion string
 
-// Document A text, or an object whose member `text` is the text.
+// Document The text of a document, or an object with the field `text`.
 type Document struct {
 	union json.RawMessage
 }
@@ -329,7 +329,7 @@ type DocumentText struct {
 	Text string `json:"text"`
 }
 
-// ErrorObject An error, with the field of the request that caused it. All four keys are always present.
+// ErrorObject An error, with the field of the request that caused it. All four fields of this object are always present.
 type ErrorObject struct {
 	// Code A stable identifier for programs, such as `model_not_found`, or null.
 	Code *string `json:"code"`
@@ -346,7 +346,7 @@ type ErrorObject struct {
 
 // ErrorResponse An error.
 type ErrorResponse struct {
-	// Error An error, with the field of the request that caused it. All four keys are always present.
+	// Error An error, with the field of the request that caused it. All four fields of this object are always present.
 	Error ErrorObject `json:"error"`
 }
 
@@ -355,16 +355,16 @@ type InfinityClassifyRequest struct {
 	// Input The texts.
 	Input []string `json:"input"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
-	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
+	// RawScores Whether the scores are the model's raw outputs (logits), without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 }
 
 // InfinityClassifyResponse The classes of texts.
 type InfinityClassifyResponse struct {
-	// Created Time of the response, in seconds since 1970.
+	// Created Unix time of the response, in seconds.
 	Created int `json:"created"`
 
 	// Data The classes of each text, the likeliest first.
@@ -379,7 +379,7 @@ type InfinityClassifyResponse struct {
 	// Object Always `classify`.
 	Object InfinityClassifyResponseObject `json:"object"`
 
-	// Usage Number of tokens that the model read. It is 0 if the tokens weren't counted.
+	// Usage The numbers of tokens of the request. The numbers are 0 if the tokens weren't counted.
 	Usage InfinityUsage `json:"usage"`
 }
 
@@ -391,7 +391,7 @@ type InfinityRank struct {
 	// Document The document.
 	Document *string `json:"document,omitempty"`
 
-	// Index Index of the document in the request, from 0.
+	// Index Index of the document or text in the request, from 0.
 	Index int `json:"index"`
 
 	// RelevanceScore The relevance of the document.
@@ -403,13 +403,13 @@ type InfinityRerankRequest struct {
 	// Documents The documents.
 	Documents []string `json:"documents"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
-	// Query The text that the documents are compared with.
+	// Query The text with which the documents are compared.
 	Query string `json:"query"`
 
-	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
+	// RawScores Whether the scores are the model's raw outputs (logits), without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 
 	// ReturnDocuments Whether the results contain the documents. The default is false.
@@ -421,7 +421,7 @@ type InfinityRerankRequest struct {
 
 // InfinityRerankResponse Documents in the order of their relevance.
 type InfinityRerankResponse struct {
-	// Created Time of the response, in seconds since 1970.
+	// Created Unix time of the response, in seconds.
 	Created int `json:"created"`
 
 	// ID The id of the response.
@@ -436,23 +436,23 @@ type InfinityRerankResponse struct {
 	// Results The documents, the most relevant first.
 	Results []InfinityRank `json:"results"`
 
-	// Usage Number of tokens that the model read. It is 0 if the tokens weren't counted.
+	// Usage The numbers of tokens of the request. The numbers are 0 if the tokens weren't counted.
 	Usage InfinityUsage `json:"usage"`
 }
 
 // InfinityRerankResponseObject Always `rerank`.
 type InfinityRerankResponseObject string
 
-// InfinityUsage Number of tokens that the model read. It is 0 if the tokens weren't counted.
+// InfinityUsage The numbers of tokens of the request. The numbers are 0 if the tokens weren't counted.
 type InfinityUsage struct {
 	// PromptTokens Number of tokens that the model read.
 	PromptTokens int `json:"prompt_tokens"`
 
-	// TotalTokens The same number as `prompt_tokens`.
+	// TotalTokens Number of tokens that the model read and wrote.
 	TotalTokens int `json:"total_tokens"`
 }
 
-// Input One text, a list of texts, the token ids of one text, or a list of such token ids.
+// Input One text, a list of texts, the token ids of one text, or a list with the token ids of several texts.
 type Input struct {
 	union json.RawMessage
 }
@@ -469,9 +469,9 @@ type Input2 = []TokenID
 // Input3 defines model for Input.3.
 type Input3 = [][]TokenID
 
-// Moderation The categories of a text, by the labels of the classifier.
+// Moderation The moderation categories of a text. The names of the categories are the classifier's labels.
 type Moderation struct {
-	// Categories Whether the text belongs to each category.
+	// Categories For each category, whether the text belongs to it.
 	Categories map[string]bool `json:"categories"`
 
 	// CategoryAppliedInputTypes The kinds of input to which each category applies.
@@ -480,7 +480,7 @@ type Moderation struct {
 	// CategoryScores The probability of each category.
 	CategoryScores map[string]float64 `json:"category_scores"`
 
-	// Flagged Whether the text is flagged: it belongs to at least one category whose label doesn't stand for harmless texts.
+	// Flagged Whether the text is flagged. A text is flagged if it belongs to at least one category other than those for harmless texts.
 	Flagged bool `json:"flagged"`
 }
 
@@ -499,12 +499,12 @@ type ModerationPart struct {
 // ModerationPartType Always `text`.
 type ModerationPartType string
 
-// ModerationRequest A request for the categories of texts.
+// ModerationRequest A request for the moderation categories of texts.
 type ModerationRequest struct {
-	// Input One text, a list of texts, or a list of parts that together are one text.
+	// Input One text, a list of texts, or a list of parts. The parts together are one text.
 	Input ModerationRequest_Input `json:"input"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 }
 
@@ -517,7 +517,7 @@ type ModerationRequestInput1 = []string
 // ModerationRequestInput2 defines model for ModerationRequest.Input.2.
 type ModerationRequestInput2 = []ModerationPart
 
-// ModerationRequest_Input One text, a list of texts, or a list of parts that together are one text.
+// ModerationRequest_Input One text, a list of texts, or a list of parts. The parts together are one text.
 type ModerationRequest_Input struct {
 	union json.RawMessage
 }
@@ -536,7 +536,7 @@ type ModerationResponse struct {
 
 // Pooling The vectors of a text.
 type Pooling struct {
-	// Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers of vectors.
+	// Data A vector, a list of vectors, the weights of a sparse vector, or the numbers of vectors in base64.
 	Data Pooling_Data `json:"data"`
 
 	// Index Index of the text, from 0.
@@ -555,7 +555,7 @@ type PoolingData2 = []SparseValue
 // PoolingData3 defines model for Pooling.Data.3.
 type PoolingData3 = string
 
-// Pooling_Data A vector, a list of vectors, the weights of a sparse vector, or the base64 of the numbers of vectors.
+// Pooling_Data A vector, a list of vectors, the weights of a sparse vector, or the numbers of vectors in base64.
 type Pooling_Data struct {
 	union json.RawMessage
 }
@@ -565,22 +565,22 @@ type PoolingObject string
 
 // PoolingRequest A request for vectors.
 type PoolingRequest struct {
-	// Activation Older name of `use_activation`.
+	// Activation An older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
 
-	// Dimensions Number of components to keep. Only vectors of models with Matryoshka embeddings keep their quality.
+	// Dimensions Number of components of each vector. Longer vectors are cut, which only suits models that were trained for it (Matryoshka embeddings).
 	Dimensions *int `json:"dimensions,omitempty"`
 
-	// EncodingFormat The form of the vectors. The default is `float`. `base64` returns the numbers as little-endian float32 in base64, and is refused for sparse vectors.
+	// EncodingFormat The form of the vectors. The default is `float`. With `base64`, the vectors are little-endian float32 numbers in base64. `base64` is refused for sparse vectors.
 	EncodingFormat *PoolingRequestEncodingFormat `json:"encoding_format,omitempty"`
 
-	// Input One text, a list of texts, the token ids of one text, or a list of such token ids.
+	// Input One text, a list of texts, the token ids of one text, or a list with the token ids of several texts.
 	Input Input `json:"input"`
 
 	// InputType The purpose of the texts: `query`, `document`, or the name of one of the model's prompts. The purpose selects the prompt that is put before each text.
 	InputType *string `json:"input_type,omitempty"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
 	// Normalize Whether vectors are normalized to unit length. The default is the model's setting.
@@ -589,37 +589,37 @@ type PoolingRequest struct {
 	// Priority Priority of the request in the queue. Requests with lower numbers are served first.
 	Priority *int `json:"priority,omitempty"`
 
-	// Softmax Older name of `use_activation`.
+	// Softmax An older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// Task The result for each text. `embed` returns its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, and `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model supports.
+	// Task The kind of the result. `embed` returns the vector of the text. `token_embed` returns a vector for each token. `classify` and `score` return the probabilities of the text's classes. `token_classify` returns the sparse vector of the text. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model supports.
 	Task *PoolingRequestTask `json:"task,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
+	// TruncatePromptTokens Number of tokens to which each text, or pair of texts, is truncated. -1 truncates to the model's context, and 0 is refused. Without this field, texts that are longer than the model's context are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
+	// TruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 	TruncationSide *PoolingRequestTruncationSide `json:"truncation_side,omitempty"`
 
-	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
+	// UseActivation Whether the model's activation function, such as a sigmoid, is applied to the scores. With false, the scores are the model's raw outputs (logits). The default is true.
 	UseActivation *bool `json:"use_activation,omitempty"`
 
-	// User The client's identifier of its user. It has no effect.
+	// User The client's identifier of its user. The field has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// PoolingRequestEncodingFormat The form of the vectors. The default is `float`. `base64` returns the numbers as little-endian float32 in base64, and is refused for sparse vectors.
+// PoolingRequestEncodingFormat The form of the vectors. The default is `float`. With `base64`, the vectors are little-endian float32 numbers in base64. `base64` is refused for sparse vectors.
 type PoolingRequestEncodingFormat string
 
-// PoolingRequestTask The result for each text. `embed` returns its vector, `token_embed` a vector for each token, `classify` and `score` the probabilities of its classes, and `token_classify` its sparse vector. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model supports.
+// PoolingRequestTask The kind of the result. `embed` returns the vector of the text. `token_embed` returns a vector for each token. `classify` and `score` return the probabilities of the text's classes. `token_classify` returns the sparse vector of the text. The default is the first of `token_embed`, `classify`, `embed` and `token_classify` that the model supports.
 type PoolingRequestTask string
 
-// PoolingRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
+// PoolingRequestTruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 type PoolingRequestTruncationSide string
 
 // PoolingResponse The vectors of texts.
 type PoolingResponse struct {
-	// Created Time of the response, in seconds since 1970.
+	// Created Unix time of the response, in seconds.
 	Created int `json:"created"`
 
 	// Data The vectors, in the order of the texts.
@@ -634,14 +634,14 @@ type PoolingResponse struct {
 	// Object Always `list`.
 	Object PoolingResponseObject `json:"object"`
 
-	// Usage Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+	// Usage The numbers of tokens of the request. The object is absent if the tokens weren't counted.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
 // PoolingResponseObject Always `list`.
 type PoolingResponseObject string
 
-// Prediction A class.
+// Prediction A class with its probability.
 type Prediction struct {
 	// Label The label of the class.
 	Label string `json:"label"`
@@ -652,28 +652,28 @@ type Prediction struct {
 
 // RerankRequest A request to rank documents. It has either `documents` or `texts`.
 type RerankRequest struct {
-	// Activation Older name of `use_activation`.
+	// Activation An older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
 
 	// Documents The documents.
 	Documents []Document `json:"documents,omitempty"`
 
-	// Instruction The task that the relevance is about, for generative rerankers. Other models refuse it.
+	// Instruction The task for which the relevance is judged. Only generative rerankers support this field. Requests to other models are refused.
 	Instruction *string `json:"instruction,omitempty"`
 
-	// MaxTokensPerDoc Truncates each document to this number of tokens.
+	// MaxTokensPerDoc Number of tokens to which each document is truncated.
 	MaxTokensPerDoc *int `json:"max_tokens_per_doc,omitempty"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
 	// Priority Priority of the request in the queue. Requests with lower numbers are served first.
 	Priority *int `json:"priority,omitempty"`
 
-	// Query The text that the documents are compared with.
+	// Query The text with which the documents are compared.
 	Query string `json:"query"`
 
-	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
+	// RawScores Whether the scores are the model's raw outputs (logits), without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 
 	// ReturnDocuments Whether the results contain the documents. The default is true for `documents` and false for `texts`.
@@ -682,38 +682,38 @@ type RerankRequest struct {
 	// ReturnText Whether the results of a request with `texts` contain the texts. The default is false.
 	ReturnText *bool `json:"return_text,omitempty"`
 
-	// Softmax Older name of `use_activation`.
+	// Softmax An older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
-	// Texts The documents in the form of TEI. The response is then a list.
+	// Texts The documents, in the form of TEI. With this field, the response is a list.
 	Texts []string `json:"texts,omitempty"`
 
-	// TopN Maximum number of results. 0 returns all.
+	// TopN Maximum number of results. 0 returns all results.
 	TopN *int `json:"top_n,omitempty"`
 
-	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
+	// Truncate Whether texts that are longer than the model's context are truncated. If false, such texts are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
+	// TruncatePromptTokens Number of tokens to which each text, or pair of texts, is truncated. -1 truncates to the model's context, and 0 is refused. Without this field, texts that are longer than the model's context are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is `right`.
+	// TruncationDirection The side of a text that is cut off. The default is `right`.
 	TruncationDirection *RerankRequestTruncationDirection `json:"truncation_direction,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
+	// TruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 	TruncationSide *RerankRequestTruncationSide `json:"truncation_side,omitempty"`
 
-	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
+	// UseActivation Whether the model's activation function, such as a sigmoid, is applied to the scores. With false, the scores are the model's raw outputs (logits). The default is true.
 	UseActivation *bool `json:"use_activation,omitempty"`
 
-	// User The client's identifier of its user. It has no effect.
+	// User The client's identifier of its user. The field has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// RerankRequestTruncationDirection The side on which texts are cut. The default is `right`.
+// RerankRequestTruncationDirection The side of a text that is cut off. The default is `right`.
 type RerankRequestTruncationDirection string
 
-// RerankRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
+// RerankRequestTruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 type RerankRequestTruncationSide string
 
 // RerankResponse Documents in the order of their relevance.
@@ -730,7 +730,7 @@ type RerankResponse struct {
 	// Results The documents, the most relevant first.
 	Results []RerankResult `json:"results"`
 
-	// Usage Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+	// Usage The numbers of tokens of the request. The object is absent if the tokens weren't counted.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
@@ -742,7 +742,7 @@ type RerankResult struct {
 	// Document A document.
 	Document *DocumentText `json:"document,omitempty"`
 
-	// Index Index of the document in the request, from 0.
+	// Index Index of the document or text in the request, from 0.
 	Index int `json:"index"`
 
 	// RelevanceScore The relevance of the document.
@@ -764,9 +764,9 @@ type Score struct {
 // ScoreObject Always `score`.
 type ScoreObject string
 
-// ScoreRequest A request for the scores of pairs. There are as many first texts as second texts, or one first text for all second texts. Clients name them `text_1` and `text_2`, `queries` and `documents`, or `data_1` and `data_2`.
+// ScoreRequest A request for the scores of pairs of texts. The fields with the first and the second texts are `text_1` and `text_2`, or `queries` and `documents`, or `data_1` and `data_2`. A request has as many first texts as second texts, or one first text for all second texts.
 type ScoreRequest struct {
-	// Activation Older name of `use_activation`.
+	// Activation An older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
 
 	// Data1 One text, or a list of texts.
@@ -778,10 +778,10 @@ type ScoreRequest struct {
 	// Documents One text, or a list of texts.
 	Documents *Texts `json:"documents,omitempty"`
 
-	// Instruction The task that the relevance is about, for generative rerankers. Other models refuse it.
+	// Instruction The task for which the relevance is judged. Only generative rerankers support this field. Requests to other models are refused.
 	Instruction *string `json:"instruction,omitempty"`
 
-	// Model The name or an alias of the model. A request without it goes to the only model.
+	// Model The name or an alias of the model. A request without `model` goes to the only model that the client may use.
 	Model *string `json:"model,omitempty"`
 
 	// Priority Priority of the request in the queue. Requests with lower numbers are served first.
@@ -790,7 +790,7 @@ type ScoreRequest struct {
 	// Queries One text, or a list of texts.
 	Queries *Texts `json:"queries,omitempty"`
 
-	// Softmax Older name of `use_activation`.
+	// Softmax An older name of `use_activation`.
 	Softmax *bool `json:"softmax,omitempty"`
 
 	// Text1 One text, or a list of texts.
@@ -799,25 +799,25 @@ type ScoreRequest struct {
 	// Text2 One text, or a list of texts.
 	Text2 *Texts `json:"text_2,omitempty"`
 
-	// TruncatePromptTokens Truncates each text, or pair of texts, to this number of tokens. -1 truncates to the model's context. Without this field, longer texts are refused.
+	// TruncatePromptTokens Number of tokens to which each text, or pair of texts, is truncated. -1 truncates to the model's context, and 0 is refused. Without this field, texts that are longer than the model's context are refused.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// TruncationSide The side on which texts are cut. The default is the tokenizer's side.
+	// TruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 	TruncationSide *ScoreRequestTruncationSide `json:"truncation_side,omitempty"`
 
-	// UseActivation Whether the model's activation function applies to the scores, such as a sigmoid. False returns the model's own numbers. The default is true.
+	// UseActivation Whether the model's activation function, such as a sigmoid, is applied to the scores. With false, the scores are the model's raw outputs (logits). The default is true.
 	UseActivation *bool `json:"use_activation,omitempty"`
 
-	// User The client's identifier of its user. It has no effect.
+	// User The client's identifier of its user. The field has no effect.
 	User *string `json:"user,omitempty"`
 }
 
-// ScoreRequestTruncationSide The side on which texts are cut. The default is the tokenizer's side.
+// ScoreRequestTruncationSide The side of a text that is cut off. The default is the side in the tokenizer's configuration.
 type ScoreRequestTruncationSide string
 
 // ScoreResponse The scores of pairs.
 type ScoreResponse struct {
-	// Created Time of the response, in seconds since 1970.
+	// Created Unix time of the response, in seconds.
 	Created int `json:"created"`
 
 	// Data The scores, in the order of the pairs.
@@ -832,7 +832,7 @@ type ScoreResponse struct {
 	// Object Always `list`.
 	Object ScoreResponseObject `json:"object"`
 
-	// Usage Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+	// Usage The numbers of tokens of the request. The object is absent if the tokens weren't counted.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
@@ -857,30 +857,30 @@ type TEIClassifierModel struct {
 	Label2ID map[string]int `json:"label2id"`
 }
 
-// TEIEmbedAllRequest A request for the vectors of the tokens of texts, or their sparse vectors.
+// TEIEmbedAllRequest A request for the token vectors or for the sparse vectors of texts.
 type TEIEmbedAllRequest struct {
-	// Inputs One text, the token ids of one text, or a list of texts and of lists of token ids.
+	// Inputs One text, the token ids of one text, or a list. Each element of the list is a text, or the token ids of a text.
 	Inputs TEIInput `json:"inputs"`
 
 	// PromptName The name of the model's prompt that is put before each text.
 	PromptName *string `json:"prompt_name,omitempty"`
 
-	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
+	// Truncate Whether texts that are longer than the model's context are truncated. If false, such texts are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is `right`.
+	// TruncationDirection The side of a text that is cut off. The default is `right`.
 	TruncationDirection *TEIEmbedAllRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIEmbedAllRequestTruncationDirection The side on which texts are cut. The default is `right`.
+// TEIEmbedAllRequestTruncationDirection The side of a text that is cut off. The default is `right`.
 type TEIEmbedAllRequestTruncationDirection string
 
 // TEIEmbedRequest A request for the vectors of texts.
 type TEIEmbedRequest struct {
-	// Dimensions Number of components to keep. Only vectors of models with Matryoshka embeddings keep their quality.
+	// Dimensions Number of components of each vector. Longer vectors are cut, which only suits models that were trained for it (Matryoshka embeddings).
 	Dimensions *int `json:"dimensions,omitempty"`
 
-	// Inputs One text, the token ids of one text, or a list of texts and of lists of token ids.
+	// Inputs One text, the token ids of one text, or a list. Each element of the list is a text, or the token ids of a text.
 	Inputs TEIInput `json:"inputs"`
 
 	// Normalize Whether vectors are normalized to unit length. The default is true.
@@ -889,37 +889,37 @@ type TEIEmbedRequest struct {
 	// PromptName The name of the model's prompt that is put before each text.
 	PromptName *string `json:"prompt_name,omitempty"`
 
-	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
+	// Truncate Whether texts that are longer than the model's context are truncated. If false, such texts are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is `right`.
+	// TruncationDirection The side of a text that is cut off. The default is `right`.
 	TruncationDirection *TEIEmbedRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIEmbedRequestTruncationDirection The side on which texts are cut. The default is `right`.
+// TEIEmbedRequestTruncationDirection The side of a text that is cut off. The default is `right`.
 type TEIEmbedRequestTruncationDirection string
 
 // TEIEmbeddingModel An embedding model.
 type TEIEmbeddingModel struct {
-	// Pooling How the vector of a text is computed from the vectors of its tokens: `mean`, `cls`, `last_token`, `max` or `model`.
+	// Pooling How the vector of a text is computed from the vectors of its tokens: `mean`, `cls`, `last_token` or `max`. `model` means that the model returns the vector of the whole text.
 	Pooling string `json:"pooling"`
 }
 
-// TEIErrorResponse An error of TEI.
+// TEIErrorResponse An error in the form of TEI's API.
 type TEIErrorResponse struct {
-	// Error A message for people that names the field that caused the error.
+	// Error A message for people. If a field caused the error, the message names the field.
 	Error string `json:"error"`
 
-	// ErrorType Kind of the error.
+	// ErrorType The kind of the error.
 	ErrorType TEIErrorResponseErrorType `json:"error_type"`
 }
 
-// TEIErrorResponseErrorType Kind of the error.
+// TEIErrorResponseErrorType The kind of the error.
 type TEIErrorResponseErrorType string
 
 // TEIInfo A model and the limits of the server.
 type TEIInfo struct {
-	// AutoTruncate Whether long texts are truncated unless the request forbids it. Always false, because requests must ask for truncation.
+	// AutoTruncate Always false: texts that are too long are truncated only if the request asks for it.
 	AutoTruncate bool `json:"auto_truncate"`
 
 	// DockerLabel Always null.
@@ -934,13 +934,13 @@ type TEIInfo struct {
 	// MaxClientBatchSize Maximum number of texts in a request.
 	MaxClientBatchSize int `json:"max_client_batch_size"`
 
-	// MaxConcurrentRequests Maximum number of requests at the same time. 0 means no limit.
+	// MaxConcurrentRequests Maximum number of requests that are served at the same time. 0 means no limit.
 	MaxConcurrentRequests int `json:"max_concurrent_requests"`
 
 	// MaxInputLength Maximum number of tokens of a text. 0 means that the maximum isn't known.
 	MaxInputLength int `json:"max_input_length"`
 
-	// ModelDtype The type of the model's output: `float32`, `float16` or `bfloat16`.
+	// ModelDtype The data type of the model's output: `float32`, `float16` or `bfloat16`.
 	ModelDtype string `json:"model_dtype"`
 
 	// ModelID The name of the model.
@@ -949,7 +949,7 @@ type TEIInfo struct {
 	// ModelSha Always null.
 	ModelSha *string `json:"model_sha,omitempty"`
 
-	// ModelType The kind of the model: an object with one member, whose name is the kind.
+	// ModelType The kind of the model. The object has one field, whose name is the kind.
 	ModelType TEIModelType `json:"model_type"`
 
 	// ServedModelName The name of the model.
@@ -958,14 +958,14 @@ type TEIInfo struct {
 	// Sha Always null.
 	Sha *string `json:"sha,omitempty"`
 
-	// TokenizationWorkers Number of processors that tokenize texts.
+	// TokenizationWorkers Number of CPUs that Trident can use to tokenize texts.
 	TokenizationWorkers int `json:"tokenization_workers"`
 
 	// Version The version of Trident.
 	Version string `json:"version"`
 }
 
-// TEIInput One text, the token ids of one text, or a list of texts and of lists of token ids.
+// TEIInput One text, the token ids of one text, or a list. Each element of the list is a text, or the token ids of a text.
 type TEIInput struct {
 	union json.RawMessage
 }
@@ -990,7 +990,7 @@ type TEIInput_2_Item struct {
 	union json.RawMessage
 }
 
-// TEIModelType The kind of the model: an object with one member, whose name is the kind.
+// TEIModelType The kind of the model. The object has one field, whose name is the kind.
 type TEIModelType struct {
 	// Classifier A classifier or a reranker.
 	Classifier *TEIClassifierModel `json:"classifier,omitempty"`
@@ -1002,7 +1002,7 @@ type TEIModelType struct {
 	Reranker *TEIClassifierModel `json:"reranker,omitempty"`
 }
 
-// TEIPredictInput One text, a pair of texts (a list of two strings), or a list of lists of one or two strings.
+// TEIPredictInput One text, one pair of texts (a list of two strings), or a list of several inputs. In a list of several inputs, each input is a list of one or two strings.
 type TEIPredictInput struct {
 	union json.RawMessage
 }
@@ -1018,20 +1018,20 @@ type TEIPredictInput2 = [][]string
 
 // TEIPredictRequest A request for classes.
 type TEIPredictRequest struct {
-	// Inputs One text, a pair of texts (a list of two strings), or a list of lists of one or two strings.
+	// Inputs One text, one pair of texts (a list of two strings), or a list of several inputs. In a list of several inputs, each input is a list of one or two strings.
 	Inputs TEIPredictInput `json:"inputs"`
 
-	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
+	// RawScores Whether the scores are the model's raw outputs (logits), without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 
-	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
+	// Truncate Whether texts that are longer than the model's context are truncated. If false, such texts are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is `right`.
+	// TruncationDirection The side of a text that is cut off. The default is `right`.
 	TruncationDirection *TEIPredictRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIPredictRequestTruncationDirection The side on which texts are cut. The default is `right`.
+// TEIPredictRequestTruncationDirection The side of a text that is cut off. The default is `right`.
 type TEIPredictRequestTruncationDirection string
 
 // TEIPredictions The classes of an input, the likeliest first.
@@ -1039,7 +1039,7 @@ type TEIPredictions = []Prediction
 
 // TEIRank A text with its relevance.
 type TEIRank struct {
-	// Index Index of the document in the request, from 0.
+	// Index Index of the document or text in the request, from 0.
 	Index int `json:"index"`
 
 	// Score The relevance of the text.
@@ -1054,10 +1054,10 @@ type TEIRanks = []TEIRank
 
 // TEIRerankRequest A request to rank texts.
 type TEIRerankRequest struct {
-	// Query The text that the documents are compared with.
+	// Query The text with which the documents are compared.
 	Query string `json:"query"`
 
-	// RawScores Whether the scores are the model's own numbers, without an activation function. The default is false.
+	// RawScores Whether the scores are the model's raw outputs (logits), without an activation function. The default is false.
 	RawScores *bool `json:"raw_scores,omitempty"`
 
 	// ReturnText Whether the results of a request with `texts` contain the texts. The default is false.
@@ -1066,22 +1066,22 @@ type TEIRerankRequest struct {
 	// Texts The texts.
 	Texts []string `json:"texts"`
 
-	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
+	// Truncate Whether texts that are longer than the model's context are truncated. If false, such texts are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is `right`.
+	// TruncationDirection The side of a text that is cut off. The default is `right`.
 	TruncationDirection *TEIRerankRequestTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEIRerankRequestTruncationDirection The side on which texts are cut. The default is `right`.
+// TEIRerankRequestTruncationDirection The side of a text that is cut off. The default is `right`.
 type TEIRerankRequestTruncationDirection string
 
-// TEISimilarityInput A sentence, and other sentences to compare it with.
+// TEISimilarityInput A sentence, and the other sentences with which it is compared.
 type TEISimilarityInput struct {
 	// Sentences The sentences to compare with `source_sentence`.
 	Sentences []string `json:"sentences"`
 
-	// SourceSentence The sentence.
+	// SourceSentence The sentence with which the other sentences are compared.
 	SourceSentence string `json:"source_sentence"`
 }
 
@@ -1090,19 +1090,19 @@ type TEISimilarityParameters struct {
 	// PromptName The name of the model's prompt that is put before each text.
 	PromptName *string `json:"prompt_name,omitempty"`
 
-	// Truncate Whether texts that are longer than the model's context are truncated. Otherwise they are refused.
+	// Truncate Whether texts that are longer than the model's context are truncated. If false, such texts are refused.
 	Truncate *bool `json:"truncate,omitempty"`
 
-	// TruncationDirection The side on which texts are cut. The default is `right`.
+	// TruncationDirection The side of a text that is cut off. The default is `right`.
 	TruncationDirection *TEISimilarityParametersTruncationDirection `json:"truncation_direction,omitempty"`
 }
 
-// TEISimilarityParametersTruncationDirection The side on which texts are cut. The default is `right`.
+// TEISimilarityParametersTruncationDirection The side of a text that is cut off. The default is `right`.
 type TEISimilarityParametersTruncationDirection string
 
 // TEISimilarityRequest A request for the similarity of sentences.
 type TEISimilarityRequest struct {
-	// Inputs A sentence, and other sentences to compare it with.
+	// Inputs A sentence, and the other sentences with which it is compared.
 	Inputs TEISimilarityInput `json:"inputs"`
 
 	// Parameters Options of the comparison.
@@ -1123,15 +1123,15 @@ type Texts1 = []string
 // TokenID A token id of the model's vocabulary.
 type TokenID = int
 
-// Usage Number of tokens that the model read. It is absent if the tokens of the request weren't counted.
+// Usage The numbers of tokens of the request. The object is absent if the tokens weren't counted.
 type Usage struct {
-	// CompletionTokens Number of tokens that a generative model wrote.
+	// CompletionTokens Number of tokens that a generative reranker wrote. The number is 0 for other models.
 	CompletionTokens int `json:"completion_tokens"`
 
 	// PromptTokens Number of tokens that the model read.
 	PromptTokens int `json:"prompt_tokens"`
 
-	// TotalTokens The same number as `prompt_tokens`.
+	// TotalTokens The sum of `prompt_tokens` and `completion_tokens`.
 	TotalTokens int `json:"total_tokens"`
 }
 
@@ -1141,13 +1141,13 @@ type Vectors = [][]float32
 // Model defines model for Model.
 type Model = string
 
-// CohereError An error of Cohere's API.
+// CohereError An error in the form of Cohere's API.
 type CohereError = CohereErrorResponse
 
 // Error An error.
 type Error = ErrorResponse
 
-// TEIError An error of TEI.
+// TEIError An error in the form of TEI's API.
 type TEIError = TEIErrorResponse
 
 // TeiRunJSONBody defines parameters for TeiRun.
@@ -2137,10 +2137,10 @@ type ServerInterface interface {
 	// InfinityRerank Rank documents by their relevance to a query
 	// (POST /infinity/rerank)
 	InfinityRerank(w http.ResponseWriter, r *http.Request)
-	// Pool Return vectors, or scores, of texts and tokens
+	// Pool Return vectors or classes of texts
 	// (POST /pooling)
 	Pool(w http.ResponseWriter, r *http.Request)
-	// TeiRun Run the model's task, as TEI's path / does
+	// TeiRun Run the operation for the model's task, as TEI's path `/` does
 	// (POST /tei/{model})
 	TeiRun(w http.ResponseWriter, r *http.Request, model Model)
 	// TeiEmbed Return the vectors of texts
@@ -2161,7 +2161,7 @@ type ServerInterface interface {
 	// TeiRerank Rank texts by their relevance to a query
 	// (POST /tei/{model}/rerank)
 	TeiRerank(w http.ResponseWriter, r *http.Request, model Model)
-	// TeiSimilarity Compare a sentence with others
+	// TeiSimilarity Compare a sentence with other sentences
 	// (POST /tei/{model}/similarity)
 	TeiSimilarity(w http.ResponseWriter, r *http.Request, model Model)
 	// Classify Classify texts

@@ -27,7 +27,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ServerLiveRequest asks for liveness; it has no content.
+// ServerLiveRequest asks for the liveness. It has no content.
 type ServerLiveRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -64,10 +64,10 @@ func (*ServerLiveRequest) Descriptor() ([]byte, []int) {
 	return file_kserve_grpc_service_proto_rawDescGZIP(), []int{0}
 }
 
-// ServerLiveResponse is the answer to ServerLive.
+// ServerLiveResponse is the response to ServerLive.
 type ServerLiveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True while the process can answer requests.
+	// True while the process can respond to requests.
 	Live          bool `protobuf:"varint,1,opt,name=live,proto3" json:"live,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -110,7 +110,7 @@ func (x *ServerLiveResponse) GetLive() bool {
 	return false
 }
 
-// ServerReadyRequest asks for readiness; it has no content.
+// ServerReadyRequest asks for the readiness. It has no content.
 type ServerReadyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -147,7 +147,7 @@ func (*ServerReadyRequest) Descriptor() ([]byte, []int) {
 	return file_kserve_grpc_service_proto_rawDescGZIP(), []int{2}
 }
 
-// ServerReadyResponse is the answer to ServerReady.
+// ServerReadyResponse is the response to ServerReady.
 type ServerReadyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True while inference requests are accepted.
@@ -198,7 +198,8 @@ type ModelReadyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Version in decimal, "3"; empty lets the server choose.
+	// Version in decimal, such as "3". If it is empty, the server chooses the
+	// version.
 	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -248,11 +249,11 @@ func (x *ModelReadyRequest) GetVersion() string {
 	return ""
 }
 
-// ModelReadyResponse is the answer to ModelReady.
+// ModelReadyResponse is the response to ModelReady.
 type ModelReadyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// True while the model accepts requests. An unknown model is not ready, it
-	// is no error.
+	// True while the model accepts requests. An unknown model is not ready, and
+	// causes no error.
 	Ready         bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -295,7 +296,7 @@ func (x *ModelReadyResponse) GetReady() bool {
 	return false
 }
 
-// ServerMetadataRequest asks who the server is; it has no content.
+// ServerMetadataRequest asks for the server's description. It has no content.
 type ServerMetadataRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -335,12 +336,12 @@ func (*ServerMetadataRequest) Descriptor() ([]byte, []int) {
 // ServerMetadataResponse describes the server.
 type ServerMetadataResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Product name, "triton" unless the operator gave the server an id.
+	// Name of the server. It is "triton" unless the operator has set a server id.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Version of the server, such as "2.51.0".
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// Protocol extensions that are compiled in, such as "classification" or
-	// "model_repository". A switched-off extension can be listed.
+	// "model_repository". The list can contain disabled extensions.
 	Extensions    []string `protobuf:"bytes,3,rep,name=extensions,proto3" json:"extensions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -461,8 +462,8 @@ type ModelMetadataResponse struct {
 	Versions []string `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Framework or backend, such as "onnxruntime_onnx", "python" or "ensemble".
 	Platform string `protobuf:"bytes,3,opt,name=platform,proto3" json:"platform,omitempty"`
-	// Inputs in the order of the configuration; optional ones are listed too and
-	// not marked, see ModelConfig.
+	// Inputs in the order of the configuration, including optional inputs.
+	// ModelConfig returns which inputs are optional.
 	Inputs []*ModelMetadataResponse_TensorMetadata `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	// Outputs in the order of the configuration.
 	Outputs       []*ModelMetadataResponse_TensorMetadata `protobuf:"bytes,5,rep,name=outputs,proto3" json:"outputs,omitempty"`
@@ -536,11 +537,11 @@ func (x *ModelMetadataResponse) GetOutputs() []*ModelMetadataResponse_TensorMeta
 }
 
 // InferParameter is the value of a parameter of a request, a tensor or a
-// response. The value must have the kind with which the parameter is defined. A
+// response. The value must have the type that the parameter requires. A
 // parameter without a value is refused.
 type InferParameter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value, in exactly one kind.
+	// The value. Exactly one field is set.
 	//
 	// Types that are valid to be assigned to ParameterChoice:
 	//
@@ -680,18 +681,20 @@ func (*InferParameter_Uint64Param) isInferParameter_ParameterChoice() {}
 
 // InferTensorContents holds the elements of a tensor as protobuf values,
 // flattened in row-major order. Exactly one field is set: the field of the
-// tensor's datatype, with as many elements as the shape has. FP16 and BF16 have
-// no field here, and are sent as raw bytes only. Raw bytes also cost less for
-// all other datatypes.
+// tensor's datatype. It has as many elements as the shape requires. FP16 and
+// BF16 have no field and can be sent only as raw bytes. Raw bytes are also
+// cheaper to encode and decode for all other datatypes.
 type InferTensorContents struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Elements of a BOOL tensor.
 	BoolContents []bool `protobuf:"varint,1,rep,packed,name=bool_contents,json=boolContents,proto3" json:"bool_contents,omitempty"`
-	// Elements of an INT8, INT16 or INT32 tensor; each within its type's range.
+	// Elements of an INT8, INT16 or INT32 tensor. Each element must be in the
+	// range of this type.
 	IntContents []int32 `protobuf:"varint,2,rep,packed,name=int_contents,json=intContents,proto3" json:"int_contents,omitempty"`
 	// Elements of an INT64 tensor.
 	Int64Contents []int64 `protobuf:"varint,3,rep,packed,name=int64_contents,json=int64Contents,proto3" json:"int64_contents,omitempty"`
-	// Elements of a UINT8, UINT16 or UINT32 tensor; each within its type's range.
+	// Elements of a UINT8, UINT16 or UINT32 tensor. Each element must be in the
+	// range of this type.
 	UintContents []uint32 `protobuf:"varint,4,rep,packed,name=uint_contents,json=uintContents,proto3" json:"uint_contents,omitempty"`
 	// Elements of a UINT64 tensor.
 	Uint64Contents []uint64 `protobuf:"varint,5,rep,packed,name=uint64_contents,json=uint64Contents,proto3" json:"uint64_contents,omitempty"`
@@ -699,7 +702,7 @@ type InferTensorContents struct {
 	Fp32Contents []float32 `protobuf:"fixed32,6,rep,packed,name=fp32_contents,json=fp32Contents,proto3" json:"fp32_contents,omitempty"`
 	// Elements of an FP64 tensor.
 	Fp64Contents []float64 `protobuf:"fixed64,7,rep,packed,name=fp64_contents,json=fp64Contents,proto3" json:"fp64_contents,omitempty"`
-	// Elements of a BYTES tensor, each of any length and without length prefix.
+	// Elements of a BYTES tensor, each of any length and without a length prefix.
 	BytesContents [][]byte `protobuf:"bytes,8,rep,name=bytes_contents,json=bytesContents,proto3" json:"bytes_contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -798,25 +801,26 @@ type ModelInferRequest struct {
 	ModelName string `protobuf:"bytes,1,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
 	// Version in decimal. If it is empty, the server chooses the version.
 	ModelVersion string `protobuf:"bytes,2,opt,name=model_version,json=modelVersion,proto3" json:"model_version,omitempty"`
-	// Identifier that the caller chooses. Every response to this request repeats
-	// the identifier. Optional, but required to assign the responses of a stream
-	// to its requests.
+	// Optional identifier that the caller chooses. Every response to this request
+	// has the same identifier. A client that sends several requests in one stream
+	// needs identifiers to match the responses to the requests.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	// Request parameters. The server reads "sequence_id", "sequence_start",
-	// "sequence_end", "priority", "timeout" (microseconds in the queue),
-	// "triton_enable_empty_final_response" (bool; a decoupled model then always
-	// sends a last response, even if this has no outputs) and other names with
-	// the prefix "triton_". The model gets all other parameters.
+	// "sequence_end", "priority", "timeout" (the maximum time in the queue, in
+	// microseconds), and all names with the prefix "triton_". The model gets all
+	// other parameters. If "triton_enable_empty_final_response" is true, a
+	// decoupled model always sends a last response, even if this response has no
+	// outputs.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Inputs, in any order. Every required input of the model must be present.
 	Inputs []*ModelInferRequest_InferInputTensor `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
-	// Outputs to return; empty means all of them.
+	// Outputs to return. Empty means all outputs.
 	Outputs []*ModelInferRequest_InferRequestedOutputTensor `protobuf:"bytes,6,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	// Data of the inputs as raw bytes: one entry for each input that is not in
 	// shared memory, in the order of the inputs. Elements are little-endian and
 	// packed in row-major order. A BOOL is one byte. A BYTES element is a 4-byte
-	// little-endian length and the bytes. Either all inputs use this form, or no
-	// input does.
+	// little-endian length, followed by the bytes. Either all inputs use this
+	// form, or no input does.
 	RawInputContents [][]byte `protobuf:"bytes,7,rep,name=raw_input_contents,json=rawInputContents,proto3" json:"raw_input_contents,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -999,10 +1003,11 @@ func (x *ModelInferResponse) GetRawOutputContents() [][]byte {
 // failure of one request.
 type ModelStreamInferResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Reason of a failure. Empty for a response. A failure does not end the
-	// stream, but no further response to the failed request follows.
+	// Reason why a request failed. Empty in a response. A failure does not end
+	// the stream, but the failed request gets no further responses.
 	ErrorMessage string `protobuf:"bytes,1,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
-	// The response. If error_message is set, it has at most the request's id.
+	// The response. If error_message is set, the response has at most the
+	// request's id.
 	InferResponse *ModelInferResponse `protobuf:"bytes,2,opt,name=infer_response,json=inferResponse,proto3" json:"infer_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1052,10 +1057,10 @@ func (x *ModelStreamInferResponse) GetInferResponse() *ModelInferResponse {
 	return nil
 }
 
-// ModelConfigRequest names the model whose configuration is wanted.
+// ModelConfigRequest names the model whose configuration is returned.
 type ModelConfigRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model. Required; it must be loaded.
+	// Name of the model. Required. The model must be loaded.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Version in decimal. If it is empty, the server chooses the version.
 	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
@@ -1107,7 +1112,7 @@ func (x *ModelConfigRequest) GetVersion() string {
 	return ""
 }
 
-// ModelConfigResponse is the answer to ModelConfig.
+// ModelConfigResponse is the response to ModelConfig.
 type ModelConfigResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The configuration, completed by the server.
@@ -1153,12 +1158,12 @@ func (x *ModelConfigResponse) GetConfig() *ModelConfig {
 	return nil
 }
 
-// ModelStatisticsRequest names the model whose counters are wanted.
+// ModelStatisticsRequest names the model whose counters are returned.
 type ModelStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model; empty means all models.
+	// Name of the model. Empty means all models.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Version in decimal; empty means all versions.
+	// Version in decimal. Empty means all versions.
 	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1208,12 +1213,13 @@ func (x *ModelStatisticsRequest) GetVersion() string {
 	return ""
 }
 
-// StatisticDuration accumulates an event: how often and how long.
+// StatisticDuration is the number of events of one kind and their total
+// duration.
 type StatisticDuration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of events since the model was loaded.
 	Count uint64 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	// Their durations added up, in nanoseconds.
+	// Total duration of the events, in nanoseconds.
 	Ns            uint64 `protobuf:"varint,2,opt,name=ns,proto3" json:"ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1263,26 +1269,27 @@ func (x *StatisticDuration) GetNs() uint64 {
 	return 0
 }
 
-// InferStatistics splits the time of the requests of a model. The batched
-// phases count a request once, whatever the size of its batch.
+// InferStatistics has the time of a model's requests by phase. In batched
+// phases, a request counts once, whatever the size of the batch.
 type InferStatistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Requests that succeeded, end to end. Cache hits are among them.
+	// Requests that succeeded, end to end. They include cache hits.
 	Success *StatisticDuration `protobuf:"bytes,1,opt,name=success,proto3" json:"success,omitempty"`
 	// Requests that failed, end to end.
 	Fail *StatisticDuration `protobuf:"bytes,2,opt,name=fail,proto3" json:"fail,omitempty"`
 	// Time in the scheduler's queue.
 	Queue *StatisticDuration `protobuf:"bytes,3,opt,name=queue,proto3" json:"queue,omitempty"`
-	// Time to make the inputs ready for the model, such as copies to a GPU.
+	// Time to prepare the inputs for the model, including copies to a GPU.
 	ComputeInput *StatisticDuration `protobuf:"bytes,4,opt,name=compute_input,json=computeInput,proto3" json:"compute_input,omitempty"`
 	// Time in the model itself.
 	ComputeInfer *StatisticDuration `protobuf:"bytes,5,opt,name=compute_infer,json=computeInfer,proto3" json:"compute_infer,omitempty"`
-	// Time to hand out the outputs, such as copies from a GPU.
+	// Time to return the outputs, including copies from a GPU.
 	ComputeOutput *StatisticDuration `protobuf:"bytes,6,opt,name=compute_output,json=computeOutput,proto3" json:"compute_output,omitempty"`
-	// Requests answered from the response cache, and the time of the look-up.
+	// Requests whose response is from the response cache, and the time of the
+	// lookup.
 	CacheHit *StatisticDuration `protobuf:"bytes,7,opt,name=cache_hit,json=cacheHit,proto3" json:"cache_hit,omitempty"`
-	// Requests that the response cache did not know, and the time of look-up and
-	// insertion.
+	// Requests whose response was not in the response cache, and the time of
+	// lookup and insertion.
 	CacheMiss     *StatisticDuration `protobuf:"bytes,8,opt,name=cache_miss,json=cacheMiss,proto3" json:"cache_miss,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1374,19 +1381,21 @@ func (x *InferStatistics) GetCacheMiss() *StatisticDuration {
 	return nil
 }
 
-// InferResponseStatistics splits the time of one response of a decoupled
-// model by its position in the stream.
+// InferResponseStatistics has the time of a decoupled model's responses at one
+// position in the stream.
 type InferResponseStatistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Time in the model for this response.
 	ComputeInfer *StatisticDuration `protobuf:"bytes,1,opt,name=compute_infer,json=computeInfer,proto3" json:"compute_infer,omitempty"`
-	// Time to hand out this response's outputs.
+	// Time to return this response's outputs.
 	ComputeOutput *StatisticDuration `protobuf:"bytes,2,opt,name=compute_output,json=computeOutput,proto3" json:"compute_output,omitempty"`
-	// Responses that succeeded, from the start of computation to the hand-over.
+	// Responses that succeeded, from the start of the computation until they are
+	// sent.
 	Success *StatisticDuration `protobuf:"bytes,3,opt,name=success,proto3" json:"success,omitempty"`
-	// Responses that carried an error.
+	// Responses with an error.
 	Fail *StatisticDuration `protobuf:"bytes,4,opt,name=fail,proto3" json:"fail,omitempty"`
-	// Responses without outputs, such as the one that only marks the end.
+	// Responses without outputs, such as a response that only marks the end of a
+	// request.
 	EmptyResponse *StatisticDuration `protobuf:"bytes,5,opt,name=empty_response,json=emptyResponse,proto3" json:"empty_response,omitempty"`
 	// Responses that were not sent because the request was cancelled.
 	Cancel        *StatisticDuration `protobuf:"bytes,6,opt,name=cancel,proto3" json:"cancel,omitempty"`
@@ -1466,16 +1475,17 @@ func (x *InferResponseStatistics) GetCancel() *StatisticDuration {
 	return nil
 }
 
-// InferBatchStatistics splits the time of the executions of one batch size.
+// InferBatchStatistics has the time of the executions with one batch size, by
+// phase.
 type InferBatchStatistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Size of the batch that these executions had.
+	// Batch size of these executions.
 	BatchSize uint64 `protobuf:"varint,1,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
-	// Time to make the inputs ready, per execution.
+	// Time to prepare the inputs, per execution.
 	ComputeInput *StatisticDuration `protobuf:"bytes,2,opt,name=compute_input,json=computeInput,proto3" json:"compute_input,omitempty"`
 	// Time in the model, per execution.
 	ComputeInfer *StatisticDuration `protobuf:"bytes,3,opt,name=compute_infer,json=computeInfer,proto3" json:"compute_infer,omitempty"`
-	// Time to hand out the outputs, per execution.
+	// Time to return the outputs, per execution.
 	ComputeOutput *StatisticDuration `protobuf:"bytes,4,opt,name=compute_output,json=computeOutput,proto3" json:"compute_output,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1539,10 +1549,10 @@ func (x *InferBatchStatistics) GetComputeOutput() *StatisticDuration {
 	return nil
 }
 
-// MemoryUsage is memory that a model holds, as far as its backend reports it.
+// MemoryUsage is the memory that a model uses, if its backend reports it.
 type MemoryUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Kind of memory, "CPU", "CPU_PINNED" or "GPU".
+	// Kind of memory: "CPU", "CPU_PINNED" or "GPU".
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// Index of the device or memory node.
 	Id int64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -1603,30 +1613,30 @@ func (x *MemoryUsage) GetByteSize() uint64 {
 	return 0
 }
 
-// ModelStatistics holds the counters of one version of a model.
+// ModelStatistics has the counters of one version of a model.
 type ModelStatistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Version in decimal.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Time of the latest inference, in milliseconds since the Unix epoch; 0
-	// before the first.
+	// Time of the latest inference, in milliseconds since the Unix epoch. 0 means
+	// that there was no inference.
 	LastInference uint64 `protobuf:"varint,3,opt,name=last_inference,json=lastInference,proto3" json:"last_inference,omitempty"`
-	// Inferences that succeeded: a request with a batch of n counts n. Cache
-	// hits do not count.
+	// Number of successful inferences. A request with a batch of n counts as n
+	// inferences. Cache hits do not count.
 	InferenceCount uint64 `protobuf:"varint,4,opt,name=inference_count,json=inferenceCount,proto3" json:"inference_count,omitempty"`
-	// Executions of the model; the ratio of inference_count to this is the mean
-	// batch size. Cache hits do not count.
+	// Number of executions of the model. inference_count divided by
+	// execution_count is the mean batch size. Cache hits do not count.
 	ExecutionCount uint64 `protobuf:"varint,5,opt,name=execution_count,json=executionCount,proto3" json:"execution_count,omitempty"`
 	// Time by phase over all requests.
 	InferenceStats *InferStatistics `protobuf:"bytes,6,opt,name=inference_stats,json=inferenceStats,proto3" json:"inference_stats,omitempty"`
 	// Time by batch size, one entry for each size that occurred.
 	BatchStats []*InferBatchStatistics `protobuf:"bytes,7,rep,name=batch_stats,json=batchStats,proto3" json:"batch_stats,omitempty"`
-	// Memory that the model holds; empty where the backend does not report it.
+	// Memory that the model uses. Empty if the backend does not report it.
 	MemoryUsage []*MemoryUsage `protobuf:"bytes,8,rep,name=memory_usage,json=memoryUsage,proto3" json:"memory_usage,omitempty"`
-	// Time by response of a decoupled model: key "0" is the first response to a
-	// request, "1" the second. Empty for other models.
+	// Time by response of a decoupled model. The key "0" is the first response to
+	// a request, and "1" is the second response. Empty for other models.
 	ResponseStats map[string]*InferResponseStatistics `protobuf:"bytes,9,rep,name=response_stats,json=responseStats,proto3" json:"response_stats,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1725,10 +1735,10 @@ func (x *ModelStatistics) GetResponseStats() map[string]*InferResponseStatistics
 	return nil
 }
 
-// ModelStatisticsResponse is the answer to ModelStatistics.
+// ModelStatisticsResponse is the response to ModelStatistics.
 type ModelStatisticsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One entry for each version of each model that was asked for.
+	// One entry for each version of each requested model.
 	ModelStats    []*ModelStatistics `protobuf:"bytes,1,rep,name=model_stats,json=modelStats,proto3" json:"model_stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1774,7 +1784,7 @@ func (x *ModelStatisticsResponse) GetModelStats() []*ModelStatistics {
 // ModelRepositoryParameter is one value of a repository request's parameter.
 type ModelRepositoryParameter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value, in exactly one kind.
+	// The value. Exactly one field is set.
 	//
 	// Types that are valid to be assigned to ParameterChoice:
 	//
@@ -1865,17 +1875,17 @@ type isModelRepositoryParameter_ParameterChoice interface {
 }
 
 type ModelRepositoryParameter_BoolParam struct {
-	// A truth value, as for "unload_dependents".
+	// A Boolean value, as for "unload_dependents".
 	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
 }
 
 type ModelRepositoryParameter_Int64Param struct {
-	// A signed integer. No parameter that Triton defines is one.
+	// A signed integer. Triton defines no parameter of this type.
 	Int64Param int64 `protobuf:"varint,2,opt,name=int64_param,json=int64Param,proto3,oneof"`
 }
 
 type ModelRepositoryParameter_StringParam struct {
-	// Text, as for "config": a model configuration in JSON.
+	// A string, as for "config", which is a model configuration in JSON.
 	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
 }
 
@@ -1892,10 +1902,11 @@ func (*ModelRepositoryParameter_StringParam) isModelRepositoryParameter_Paramete
 
 func (*ModelRepositoryParameter_BytesParam) isModelRepositoryParameter_ParameterChoice() {}
 
-// RepositoryIndexRequest asks what the repositories hold.
+// RepositoryIndexRequest asks for the models in the repositories.
 type RepositoryIndexRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Repository to list; empty means all of them. Triton accepts only empty.
+	// Repository to list. Empty means all repositories. Triton accepts only an
+	// empty name.
 	RepositoryName string `protobuf:"bytes,1,opt,name=repository_name,json=repositoryName,proto3" json:"repository_name,omitempty"`
 	// True lists only models that are ready.
 	Ready         bool `protobuf:"varint,2,opt,name=ready,proto3" json:"ready,omitempty"`
@@ -1947,7 +1958,7 @@ func (x *RepositoryIndexRequest) GetReady() bool {
 	return false
 }
 
-// RepositoryIndexResponse is the answer to RepositoryIndex.
+// RepositoryIndexResponse is the response to RepositoryIndex.
 type RepositoryIndexResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Models of the repositories, in no particular order.
@@ -1996,14 +2007,15 @@ func (x *RepositoryIndexResponse) GetModels() []*RepositoryIndexResponse_ModelIn
 // RepositoryModelLoadRequest names the model to load.
 type RepositoryModelLoadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Repository to load from; empty lets the server find it. Triton accepts
-	// only empty.
+	// Repository to load from. If it is empty, the server finds the repository.
+	// Triton accepts only an empty name.
 	RepositoryName string `protobuf:"bytes,1,opt,name=repository_name,json=repositoryName,proto3" json:"repository_name,omitempty"`
 	// Name of the model. Required.
 	ModelName string `protobuf:"bytes,2,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
 	// "config" (string) replaces config.pbtxt for this load with a configuration
-	// in JSON; "file:<version>/<name>" (bytes) gives files in place of the
-	// model's folder and needs "config" beside it. Other names are refused.
+	// in JSON. "file:<version>/<name>" (bytes) is a file. The files of the
+	// request replace the model's folder, and require "config". Other names are
+	// refused.
 	Parameters    map[string]*ModelRepositoryParameter `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2060,7 +2072,8 @@ func (x *RepositoryModelLoadRequest) GetParameters() map[string]*ModelRepository
 	return nil
 }
 
-// RepositoryModelLoadResponse says that the model is ready; it has no content.
+// RepositoryModelLoadResponse reports that the model is ready. It has no
+// content.
 type RepositoryModelLoadResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2100,13 +2113,13 @@ func (*RepositoryModelLoadResponse) Descriptor() ([]byte, []int) {
 // RepositoryModelUnloadRequest names the model to unload.
 type RepositoryModelUnloadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Repository of the model; empty lets the server find it. Triton accepts
-	// only empty.
+	// Repository of the model. If it is empty, the server finds the repository.
+	// Triton accepts only an empty name.
 	RepositoryName string `protobuf:"bytes,1,opt,name=repository_name,json=repositoryName,proto3" json:"repository_name,omitempty"`
-	// Name of the model. Required; unloading what is not loaded is no error.
+	// Name of the model. Required. It is not an error if the model is not loaded.
 	ModelName string `protobuf:"bytes,2,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
-	// "unload_dependents" (bool, false) unloads the models that an ensemble is
-	// composed of as well.
+	// "unload_dependents" (bool, false) also unloads the models that an ensemble
+	// is composed of.
 	Parameters    map[string]*ModelRepositoryParameter `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2163,8 +2176,8 @@ func (x *RepositoryModelUnloadRequest) GetParameters() map[string]*ModelReposito
 	return nil
 }
 
-// RepositoryModelUnloadResponse says that unloading has begun; it has no
-// content.
+// RepositoryModelUnloadResponse reports that the unloading has started. It has
+// no content.
 type RepositoryModelUnloadResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2204,7 +2217,7 @@ func (*RepositoryModelUnloadResponse) Descriptor() ([]byte, []int) {
 // SystemSharedMemoryStatusRequest names the region to show.
 type SystemSharedMemoryStatusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the region; empty means all. An unknown name is an error.
+	// Name of the region. Empty means all regions. An unknown name is an error.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2247,7 +2260,7 @@ func (x *SystemSharedMemoryStatusRequest) GetName() string {
 	return ""
 }
 
-// SystemSharedMemoryStatusResponse is the answer to SystemSharedMemoryStatus.
+// SystemSharedMemoryStatusResponse is the response to SystemSharedMemoryStatus.
 type SystemSharedMemoryStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Regions by name.
@@ -2296,13 +2309,14 @@ func (x *SystemSharedMemoryStatusResponse) GetRegions() map[string]*SystemShared
 // SystemSharedMemoryRegisterRequest describes a region to register.
 type SystemSharedMemoryRegisterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name for requests to refer to. Required and new.
+	// Name by which requests refer to the region. Required. The name must not be
+	// registered yet.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Key of the POSIX shared memory object, as given to shm_open.
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// Where the region begins within the object, in bytes.
+	// Offset of the region in the object, in bytes.
 	Offset uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Size of the region in bytes; offset and size must lie within the object.
+	// Size of the region in bytes. The whole region must be in the object.
 	ByteSize      uint64 `protobuf:"varint,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2366,8 +2380,8 @@ func (x *SystemSharedMemoryRegisterRequest) GetByteSize() uint64 {
 	return 0
 }
 
-// SystemSharedMemoryRegisterResponse says that the region is usable; it has no
-// content.
+// SystemSharedMemoryRegisterResponse reports that requests can use the region.
+// It has no content.
 type SystemSharedMemoryRegisterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2404,10 +2418,10 @@ func (*SystemSharedMemoryRegisterResponse) Descriptor() ([]byte, []int) {
 	return file_kserve_grpc_service_proto_rawDescGZIP(), []int{35}
 }
 
-// SystemSharedMemoryUnregisterRequest names the region to forget.
+// SystemSharedMemoryUnregisterRequest names the region to unregister.
 type SystemSharedMemoryUnregisterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the region; empty means all regions of system memory.
+	// Name of the region. Empty means all regions of system memory.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2450,8 +2464,8 @@ func (x *SystemSharedMemoryUnregisterRequest) GetName() string {
 	return ""
 }
 
-// SystemSharedMemoryUnregisterResponse says that the region is forgotten; it
-// has no content.
+// SystemSharedMemoryUnregisterResponse reports that the region is unregistered.
+// It has no content.
 type SystemSharedMemoryUnregisterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2491,7 +2505,7 @@ func (*SystemSharedMemoryUnregisterResponse) Descriptor() ([]byte, []int) {
 // CudaSharedMemoryStatusRequest names the region to show.
 type CudaSharedMemoryStatusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the region; empty means all. An unknown name is an error.
+	// Name of the region. Empty means all regions. An unknown name is an error.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2534,7 +2548,7 @@ func (x *CudaSharedMemoryStatusRequest) GetName() string {
 	return ""
 }
 
-// CudaSharedMemoryStatusResponse is the answer to CudaSharedMemoryStatus.
+// CudaSharedMemoryStatusResponse is the response to CudaSharedMemoryStatus.
 type CudaSharedMemoryStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Regions by name.
@@ -2583,11 +2597,12 @@ func (x *CudaSharedMemoryStatusResponse) GetRegions() map[string]*CudaSharedMemo
 // CudaSharedMemoryRegisterRequest describes a region to register.
 type CudaSharedMemoryRegisterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name for requests to refer to. Required and new.
+	// Name by which requests refer to the region. Required. The name must not be
+	// registered yet.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The cudaIpcMemHandle_t of the allocation, as the CUDA runtime gave it out.
+	// The cudaIpcMemHandle_t of the allocation, as the CUDA runtime returned it.
 	RawHandle []byte `protobuf:"bytes,2,opt,name=raw_handle,json=rawHandle,proto3" json:"raw_handle,omitempty"`
-	// GPU that holds the allocation, counted as the server counts them.
+	// Number of the GPU with the allocation, as the server numbers its GPUs.
 	DeviceId int64 `protobuf:"varint,3,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
 	// Size of the region in bytes.
 	ByteSize      uint64 `protobuf:"varint,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
@@ -2653,8 +2668,8 @@ func (x *CudaSharedMemoryRegisterRequest) GetByteSize() uint64 {
 	return 0
 }
 
-// CudaSharedMemoryRegisterResponse says that the region is usable; it has no
-// content.
+// CudaSharedMemoryRegisterResponse reports that requests can use the region. It
+// has no content.
 type CudaSharedMemoryRegisterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2691,10 +2706,10 @@ func (*CudaSharedMemoryRegisterResponse) Descriptor() ([]byte, []int) {
 	return file_kserve_grpc_service_proto_rawDescGZIP(), []int{41}
 }
 
-// CudaSharedMemoryUnregisterRequest names the region to forget.
+// CudaSharedMemoryUnregisterRequest names the region to unregister.
 type CudaSharedMemoryUnregisterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the region; empty means all regions of GPU memory.
+	// Name of the region. Empty means all regions of GPU memory.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2737,8 +2752,8 @@ func (x *CudaSharedMemoryUnregisterRequest) GetName() string {
 	return ""
 }
 
-// CudaSharedMemoryUnregisterResponse says that the region is forgotten; it has
-// no content.
+// CudaSharedMemoryUnregisterResponse reports that the region is unregistered.
+// It has no content.
 type CudaSharedMemoryUnregisterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2780,10 +2795,10 @@ type TraceSettingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Settings to change, by name: "trace_level" (OFF, TIMESTAMPS, TENSORS),
 	// "trace_rate" (one request in n), "trace_count" (-1: no limit), "trace_file"
-	// and "log_frequency". Names that are not here stay as they are.
+	// and "log_frequency". Other settings remain unchanged.
 	Settings map[string]*TraceSettingRequest_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Model whose settings are meant; empty means the server's, which hold for
-	// every model without its own.
+	// Model whose settings are changed. Empty means the server's settings, which
+	// apply to all models without settings of their own.
 	ModelName     string `protobuf:"bytes,2,opt,name=model_name,json=modelName,proto3" json:"model_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2833,10 +2848,10 @@ func (x *TraceSettingRequest) GetModelName() string {
 	return ""
 }
 
-// TraceSettingResponse is the answer to TraceSetting.
+// TraceSettingResponse is the response to TraceSetting.
 type TraceSettingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All trace settings that are in force, by name.
+	// All trace settings that apply, by name.
 	Settings      map[string]*TraceSettingResponse_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2882,7 +2897,7 @@ func (x *TraceSettingResponse) GetSettings() map[string]*TraceSettingResponse_Se
 // LogSettingsRequest names the log settings to change.
 type LogSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Settings to change, by name. Names that are not here stay as they are.
+	// Settings to change, by name. Other settings remain unchanged.
 	Settings      map[string]*LogSettingsRequest_SettingValue `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2925,7 +2940,7 @@ func (x *LogSettingsRequest) GetSettings() map[string]*LogSettingsRequest_Settin
 	return nil
 }
 
-// LogSettingsResponse is the answer to LogSettings.
+// LogSettingsResponse is the response to LogSettings.
 type LogSettingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All log settings that are in force, by name.
@@ -2976,12 +2991,12 @@ type ModelMetadataResponse_TensorMetadata struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name by which requests and responses refer to the tensor.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Element type of the protocol: BOOL, UINT8 to UINT64, INT8 to INT64,
-	// FP16, BF16, FP32, FP64 or BYTES. BYTES is what configurations call
+	// Element type of the protocol: BOOL, UINT8 to UINT64, INT8 to INT64, FP16,
+	// BF16, FP32, FP64 or BYTES. The name of BYTES in configurations is
 	// TYPE_STRING.
 	Datatype string `protobuf:"bytes,2,opt,name=datatype,proto3" json:"datatype,omitempty"`
-	// Dimensions; -1 stands for any size. A batching model has its batch
-	// dimension first, as -1.
+	// Dimensions. -1 means any size. If the model has a batch dimension, this
+	// dimension is first and is -1.
 	Shape         []int64 `protobuf:"varint,3,rep,packed,name=shape,proto3" json:"shape,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3053,7 +3068,7 @@ type ModelInferRequest_InferInputTensor struct {
 	// "shared_memory_byte_size" and optionally "shared_memory_offset" (int64,
 	// in bytes), the server reads the data from a registered region.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The data as typed values. Must be unset if the request uses
+	// The data as typed values. The field must be unset if the request uses
 	// raw_input_contents.
 	Contents      *InferTensorContents `protobuf:"bytes,5,opt,name=contents,proto3" json:"contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3189,15 +3204,15 @@ type ModelInferResponse_InferOutputTensor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the output.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Element type. BYTES for a classification.
+	// Element type. It is BYTES for a classification.
 	Datatype string `protobuf:"bytes,2,opt,name=datatype,proto3" json:"datatype,omitempty"`
 	// Full shape, including the batch dimension.
 	Shape []int64 `protobuf:"varint,3,rep,packed,name=shape,proto3" json:"shape,omitempty"`
 	// Tensor parameters. The shared memory parameters name the region that has
 	// the data.
 	Parameters map[string]*InferParameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The data as typed values. Unset if the response uses raw_output_contents,
-	// as Triton's responses always do.
+	// The data as typed values. The field is unset if the response uses
+	// raw_output_contents, as Triton's responses always do.
 	Contents      *InferTensorContents `protobuf:"bytes,5,opt,name=contents,proto3" json:"contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3273,13 +3288,13 @@ type RepositoryIndexResponse_ModelIndex struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the model.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Version in decimal; empty for a model that was never loaded.
+	// Version in decimal. Empty for a model that was never loaded.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// "READY", "LOADING", "UNLOADING" or "UNAVAILABLE"; empty for a model that
+	// "READY", "LOADING", "UNLOADING" or "UNAVAILABLE". Empty for a model that
 	// was never loaded.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
-	// Why the model is in that state, such as the error of a failed load;
-	// empty where there is nothing to say.
+	// Reason for the state, such as the error of a failed load. Empty if there
+	// is no reason.
 	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3350,7 +3365,7 @@ type SystemSharedMemoryStatusResponse_RegionStatus struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Key of the POSIX shared memory object, such as "/my_inputs".
 	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// Where the region begins within the object, in bytes.
+	// Offset of the region in the object, in bytes.
 	Offset uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	// Size of the region in bytes.
 	ByteSize      uint64 `protobuf:"varint,4,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
@@ -3421,7 +3436,7 @@ type CudaSharedMemoryStatusResponse_RegionStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name by which requests refer to the region.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// GPU that holds the region, counted as the server counts them.
+	// Number of the GPU with the region, as the server numbers its GPUs.
 	DeviceId uint64 `protobuf:"varint,2,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
 	// Size of the region in bytes.
 	ByteSize      uint64 `protobuf:"varint,3,opt,name=byte_size,json=byteSize,proto3" json:"byte_size,omitempty"`
@@ -3483,9 +3498,9 @@ func (x *CudaSharedMemoryStatusResponse_RegionStatus) GetByteSize() uint64 {
 // SettingValue is the new value of one setting.
 type TraceSettingRequest_SettingValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value as text; only "trace_level" takes more than one. An empty list
-	// resets the setting: a model's to the server's value, the server's to the
-	// one that it was started with.
+	// The value as a string. Only "trace_level" can have several values. An
+	// empty list resets the setting: a model's setting to the server's value,
+	// and the server's setting to its value at startup.
 	Value         []string `protobuf:"bytes,1,rep,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3531,7 +3546,7 @@ func (x *TraceSettingRequest_SettingValue) GetValue() []string {
 // SettingValue is the value of one setting.
 type TraceSettingResponse_SettingValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value, as text; more than one for "trace_level".
+	// The value as a string. "trace_level" can have several values.
 	Value         []string `protobuf:"bytes,1,rep,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3577,7 +3592,7 @@ func (x *TraceSettingResponse_SettingValue) GetValue() []string {
 // SettingValue is the new value of one setting.
 type LogSettingsRequest_SettingValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value, in the kind that the setting is defined with.
+	// The value, in the type that the setting requires.
 	//
 	// Types that are valid to be assigned to ParameterChoice:
 	//
@@ -3658,17 +3673,17 @@ type isLogSettingsRequest_SettingValue_ParameterChoice interface {
 }
 
 type LogSettingsRequest_SettingValue_BoolParam struct {
-	// A switch, as for "log_info", "log_warning" and "log_error".
+	// A Boolean value, as for "log_info", "log_warning" and "log_error".
 	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
 }
 
 type LogSettingsRequest_SettingValue_Uint32Param struct {
-	// A number, as for "log_verbose_level", where 0 is off.
+	// A number, as for "log_verbose_level". 0 disables verbose messages.
 	Uint32Param uint32 `protobuf:"varint,2,opt,name=uint32_param,json=uint32Param,proto3,oneof"`
 }
 
 type LogSettingsRequest_SettingValue_StringParam struct {
-	// Text, as for "log_format" ("default" or "ISO8601") and "log_file".
+	// A string, as for "log_format" ("default" or "ISO8601") and "log_file".
 	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
 }
 
@@ -3684,7 +3699,7 @@ func (*LogSettingsRequest_SettingValue_StringParam) isLogSettingsRequest_Setting
 // SettingValue is the value of one setting.
 type LogSettingsResponse_SettingValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The value, in the kind that the setting is defined with.
+	// The value, in the type that the setting requires.
 	//
 	// Types that are valid to be assigned to ParameterChoice:
 	//
@@ -3765,7 +3780,7 @@ type isLogSettingsResponse_SettingValue_ParameterChoice interface {
 }
 
 type LogSettingsResponse_SettingValue_BoolParam struct {
-	// A switch, such as "log_info".
+	// A Boolean value, such as "log_info".
 	BoolParam bool `protobuf:"varint,1,opt,name=bool_param,json=boolParam,proto3,oneof"`
 }
 
@@ -3775,7 +3790,7 @@ type LogSettingsResponse_SettingValue_Uint32Param struct {
 }
 
 type LogSettingsResponse_SettingValue_StringParam struct {
-	// Text, such as "log_file".
+	// A string, such as "log_file".
 	StringParam string `protobuf:"bytes,3,opt,name=string_param,json=stringParam,proto3,oneof"`
 }
 

@@ -51,79 +51,88 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// GRPCInferenceService answers about server and models, runs inference and
-// administers repository, shared memory, tracing and logging.
+// GRPCInferenceService describes the server and its models, and runs inference
+// requests. It also manages the model repository, shared memory, tracing and
+// logging.
 //
-// An empty model version always means "let the server choose by the model's
-// version policy", which is the highest version it serves.
+// If a request has an empty model version, the server chooses the version by
+// the model's version policy. This is the highest version that the server
+// serves.
 //
-// Codes on every method: UNAVAILABLE for a server or model that is not ready,
-// NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT for a
-// malformed request, UNIMPLEMENTED for what the server was started without.
+// All methods return these codes: UNAVAILABLE for a server or model that is not
+// ready, NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT
+// for a malformed request, and UNIMPLEMENTED for a function that is disabled in
+// the server.
 type GRPCInferenceServiceClient interface {
-	// ServerLive reports whether the process can answer at all. It says nothing
-	// about models: use it to decide about a restart.
+	// ServerLive reports whether the process can respond. The result doesn't
+	// depend on the models. Use it to decide whether to restart the process.
 	ServerLive(ctx context.Context, in *ServerLiveRequest, opts ...grpc.CallOption) (*ServerLiveResponse, error)
-	// ServerReady reports whether inference requests are welcome. Depending on
-	// how the server was started, one failed model can make it unready.
+	// ServerReady reports whether the server accepts inference requests.
+	// Depending on how the server was started, one failed model can make the
+	// server unready.
 	ServerReady(ctx context.Context, in *ServerReadyRequest, opts ...grpc.CallOption) (*ServerReadyResponse, error)
 	// ModelReady reports whether one model is loaded and accepts requests. A
 	// model whose worker process died may still report true.
 	ModelReady(ctx context.Context, in *ModelReadyRequest, opts ...grpc.CallOption) (*ModelReadyResponse, error)
-	// ServerMetadata names the server, its version and the extensions it speaks.
+	// ServerMetadata returns the server's name, its version and its protocol
+	// extensions.
 	ServerMetadata(ctx context.Context, in *ServerMetadataRequest, opts ...grpc.CallOption) (*ServerMetadataResponse, error)
-	// ModelMetadata gives a model's tensors as a client must send and will
-	// receive them, batch dimension included.
+	// ModelMetadata returns a model's tensors as clients send and receive them,
+	// including the batch dimension.
 	ModelMetadata(ctx context.Context, in *ModelMetadataRequest, opts ...grpc.CallOption) (*ModelMetadataResponse, error)
-	// ModelInfer runs one request that gives exactly one response. A decoupled
-	// model is refused with UNIMPLEMENTED: it needs ModelStreamInfer.
+	// ModelInfer runs one request, which has exactly one response. Decoupled
+	// models are refused with UNIMPLEMENTED, because they need ModelStreamInfer.
 	ModelInfer(ctx context.Context, in *ModelInferRequest, opts ...grpc.CallOption) (*ModelInferResponse, error)
-	// ModelStreamInfer runs any number of requests and returns any number of
-	// responses for each, interleaved in the order in which models produce them;
-	// ids tell them apart. Half-closing lets running requests finish; cancelling
-	// the call cancels them all.
+	// ModelStreamInfer runs any number of requests, and returns any number of
+	// responses for each request. The responses of different requests are
+	// interleaved in the order in which the models produce them, and the id
+	// assigns a response to its request. If the client half-closes the stream,
+	// running requests finish. If the client cancels the call, all requests are
+	// cancelled.
 	//
-	// A failed request is reported in error_message and leaves the stream open,
-	// unless the call carries the metadata "triton_grpc_error: true": then the
-	// first failure ends the stream with a status.
+	// The error of a failed request is in error_message, and the stream stays
+	// open. If the call has the metadata "triton_grpc_error: true", the first
+	// failure ends the stream with a status instead.
 	ModelStreamInfer(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ModelInferRequest, ModelStreamInferResponse], error)
 	// ModelConfig returns the whole configuration of a loaded model, with the
 	// values that the server filled in.
 	ModelConfig(ctx context.Context, in *ModelConfigRequest, opts ...grpc.CallOption) (*ModelConfigResponse, error)
-	// ModelStatistics returns counters of one model or of all. They start at
-	// zero when a model is loaded.
+	// ModelStatistics returns the counters of one model or of all models. The
+	// counters start at 0 when a model is loaded.
 	ModelStatistics(ctx context.Context, in *ModelStatisticsRequest, opts ...grpc.CallOption) (*ModelStatisticsResponse, error)
-	// RepositoryIndex lists the models that the repositories hold, loaded or not.
+	// RepositoryIndex lists the models in the repositories, whether they are
+	// loaded or not.
 	RepositoryIndex(ctx context.Context, in *RepositoryIndexRequest, opts ...grpc.CallOption) (*RepositoryIndexResponse, error)
-	// RepositoryModelLoad loads a model, or loads it anew, and returns when it
-	// is ready or has failed. Needs explicit model control, else UNAVAILABLE.
+	// RepositoryModelLoad loads or reloads a model, and returns when the model is
+	// ready or has failed. Without explicit model control, it fails with
+	// UNAVAILABLE.
 	RepositoryModelLoad(ctx context.Context, in *RepositoryModelLoadRequest, opts ...grpc.CallOption) (*RepositoryModelLoadResponse, error)
-	// RepositoryModelUnload starts the unloading of a model and returns without
-	// waiting for it: requests in flight finish, new ones are refused.
+	// RepositoryModelUnload starts to unload a model and returns immediately.
+	// Requests in flight finish, and new requests are refused.
 	RepositoryModelUnload(ctx context.Context, in *RepositoryModelUnloadRequest, opts ...grpc.CallOption) (*RepositoryModelUnloadResponse, error)
 	// SystemSharedMemoryStatus lists registered regions of system memory.
 	SystemSharedMemoryStatus(ctx context.Context, in *SystemSharedMemoryStatusRequest, opts ...grpc.CallOption) (*SystemSharedMemoryStatusResponse, error)
-	// SystemSharedMemoryRegister makes a POSIX shared memory object of the
-	// server's own host usable as input and output of requests. The name must be
-	// new, else ALREADY_EXISTS.
+	// SystemSharedMemoryRegister registers a POSIX shared memory object on the
+	// server's host for inputs and outputs of requests. If the name is already
+	// registered, it fails with ALREADY_EXISTS.
 	SystemSharedMemoryRegister(ctx context.Context, in *SystemSharedMemoryRegisterRequest, opts ...grpc.CallOption) (*SystemSharedMemoryRegisterResponse, error)
-	// SystemSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// SystemSharedMemoryUnregister removes the registration of one region or of
+	// all regions. The client's memory remains allocated.
 	SystemSharedMemoryUnregister(ctx context.Context, in *SystemSharedMemoryUnregisterRequest, opts ...grpc.CallOption) (*SystemSharedMemoryUnregisterResponse, error)
 	// CudaSharedMemoryStatus lists registered regions of GPU memory.
 	CudaSharedMemoryStatus(ctx context.Context, in *CudaSharedMemoryStatusRequest, opts ...grpc.CallOption) (*CudaSharedMemoryStatusResponse, error)
-	// CudaSharedMemoryRegister makes a CUDA allocation of another process on the
-	// same host usable as input and output of requests. The name must be new,
-	// else ALREADY_EXISTS.
+	// CudaSharedMemoryRegister registers a CUDA allocation of another process on
+	// the server's host for inputs and outputs of requests. If the name is
+	// already registered, it fails with ALREADY_EXISTS.
 	CudaSharedMemoryRegister(ctx context.Context, in *CudaSharedMemoryRegisterRequest, opts ...grpc.CallOption) (*CudaSharedMemoryRegisterResponse, error)
-	// CudaSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// CudaSharedMemoryUnregister removes the registration of one region or of all
+	// regions. The client's memory remains allocated.
 	CudaSharedMemoryUnregister(ctx context.Context, in *CudaSharedMemoryUnregisterRequest, opts ...grpc.CallOption) (*CudaSharedMemoryUnregisterResponse, error)
-	// TraceSetting changes the trace settings that the request names and returns
-	// all of them. An empty request only reads.
+	// TraceSetting changes the trace settings in the request and returns all
+	// trace settings. An empty request changes nothing.
 	TraceSetting(ctx context.Context, in *TraceSettingRequest, opts ...grpc.CallOption) (*TraceSettingResponse, error)
-	// LogSettings changes the log settings that the request names and returns
-	// all of them. An empty request only reads.
+	// LogSettings changes the log settings in the request and returns all log
+	// settings. An empty request changes nothing.
 	LogSettings(ctx context.Context, in *LogSettingsRequest, opts ...grpc.CallOption) (*LogSettingsResponse, error)
 }
 
@@ -342,79 +351,88 @@ func (c *gRPCInferenceServiceClient) LogSettings(ctx context.Context, in *LogSet
 // All implementations must embed UnimplementedGRPCInferenceServiceServer
 // for forward compatibility.
 //
-// GRPCInferenceService answers about server and models, runs inference and
-// administers repository, shared memory, tracing and logging.
+// GRPCInferenceService describes the server and its models, and runs inference
+// requests. It also manages the model repository, shared memory, tracing and
+// logging.
 //
-// An empty model version always means "let the server choose by the model's
-// version policy", which is the highest version it serves.
+// If a request has an empty model version, the server chooses the version by
+// the model's version policy. This is the highest version that the server
+// serves.
 //
-// Codes on every method: UNAVAILABLE for a server or model that is not ready,
-// NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT for a
-// malformed request, UNIMPLEMENTED for what the server was started without.
+// All methods return these codes: UNAVAILABLE for a server or model that is not
+// ready, NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT
+// for a malformed request, and UNIMPLEMENTED for a function that is disabled in
+// the server.
 type GRPCInferenceServiceServer interface {
-	// ServerLive reports whether the process can answer at all. It says nothing
-	// about models: use it to decide about a restart.
+	// ServerLive reports whether the process can respond. The result doesn't
+	// depend on the models. Use it to decide whether to restart the process.
 	ServerLive(context.Context, *ServerLiveRequest) (*ServerLiveResponse, error)
-	// ServerReady reports whether inference requests are welcome. Depending on
-	// how the server was started, one failed model can make it unready.
+	// ServerReady reports whether the server accepts inference requests.
+	// Depending on how the server was started, one failed model can make the
+	// server unready.
 	ServerReady(context.Context, *ServerReadyRequest) (*ServerReadyResponse, error)
 	// ModelReady reports whether one model is loaded and accepts requests. A
 	// model whose worker process died may still report true.
 	ModelReady(context.Context, *ModelReadyRequest) (*ModelReadyResponse, error)
-	// ServerMetadata names the server, its version and the extensions it speaks.
+	// ServerMetadata returns the server's name, its version and its protocol
+	// extensions.
 	ServerMetadata(context.Context, *ServerMetadataRequest) (*ServerMetadataResponse, error)
-	// ModelMetadata gives a model's tensors as a client must send and will
-	// receive them, batch dimension included.
+	// ModelMetadata returns a model's tensors as clients send and receive them,
+	// including the batch dimension.
 	ModelMetadata(context.Context, *ModelMetadataRequest) (*ModelMetadataResponse, error)
-	// ModelInfer runs one request that gives exactly one response. A decoupled
-	// model is refused with UNIMPLEMENTED: it needs ModelStreamInfer.
+	// ModelInfer runs one request, which has exactly one response. Decoupled
+	// models are refused with UNIMPLEMENTED, because they need ModelStreamInfer.
 	ModelInfer(context.Context, *ModelInferRequest) (*ModelInferResponse, error)
-	// ModelStreamInfer runs any number of requests and returns any number of
-	// responses for each, interleaved in the order in which models produce them;
-	// ids tell them apart. Half-closing lets running requests finish; cancelling
-	// the call cancels them all.
+	// ModelStreamInfer runs any number of requests, and returns any number of
+	// responses for each request. The responses of different requests are
+	// interleaved in the order in which the models produce them, and the id
+	// assigns a response to its request. If the client half-closes the stream,
+	// running requests finish. If the client cancels the call, all requests are
+	// cancelled.
 	//
-	// A failed request is reported in error_message and leaves the stream open,
-	// unless the call carries the metadata "triton_grpc_error: true": then the
-	// first failure ends the stream with a status.
+	// The error of a failed request is in error_message, and the stream stays
+	// open. If the call has the metadata "triton_grpc_error: true", the first
+	// failure ends the stream with a status instead.
 	ModelStreamInfer(grpc.BidiStreamingServer[ModelInferRequest, ModelStreamInferResponse]) error
 	// ModelConfig returns the whole configuration of a loaded model, with the
 	// values that the server filled in.
 	ModelConfig(context.Context, *ModelConfigRequest) (*ModelConfigResponse, error)
-	// ModelStatistics returns counters of one model or of all. They start at
-	// zero when a model is loaded.
+	// ModelStatistics returns the counters of one model or of all models. The
+	// counters start at 0 when a model is loaded.
 	ModelStatistics(context.Context, *ModelStatisticsRequest) (*ModelStatisticsResponse, error)
-	// RepositoryIndex lists the models that the repositories hold, loaded or not.
+	// RepositoryIndex lists the models in the repositories, whether they are
+	// loaded or not.
 	RepositoryIndex(context.Context, *RepositoryIndexRequest) (*RepositoryIndexResponse, error)
-	// RepositoryModelLoad loads a model, or loads it anew, and returns when it
-	// is ready or has failed. Needs explicit model control, else UNAVAILABLE.
+	// RepositoryModelLoad loads or reloads a model, and returns when the model is
+	// ready or has failed. Without explicit model control, it fails with
+	// UNAVAILABLE.
 	RepositoryModelLoad(context.Context, *RepositoryModelLoadRequest) (*RepositoryModelLoadResponse, error)
-	// RepositoryModelUnload starts the unloading of a model and returns without
-	// waiting for it: requests in flight finish, new ones are refused.
+	// RepositoryModelUnload starts to unload a model and returns immediately.
+	// Requests in flight finish, and new requests are refused.
 	RepositoryModelUnload(context.Context, *RepositoryModelUnloadRequest) (*RepositoryModelUnloadResponse, error)
 	// SystemSharedMemoryStatus lists registered regions of system memory.
 	SystemSharedMemoryStatus(context.Context, *SystemSharedMemoryStatusRequest) (*SystemSharedMemoryStatusResponse, error)
-	// SystemSharedMemoryRegister makes a POSIX shared memory object of the
-	// server's own host usable as input and output of requests. The name must be
-	// new, else ALREADY_EXISTS.
+	// SystemSharedMemoryRegister registers a POSIX shared memory object on the
+	// server's host for inputs and outputs of requests. If the name is already
+	// registered, it fails with ALREADY_EXISTS.
 	SystemSharedMemoryRegister(context.Context, *SystemSharedMemoryRegisterRequest) (*SystemSharedMemoryRegisterResponse, error)
-	// SystemSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// SystemSharedMemoryUnregister removes the registration of one region or of
+	// all regions. The client's memory remains allocated.
 	SystemSharedMemoryUnregister(context.Context, *SystemSharedMemoryUnregisterRequest) (*SystemSharedMemoryUnregisterResponse, error)
 	// CudaSharedMemoryStatus lists registered regions of GPU memory.
 	CudaSharedMemoryStatus(context.Context, *CudaSharedMemoryStatusRequest) (*CudaSharedMemoryStatusResponse, error)
-	// CudaSharedMemoryRegister makes a CUDA allocation of another process on the
-	// same host usable as input and output of requests. The name must be new,
-	// else ALREADY_EXISTS.
+	// CudaSharedMemoryRegister registers a CUDA allocation of another process on
+	// the server's host for inputs and outputs of requests. If the name is
+	// already registered, it fails with ALREADY_EXISTS.
 	CudaSharedMemoryRegister(context.Context, *CudaSharedMemoryRegisterRequest) (*CudaSharedMemoryRegisterResponse, error)
-	// CudaSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// CudaSharedMemoryUnregister removes the registration of one region or of all
+	// regions. The client's memory remains allocated.
 	CudaSharedMemoryUnregister(context.Context, *CudaSharedMemoryUnregisterRequest) (*CudaSharedMemoryUnregisterResponse, error)
-	// TraceSetting changes the trace settings that the request names and returns
-	// all of them. An empty request only reads.
+	// TraceSetting changes the trace settings in the request and returns all
+	// trace settings. An empty request changes nothing.
 	TraceSetting(context.Context, *TraceSettingRequest) (*TraceSettingResponse, error)
-	// LogSettings changes the log settings that the request names and returns
-	// all of them. An empty request only reads.
+	// LogSettings changes the log settings in the request and returns all log
+	// settings. An empty request changes nothing.
 	LogSettings(context.Context, *LogSettingsRequest) (*LogSettingsResponse, error)
 	mustEmbedUnimplementedGRPCInferenceServiceServer()
 }

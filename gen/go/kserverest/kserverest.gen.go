@@ -60,18 +60,18 @@ const (
 	TraceSettingTraceModeTriton        TraceSettingTraceMode = "triton"
 )
 
-// BatchStatistics Durations of the phases of batches with one size.
+// BatchStatistics The durations of the phases of executions with the same batch size.
 type BatchStatistics struct {
-	// BatchSize Number of requests in the batch.
+	// BatchSize The batch size, which is the number of inferences in one execution.
 	BatchSize int64 `json:"batch_size"`
 
-	// ComputeInfer Number of occurrences of an event and their total duration.
+	// ComputeInfer The number of times that the event or phase occurred, and the total duration.
 	ComputeInfer StatisticDuration `json:"compute_infer"`
 
-	// ComputeInput Number of occurrences of an event and their total duration.
+	// ComputeInput The number of times that the event or phase occurred, and the total duration.
 	ComputeInput StatisticDuration `json:"compute_input"`
 
-	// ComputeOutput Number of occurrences of an event and their total duration.
+	// ComputeOutput The number of times that the event or phase occurred, and the total duration.
 	ComputeOutput StatisticDuration `json:"compute_output"`
 }
 
@@ -80,7 +80,7 @@ type BinaryTensors = openapi_types.File
 
 // CudaHandle A CUDA memory handle.
 type CudaHandle struct {
-	// B64 The cudaIpcMemHandle_t in base64.
+	// B64 The `cudaIpcMemHandle_t` in base64.
 	B64 string `json:"b64"`
 }
 
@@ -111,26 +111,26 @@ type CudaSharedMemoryRegisterRequest struct {
 // CudaSharedMemoryStatus The registered regions of CUDA shared memory.
 type CudaSharedMemoryStatus = []CudaSharedMemoryRegion
 
-// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
+// Datatype Data type of a tensor's elements. An element of the type BYTES is a byte string of any length.
 type Datatype string
 
 // Error An error response.
 type Error struct {
-	// Error The error and, if known, what to do.
+	// Error A description of the error. If a remedy is known, the description contains it.
 	Error string `json:"error"`
 }
 
-// GenerateRequest A request with plain JSON values. Keys that are names of inputs have one element or a list of elements. All other keys are parameters. `parameters` may also have inputs and parameters. `id` is the id of the request.
+// GenerateRequest A request with plain JSON values. The value of a key that names an input is one element or a list of elements. All other keys except `id` and `parameters` are parameters. The object `parameters` may also have inputs and parameters.
 type GenerateRequest struct {
-	// ID Id of the request. Each response repeats it.
+	// ID Id of the request. Each response has the same id.
 	ID *string `json:"id,omitempty"`
 
-	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+	// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 	Parameters           *Parameters            `json:"parameters,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// GenerateResponse The outputs, keyed by name. Each output is one element or a list of elements. In a stream, an error is `{"error": "message"}`.
+// GenerateResponse The outputs of the model, keyed by name. The value of each output is one element or a list of elements. In a stream, an error has the form `{"error": "message"}`.
 type GenerateResponse struct {
 	// ID Id of the request.
 	ID *string `json:"id,omitempty"`
@@ -143,18 +143,18 @@ type GenerateResponse struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InferInput An input tensor. Its elements are in `data`, in binary form after the JSON, or in shared memory.
+// InferInput An input tensor. The elements of the tensor are in `data`, in binary form after the JSON, or in shared memory.
 type InferInput struct {
-	// Data Elements of a tensor in row-major order, as a flat list or nested like its shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 have no JSON form.
+	// Data The elements of the tensor in row-major order, as a flat list or as nested lists that match the shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 elements can't be sent as JSON.
 	Data *TensorData `json:"data,omitempty"`
 
-	// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
+	// Datatype Data type of a tensor's elements. An element of the type BYTES is a byte string of any length.
 	Datatype Datatype `json:"datatype"`
 
 	// Name Name of the input.
 	Name string `json:"name"`
 
-	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+	// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 	Parameters *Parameters `json:"parameters,omitempty"`
 
 	// Shape The sizes of the tensor's dimensions.
@@ -162,18 +162,18 @@ type InferInput struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// InferOutput An output tensor. Its elements are in `data`, in binary form after the JSON, or in shared memory.
+// InferOutput An output tensor. The elements of the tensor are in `data`, in binary form after the JSON, or in shared memory.
 type InferOutput struct {
-	// Data Elements of a tensor in row-major order, as a flat list or nested like its shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 have no JSON form.
+	// Data The elements of the tensor in row-major order, as a flat list or as nested lists that match the shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 elements can't be sent as JSON.
 	Data *TensorData `json:"data,omitempty"`
 
-	// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
+	// Datatype Data type of a tensor's elements. An element of the type BYTES is a byte string of any length.
 	Datatype Datatype `json:"datatype"`
 
 	// Name Name of the output.
 	Name string `json:"name"`
 
-	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+	// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 	Parameters *Parameters `json:"parameters,omitempty"`
 
 	// Shape The sizes of the tensor's dimensions.
@@ -182,16 +182,16 @@ type InferOutput struct {
 
 // InferRequest An inference request.
 type InferRequest struct {
-	// ID Id of the request. The response repeats it.
+	// ID Id of the request. The response has the same id.
 	ID *string `json:"id,omitempty"`
 
 	// Inputs The input tensors.
 	Inputs []InferInput `json:"inputs"`
 
-	// Outputs The requested outputs. Without this list, all outputs are returned.
+	// Outputs The requested outputs. Without this list, the response has all outputs.
 	Outputs []InferRequestedOutput `json:"outputs,omitempty"`
 
-	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+	// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 	Parameters           *Parameters            `json:"parameters,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -201,7 +201,7 @@ type InferRequestedOutput struct {
 	// Name Name of the output.
 	Name string `json:"name"`
 
-	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+	// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 	Parameters           *Parameters            `json:"parameters,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -220,61 +220,61 @@ type InferResponse struct {
 	// Outputs The output tensors.
 	Outputs []InferOutput `json:"outputs"`
 
-	// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+	// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 	Parameters *Parameters `json:"parameters,omitempty"`
 }
 
-// InferenceStatistics Durations of the phases of requests.
+// InferenceStatistics The durations of requests and of the phases of requests.
 type InferenceStatistics struct {
-	// CacheHit Number of occurrences of an event and their total duration.
+	// CacheHit The number of times that the event or phase occurred, and the total duration.
 	CacheHit StatisticDuration `json:"cache_hit"`
 
-	// CacheMiss Number of occurrences of an event and their total duration.
+	// CacheMiss The number of times that the event or phase occurred, and the total duration.
 	CacheMiss StatisticDuration `json:"cache_miss"`
 
-	// ComputeInfer Number of occurrences of an event and their total duration.
+	// ComputeInfer The number of times that the event or phase occurred, and the total duration.
 	ComputeInfer StatisticDuration `json:"compute_infer"`
 
-	// ComputeInput Number of occurrences of an event and their total duration.
+	// ComputeInput The number of times that the event or phase occurred, and the total duration.
 	ComputeInput StatisticDuration `json:"compute_input"`
 
-	// ComputeOutput Number of occurrences of an event and their total duration.
+	// ComputeOutput The number of times that the event or phase occurred, and the total duration.
 	ComputeOutput StatisticDuration `json:"compute_output"`
 
-	// Fail Number of occurrences of an event and their total duration.
+	// Fail The number of times that the event or phase occurred, and the total duration.
 	Fail StatisticDuration `json:"fail"`
 
-	// Queue Number of occurrences of an event and their total duration.
+	// Queue The number of times that the event or phase occurred, and the total duration.
 	Queue StatisticDuration `json:"queue"`
 
-	// Success Number of occurrences of an event and their total duration.
+	// Success The number of times that the event or phase occurred, and the total duration.
 	Success StatisticDuration `json:"success"`
 }
 
 // LoadRequest Parameters for loading a model.
 type LoadRequest struct {
-	// Parameters `config` is a configuration as a JSON string, which replaces the repository's configuration. `file:<version>/<name>` is a file of the model in base64. The given files replace all files of the repository's model, and require `config`.
+	// Parameters `config` is a configuration as a JSON string, which replaces the repository's configuration. `file:<version>/<name>` is a file of the model in base64. The given files replace all files of the model in the repository, and require `config`.
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // LogSettings Settings of the log.
 type LogSettings struct {
-	// LogError Log messages with the level error.
+	// LogError Whether messages with the level error are logged.
 	LogError bool `json:"log_error"`
 
-	// LogFile Path of the log file. Empty means the console.
+	// LogFile Path of the log file. If the path is empty, the log goes to the console.
 	LogFile string `json:"log_file"`
 
 	// LogFormat Format of log lines, default or ISO8601.
 	LogFormat LogSettingsLogFormat `json:"log_format"`
 
-	// LogInfo Log messages with the level info.
+	// LogInfo Whether messages with the level info are logged.
 	LogInfo bool `json:"log_info"`
 
-	// LogVerboseLevel Level of verbose messages. 0 disables them.
+	// LogVerboseLevel Level up to which verbose messages are logged. 0 disables verbose messages.
 	LogVerboseLevel int64 `json:"log_verbose_level"`
 
-	// LogWarning Log messages with the level warning.
+	// LogWarning Whether messages with the level warning are logged.
 	LogWarning bool `json:"log_warning"`
 }
 
@@ -283,23 +283,23 @@ type LogSettingsLogFormat string
 
 // LogSettingsUpdate Log settings to change. The value null leaves a setting unchanged.
 type LogSettingsUpdate struct {
-	// LogError Log messages with the level error.
+	// LogError Whether messages with the level error are logged.
 	LogError *bool `json:"log_error,omitempty"`
 
 	// LogFormat Format of log lines, default or ISO8601.
 	LogFormat *string `json:"log_format,omitempty"`
 
-	// LogInfo Log messages with the level info.
+	// LogInfo Whether messages with the level info are logged.
 	LogInfo *bool `json:"log_info,omitempty"`
 
-	// LogVerboseLevel Level of verbose messages. 0 disables them.
+	// LogVerboseLevel Level up to which verbose messages are logged. 0 disables verbose messages.
 	LogVerboseLevel *int64 `json:"log_verbose_level,omitempty"`
 
-	// LogWarning Log messages with the level warning.
+	// LogWarning Whether messages with the level warning are logged.
 	LogWarning *bool `json:"log_warning,omitempty"`
 }
 
-// MemoryUsage Memory usage on one device.
+// MemoryUsage The memory that a model uses on one device.
 type MemoryUsage struct {
 	// ByteSize Memory usage in bytes.
 	ByteSize int64 `json:"byte_size"`
@@ -311,7 +311,7 @@ type MemoryUsage struct {
 	Type string `json:"type"`
 }
 
-// ModelConfig The configuration of a model. It is the message ModelConfig of model_config.proto as JSON, with the proto's field names. Enumerations are names, and 64-bit integers are numbers. A field without a value has its default. A message without a value is absent. This schema lists only the fields that every model has.
+// ModelConfig The configuration of a model. It is the message ModelConfig of model_config.proto as JSON, with the proto's field names. Enumeration values are names, and 64-bit integers are JSON numbers. Unset scalar fields have their default values. Unset message fields are absent. This schema lists only the fields that every model has.
 type ModelConfig struct {
 	// Backend Backend of the model, such as python.
 	Backend string `json:"backend"`
@@ -328,12 +328,12 @@ type ModelConfig struct {
 	// Output The model's output tensors.
 	Output []ModelTensor `json:"output"`
 
-	// Platform Older form of the backend, such as tensorrt_plan.
+	// Platform Older form of the field `backend`, such as tensorrt_plan.
 	Platform             *string                `json:"platform,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ModelIndex A version of a model, or a model that was never loaded.
+// ModelIndex One version of a model. If a model was never loaded, the list has one entry without a version for it.
 type ModelIndex struct {
 	// Name Name of the model.
 	Name string `json:"name"`
@@ -365,25 +365,25 @@ type ModelMetadata struct {
 	// Platform Platform or backend of the model.
 	Platform string `json:"platform"`
 
-	// Versions The ready versions of the model, or the requested one.
+	// Versions The ready versions of the model, or the requested version.
 	Versions []string `json:"versions"`
 }
 
 // ModelStatistic Statistics of one version of a model since it was loaded.
 type ModelStatistic struct {
-	// BatchStats Durations by batch size.
+	// BatchStats The statistics of executions, by batch size.
 	BatchStats []BatchStatistics `json:"batch_stats"`
 
-	// ExecutionCount Number of executions of the model. A batch is one execution.
+	// ExecutionCount Number of executions of the model. A batch counts as one execution.
 	ExecutionCount int64 `json:"execution_count"`
 
-	// InferenceCount Number of successful inferences. Each item of a batch counts as one.
+	// InferenceCount Number of successful inferences. Each element of a batch counts as one inference.
 	InferenceCount int64 `json:"inference_count"`
 
-	// InferenceStats Durations of the phases of requests.
+	// InferenceStats The durations of requests and of the phases of requests.
 	InferenceStats InferenceStatistics `json:"inference_stats"`
 
-	// LastInference Time of the last request, in Unix milliseconds. 0 means never.
+	// LastInference Unix time of the last request, in milliseconds. 0 means that the model has had no request.
 	LastInference int64 `json:"last_inference"`
 
 	// MemoryUsage Memory usage of the model. It is absent if the backend doesn't report it.
@@ -392,16 +392,16 @@ type ModelStatistic struct {
 	// Name Name of the model.
 	Name string `json:"name"`
 
-	// ResponseStats Statistics of the responses of a decoupled model, keyed by the response's index in its request.
+	// ResponseStats Statistics of the responses of a decoupled model, keyed by the index of the response among the responses to one request.
 	ResponseStats map[string]ResponseStatistics `json:"response_stats,omitempty"`
 
 	// Version Version of the model, an integer.
 	Version string `json:"version"`
 }
 
-// ModelStatistics Statistics of one or more models.
+// ModelStatistics The statistics of models.
 type ModelStatistics struct {
-	// ModelStats The statistics, one entry for each version of each model.
+	// ModelStats The statistics. The list has one entry for each version of each model.
 	ModelStats []ModelStatistic `json:"model_stats"`
 }
 
@@ -418,36 +418,36 @@ type ModelTensor struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// Parameters Parameters with string, number or boolean values. Some names are reserved. Requests: sequence_id (string or number), sequence_start, sequence_end, priority, timeout (microseconds), binary_data_output, headers, and names with the prefix triton_. Inputs: binary_data_size (bytes), shared_memory_region, shared_memory_offset and shared_memory_byte_size (bytes). Requested outputs: the same shared memory parameters, binary_data, and classification (number of classes).
+// Parameters Parameters with string, number or boolean values. The server reserves some names. For requests, these are `sequence_id` (string or number), `sequence_start`, `sequence_end`, `priority`, `timeout` (microseconds), `binary_data_output`, `headers`, and all names with the prefix `triton_`. For inputs, these are `binary_data_size`, `shared_memory_region`, `shared_memory_offset` and `shared_memory_byte_size` (sizes and offsets in bytes). For requested outputs, these are `binary_data`, `classification` (number of classes), and the three shared memory parameters of inputs.
 type Parameters map[string]interface{}
 
 // RepositoryIndex The list of models. Models that are or were loaded have one entry for each version.
 type RepositoryIndex = []ModelIndex
 
-// RepositoryIndexRequest A filter of the list of models.
+// RepositoryIndexRequest A filter for the list of models.
 type RepositoryIndexRequest struct {
-	// Ready List only models that are ready. The default is false.
+	// Ready Whether the list has only models that are ready. The default is false.
 	Ready *bool `json:"ready,omitempty"`
 }
 
-// ResponseStatistics Durations of the phases of responses.
+// ResponseStatistics The durations of responses and of the phases of responses.
 type ResponseStatistics struct {
-	// Cancel Number of occurrences of an event and their total duration.
+	// Cancel The number of times that the event or phase occurred, and the total duration.
 	Cancel StatisticDuration `json:"cancel"`
 
-	// ComputeInfer Number of occurrences of an event and their total duration.
+	// ComputeInfer The number of times that the event or phase occurred, and the total duration.
 	ComputeInfer StatisticDuration `json:"compute_infer"`
 
-	// ComputeOutput Number of occurrences of an event and their total duration.
+	// ComputeOutput The number of times that the event or phase occurred, and the total duration.
 	ComputeOutput StatisticDuration `json:"compute_output"`
 
-	// EmptyResponse Number of occurrences of an event and their total duration.
+	// EmptyResponse The number of times that the event or phase occurred, and the total duration.
 	EmptyResponse StatisticDuration `json:"empty_response"`
 
-	// Fail Number of occurrences of an event and their total duration.
+	// Fail The number of times that the event or phase occurred, and the total duration.
 	Fail StatisticDuration `json:"fail"`
 
-	// Success Number of occurrences of an event and their total duration.
+	// Success The number of times that the event or phase occurred, and the total duration.
 	Success StatisticDuration `json:"success"`
 }
 
@@ -463,9 +463,9 @@ type ServerMetadata struct {
 	Version string `json:"version"`
 }
 
-// StatisticDuration Number of occurrences of an event and their total duration.
+// StatisticDuration The number of times that the event or phase occurred, and the total duration.
 type StatisticDuration struct {
-	// Count Number of occurrences.
+	// Count The number of times that the event or phase occurred.
 	Count int64 `json:"count"`
 
 	// Ns Total duration in nanoseconds.
@@ -492,7 +492,7 @@ type SystemSharedMemoryRegisterRequest struct {
 	// ByteSize Size of the region in bytes.
 	ByteSize int64 `json:"byte_size"`
 
-	// Key Name of the shared memory object, as for shm_open.
+	// Key Name of the shared memory object, as passed to `shm_open`.
 	Key string `json:"key"`
 
 	// Offset Offset of the region in the object, in bytes. The default is 0.
@@ -502,18 +502,18 @@ type SystemSharedMemoryRegisterRequest struct {
 // SystemSharedMemoryStatus The registered regions of system shared memory.
 type SystemSharedMemoryStatus = []SystemSharedMemoryRegion
 
-// TensorData Elements of a tensor in row-major order, as a flat list or nested like its shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 have no JSON form.
+// TensorData The elements of the tensor in row-major order, as a flat list or as nested lists that match the shape. Elements are numbers, booleans or UTF-8 strings. FP16 and BF16 elements can't be sent as JSON.
 type TensorData = []interface{}
 
 // TensorMetadata Name, data type and shape of a tensor.
 type TensorMetadata struct {
-	// Datatype Data type of a tensor's elements. BYTES elements are strings or bytes of any length.
+	// Datatype Data type of a tensor's elements. An element of the type BYTES is a byte string of any length.
 	Datatype Datatype `json:"datatype"`
 
 	// Name Name of the tensor.
 	Name string `json:"name"`
 
-	// Shape The sizes of the tensor's dimensions. The batch dimension is first, if there is one. -1 means any size.
+	// Shape The sizes of the tensor's dimensions. If the model has a batch dimension, this dimension is first. -1 means any size.
 	Shape []int64 `json:"shape"`
 }
 
@@ -531,7 +531,7 @@ type TraceSetting struct {
 	// TraceFile Path of the trace file.
 	TraceFile *string `json:"trace_file,omitempty"`
 
-	// TraceLevel The data to trace.
+	// TraceLevel The data to trace of each request.
 	TraceLevel []TraceLevel `json:"trace_level"`
 
 	// TraceMode Format of the traces.
@@ -553,7 +553,7 @@ type TraceSettingUpdate struct {
 	// TraceCount Number of traces to record. -1 means no limit.
 	TraceCount *string `json:"trace_count,omitempty"`
 
-	// TraceLevel The data to trace. OFF can't be combined with other levels.
+	// TraceLevel The data to trace of each request. OFF can't be combined with other levels.
 	TraceLevel []TraceLevel `json:"trace_level,omitempty"`
 
 	// TraceRate Sampling interval: with the value N, one of N requests is traced.
@@ -562,7 +562,7 @@ type TraceSettingUpdate struct {
 
 // UnloadParameters Options for unloading a model.
 type UnloadParameters struct {
-	// UnloadDependents Also unload the models that only this model uses. The default is false.
+	// UnloadDependents Whether models that only this model uses are also unloaded. The default is false.
 	UnloadDependents     *bool                  `json:"unload_dependents,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -588,7 +588,7 @@ type Repository = string
 // Version defines model for Version.
 type Version = string
 
-// Generate The outputs, keyed by name. Each output is one element or a list of elements. In a stream, an error is `{"error": "message"}`.
+// Generate The outputs of the model, keyed by name. The value of each output is one element or a list of elements. In a stream, an error has the form `{"error": "message"}`.
 type Generate = GenerateResponse
 
 // Infer The response to an inference request.
@@ -1612,7 +1612,7 @@ type ServerInterface interface {
 	// UnregisterCUDASharedMemoryRegion Unregister a CUDA shared memory region
 	// (POST /v2/cudasharedmemory/region/{region}/unregister)
 	UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// RegisterCUDASharedMemory Register CUDA shared memory without a name
+	// RegisterCUDASharedMemory Refuse to register CUDA shared memory without a name
 	// (POST /v2/cudasharedmemory/register)
 	RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request)
 	// GetCUDASharedMemoryStatus List the CUDA shared memory regions
@@ -1693,13 +1693,13 @@ type ServerInterface interface {
 	// UnloadModel Unload a model
 	// (POST /v2/repository/models/{model}/unload)
 	UnloadModel(w http.ResponseWriter, r *http.Request, model Model)
-	// IndexNamedRepository List the models of a repository
+	// IndexNamedRepository List the models of all repositories
 	// (POST /v2/repository/{repository}/index)
 	IndexNamedRepository(w http.ResponseWriter, r *http.Request, repository Repository)
-	// LoadModelOfRepository Load a model of a repository
+	// LoadModelOfRepository Refuse to load a model from a given repository
 	// (POST /v2/repository/{repository}/models/{model}/load)
 	LoadModelOfRepository(w http.ResponseWriter, r *http.Request, repository Repository, model Model)
-	// UnloadModelOfRepository Unload a model of a repository
+	// UnloadModelOfRepository Refuse to unload a model from a given repository
 	// (POST /v2/repository/{repository}/models/{model}/unload)
 	UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, repository Repository, model Model)
 	// RegisterSystemSharedMemoryRegion Register a system shared memory region
@@ -1711,7 +1711,7 @@ type ServerInterface interface {
 	// UnregisterSystemSharedMemoryRegion Unregister a system shared memory region
 	// (POST /v2/systemsharedmemory/region/{region}/unregister)
 	UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// RegisterSystemSharedMemory Register system shared memory without a name
+	// RegisterSystemSharedMemory Refuse to register system shared memory without a name
 	// (POST /v2/systemsharedmemory/register)
 	RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request)
 	// GetSystemSharedMemoryStatus List the system shared memory regions

@@ -21,7 +21,7 @@ export const file_kserve_grpc_service: GenFile = /*@__PURE__*/
   fileDesc("Chlrc2VydmUvZ3JwY19zZXJ2aWNlLnByb3RvEglpbmZlcmVuY2UiEwoRU2VydmVyTGl2ZVJlcXVlc3QiIgoSU2VydmVyTGl2ZVJlc3BvbnNlEgwKBGxpdmUYASABKAgiFAoSU2VydmVyUmVhZHlSZXF1ZXN0IiQKE1NlcnZlclJlYWR5UmVzcG9uc2USDQoFcmVhZHkYASABKAgiMgoRTW9kZWxSZWFkeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJIiMKEk1vZGVsUmVhZHlSZXNwb25zZRINCgVyZWFkeRgBIAEoCCIXChVTZXJ2ZXJNZXRhZGF0YVJlcXVlc3QiSwoWU2VydmVyTWV0YWRhdGFSZXNwb25zZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEgoKZXh0ZW5zaW9ucxgDIAMoCSI1ChRNb2RlbE1ldGFkYXRhUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkijQIKFU1vZGVsTWV0YWRhdGFSZXNwb25zZRIMCgRuYW1lGAEgASgJEhAKCHZlcnNpb25zGAIgAygJEhAKCHBsYXRmb3JtGAMgASgJEj8KBmlucHV0cxgEIAMoCzIvLmluZmVyZW5jZS5Nb2RlbE1ldGFkYXRhUmVzcG9uc2UuVGVuc29yTWV0YWRhdGESQAoHb3V0cHV0cxgFIAMoCzIvLmluZmVyZW5jZS5Nb2RlbE1ldGFkYXRhUmVzcG9uc2UuVGVuc29yTWV0YWRhdGEaPwoOVGVuc29yTWV0YWRhdGESDAoEbmFtZRgBIAEoCRIQCghkYXRhdHlwZRgCIAEoCRINCgVzaGFwZRgDIAMoAyKZAQoOSW5mZXJQYXJhbWV0ZXISFAoKYm9vbF9wYXJhbRgBIAEoCEgAEhUKC2ludDY0X3BhcmFtGAIgASgDSAASFgoMc3RyaW5nX3BhcmFtGAMgASgJSAASFgoMZG91YmxlX3BhcmFtGAQgASgBSAASFgoMdWludDY0X3BhcmFtGAUgASgESABCEgoQcGFyYW1ldGVyX2Nob2ljZSLQAQoTSW5mZXJUZW5zb3JDb250ZW50cxIVCg1ib29sX2NvbnRlbnRzGAEgAygIEhQKDGludF9jb250ZW50cxgCIAMoBRIWCg5pbnQ2NF9jb250ZW50cxgDIAMoAxIVCg11aW50X2NvbnRlbnRzGAQgAygNEhcKD3VpbnQ2NF9jb250ZW50cxgFIAMoBBIVCg1mcDMyX2NvbnRlbnRzGAYgAygCEhUKDWZwNjRfY29udGVudHMYByADKAESFgoOYnl0ZXNfY29udGVudHMYCCADKAwi7gYKEU1vZGVsSW5mZXJSZXF1ZXN0EhIKCm1vZGVsX25hbWUYASABKAkSFQoNbW9kZWxfdmVyc2lvbhgCIAEoCRIKCgJpZBgDIAEoCRJACgpwYXJhbWV0ZXJzGAQgAygLMiwuaW5mZXJlbmNlLk1vZGVsSW5mZXJSZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRI9CgZpbnB1dHMYBSADKAsyLS5pbmZlcmVuY2UuTW9kZWxJbmZlclJlcXVlc3QuSW5mZXJJbnB1dFRlbnNvchJICgdvdXRwdXRzGAYgAygLMjcuaW5mZXJlbmNlLk1vZGVsSW5mZXJSZXF1ZXN0LkluZmVyUmVxdWVzdGVkT3V0cHV0VGVuc29yEhoKEnJhd19pbnB1dF9jb250ZW50cxgHIAMoDBqUAgoQSW5mZXJJbnB1dFRlbnNvchIMCgRuYW1lGAEgASgJEhAKCGRhdGF0eXBlGAIgASgJEg0KBXNoYXBlGAMgAygDElEKCnBhcmFtZXRlcnMYBCADKAsyPS5pbmZlcmVuY2UuTW9kZWxJbmZlclJlcXVlc3QuSW5mZXJJbnB1dFRlbnNvci5QYXJhbWV0ZXJzRW50cnkSMAoIY29udGVudHMYBSABKAsyHi5pbmZlcmVuY2UuSW5mZXJUZW5zb3JDb250ZW50cxpMCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuaW5mZXJlbmNlLkluZmVyUGFyYW1ldGVyOgI4ARrVAQoaSW5mZXJSZXF1ZXN0ZWRPdXRwdXRUZW5zb3ISDAoEbmFtZRgBIAEoCRJbCgpwYXJhbWV0ZXJzGAIgAygLMkcuaW5mZXJlbmNlLk1vZGVsSW5mZXJSZXF1ZXN0LkluZmVyUmVxdWVzdGVkT3V0cHV0VGVuc29yLlBhcmFtZXRlcnNFbnRyeRpMCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuaW5mZXJlbmNlLkluZmVyUGFyYW1ldGVyOgI4ARpMCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuaW5mZXJlbmNlLkluZmVyUGFyYW1ldGVyOgI4ASLVBAoSTW9kZWxJbmZlclJlc3BvbnNlEhIKCm1vZGVsX25hbWUYASABKAkSFQoNbW9kZWxfdmVyc2lvbhgCIAEoCRIKCgJpZBgDIAEoCRJBCgpwYXJhbWV0ZXJzGAQgAygLMi0uaW5mZXJlbmNlLk1vZGVsSW5mZXJSZXNwb25zZS5QYXJhbWV0ZXJzRW50cnkSQAoHb3V0cHV0cxgFIAMoCzIvLmluZmVyZW5jZS5Nb2RlbEluZmVyUmVzcG9uc2UuSW5mZXJPdXRwdXRUZW5zb3ISGwoTcmF3X291dHB1dF9jb250ZW50cxgGIAMoDBqXAgoRSW5mZXJPdXRwdXRUZW5zb3ISDAoEbmFtZRgBIAEoCRIQCghkYXRhdHlwZRgCIAEoCRINCgVzaGFwZRgDIAMoAxJTCgpwYXJhbWV0ZXJzGAQgAygLMj8uaW5mZXJlbmNlLk1vZGVsSW5mZXJSZXNwb25zZS5JbmZlck91dHB1dFRlbnNvci5QYXJhbWV0ZXJzRW50cnkSMAoIY29udGVudHMYBSABKAsyHi5pbmZlcmVuY2UuSW5mZXJUZW5zb3JDb250ZW50cxpMCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuaW5mZXJlbmNlLkluZmVyUGFyYW1ldGVyOgI4ARpMCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEigKBXZhbHVlGAIgASgLMhkuaW5mZXJlbmNlLkluZmVyUGFyYW1ldGVyOgI4ASJoChhNb2RlbFN0cmVhbUluZmVyUmVzcG9uc2USFQoNZXJyb3JfbWVzc2FnZRgBIAEoCRI1Cg5pbmZlcl9yZXNwb25zZRgCIAEoCzIdLmluZmVyZW5jZS5Nb2RlbEluZmVyUmVzcG9uc2UiMwoSTW9kZWxDb25maWdSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCSI9ChNNb2RlbENvbmZpZ1Jlc3BvbnNlEiYKBmNvbmZpZxgBIAEoCzIWLmluZmVyZW5jZS5Nb2RlbENvbmZpZyI3ChZNb2RlbFN0YXRpc3RpY3NSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHdmVyc2lvbhgCIAEoCSIuChFTdGF0aXN0aWNEdXJhdGlvbhINCgVjb3VudBgBIAEoBBIKCgJucxgCIAEoBCKcAwoPSW5mZXJTdGF0aXN0aWNzEi0KB3N1Y2Nlc3MYASABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24SKgoEZmFpbBgCIAEoCzIcLmluZmVyZW5jZS5TdGF0aXN0aWNEdXJhdGlvbhIrCgVxdWV1ZRgDIAEoCzIcLmluZmVyZW5jZS5TdGF0aXN0aWNEdXJhdGlvbhIzCg1jb21wdXRlX2lucHV0GAQgASgLMhwuaW5mZXJlbmNlLlN0YXRpc3RpY0R1cmF0aW9uEjMKDWNvbXB1dGVfaW5mZXIYBSABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24SNAoOY29tcHV0ZV9vdXRwdXQYBiABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24SLwoJY2FjaGVfaGl0GAcgASgLMhwuaW5mZXJlbmNlLlN0YXRpc3RpY0R1cmF0aW9uEjAKCmNhY2hlX21pc3MYCCABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24iwwIKF0luZmVyUmVzcG9uc2VTdGF0aXN0aWNzEjMKDWNvbXB1dGVfaW5mZXIYASABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24SNAoOY29tcHV0ZV9vdXRwdXQYAiABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24SLQoHc3VjY2VzcxgDIAEoCzIcLmluZmVyZW5jZS5TdGF0aXN0aWNEdXJhdGlvbhIqCgRmYWlsGAQgASgLMhwuaW5mZXJlbmNlLlN0YXRpc3RpY0R1cmF0aW9uEjQKDmVtcHR5X3Jlc3BvbnNlGAUgASgLMhwuaW5mZXJlbmNlLlN0YXRpc3RpY0R1cmF0aW9uEiwKBmNhbmNlbBgGIAEoCzIcLmluZmVyZW5jZS5TdGF0aXN0aWNEdXJhdGlvbiLKAQoUSW5mZXJCYXRjaFN0YXRpc3RpY3MSEgoKYmF0Y2hfc2l6ZRgBIAEoBBIzCg1jb21wdXRlX2lucHV0GAIgASgLMhwuaW5mZXJlbmNlLlN0YXRpc3RpY0R1cmF0aW9uEjMKDWNvbXB1dGVfaW5mZXIYAyABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24SNAoOY29tcHV0ZV9vdXRwdXQYBCABKAsyHC5pbmZlcmVuY2UuU3RhdGlzdGljRHVyYXRpb24iOgoLTWVtb3J5VXNhZ2USDAoEdHlwZRgBIAEoCRIKCgJpZBgCIAEoAxIRCglieXRlX3NpemUYAyABKAQitAMKD01vZGVsU3RhdGlzdGljcxIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSFgoObGFzdF9pbmZlcmVuY2UYAyABKAQSFwoPaW5mZXJlbmNlX2NvdW50GAQgASgEEhcKD2V4ZWN1dGlvbl9jb3VudBgFIAEoBBIzCg9pbmZlcmVuY2Vfc3RhdHMYBiABKAsyGi5pbmZlcmVuY2UuSW5mZXJTdGF0aXN0aWNzEjQKC2JhdGNoX3N0YXRzGAcgAygLMh8uaW5mZXJlbmNlLkluZmVyQmF0Y2hTdGF0aXN0aWNzEiwKDG1lbW9yeV91c2FnZRgIIAMoCzIWLmluZmVyZW5jZS5NZW1vcnlVc2FnZRJFCg5yZXNwb25zZV9zdGF0cxgJIAMoCzItLmluZmVyZW5jZS5Nb2RlbFN0YXRpc3RpY3MuUmVzcG9uc2VTdGF0c0VudHJ5GlgKElJlc3BvbnNlU3RhdHNFbnRyeRILCgNrZXkYASABKAkSMQoFdmFsdWUYAiABKAsyIi5pbmZlcmVuY2UuSW5mZXJSZXNwb25zZVN0YXRpc3RpY3M6AjgBIkoKF01vZGVsU3RhdGlzdGljc1Jlc3BvbnNlEi8KC21vZGVsX3N0YXRzGAEgAygLMhouaW5mZXJlbmNlLk1vZGVsU3RhdGlzdGljcyKKAQoYTW9kZWxSZXBvc2l0b3J5UGFyYW1ldGVyEhQKCmJvb2xfcGFyYW0YASABKAhIABIVCgtpbnQ2NF9wYXJhbRgCIAEoA0gAEhYKDHN0cmluZ19wYXJhbRgDIAEoCUgAEhUKC2J5dGVzX3BhcmFtGAQgASgMSABCEgoQcGFyYW1ldGVyX2Nob2ljZSJAChZSZXBvc2l0b3J5SW5kZXhSZXF1ZXN0EhcKD3JlcG9zaXRvcnlfbmFtZRgBIAEoCRINCgVyZWFkeRgCIAEoCCKkAQoXUmVwb3NpdG9yeUluZGV4UmVzcG9uc2USPQoGbW9kZWxzGAEgAygLMi0uaW5mZXJlbmNlLlJlcG9zaXRvcnlJbmRleFJlc3BvbnNlLk1vZGVsSW5kZXgaSgoKTW9kZWxJbmRleBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGcmVhc29uGAQgASgJIuwBChpSZXBvc2l0b3J5TW9kZWxMb2FkUmVxdWVzdBIXCg9yZXBvc2l0b3J5X25hbWUYASABKAkSEgoKbW9kZWxfbmFtZRgCIAEoCRJJCgpwYXJhbWV0ZXJzGAMgAygLMjUuaW5mZXJlbmNlLlJlcG9zaXRvcnlNb2RlbExvYWRSZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRpWCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEjIKBXZhbHVlGAIgASgLMiMuaW5mZXJlbmNlLk1vZGVsUmVwb3NpdG9yeVBhcmFtZXRlcjoCOAEiHQobUmVwb3NpdG9yeU1vZGVsTG9hZFJlc3BvbnNlIvABChxSZXBvc2l0b3J5TW9kZWxVbmxvYWRSZXF1ZXN0EhcKD3JlcG9zaXRvcnlfbmFtZRgBIAEoCRISCgptb2RlbF9uYW1lGAIgASgJEksKCnBhcmFtZXRlcnMYAyADKAsyNy5pbmZlcmVuY2UuUmVwb3NpdG9yeU1vZGVsVW5sb2FkUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkaVgoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRIyCgV2YWx1ZRgCIAEoCzIjLmluZmVyZW5jZS5Nb2RlbFJlcG9zaXRvcnlQYXJhbWV0ZXI6AjgBIh8KHVJlcG9zaXRvcnlNb2RlbFVubG9hZFJlc3BvbnNlIi8KH1N5c3RlbVNoYXJlZE1lbW9yeVN0YXR1c1JlcXVlc3QSDAoEbmFtZRgBIAEoCSKlAgogU3lzdGVtU2hhcmVkTWVtb3J5U3RhdHVzUmVzcG9uc2USSQoHcmVnaW9ucxgBIAMoCzI4LmluZmVyZW5jZS5TeXN0ZW1TaGFyZWRNZW1vcnlTdGF0dXNSZXNwb25zZS5SZWdpb25zRW50cnkaTAoMUmVnaW9uU3RhdHVzEgwKBG5hbWUYASABKAkSCwoDa2V5GAIgASgJEg4KBm9mZnNldBgDIAEoBBIRCglieXRlX3NpemUYBCABKAQaaAoMUmVnaW9uc0VudHJ5EgsKA2tleRgBIAEoCRJHCgV2YWx1ZRgCIAEoCzI4LmluZmVyZW5jZS5TeXN0ZW1TaGFyZWRNZW1vcnlTdGF0dXNSZXNwb25zZS5SZWdpb25TdGF0dXM6AjgBImEKIVN5c3RlbVNoYXJlZE1lbW9yeVJlZ2lzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEgsKA2tleRgCIAEoCRIOCgZvZmZzZXQYAyABKAQSEQoJYnl0ZV9zaXplGAQgASgEIiQKIlN5c3RlbVNoYXJlZE1lbW9yeVJlZ2lzdGVyUmVzcG9uc2UiMwojU3lzdGVtU2hhcmVkTWVtb3J5VW5yZWdpc3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCSImCiRTeXN0ZW1TaGFyZWRNZW1vcnlVbnJlZ2lzdGVyUmVzcG9uc2UiLQodQ3VkYVNoYXJlZE1lbW9yeVN0YXR1c1JlcXVlc3QSDAoEbmFtZRgBIAEoCSKVAgoeQ3VkYVNoYXJlZE1lbW9yeVN0YXR1c1Jlc3BvbnNlEkcKB3JlZ2lvbnMYASADKAsyNi5pbmZlcmVuY2UuQ3VkYVNoYXJlZE1lbW9yeVN0YXR1c1Jlc3BvbnNlLlJlZ2lvbnNFbnRyeRpCCgxSZWdpb25TdGF0dXMSDAoEbmFtZRgBIAEoCRIRCglkZXZpY2VfaWQYAiABKAQSEQoJYnl0ZV9zaXplGAMgASgEGmYKDFJlZ2lvbnNFbnRyeRILCgNrZXkYASABKAkSRQoFdmFsdWUYAiABKAsyNi5pbmZlcmVuY2UuQ3VkYVNoYXJlZE1lbW9yeVN0YXR1c1Jlc3BvbnNlLlJlZ2lvblN0YXR1czoCOAEiaQofQ3VkYVNoYXJlZE1lbW9yeVJlZ2lzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEhIKCnJhd19oYW5kbGUYAiABKAwSEQoJZGV2aWNlX2lkGAMgASgDEhEKCWJ5dGVfc2l6ZRgEIAEoBCIiCiBDdWRhU2hhcmVkTWVtb3J5UmVnaXN0ZXJSZXNwb25zZSIxCiFDdWRhU2hhcmVkTWVtb3J5VW5yZWdpc3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkCiJDdWRhU2hhcmVkTWVtb3J5VW5yZWdpc3RlclJlc3BvbnNlIuYBChNUcmFjZVNldHRpbmdSZXF1ZXN0Ej4KCHNldHRpbmdzGAEgAygLMiwuaW5mZXJlbmNlLlRyYWNlU2V0dGluZ1JlcXVlc3QuU2V0dGluZ3NFbnRyeRISCgptb2RlbF9uYW1lGAIgASgJGh0KDFNldHRpbmdWYWx1ZRINCgV2YWx1ZRgBIAMoCRpcCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRI6CgV2YWx1ZRgCIAEoCzIrLmluZmVyZW5jZS5UcmFjZVNldHRpbmdSZXF1ZXN0LlNldHRpbmdWYWx1ZToCOAEi1QEKFFRyYWNlU2V0dGluZ1Jlc3BvbnNlEj8KCHNldHRpbmdzGAEgAygLMi0uaW5mZXJlbmNlLlRyYWNlU2V0dGluZ1Jlc3BvbnNlLlNldHRpbmdzRW50cnkaHQoMU2V0dGluZ1ZhbHVlEg0KBXZhbHVlGAEgAygJGl0KDVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEjsKBXZhbHVlGAIgASgLMiwuaW5mZXJlbmNlLlRyYWNlU2V0dGluZ1Jlc3BvbnNlLlNldHRpbmdWYWx1ZToCOAEimgIKEkxvZ1NldHRpbmdzUmVxdWVzdBI9CghzZXR0aW5ncxgBIAMoCzIrLmluZmVyZW5jZS5Mb2dTZXR0aW5nc1JlcXVlc3QuU2V0dGluZ3NFbnRyeRpoCgxTZXR0aW5nVmFsdWUSFAoKYm9vbF9wYXJhbRgBIAEoCEgAEhYKDHVpbnQzMl9wYXJhbRgCIAEoDUgAEhYKDHN0cmluZ19wYXJhbRgDIAEoCUgAQhIKEHBhcmFtZXRlcl9jaG9pY2UaWwoNU2V0dGluZ3NFbnRyeRILCgNrZXkYASABKAkSOQoFdmFsdWUYAiABKAsyKi5pbmZlcmVuY2UuTG9nU2V0dGluZ3NSZXF1ZXN0LlNldHRpbmdWYWx1ZToCOAEinQIKE0xvZ1NldHRpbmdzUmVzcG9uc2USPgoIc2V0dGluZ3MYASADKAsyLC5pbmZlcmVuY2UuTG9nU2V0dGluZ3NSZXNwb25zZS5TZXR0aW5nc0VudHJ5GmgKDFNldHRpbmdWYWx1ZRIUCgpib29sX3BhcmFtGAEgASgISAASFgoMdWludDMyX3BhcmFtGAIgASgNSAASFgoMc3RyaW5nX3BhcmFtGAMgASgJSABCEgoQcGFyYW1ldGVyX2Nob2ljZRpcCg1TZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRI6CgV2YWx1ZRgCIAEoCzIrLmluZmVyZW5jZS5Mb2dTZXR0aW5nc1Jlc3BvbnNlLlNldHRpbmdWYWx1ZToCOAEyjg8KFEdSUENJbmZlcmVuY2VTZXJ2aWNlEkkKClNlcnZlckxpdmUSHC5pbmZlcmVuY2UuU2VydmVyTGl2ZVJlcXVlc3QaHS5pbmZlcmVuY2UuU2VydmVyTGl2ZVJlc3BvbnNlEkwKC1NlcnZlclJlYWR5Eh0uaW5mZXJlbmNlLlNlcnZlclJlYWR5UmVxdWVzdBoeLmluZmVyZW5jZS5TZXJ2ZXJSZWFkeVJlc3BvbnNlEkkKCk1vZGVsUmVhZHkSHC5pbmZlcmVuY2UuTW9kZWxSZWFkeVJlcXVlc3QaHS5pbmZlcmVuY2UuTW9kZWxSZWFkeVJlc3BvbnNlElUKDlNlcnZlck1ldGFkYXRhEiAuaW5mZXJlbmNlLlNlcnZlck1ldGFkYXRhUmVxdWVzdBohLmluZmVyZW5jZS5TZXJ2ZXJNZXRhZGF0YVJlc3BvbnNlElIKDU1vZGVsTWV0YWRhdGESHy5pbmZlcmVuY2UuTW9kZWxNZXRhZGF0YVJlcXVlc3QaIC5pbmZlcmVuY2UuTW9kZWxNZXRhZGF0YVJlc3BvbnNlEkkKCk1vZGVsSW5mZXISHC5pbmZlcmVuY2UuTW9kZWxJbmZlclJlcXVlc3QaHS5pbmZlcmVuY2UuTW9kZWxJbmZlclJlc3BvbnNlElkKEE1vZGVsU3RyZWFtSW5mZXISHC5pbmZlcmVuY2UuTW9kZWxJbmZlclJlcXVlc3QaIy5pbmZlcmVuY2UuTW9kZWxTdHJlYW1JbmZlclJlc3BvbnNlKAEwARJMCgtNb2RlbENvbmZpZxIdLmluZmVyZW5jZS5Nb2RlbENvbmZpZ1JlcXVlc3QaHi5pbmZlcmVuY2UuTW9kZWxDb25maWdSZXNwb25zZRJYCg9Nb2RlbFN0YXRpc3RpY3MSIS5pbmZlcmVuY2UuTW9kZWxTdGF0aXN0aWNzUmVxdWVzdBoiLmluZmVyZW5jZS5Nb2RlbFN0YXRpc3RpY3NSZXNwb25zZRJYCg9SZXBvc2l0b3J5SW5kZXgSIS5pbmZlcmVuY2UuUmVwb3NpdG9yeUluZGV4UmVxdWVzdBoiLmluZmVyZW5jZS5SZXBvc2l0b3J5SW5kZXhSZXNwb25zZRJkChNSZXBvc2l0b3J5TW9kZWxMb2FkEiUuaW5mZXJlbmNlLlJlcG9zaXRvcnlNb2RlbExvYWRSZXF1ZXN0GiYuaW5mZXJlbmNlLlJlcG9zaXRvcnlNb2RlbExvYWRSZXNwb25zZRJqChVSZXBvc2l0b3J5TW9kZWxVbmxvYWQSJy5pbmZlcmVuY2UuUmVwb3NpdG9yeU1vZGVsVW5sb2FkUmVxdWVzdBooLmluZmVyZW5jZS5SZXBvc2l0b3J5TW9kZWxVbmxvYWRSZXNwb25zZRJzChhTeXN0ZW1TaGFyZWRNZW1vcnlTdGF0dXMSKi5pbmZlcmVuY2UuU3lzdGVtU2hhcmVkTWVtb3J5U3RhdHVzUmVxdWVzdBorLmluZmVyZW5jZS5TeXN0ZW1TaGFyZWRNZW1vcnlTdGF0dXNSZXNwb25zZRJ5ChpTeXN0ZW1TaGFyZWRNZW1vcnlSZWdpc3RlchIsLmluZmVyZW5jZS5TeXN0ZW1TaGFyZWRNZW1vcnlSZWdpc3RlclJlcXVlc3QaLS5pbmZlcmVuY2UuU3lzdGVtU2hhcmVkTWVtb3J5UmVnaXN0ZXJSZXNwb25zZRJ/ChxTeXN0ZW1TaGFyZWRNZW1vcnlVbnJlZ2lzdGVyEi4uaW5mZXJlbmNlLlN5c3RlbVNoYXJlZE1lbW9yeVVucmVnaXN0ZXJSZXF1ZXN0Gi8uaW5mZXJlbmNlLlN5c3RlbVNoYXJlZE1lbW9yeVVucmVnaXN0ZXJSZXNwb25zZRJtChZDdWRhU2hhcmVkTWVtb3J5U3RhdHVzEiguaW5mZXJlbmNlLkN1ZGFTaGFyZWRNZW1vcnlTdGF0dXNSZXF1ZXN0GikuaW5mZXJlbmNlLkN1ZGFTaGFyZWRNZW1vcnlTdGF0dXNSZXNwb25zZRJzChhDdWRhU2hhcmVkTWVtb3J5UmVnaXN0ZXISKi5pbmZlcmVuY2UuQ3VkYVNoYXJlZE1lbW9yeVJlZ2lzdGVyUmVxdWVzdBorLmluZmVyZW5jZS5DdWRhU2hhcmVkTWVtb3J5UmVnaXN0ZXJSZXNwb25zZRJ5ChpDdWRhU2hhcmVkTWVtb3J5VW5yZWdpc3RlchIsLmluZmVyZW5jZS5DdWRhU2hhcmVkTWVtb3J5VW5yZWdpc3RlclJlcXVlc3QaLS5pbmZlcmVuY2UuQ3VkYVNoYXJlZE1lbW9yeVVucmVnaXN0ZXJSZXNwb25zZRJPCgxUcmFjZVNldHRpbmcSHi5pbmZlcmVuY2UuVHJhY2VTZXR0aW5nUmVxdWVzdBofLmluZmVyZW5jZS5UcmFjZVNldHRpbmdSZXNwb25zZRJMCgtMb2dTZXR0aW5ncxIdLmluZmVyZW5jZS5Mb2dTZXR0aW5nc1JlcXVlc3QaHi5pbmZlcmVuY2UuTG9nU2V0dGluZ3NSZXNwb25zZUI0WjJnaXRodWIuY29tL3RyaWRlbnQtaW5mZXJlbmNlL3RyaWRlbnQvZ2VuL2dvL2tzZXJ2ZWIGcHJvdG8z", [file_kserve_model_config]);
 
 /**
- * ServerLiveRequest asks for liveness; it has no content.
+ * ServerLiveRequest asks for the liveness. It has no content.
  *
  * @generated from message inference.ServerLiveRequest
  */
@@ -36,13 +36,13 @@ export const ServerLiveRequestSchema: GenMessage<ServerLiveRequest> = /*@__PURE_
   messageDesc(file_kserve_grpc_service, 0);
 
 /**
- * ServerLiveResponse is the answer to ServerLive.
+ * ServerLiveResponse is the response to ServerLive.
  *
  * @generated from message inference.ServerLiveResponse
  */
 export type ServerLiveResponse = Message<"inference.ServerLiveResponse"> & {
   /**
-   * True while the process can answer requests.
+   * True while the process can respond to requests.
    *
    * @generated from field: bool live = 1;
    */
@@ -57,7 +57,7 @@ export const ServerLiveResponseSchema: GenMessage<ServerLiveResponse> = /*@__PUR
   messageDesc(file_kserve_grpc_service, 1);
 
 /**
- * ServerReadyRequest asks for readiness; it has no content.
+ * ServerReadyRequest asks for the readiness. It has no content.
  *
  * @generated from message inference.ServerReadyRequest
  */
@@ -72,7 +72,7 @@ export const ServerReadyRequestSchema: GenMessage<ServerReadyRequest> = /*@__PUR
   messageDesc(file_kserve_grpc_service, 2);
 
 /**
- * ServerReadyResponse is the answer to ServerReady.
+ * ServerReadyResponse is the response to ServerReady.
  *
  * @generated from message inference.ServerReadyResponse
  */
@@ -106,7 +106,8 @@ export type ModelReadyRequest = Message<"inference.ModelReadyRequest"> & {
   name: string;
 
   /**
-   * Version in decimal, "3"; empty lets the server choose.
+   * Version in decimal, such as "3". If it is empty, the server chooses the
+   * version.
    *
    * @generated from field: string version = 2;
    */
@@ -121,14 +122,14 @@ export const ModelReadyRequestSchema: GenMessage<ModelReadyRequest> = /*@__PURE_
   messageDesc(file_kserve_grpc_service, 4);
 
 /**
- * ModelReadyResponse is the answer to ModelReady.
+ * ModelReadyResponse is the response to ModelReady.
  *
  * @generated from message inference.ModelReadyResponse
  */
 export type ModelReadyResponse = Message<"inference.ModelReadyResponse"> & {
   /**
-   * True while the model accepts requests. An unknown model is not ready, it
-   * is no error.
+   * True while the model accepts requests. An unknown model is not ready, and
+   * causes no error.
    *
    * @generated from field: bool ready = 1;
    */
@@ -143,7 +144,7 @@ export const ModelReadyResponseSchema: GenMessage<ModelReadyResponse> = /*@__PUR
   messageDesc(file_kserve_grpc_service, 5);
 
 /**
- * ServerMetadataRequest asks who the server is; it has no content.
+ * ServerMetadataRequest asks for the server's description. It has no content.
  *
  * @generated from message inference.ServerMetadataRequest
  */
@@ -164,7 +165,7 @@ export const ServerMetadataRequestSchema: GenMessage<ServerMetadataRequest> = /*
  */
 export type ServerMetadataResponse = Message<"inference.ServerMetadataResponse"> & {
   /**
-   * Product name, "triton" unless the operator gave the server an id.
+   * Name of the server. It is "triton" unless the operator has set a server id.
    *
    * @generated from field: string name = 1;
    */
@@ -179,7 +180,7 @@ export type ServerMetadataResponse = Message<"inference.ServerMetadataResponse">
 
   /**
    * Protocol extensions that are compiled in, such as "classification" or
-   * "model_repository". A switched-off extension can be listed.
+   * "model_repository". The list can contain disabled extensions.
    *
    * @generated from field: repeated string extensions = 3;
    */
@@ -249,8 +250,8 @@ export type ModelMetadataResponse = Message<"inference.ModelMetadataResponse"> &
   platform: string;
 
   /**
-   * Inputs in the order of the configuration; optional ones are listed too and
-   * not marked, see ModelConfig.
+   * Inputs in the order of the configuration, including optional inputs.
+   * ModelConfig returns which inputs are optional.
    *
    * @generated from field: repeated inference.ModelMetadataResponse.TensorMetadata inputs = 4;
    */
@@ -285,8 +286,8 @@ export type ModelMetadataResponse_TensorMetadata = Message<"inference.ModelMetad
   name: string;
 
   /**
-   * Element type of the protocol: BOOL, UINT8 to UINT64, INT8 to INT64,
-   * FP16, BF16, FP32, FP64 or BYTES. BYTES is what configurations call
+   * Element type of the protocol: BOOL, UINT8 to UINT64, INT8 to INT64, FP16,
+   * BF16, FP32, FP64 or BYTES. The name of BYTES in configurations is
    * TYPE_STRING.
    *
    * @generated from field: string datatype = 2;
@@ -294,8 +295,8 @@ export type ModelMetadataResponse_TensorMetadata = Message<"inference.ModelMetad
   datatype: string;
 
   /**
-   * Dimensions; -1 stands for any size. A batching model has its batch
-   * dimension first, as -1.
+   * Dimensions. -1 means any size. If the model has a batch dimension, this
+   * dimension is first and is -1.
    *
    * @generated from field: repeated int64 shape = 3;
    */
@@ -311,14 +312,14 @@ export const ModelMetadataResponse_TensorMetadataSchema: GenMessage<ModelMetadat
 
 /**
  * InferParameter is the value of a parameter of a request, a tensor or a
- * response. The value must have the kind with which the parameter is defined. A
+ * response. The value must have the type that the parameter requires. A
  * parameter without a value is refused.
  *
  * @generated from message inference.InferParameter
  */
 export type InferParameter = Message<"inference.InferParameter"> & {
   /**
-   * The value, in exactly one kind.
+   * The value. Exactly one field is set.
    *
    * @generated from oneof inference.InferParameter.parameter_choice
    */
@@ -378,9 +379,9 @@ export const InferParameterSchema: GenMessage<InferParameter> = /*@__PURE__*/
 /**
  * InferTensorContents holds the elements of a tensor as protobuf values,
  * flattened in row-major order. Exactly one field is set: the field of the
- * tensor's datatype, with as many elements as the shape has. FP16 and BF16 have
- * no field here, and are sent as raw bytes only. Raw bytes also cost less for
- * all other datatypes.
+ * tensor's datatype. It has as many elements as the shape requires. FP16 and
+ * BF16 have no field and can be sent only as raw bytes. Raw bytes are also
+ * cheaper to encode and decode for all other datatypes.
  *
  * @generated from message inference.InferTensorContents
  */
@@ -393,7 +394,8 @@ export type InferTensorContents = Message<"inference.InferTensorContents"> & {
   boolContents: boolean[];
 
   /**
-   * Elements of an INT8, INT16 or INT32 tensor; each within its type's range.
+   * Elements of an INT8, INT16 or INT32 tensor. Each element must be in the
+   * range of this type.
    *
    * @generated from field: repeated int32 int_contents = 2;
    */
@@ -407,7 +409,8 @@ export type InferTensorContents = Message<"inference.InferTensorContents"> & {
   int64Contents: bigint[];
 
   /**
-   * Elements of a UINT8, UINT16 or UINT32 tensor; each within its type's range.
+   * Elements of a UINT8, UINT16 or UINT32 tensor. Each element must be in the
+   * range of this type.
    *
    * @generated from field: repeated uint32 uint_contents = 4;
    */
@@ -435,7 +438,7 @@ export type InferTensorContents = Message<"inference.InferTensorContents"> & {
   fp64Contents: number[];
 
   /**
-   * Elements of a BYTES tensor, each of any length and without length prefix.
+   * Elements of a BYTES tensor, each of any length and without a length prefix.
    *
    * @generated from field: repeated bytes bytes_contents = 8;
    */
@@ -470,9 +473,9 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
   modelVersion: string;
 
   /**
-   * Identifier that the caller chooses. Every response to this request repeats
-   * the identifier. Optional, but required to assign the responses of a stream
-   * to its requests.
+   * Optional identifier that the caller chooses. Every response to this request
+   * has the same identifier. A client that sends several requests in one stream
+   * needs identifiers to match the responses to the requests.
    *
    * @generated from field: string id = 3;
    */
@@ -480,10 +483,11 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
 
   /**
    * Request parameters. The server reads "sequence_id", "sequence_start",
-   * "sequence_end", "priority", "timeout" (microseconds in the queue),
-   * "triton_enable_empty_final_response" (bool; a decoupled model then always
-   * sends a last response, even if this has no outputs) and other names with
-   * the prefix "triton_". The model gets all other parameters.
+   * "sequence_end", "priority", "timeout" (the maximum time in the queue, in
+   * microseconds), and all names with the prefix "triton_". The model gets all
+   * other parameters. If "triton_enable_empty_final_response" is true, a
+   * decoupled model always sends a last response, even if this response has no
+   * outputs.
    *
    * @generated from field: map<string, inference.InferParameter> parameters = 4;
    */
@@ -497,7 +501,7 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
   inputs: ModelInferRequest_InferInputTensor[];
 
   /**
-   * Outputs to return; empty means all of them.
+   * Outputs to return. Empty means all outputs.
    *
    * @generated from field: repeated inference.ModelInferRequest.InferRequestedOutputTensor outputs = 6;
    */
@@ -507,8 +511,8 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
    * Data of the inputs as raw bytes: one entry for each input that is not in
    * shared memory, in the order of the inputs. Elements are little-endian and
    * packed in row-major order. A BOOL is one byte. A BYTES element is a 4-byte
-   * little-endian length and the bytes. Either all inputs use this form, or no
-   * input does.
+   * little-endian length, followed by the bytes. Either all inputs use this
+   * form, or no input does.
    *
    * @generated from field: repeated bytes raw_input_contents = 7;
    */
@@ -561,7 +565,7 @@ export type ModelInferRequest_InferInputTensor = Message<"inference.ModelInferRe
   parameters: { [key: string]: InferParameter };
 
   /**
-   * The data as typed values. Must be unset if the request uses
+   * The data as typed values. The field must be unset if the request uses
    * raw_input_contents.
    *
    * @generated from field: inference.InferTensorContents contents = 5;
@@ -681,7 +685,7 @@ export type ModelInferResponse_InferOutputTensor = Message<"inference.ModelInfer
   name: string;
 
   /**
-   * Element type. BYTES for a classification.
+   * Element type. It is BYTES for a classification.
    *
    * @generated from field: string datatype = 2;
    */
@@ -703,8 +707,8 @@ export type ModelInferResponse_InferOutputTensor = Message<"inference.ModelInfer
   parameters: { [key: string]: InferParameter };
 
   /**
-   * The data as typed values. Unset if the response uses raw_output_contents,
-   * as Triton's responses always do.
+   * The data as typed values. The field is unset if the response uses
+   * raw_output_contents, as Triton's responses always do.
    *
    * @generated from field: inference.InferTensorContents contents = 5;
    */
@@ -726,15 +730,16 @@ export const ModelInferResponse_InferOutputTensorSchema: GenMessage<ModelInferRe
  */
 export type ModelStreamInferResponse = Message<"inference.ModelStreamInferResponse"> & {
   /**
-   * Reason of a failure. Empty for a response. A failure does not end the
-   * stream, but no further response to the failed request follows.
+   * Reason why a request failed. Empty in a response. A failure does not end
+   * the stream, but the failed request gets no further responses.
    *
    * @generated from field: string error_message = 1;
    */
   errorMessage: string;
 
   /**
-   * The response. If error_message is set, it has at most the request's id.
+   * The response. If error_message is set, the response has at most the
+   * request's id.
    *
    * @generated from field: inference.ModelInferResponse infer_response = 2;
    */
@@ -749,13 +754,13 @@ export const ModelStreamInferResponseSchema: GenMessage<ModelStreamInferResponse
   messageDesc(file_kserve_grpc_service, 14);
 
 /**
- * ModelConfigRequest names the model whose configuration is wanted.
+ * ModelConfigRequest names the model whose configuration is returned.
  *
  * @generated from message inference.ModelConfigRequest
  */
 export type ModelConfigRequest = Message<"inference.ModelConfigRequest"> & {
   /**
-   * Name of the model. Required; it must be loaded.
+   * Name of the model. Required. The model must be loaded.
    *
    * @generated from field: string name = 1;
    */
@@ -777,7 +782,7 @@ export const ModelConfigRequestSchema: GenMessage<ModelConfigRequest> = /*@__PUR
   messageDesc(file_kserve_grpc_service, 15);
 
 /**
- * ModelConfigResponse is the answer to ModelConfig.
+ * ModelConfigResponse is the response to ModelConfig.
  *
  * @generated from message inference.ModelConfigResponse
  */
@@ -798,20 +803,20 @@ export const ModelConfigResponseSchema: GenMessage<ModelConfigResponse> = /*@__P
   messageDesc(file_kserve_grpc_service, 16);
 
 /**
- * ModelStatisticsRequest names the model whose counters are wanted.
+ * ModelStatisticsRequest names the model whose counters are returned.
  *
  * @generated from message inference.ModelStatisticsRequest
  */
 export type ModelStatisticsRequest = Message<"inference.ModelStatisticsRequest"> & {
   /**
-   * Name of the model; empty means all models.
+   * Name of the model. Empty means all models.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Version in decimal; empty means all versions.
+   * Version in decimal. Empty means all versions.
    *
    * @generated from field: string version = 2;
    */
@@ -826,7 +831,8 @@ export const ModelStatisticsRequestSchema: GenMessage<ModelStatisticsRequest> = 
   messageDesc(file_kserve_grpc_service, 17);
 
 /**
- * StatisticDuration accumulates an event: how often and how long.
+ * StatisticDuration is the number of events of one kind and their total
+ * duration.
  *
  * @generated from message inference.StatisticDuration
  */
@@ -839,7 +845,7 @@ export type StatisticDuration = Message<"inference.StatisticDuration"> & {
   count: bigint;
 
   /**
-   * Their durations added up, in nanoseconds.
+   * Total duration of the events, in nanoseconds.
    *
    * @generated from field: uint64 ns = 2;
    */
@@ -854,14 +860,14 @@ export const StatisticDurationSchema: GenMessage<StatisticDuration> = /*@__PURE_
   messageDesc(file_kserve_grpc_service, 18);
 
 /**
- * InferStatistics splits the time of the requests of a model. The batched
- * phases count a request once, whatever the size of its batch.
+ * InferStatistics has the time of a model's requests by phase. In batched
+ * phases, a request counts once, whatever the size of the batch.
  *
  * @generated from message inference.InferStatistics
  */
 export type InferStatistics = Message<"inference.InferStatistics"> & {
   /**
-   * Requests that succeeded, end to end. Cache hits are among them.
+   * Requests that succeeded, end to end. They include cache hits.
    *
    * @generated from field: inference.StatisticDuration success = 1;
    */
@@ -882,7 +888,7 @@ export type InferStatistics = Message<"inference.InferStatistics"> & {
   queue?: StatisticDuration | undefined;
 
   /**
-   * Time to make the inputs ready for the model, such as copies to a GPU.
+   * Time to prepare the inputs for the model, including copies to a GPU.
    *
    * @generated from field: inference.StatisticDuration compute_input = 4;
    */
@@ -896,22 +902,23 @@ export type InferStatistics = Message<"inference.InferStatistics"> & {
   computeInfer?: StatisticDuration | undefined;
 
   /**
-   * Time to hand out the outputs, such as copies from a GPU.
+   * Time to return the outputs, including copies from a GPU.
    *
    * @generated from field: inference.StatisticDuration compute_output = 6;
    */
   computeOutput?: StatisticDuration | undefined;
 
   /**
-   * Requests answered from the response cache, and the time of the look-up.
+   * Requests whose response is from the response cache, and the time of the
+   * lookup.
    *
    * @generated from field: inference.StatisticDuration cache_hit = 7;
    */
   cacheHit?: StatisticDuration | undefined;
 
   /**
-   * Requests that the response cache did not know, and the time of look-up and
-   * insertion.
+   * Requests whose response was not in the response cache, and the time of
+   * lookup and insertion.
    *
    * @generated from field: inference.StatisticDuration cache_miss = 8;
    */
@@ -926,8 +933,8 @@ export const InferStatisticsSchema: GenMessage<InferStatistics> = /*@__PURE__*/
   messageDesc(file_kserve_grpc_service, 19);
 
 /**
- * InferResponseStatistics splits the time of one response of a decoupled
- * model by its position in the stream.
+ * InferResponseStatistics has the time of a decoupled model's responses at one
+ * position in the stream.
  *
  * @generated from message inference.InferResponseStatistics
  */
@@ -940,28 +947,30 @@ export type InferResponseStatistics = Message<"inference.InferResponseStatistics
   computeInfer?: StatisticDuration | undefined;
 
   /**
-   * Time to hand out this response's outputs.
+   * Time to return this response's outputs.
    *
    * @generated from field: inference.StatisticDuration compute_output = 2;
    */
   computeOutput?: StatisticDuration | undefined;
 
   /**
-   * Responses that succeeded, from the start of computation to the hand-over.
+   * Responses that succeeded, from the start of the computation until they are
+   * sent.
    *
    * @generated from field: inference.StatisticDuration success = 3;
    */
   success?: StatisticDuration | undefined;
 
   /**
-   * Responses that carried an error.
+   * Responses with an error.
    *
    * @generated from field: inference.StatisticDuration fail = 4;
    */
   fail?: StatisticDuration | undefined;
 
   /**
-   * Responses without outputs, such as the one that only marks the end.
+   * Responses without outputs, such as a response that only marks the end of a
+   * request.
    *
    * @generated from field: inference.StatisticDuration empty_response = 5;
    */
@@ -983,20 +992,21 @@ export const InferResponseStatisticsSchema: GenMessage<InferResponseStatistics> 
   messageDesc(file_kserve_grpc_service, 20);
 
 /**
- * InferBatchStatistics splits the time of the executions of one batch size.
+ * InferBatchStatistics has the time of the executions with one batch size, by
+ * phase.
  *
  * @generated from message inference.InferBatchStatistics
  */
 export type InferBatchStatistics = Message<"inference.InferBatchStatistics"> & {
   /**
-   * Size of the batch that these executions had.
+   * Batch size of these executions.
    *
    * @generated from field: uint64 batch_size = 1;
    */
   batchSize: bigint;
 
   /**
-   * Time to make the inputs ready, per execution.
+   * Time to prepare the inputs, per execution.
    *
    * @generated from field: inference.StatisticDuration compute_input = 2;
    */
@@ -1010,7 +1020,7 @@ export type InferBatchStatistics = Message<"inference.InferBatchStatistics"> & {
   computeInfer?: StatisticDuration | undefined;
 
   /**
-   * Time to hand out the outputs, per execution.
+   * Time to return the outputs, per execution.
    *
    * @generated from field: inference.StatisticDuration compute_output = 4;
    */
@@ -1025,13 +1035,13 @@ export const InferBatchStatisticsSchema: GenMessage<InferBatchStatistics> = /*@_
   messageDesc(file_kserve_grpc_service, 21);
 
 /**
- * MemoryUsage is memory that a model holds, as far as its backend reports it.
+ * MemoryUsage is the memory that a model uses, if its backend reports it.
  *
  * @generated from message inference.MemoryUsage
  */
 export type MemoryUsage = Message<"inference.MemoryUsage"> & {
   /**
-   * Kind of memory, "CPU", "CPU_PINNED" or "GPU".
+   * Kind of memory: "CPU", "CPU_PINNED" or "GPU".
    *
    * @generated from field: string type = 1;
    */
@@ -1060,7 +1070,7 @@ export const MemoryUsageSchema: GenMessage<MemoryUsage> = /*@__PURE__*/
   messageDesc(file_kserve_grpc_service, 22);
 
 /**
- * ModelStatistics holds the counters of one version of a model.
+ * ModelStatistics has the counters of one version of a model.
  *
  * @generated from message inference.ModelStatistics
  */
@@ -1080,24 +1090,24 @@ export type ModelStatistics = Message<"inference.ModelStatistics"> & {
   version: string;
 
   /**
-   * Time of the latest inference, in milliseconds since the Unix epoch; 0
-   * before the first.
+   * Time of the latest inference, in milliseconds since the Unix epoch. 0 means
+   * that there was no inference.
    *
    * @generated from field: uint64 last_inference = 3;
    */
   lastInference: bigint;
 
   /**
-   * Inferences that succeeded: a request with a batch of n counts n. Cache
-   * hits do not count.
+   * Number of successful inferences. A request with a batch of n counts as n
+   * inferences. Cache hits do not count.
    *
    * @generated from field: uint64 inference_count = 4;
    */
   inferenceCount: bigint;
 
   /**
-   * Executions of the model; the ratio of inference_count to this is the mean
-   * batch size. Cache hits do not count.
+   * Number of executions of the model. inference_count divided by
+   * execution_count is the mean batch size. Cache hits do not count.
    *
    * @generated from field: uint64 execution_count = 5;
    */
@@ -1118,15 +1128,15 @@ export type ModelStatistics = Message<"inference.ModelStatistics"> & {
   batchStats: InferBatchStatistics[];
 
   /**
-   * Memory that the model holds; empty where the backend does not report it.
+   * Memory that the model uses. Empty if the backend does not report it.
    *
    * @generated from field: repeated inference.MemoryUsage memory_usage = 8;
    */
   memoryUsage: MemoryUsage[];
 
   /**
-   * Time by response of a decoupled model: key "0" is the first response to a
-   * request, "1" the second. Empty for other models.
+   * Time by response of a decoupled model. The key "0" is the first response to
+   * a request, and "1" is the second response. Empty for other models.
    *
    * @generated from field: map<string, inference.InferResponseStatistics> response_stats = 9;
    */
@@ -1141,13 +1151,13 @@ export const ModelStatisticsSchema: GenMessage<ModelStatistics> = /*@__PURE__*/
   messageDesc(file_kserve_grpc_service, 23);
 
 /**
- * ModelStatisticsResponse is the answer to ModelStatistics.
+ * ModelStatisticsResponse is the response to ModelStatistics.
  *
  * @generated from message inference.ModelStatisticsResponse
  */
 export type ModelStatisticsResponse = Message<"inference.ModelStatisticsResponse"> & {
   /**
-   * One entry for each version of each model that was asked for.
+   * One entry for each version of each requested model.
    *
    * @generated from field: repeated inference.ModelStatistics model_stats = 1;
    */
@@ -1168,13 +1178,13 @@ export const ModelStatisticsResponseSchema: GenMessage<ModelStatisticsResponse> 
  */
 export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParameter"> & {
   /**
-   * The value, in exactly one kind.
+   * The value. Exactly one field is set.
    *
    * @generated from oneof inference.ModelRepositoryParameter.parameter_choice
    */
   parameterChoice: {
     /**
-     * A truth value, as for "unload_dependents".
+     * A Boolean value, as for "unload_dependents".
      *
      * @generated from field: bool bool_param = 1;
      */
@@ -1182,7 +1192,7 @@ export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParamet
     case: "boolParam";
   } | {
     /**
-     * A signed integer. No parameter that Triton defines is one.
+     * A signed integer. Triton defines no parameter of this type.
      *
      * @generated from field: int64 int64_param = 2;
      */
@@ -1190,7 +1200,7 @@ export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParamet
     case: "int64Param";
   } | {
     /**
-     * Text, as for "config": a model configuration in JSON.
+     * A string, as for "config", which is a model configuration in JSON.
      *
      * @generated from field: string string_param = 3;
      */
@@ -1215,13 +1225,14 @@ export const ModelRepositoryParameterSchema: GenMessage<ModelRepositoryParameter
   messageDesc(file_kserve_grpc_service, 25);
 
 /**
- * RepositoryIndexRequest asks what the repositories hold.
+ * RepositoryIndexRequest asks for the models in the repositories.
  *
  * @generated from message inference.RepositoryIndexRequest
  */
 export type RepositoryIndexRequest = Message<"inference.RepositoryIndexRequest"> & {
   /**
-   * Repository to list; empty means all of them. Triton accepts only empty.
+   * Repository to list. Empty means all repositories. Triton accepts only an
+   * empty name.
    *
    * @generated from field: string repository_name = 1;
    */
@@ -1243,7 +1254,7 @@ export const RepositoryIndexRequestSchema: GenMessage<RepositoryIndexRequest> = 
   messageDesc(file_kserve_grpc_service, 26);
 
 /**
- * RepositoryIndexResponse is the answer to RepositoryIndex.
+ * RepositoryIndexResponse is the response to RepositoryIndex.
  *
  * @generated from message inference.RepositoryIndexResponse
  */
@@ -1277,14 +1288,14 @@ export type RepositoryIndexResponse_ModelIndex = Message<"inference.RepositoryIn
   name: string;
 
   /**
-   * Version in decimal; empty for a model that was never loaded.
+   * Version in decimal. Empty for a model that was never loaded.
    *
    * @generated from field: string version = 2;
    */
   version: string;
 
   /**
-   * "READY", "LOADING", "UNLOADING" or "UNAVAILABLE"; empty for a model that
+   * "READY", "LOADING", "UNLOADING" or "UNAVAILABLE". Empty for a model that
    * was never loaded.
    *
    * @generated from field: string state = 3;
@@ -1292,8 +1303,8 @@ export type RepositoryIndexResponse_ModelIndex = Message<"inference.RepositoryIn
   state: string;
 
   /**
-   * Why the model is in that state, such as the error of a failed load;
-   * empty where there is nothing to say.
+   * Reason for the state, such as the error of a failed load. Empty if there
+   * is no reason.
    *
    * @generated from field: string reason = 4;
    */
@@ -1314,8 +1325,8 @@ export const RepositoryIndexResponse_ModelIndexSchema: GenMessage<RepositoryInde
  */
 export type RepositoryModelLoadRequest = Message<"inference.RepositoryModelLoadRequest"> & {
   /**
-   * Repository to load from; empty lets the server find it. Triton accepts
-   * only empty.
+   * Repository to load from. If it is empty, the server finds the repository.
+   * Triton accepts only an empty name.
    *
    * @generated from field: string repository_name = 1;
    */
@@ -1330,8 +1341,9 @@ export type RepositoryModelLoadRequest = Message<"inference.RepositoryModelLoadR
 
   /**
    * "config" (string) replaces config.pbtxt for this load with a configuration
-   * in JSON; "file:<version>/<name>" (bytes) gives files in place of the
-   * model's folder and needs "config" beside it. Other names are refused.
+   * in JSON. "file:<version>/<name>" (bytes) is a file. The files of the
+   * request replace the model's folder, and require "config". Other names are
+   * refused.
    *
    * @generated from field: map<string, inference.ModelRepositoryParameter> parameters = 3;
    */
@@ -1346,7 +1358,8 @@ export const RepositoryModelLoadRequestSchema: GenMessage<RepositoryModelLoadReq
   messageDesc(file_kserve_grpc_service, 28);
 
 /**
- * RepositoryModelLoadResponse says that the model is ready; it has no content.
+ * RepositoryModelLoadResponse reports that the model is ready. It has no
+ * content.
  *
  * @generated from message inference.RepositoryModelLoadResponse
  */
@@ -1367,23 +1380,23 @@ export const RepositoryModelLoadResponseSchema: GenMessage<RepositoryModelLoadRe
  */
 export type RepositoryModelUnloadRequest = Message<"inference.RepositoryModelUnloadRequest"> & {
   /**
-   * Repository of the model; empty lets the server find it. Triton accepts
-   * only empty.
+   * Repository of the model. If it is empty, the server finds the repository.
+   * Triton accepts only an empty name.
    *
    * @generated from field: string repository_name = 1;
    */
   repositoryName: string;
 
   /**
-   * Name of the model. Required; unloading what is not loaded is no error.
+   * Name of the model. Required. It is not an error if the model is not loaded.
    *
    * @generated from field: string model_name = 2;
    */
   modelName: string;
 
   /**
-   * "unload_dependents" (bool, false) unloads the models that an ensemble is
-   * composed of as well.
+   * "unload_dependents" (bool, false) also unloads the models that an ensemble
+   * is composed of.
    *
    * @generated from field: map<string, inference.ModelRepositoryParameter> parameters = 3;
    */
@@ -1398,8 +1411,8 @@ export const RepositoryModelUnloadRequestSchema: GenMessage<RepositoryModelUnloa
   messageDesc(file_kserve_grpc_service, 30);
 
 /**
- * RepositoryModelUnloadResponse says that unloading has begun; it has no
- * content.
+ * RepositoryModelUnloadResponse reports that the unloading has started. It has
+ * no content.
  *
  * @generated from message inference.RepositoryModelUnloadResponse
  */
@@ -1420,7 +1433,7 @@ export const RepositoryModelUnloadResponseSchema: GenMessage<RepositoryModelUnlo
  */
 export type SystemSharedMemoryStatusRequest = Message<"inference.SystemSharedMemoryStatusRequest"> & {
   /**
-   * Name of the region; empty means all. An unknown name is an error.
+   * Name of the region. Empty means all regions. An unknown name is an error.
    *
    * @generated from field: string name = 1;
    */
@@ -1435,7 +1448,7 @@ export const SystemSharedMemoryStatusRequestSchema: GenMessage<SystemSharedMemor
   messageDesc(file_kserve_grpc_service, 32);
 
 /**
- * SystemSharedMemoryStatusResponse is the answer to SystemSharedMemoryStatus.
+ * SystemSharedMemoryStatusResponse is the response to SystemSharedMemoryStatus.
  *
  * @generated from message inference.SystemSharedMemoryStatusResponse
  */
@@ -1476,7 +1489,7 @@ export type SystemSharedMemoryStatusResponse_RegionStatus = Message<"inference.S
   key: string;
 
   /**
-   * Where the region begins within the object, in bytes.
+   * Offset of the region in the object, in bytes.
    *
    * @generated from field: uint64 offset = 3;
    */
@@ -1504,7 +1517,8 @@ export const SystemSharedMemoryStatusResponse_RegionStatusSchema: GenMessage<Sys
  */
 export type SystemSharedMemoryRegisterRequest = Message<"inference.SystemSharedMemoryRegisterRequest"> & {
   /**
-   * Name for requests to refer to. Required and new.
+   * Name by which requests refer to the region. Required. The name must not be
+   * registered yet.
    *
    * @generated from field: string name = 1;
    */
@@ -1518,14 +1532,14 @@ export type SystemSharedMemoryRegisterRequest = Message<"inference.SystemSharedM
   key: string;
 
   /**
-   * Where the region begins within the object, in bytes.
+   * Offset of the region in the object, in bytes.
    *
    * @generated from field: uint64 offset = 3;
    */
   offset: bigint;
 
   /**
-   * Size of the region in bytes; offset and size must lie within the object.
+   * Size of the region in bytes. The whole region must be in the object.
    *
    * @generated from field: uint64 byte_size = 4;
    */
@@ -1540,8 +1554,8 @@ export const SystemSharedMemoryRegisterRequestSchema: GenMessage<SystemSharedMem
   messageDesc(file_kserve_grpc_service, 34);
 
 /**
- * SystemSharedMemoryRegisterResponse says that the region is usable; it has no
- * content.
+ * SystemSharedMemoryRegisterResponse reports that requests can use the region.
+ * It has no content.
  *
  * @generated from message inference.SystemSharedMemoryRegisterResponse
  */
@@ -1556,13 +1570,13 @@ export const SystemSharedMemoryRegisterResponseSchema: GenMessage<SystemSharedMe
   messageDesc(file_kserve_grpc_service, 35);
 
 /**
- * SystemSharedMemoryUnregisterRequest names the region to forget.
+ * SystemSharedMemoryUnregisterRequest names the region to unregister.
  *
  * @generated from message inference.SystemSharedMemoryUnregisterRequest
  */
 export type SystemSharedMemoryUnregisterRequest = Message<"inference.SystemSharedMemoryUnregisterRequest"> & {
   /**
-   * Name of the region; empty means all regions of system memory.
+   * Name of the region. Empty means all regions of system memory.
    *
    * @generated from field: string name = 1;
    */
@@ -1577,8 +1591,8 @@ export const SystemSharedMemoryUnregisterRequestSchema: GenMessage<SystemSharedM
   messageDesc(file_kserve_grpc_service, 36);
 
 /**
- * SystemSharedMemoryUnregisterResponse says that the region is forgotten; it
- * has no content.
+ * SystemSharedMemoryUnregisterResponse reports that the region is unregistered.
+ * It has no content.
  *
  * @generated from message inference.SystemSharedMemoryUnregisterResponse
  */
@@ -1599,7 +1613,7 @@ export const SystemSharedMemoryUnregisterResponseSchema: GenMessage<SystemShared
  */
 export type CudaSharedMemoryStatusRequest = Message<"inference.CudaSharedMemoryStatusRequest"> & {
   /**
-   * Name of the region; empty means all. An unknown name is an error.
+   * Name of the region. Empty means all regions. An unknown name is an error.
    *
    * @generated from field: string name = 1;
    */
@@ -1614,7 +1628,7 @@ export const CudaSharedMemoryStatusRequestSchema: GenMessage<CudaSharedMemorySta
   messageDesc(file_kserve_grpc_service, 38);
 
 /**
- * CudaSharedMemoryStatusResponse is the answer to CudaSharedMemoryStatus.
+ * CudaSharedMemoryStatusResponse is the response to CudaSharedMemoryStatus.
  *
  * @generated from message inference.CudaSharedMemoryStatusResponse
  */
@@ -1648,7 +1662,7 @@ export type CudaSharedMemoryStatusResponse_RegionStatus = Message<"inference.Cud
   name: string;
 
   /**
-   * GPU that holds the region, counted as the server counts them.
+   * Number of the GPU with the region, as the server numbers its GPUs.
    *
    * @generated from field: uint64 device_id = 2;
    */
@@ -1676,21 +1690,22 @@ export const CudaSharedMemoryStatusResponse_RegionStatusSchema: GenMessage<CudaS
  */
 export type CudaSharedMemoryRegisterRequest = Message<"inference.CudaSharedMemoryRegisterRequest"> & {
   /**
-   * Name for requests to refer to. Required and new.
+   * Name by which requests refer to the region. Required. The name must not be
+   * registered yet.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The cudaIpcMemHandle_t of the allocation, as the CUDA runtime gave it out.
+   * The cudaIpcMemHandle_t of the allocation, as the CUDA runtime returned it.
    *
    * @generated from field: bytes raw_handle = 2;
    */
   rawHandle: Uint8Array;
 
   /**
-   * GPU that holds the allocation, counted as the server counts them.
+   * Number of the GPU with the allocation, as the server numbers its GPUs.
    *
    * @generated from field: int64 device_id = 3;
    */
@@ -1712,8 +1727,8 @@ export const CudaSharedMemoryRegisterRequestSchema: GenMessage<CudaSharedMemoryR
   messageDesc(file_kserve_grpc_service, 40);
 
 /**
- * CudaSharedMemoryRegisterResponse says that the region is usable; it has no
- * content.
+ * CudaSharedMemoryRegisterResponse reports that requests can use the region. It
+ * has no content.
  *
  * @generated from message inference.CudaSharedMemoryRegisterResponse
  */
@@ -1728,13 +1743,13 @@ export const CudaSharedMemoryRegisterResponseSchema: GenMessage<CudaSharedMemory
   messageDesc(file_kserve_grpc_service, 41);
 
 /**
- * CudaSharedMemoryUnregisterRequest names the region to forget.
+ * CudaSharedMemoryUnregisterRequest names the region to unregister.
  *
  * @generated from message inference.CudaSharedMemoryUnregisterRequest
  */
 export type CudaSharedMemoryUnregisterRequest = Message<"inference.CudaSharedMemoryUnregisterRequest"> & {
   /**
-   * Name of the region; empty means all regions of GPU memory.
+   * Name of the region. Empty means all regions of GPU memory.
    *
    * @generated from field: string name = 1;
    */
@@ -1749,8 +1764,8 @@ export const CudaSharedMemoryUnregisterRequestSchema: GenMessage<CudaSharedMemor
   messageDesc(file_kserve_grpc_service, 42);
 
 /**
- * CudaSharedMemoryUnregisterResponse says that the region is forgotten; it has
- * no content.
+ * CudaSharedMemoryUnregisterResponse reports that the region is unregistered.
+ * It has no content.
  *
  * @generated from message inference.CudaSharedMemoryUnregisterResponse
  */
@@ -1773,15 +1788,15 @@ export type TraceSettingRequest = Message<"inference.TraceSettingRequest"> & {
   /**
    * Settings to change, by name: "trace_level" (OFF, TIMESTAMPS, TENSORS),
    * "trace_rate" (one request in n), "trace_count" (-1: no limit), "trace_file"
-   * and "log_frequency". Names that are not here stay as they are.
+   * and "log_frequency". Other settings remain unchanged.
    *
    * @generated from field: map<string, inference.TraceSettingRequest.SettingValue> settings = 1;
    */
   settings: { [key: string]: TraceSettingRequest_SettingValue };
 
   /**
-   * Model whose settings are meant; empty means the server's, which hold for
-   * every model without its own.
+   * Model whose settings are changed. Empty means the server's settings, which
+   * apply to all models without settings of their own.
    *
    * @generated from field: string model_name = 2;
    */
@@ -1802,9 +1817,9 @@ export const TraceSettingRequestSchema: GenMessage<TraceSettingRequest> = /*@__P
  */
 export type TraceSettingRequest_SettingValue = Message<"inference.TraceSettingRequest.SettingValue"> & {
   /**
-   * The value as text; only "trace_level" takes more than one. An empty list
-   * resets the setting: a model's to the server's value, the server's to the
-   * one that it was started with.
+   * The value as a string. Only "trace_level" can have several values. An
+   * empty list resets the setting: a model's setting to the server's value,
+   * and the server's setting to its value at startup.
    *
    * @generated from field: repeated string value = 1;
    */
@@ -1819,13 +1834,13 @@ export const TraceSettingRequest_SettingValueSchema: GenMessage<TraceSettingRequ
   messageDesc(file_kserve_grpc_service, 44, 0);
 
 /**
- * TraceSettingResponse is the answer to TraceSetting.
+ * TraceSettingResponse is the response to TraceSetting.
  *
  * @generated from message inference.TraceSettingResponse
  */
 export type TraceSettingResponse = Message<"inference.TraceSettingResponse"> & {
   /**
-   * All trace settings that are in force, by name.
+   * All trace settings that apply, by name.
    *
    * @generated from field: map<string, inference.TraceSettingResponse.SettingValue> settings = 1;
    */
@@ -1846,7 +1861,7 @@ export const TraceSettingResponseSchema: GenMessage<TraceSettingResponse> = /*@_
  */
 export type TraceSettingResponse_SettingValue = Message<"inference.TraceSettingResponse.SettingValue"> & {
   /**
-   * The value, as text; more than one for "trace_level".
+   * The value as a string. "trace_level" can have several values.
    *
    * @generated from field: repeated string value = 1;
    */
@@ -1867,7 +1882,7 @@ export const TraceSettingResponse_SettingValueSchema: GenMessage<TraceSettingRes
  */
 export type LogSettingsRequest = Message<"inference.LogSettingsRequest"> & {
   /**
-   * Settings to change, by name. Names that are not here stay as they are.
+   * Settings to change, by name. Other settings remain unchanged.
    *
    * @generated from field: map<string, inference.LogSettingsRequest.SettingValue> settings = 1;
    */
@@ -1888,13 +1903,13 @@ export const LogSettingsRequestSchema: GenMessage<LogSettingsRequest> = /*@__PUR
  */
 export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequest.SettingValue"> & {
   /**
-   * The value, in the kind that the setting is defined with.
+   * The value, in the type that the setting requires.
    *
    * @generated from oneof inference.LogSettingsRequest.SettingValue.parameter_choice
    */
   parameterChoice: {
     /**
-     * A switch, as for "log_info", "log_warning" and "log_error".
+     * A Boolean value, as for "log_info", "log_warning" and "log_error".
      *
      * @generated from field: bool bool_param = 1;
      */
@@ -1902,7 +1917,7 @@ export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequ
     case: "boolParam";
   } | {
     /**
-     * A number, as for "log_verbose_level", where 0 is off.
+     * A number, as for "log_verbose_level". 0 disables verbose messages.
      *
      * @generated from field: uint32 uint32_param = 2;
      */
@@ -1910,7 +1925,7 @@ export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequ
     case: "uint32Param";
   } | {
     /**
-     * Text, as for "log_format" ("default" or "ISO8601") and "log_file".
+     * A string, as for "log_format" ("default" or "ISO8601") and "log_file".
      *
      * @generated from field: string string_param = 3;
      */
@@ -1927,7 +1942,7 @@ export const LogSettingsRequest_SettingValueSchema: GenMessage<LogSettingsReques
   messageDesc(file_kserve_grpc_service, 46, 0);
 
 /**
- * LogSettingsResponse is the answer to LogSettings.
+ * LogSettingsResponse is the response to LogSettings.
  *
  * @generated from message inference.LogSettingsResponse
  */
@@ -1954,13 +1969,13 @@ export const LogSettingsResponseSchema: GenMessage<LogSettingsResponse> = /*@__P
  */
 export type LogSettingsResponse_SettingValue = Message<"inference.LogSettingsResponse.SettingValue"> & {
   /**
-   * The value, in the kind that the setting is defined with.
+   * The value, in the type that the setting requires.
    *
    * @generated from oneof inference.LogSettingsResponse.SettingValue.parameter_choice
    */
   parameterChoice: {
     /**
-     * A switch, such as "log_info".
+     * A Boolean value, such as "log_info".
      *
      * @generated from field: bool bool_param = 1;
      */
@@ -1976,7 +1991,7 @@ export type LogSettingsResponse_SettingValue = Message<"inference.LogSettingsRes
     case: "uint32Param";
   } | {
     /**
-     * Text, such as "log_file".
+     * A string, such as "log_file".
      *
      * @generated from field: string string_param = 3;
      */
@@ -1993,22 +2008,25 @@ export const LogSettingsResponse_SettingValueSchema: GenMessage<LogSettingsRespo
   messageDesc(file_kserve_grpc_service, 47, 0);
 
 /**
- * GRPCInferenceService answers about server and models, runs inference and
- * administers repository, shared memory, tracing and logging.
+ * GRPCInferenceService describes the server and its models, and runs inference
+ * requests. It also manages the model repository, shared memory, tracing and
+ * logging.
  *
- * An empty model version always means "let the server choose by the model's
- * version policy", which is the highest version it serves.
+ * If a request has an empty model version, the server chooses the version by
+ * the model's version policy. This is the highest version that the server
+ * serves.
  *
- * Codes on every method: UNAVAILABLE for a server or model that is not ready,
- * NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT for a
- * malformed request, UNIMPLEMENTED for what the server was started without.
+ * All methods return these codes: UNAVAILABLE for a server or model that is not
+ * ready, NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT
+ * for a malformed request, and UNIMPLEMENTED for a function that is disabled in
+ * the server.
  *
  * @generated from service inference.GRPCInferenceService
  */
 export const GRPCInferenceService: GenService<{
   /**
-   * ServerLive reports whether the process can answer at all. It says nothing
-   * about models: use it to decide about a restart.
+   * ServerLive reports whether the process can respond. The result doesn't
+   * depend on the models. Use it to decide whether to restart the process.
    *
    * @generated from rpc inference.GRPCInferenceService.ServerLive
    */
@@ -2018,8 +2036,9 @@ export const GRPCInferenceService: GenService<{
     output: typeof ServerLiveResponseSchema;
   },
   /**
-   * ServerReady reports whether inference requests are welcome. Depending on
-   * how the server was started, one failed model can make it unready.
+   * ServerReady reports whether the server accepts inference requests.
+   * Depending on how the server was started, one failed model can make the
+   * server unready.
    *
    * @generated from rpc inference.GRPCInferenceService.ServerReady
    */
@@ -2040,7 +2059,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof ModelReadyResponseSchema;
   },
   /**
-   * ServerMetadata names the server, its version and the extensions it speaks.
+   * ServerMetadata returns the server's name, its version and its protocol
+   * extensions.
    *
    * @generated from rpc inference.GRPCInferenceService.ServerMetadata
    */
@@ -2050,8 +2070,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof ServerMetadataResponseSchema;
   },
   /**
-   * ModelMetadata gives a model's tensors as a client must send and will
-   * receive them, batch dimension included.
+   * ModelMetadata returns a model's tensors as clients send and receive them,
+   * including the batch dimension.
    *
    * @generated from rpc inference.GRPCInferenceService.ModelMetadata
    */
@@ -2061,8 +2081,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof ModelMetadataResponseSchema;
   },
   /**
-   * ModelInfer runs one request that gives exactly one response. A decoupled
-   * model is refused with UNIMPLEMENTED: it needs ModelStreamInfer.
+   * ModelInfer runs one request, which has exactly one response. Decoupled
+   * models are refused with UNIMPLEMENTED, because they need ModelStreamInfer.
    *
    * @generated from rpc inference.GRPCInferenceService.ModelInfer
    */
@@ -2072,14 +2092,16 @@ export const GRPCInferenceService: GenService<{
     output: typeof ModelInferResponseSchema;
   },
   /**
-   * ModelStreamInfer runs any number of requests and returns any number of
-   * responses for each, interleaved in the order in which models produce them;
-   * ids tell them apart. Half-closing lets running requests finish; cancelling
-   * the call cancels them all.
+   * ModelStreamInfer runs any number of requests, and returns any number of
+   * responses for each request. The responses of different requests are
+   * interleaved in the order in which the models produce them, and the id
+   * assigns a response to its request. If the client half-closes the stream,
+   * running requests finish. If the client cancels the call, all requests are
+   * cancelled.
    *
-   * A failed request is reported in error_message and leaves the stream open,
-   * unless the call carries the metadata "triton_grpc_error: true": then the
-   * first failure ends the stream with a status.
+   * The error of a failed request is in error_message, and the stream stays
+   * open. If the call has the metadata "triton_grpc_error: true", the first
+   * failure ends the stream with a status instead.
    *
    * @generated from rpc inference.GRPCInferenceService.ModelStreamInfer
    */
@@ -2100,8 +2122,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof ModelConfigResponseSchema;
   },
   /**
-   * ModelStatistics returns counters of one model or of all. They start at
-   * zero when a model is loaded.
+   * ModelStatistics returns the counters of one model or of all models. The
+   * counters start at 0 when a model is loaded.
    *
    * @generated from rpc inference.GRPCInferenceService.ModelStatistics
    */
@@ -2111,7 +2133,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof ModelStatisticsResponseSchema;
   },
   /**
-   * RepositoryIndex lists the models that the repositories hold, loaded or not.
+   * RepositoryIndex lists the models in the repositories, whether they are
+   * loaded or not.
    *
    * @generated from rpc inference.GRPCInferenceService.RepositoryIndex
    */
@@ -2121,8 +2144,9 @@ export const GRPCInferenceService: GenService<{
     output: typeof RepositoryIndexResponseSchema;
   },
   /**
-   * RepositoryModelLoad loads a model, or loads it anew, and returns when it
-   * is ready or has failed. Needs explicit model control, else UNAVAILABLE.
+   * RepositoryModelLoad loads or reloads a model, and returns when the model is
+   * ready or has failed. Without explicit model control, it fails with
+   * UNAVAILABLE.
    *
    * @generated from rpc inference.GRPCInferenceService.RepositoryModelLoad
    */
@@ -2132,8 +2156,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof RepositoryModelLoadResponseSchema;
   },
   /**
-   * RepositoryModelUnload starts the unloading of a model and returns without
-   * waiting for it: requests in flight finish, new ones are refused.
+   * RepositoryModelUnload starts to unload a model and returns immediately.
+   * Requests in flight finish, and new requests are refused.
    *
    * @generated from rpc inference.GRPCInferenceService.RepositoryModelUnload
    */
@@ -2153,9 +2177,9 @@ export const GRPCInferenceService: GenService<{
     output: typeof SystemSharedMemoryStatusResponseSchema;
   },
   /**
-   * SystemSharedMemoryRegister makes a POSIX shared memory object of the
-   * server's own host usable as input and output of requests. The name must be
-   * new, else ALREADY_EXISTS.
+   * SystemSharedMemoryRegister registers a POSIX shared memory object on the
+   * server's host for inputs and outputs of requests. If the name is already
+   * registered, it fails with ALREADY_EXISTS.
    *
    * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryRegister
    */
@@ -2165,8 +2189,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof SystemSharedMemoryRegisterResponseSchema;
   },
   /**
-   * SystemSharedMemoryUnregister forgets one region or all. The memory itself
-   * stays with whoever created it.
+   * SystemSharedMemoryUnregister removes the registration of one region or of
+   * all regions. The client's memory remains allocated.
    *
    * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryUnregister
    */
@@ -2186,9 +2210,9 @@ export const GRPCInferenceService: GenService<{
     output: typeof CudaSharedMemoryStatusResponseSchema;
   },
   /**
-   * CudaSharedMemoryRegister makes a CUDA allocation of another process on the
-   * same host usable as input and output of requests. The name must be new,
-   * else ALREADY_EXISTS.
+   * CudaSharedMemoryRegister registers a CUDA allocation of another process on
+   * the server's host for inputs and outputs of requests. If the name is
+   * already registered, it fails with ALREADY_EXISTS.
    *
    * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryRegister
    */
@@ -2198,8 +2222,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof CudaSharedMemoryRegisterResponseSchema;
   },
   /**
-   * CudaSharedMemoryUnregister forgets one region or all. The memory itself
-   * stays with whoever created it.
+   * CudaSharedMemoryUnregister removes the registration of one region or of all
+   * regions. The client's memory remains allocated.
    *
    * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryUnregister
    */
@@ -2209,8 +2233,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof CudaSharedMemoryUnregisterResponseSchema;
   },
   /**
-   * TraceSetting changes the trace settings that the request names and returns
-   * all of them. An empty request only reads.
+   * TraceSetting changes the trace settings in the request and returns all
+   * trace settings. An empty request changes nothing.
    *
    * @generated from rpc inference.GRPCInferenceService.TraceSetting
    */
@@ -2220,8 +2244,8 @@ export const GRPCInferenceService: GenService<{
     output: typeof TraceSettingResponseSchema;
   },
   /**
-   * LogSettings changes the log settings that the request names and returns
-   * all of them. An empty request only reads.
+   * LogSettings changes the log settings in the request and returns all log
+   * settings. An empty request changes nothing.
    *
    * @generated from rpc inference.GRPCInferenceService.LogSettings
    */

@@ -48,12 +48,12 @@ const (
 
 // HealthClient is a client for the grpc.health.v1.Health service.
 type HealthClient interface {
-	// Check reports the status right now. A service that the server doesn't have is
-	// NOT_FOUND.
+	// Check reports the current status. For a service that the server doesn't have,
+	// Check fails with NOT_FOUND.
 	Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error)
-	// Watch reports the status right now and each time when it changes, until the client
-	// leaves or the server stops. A service that the server doesn't have is
-	// SERVICE_UNKNOWN.
+	// Watch reports the current status and each change of the status, until the client
+	// disconnects or the server stops. For a service that the server doesn't have, the
+	// status is SERVICE_UNKNOWN.
 	Watch(context.Context, *grpc_health_v1.HealthCheckRequest) (*connect.ServerStreamForClient[grpc_health_v1.HealthCheckResponse], error)
 }
 
@@ -105,12 +105,12 @@ func (c *healthClient) Watch(ctx context.Context, req *grpc_health_v1.HealthChec
 
 // HealthHandler is an implementation of the grpc.health.v1.Health service.
 type HealthHandler interface {
-	// Check reports the status right now. A service that the server doesn't have is
-	// NOT_FOUND.
+	// Check reports the current status. For a service that the server doesn't have,
+	// Check fails with NOT_FOUND.
 	Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error)
-	// Watch reports the status right now and each time when it changes, until the client
-	// leaves or the server stops. A service that the server doesn't have is
-	// SERVICE_UNKNOWN.
+	// Watch reports the current status and each change of the status, until the client
+	// disconnects or the server stops. For a service that the server doesn't have, the
+	// status is SERVICE_UNKNOWN.
 	Watch(context.Context, *grpc_health_v1.HealthCheckRequest, *connect.ServerStream[grpc_health_v1.HealthCheckResponse]) error
 }
 

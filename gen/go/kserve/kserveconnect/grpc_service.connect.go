@@ -103,69 +103,75 @@ const (
 
 // GRPCInferenceServiceClient is a client for the inference.GRPCInferenceService service.
 type GRPCInferenceServiceClient interface {
-	// ServerLive reports whether the process can answer at all. It says nothing
-	// about models: use it to decide about a restart.
+	// ServerLive reports whether the process can respond. The result doesn't
+	// depend on the models. Use it to decide whether to restart the process.
 	ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error)
-	// ServerReady reports whether inference requests are welcome. Depending on
-	// how the server was started, one failed model can make it unready.
+	// ServerReady reports whether the server accepts inference requests.
+	// Depending on how the server was started, one failed model can make the
+	// server unready.
 	ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error)
 	// ModelReady reports whether one model is loaded and accepts requests. A
 	// model whose worker process died may still report true.
 	ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error)
-	// ServerMetadata names the server, its version and the extensions it speaks.
+	// ServerMetadata returns the server's name, its version and its protocol
+	// extensions.
 	ServerMetadata(context.Context, *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error)
-	// ModelMetadata gives a model's tensors as a client must send and will
-	// receive them, batch dimension included.
+	// ModelMetadata returns a model's tensors as clients send and receive them,
+	// including the batch dimension.
 	ModelMetadata(context.Context, *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error)
-	// ModelInfer runs one request that gives exactly one response. A decoupled
-	// model is refused with UNIMPLEMENTED: it needs ModelStreamInfer.
+	// ModelInfer runs one request, which has exactly one response. Decoupled
+	// models are refused with UNIMPLEMENTED, because they need ModelStreamInfer.
 	ModelInfer(context.Context, *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error)
-	// ModelStreamInfer runs any number of requests and returns any number of
-	// responses for each, interleaved in the order in which models produce them;
-	// ids tell them apart. Half-closing lets running requests finish; cancelling
-	// the call cancels them all.
+	// ModelStreamInfer runs any number of requests, and returns any number of
+	// responses for each request. The responses of different requests are
+	// interleaved in the order in which the models produce them, and the id
+	// assigns a response to its request. If the client half-closes the stream,
+	// running requests finish. If the client cancels the call, all requests are
+	// cancelled.
 	//
-	// A failed request is reported in error_message and leaves the stream open,
-	// unless the call carries the metadata "triton_grpc_error: true": then the
-	// first failure ends the stream with a status.
+	// The error of a failed request is in error_message, and the stream stays
+	// open. If the call has the metadata "triton_grpc_error: true", the first
+	// failure ends the stream with a status instead.
 	ModelStreamInfer(context.Context) (*connect.BidiStreamForClientSimple[kserve.ModelInferRequest, kserve.ModelStreamInferResponse], error)
 	// ModelConfig returns the whole configuration of a loaded model, with the
 	// values that the server filled in.
 	ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error)
-	// ModelStatistics returns counters of one model or of all. They start at
-	// zero when a model is loaded.
+	// ModelStatistics returns the counters of one model or of all models. The
+	// counters start at 0 when a model is loaded.
 	ModelStatistics(context.Context, *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error)
-	// RepositoryIndex lists the models that the repositories hold, loaded or not.
+	// RepositoryIndex lists the models in the repositories, whether they are
+	// loaded or not.
 	RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error)
-	// RepositoryModelLoad loads a model, or loads it anew, and returns when it
-	// is ready or has failed. Needs explicit model control, else UNAVAILABLE.
+	// RepositoryModelLoad loads or reloads a model, and returns when the model is
+	// ready or has failed. Without explicit model control, it fails with
+	// UNAVAILABLE.
 	RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error)
-	// RepositoryModelUnload starts the unloading of a model and returns without
-	// waiting for it: requests in flight finish, new ones are refused.
+	// RepositoryModelUnload starts to unload a model and returns immediately.
+	// Requests in flight finish, and new requests are refused.
 	RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error)
 	// SystemSharedMemoryStatus lists registered regions of system memory.
 	SystemSharedMemoryStatus(context.Context, *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error)
-	// SystemSharedMemoryRegister makes a POSIX shared memory object of the
-	// server's own host usable as input and output of requests. The name must be
-	// new, else ALREADY_EXISTS.
+	// SystemSharedMemoryRegister registers a POSIX shared memory object on the
+	// server's host for inputs and outputs of requests. If the name is already
+	// registered, it fails with ALREADY_EXISTS.
 	SystemSharedMemoryRegister(context.Context, *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error)
-	// SystemSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// SystemSharedMemoryUnregister removes the registration of one region or of
+	// all regions. The client's memory remains allocated.
 	SystemSharedMemoryUnregister(context.Context, *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error)
 	// CudaSharedMemoryStatus lists registered regions of GPU memory.
 	CudaSharedMemoryStatus(context.Context, *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error)
-	// CudaSharedMemoryRegister makes a CUDA allocation of another process on the
-	// same host usable as input and output of requests. The name must be new,
-	// else ALREADY_EXISTS.
+	// CudaSharedMemoryRegister registers a CUDA allocation of another process on
+	// the server's host for inputs and outputs of requests. If the name is
+	// already registered, it fails with ALREADY_EXISTS.
 	CudaSharedMemoryRegister(context.Context, *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error)
-	// CudaSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// CudaSharedMemoryUnregister removes the registration of one region or of all
+	// regions. The client's memory remains allocated.
 	CudaSharedMemoryUnregister(context.Context, *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error)
-	// TraceSetting changes the trace settings that the request names and returns
-	// all of them. An empty request only reads.
+	// TraceSetting changes the trace settings in the request and returns all
+	// trace settings. An empty request changes nothing.
 	TraceSetting(context.Context, *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error)
-	// LogSettings changes the log settings that the request names and returns
-	// all of them. An empty request only reads.
+	// LogSettings changes the log settings in the request and returns all log
+	// settings. An empty request changes nothing.
 	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
 }
 
@@ -505,69 +511,75 @@ func (c *gRPCInferenceServiceClient) LogSettings(ctx context.Context, req *kserv
 
 // GRPCInferenceServiceHandler is an implementation of the inference.GRPCInferenceService service.
 type GRPCInferenceServiceHandler interface {
-	// ServerLive reports whether the process can answer at all. It says nothing
-	// about models: use it to decide about a restart.
+	// ServerLive reports whether the process can respond. The result doesn't
+	// depend on the models. Use it to decide whether to restart the process.
 	ServerLive(context.Context, *kserve.ServerLiveRequest) (*kserve.ServerLiveResponse, error)
-	// ServerReady reports whether inference requests are welcome. Depending on
-	// how the server was started, one failed model can make it unready.
+	// ServerReady reports whether the server accepts inference requests.
+	// Depending on how the server was started, one failed model can make the
+	// server unready.
 	ServerReady(context.Context, *kserve.ServerReadyRequest) (*kserve.ServerReadyResponse, error)
 	// ModelReady reports whether one model is loaded and accepts requests. A
 	// model whose worker process died may still report true.
 	ModelReady(context.Context, *kserve.ModelReadyRequest) (*kserve.ModelReadyResponse, error)
-	// ServerMetadata names the server, its version and the extensions it speaks.
+	// ServerMetadata returns the server's name, its version and its protocol
+	// extensions.
 	ServerMetadata(context.Context, *kserve.ServerMetadataRequest) (*kserve.ServerMetadataResponse, error)
-	// ModelMetadata gives a model's tensors as a client must send and will
-	// receive them, batch dimension included.
+	// ModelMetadata returns a model's tensors as clients send and receive them,
+	// including the batch dimension.
 	ModelMetadata(context.Context, *kserve.ModelMetadataRequest) (*kserve.ModelMetadataResponse, error)
-	// ModelInfer runs one request that gives exactly one response. A decoupled
-	// model is refused with UNIMPLEMENTED: it needs ModelStreamInfer.
+	// ModelInfer runs one request, which has exactly one response. Decoupled
+	// models are refused with UNIMPLEMENTED, because they need ModelStreamInfer.
 	ModelInfer(context.Context, *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error)
-	// ModelStreamInfer runs any number of requests and returns any number of
-	// responses for each, interleaved in the order in which models produce them;
-	// ids tell them apart. Half-closing lets running requests finish; cancelling
-	// the call cancels them all.
+	// ModelStreamInfer runs any number of requests, and returns any number of
+	// responses for each request. The responses of different requests are
+	// interleaved in the order in which the models produce them, and the id
+	// assigns a response to its request. If the client half-closes the stream,
+	// running requests finish. If the client cancels the call, all requests are
+	// cancelled.
 	//
-	// A failed request is reported in error_message and leaves the stream open,
-	// unless the call carries the metadata "triton_grpc_error: true": then the
-	// first failure ends the stream with a status.
+	// The error of a failed request is in error_message, and the stream stays
+	// open. If the call has the metadata "triton_grpc_error: true", the first
+	// failure ends the stream with a status instead.
 	ModelStreamInfer(context.Context, *connect.BidiStream[kserve.ModelInferRequest, kserve.ModelStreamInferResponse]) error
 	// ModelConfig returns the whole configuration of a loaded model, with the
 	// values that the server filled in.
 	ModelConfig(context.Context, *kserve.ModelConfigRequest) (*kserve.ModelConfigResponse, error)
-	// ModelStatistics returns counters of one model or of all. They start at
-	// zero when a model is loaded.
+	// ModelStatistics returns the counters of one model or of all models. The
+	// counters start at 0 when a model is loaded.
 	ModelStatistics(context.Context, *kserve.ModelStatisticsRequest) (*kserve.ModelStatisticsResponse, error)
-	// RepositoryIndex lists the models that the repositories hold, loaded or not.
+	// RepositoryIndex lists the models in the repositories, whether they are
+	// loaded or not.
 	RepositoryIndex(context.Context, *kserve.RepositoryIndexRequest) (*kserve.RepositoryIndexResponse, error)
-	// RepositoryModelLoad loads a model, or loads it anew, and returns when it
-	// is ready or has failed. Needs explicit model control, else UNAVAILABLE.
+	// RepositoryModelLoad loads or reloads a model, and returns when the model is
+	// ready or has failed. Without explicit model control, it fails with
+	// UNAVAILABLE.
 	RepositoryModelLoad(context.Context, *kserve.RepositoryModelLoadRequest) (*kserve.RepositoryModelLoadResponse, error)
-	// RepositoryModelUnload starts the unloading of a model and returns without
-	// waiting for it: requests in flight finish, new ones are refused.
+	// RepositoryModelUnload starts to unload a model and returns immediately.
+	// Requests in flight finish, and new requests are refused.
 	RepositoryModelUnload(context.Context, *kserve.RepositoryModelUnloadRequest) (*kserve.RepositoryModelUnloadResponse, error)
 	// SystemSharedMemoryStatus lists registered regions of system memory.
 	SystemSharedMemoryStatus(context.Context, *kserve.SystemSharedMemoryStatusRequest) (*kserve.SystemSharedMemoryStatusResponse, error)
-	// SystemSharedMemoryRegister makes a POSIX shared memory object of the
-	// server's own host usable as input and output of requests. The name must be
-	// new, else ALREADY_EXISTS.
+	// SystemSharedMemoryRegister registers a POSIX shared memory object on the
+	// server's host for inputs and outputs of requests. If the name is already
+	// registered, it fails with ALREADY_EXISTS.
 	SystemSharedMemoryRegister(context.Context, *kserve.SystemSharedMemoryRegisterRequest) (*kserve.SystemSharedMemoryRegisterResponse, error)
-	// SystemSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// SystemSharedMemoryUnregister removes the registration of one region or of
+	// all regions. The client's memory remains allocated.
 	SystemSharedMemoryUnregister(context.Context, *kserve.SystemSharedMemoryUnregisterRequest) (*kserve.SystemSharedMemoryUnregisterResponse, error)
 	// CudaSharedMemoryStatus lists registered regions of GPU memory.
 	CudaSharedMemoryStatus(context.Context, *kserve.CudaSharedMemoryStatusRequest) (*kserve.CudaSharedMemoryStatusResponse, error)
-	// CudaSharedMemoryRegister makes a CUDA allocation of another process on the
-	// same host usable as input and output of requests. The name must be new,
-	// else ALREADY_EXISTS.
+	// CudaSharedMemoryRegister registers a CUDA allocation of another process on
+	// the server's host for inputs and outputs of requests. If the name is
+	// already registered, it fails with ALREADY_EXISTS.
 	CudaSharedMemoryRegister(context.Context, *kserve.CudaSharedMemoryRegisterRequest) (*kserve.CudaSharedMemoryRegisterResponse, error)
-	// CudaSharedMemoryUnregister forgets one region or all. The memory itself
-	// stays with whoever created it.
+	// CudaSharedMemoryUnregister removes the registration of one region or of all
+	// regions. The client's memory remains allocated.
 	CudaSharedMemoryUnregister(context.Context, *kserve.CudaSharedMemoryUnregisterRequest) (*kserve.CudaSharedMemoryUnregisterResponse, error)
-	// TraceSetting changes the trace settings that the request names and returns
-	// all of them. An empty request only reads.
+	// TraceSetting changes the trace settings in the request and returns all
+	// trace settings. An empty request changes nothing.
 	TraceSetting(context.Context, *kserve.TraceSettingRequest) (*kserve.TraceSettingResponse, error)
-	// LogSettings changes the log settings that the request names and returns
-	// all of them. An empty request only reads.
+	// LogSettings changes the log settings in the request and returns all log
+	// settings. An empty request changes nothing.
 	LogSettings(context.Context, *kserve.LogSettingsRequest) (*kserve.LogSettingsResponse, error)
 }
 

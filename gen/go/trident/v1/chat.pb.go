@@ -34,8 +34,8 @@ const (
 	Role_ROLE_UNSPECIFIED Role = 0
 	// Instructions that take precedence over the conversation.
 	Role_ROLE_SYSTEM Role = 1
-	// Instructions of the application's developer. If the model's template doesn't
-	// know this role, the message is sent as ROLE_SYSTEM.
+	// Instructions of the application's developer. If the model's chat template doesn't
+	// know this role, the message gets ROLE_SYSTEM.
 	Role_ROLE_DEVELOPER Role = 2
 	// The user of the application.
 	Role_ROLE_USER Role = 3
@@ -155,26 +155,26 @@ type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Author of the message. Required.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=trident.v1.Role" json:"role,omitempty"`
-	// Text of the message. It may be empty; U+0000 is kept. If the message has
-	// tool_calls, an empty content means null, which some templates distinguish from
+	// Text of the message. The text may be empty, and may contain U+0000. If the message
+	// has tool_calls, an empty content means null, which some templates distinguish from
 	// an empty string.
 	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// Name that distinguishes authors of the same role. Empty means no name. The
-	// name reaches the model only if its template uses it.
+	// Name that distinguishes authors of the same role. Empty means no name. The name is
+	// in the prompt only if the model's chat template uses it.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The content as parts, instead of content: text, and images for models with
-	// image input.
+	// The content as a list of parts, instead of the field content. A part is a text, or
+	// an image if the model supports images.
 	Parts []*ContentPart `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
 	// Tool calls of the assistant. Only allowed for ROLE_ASSISTANT.
 	ToolCalls []*ToolCall `protobuf:"bytes,5,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
-	// Identifier of the tool call that this message answers. Required for ROLE_TOOL,
-	// without effect for other roles.
+	// Identifier of the tool call that this message answers. It is required for
+	// ROLE_TOOL, and has no effect for other roles.
 	ToolCallId string `protobuf:"bytes,6,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	// The assistant's refusal, which replaces the content if the content is empty.
 	// Only allowed for ROLE_ASSISTANT.
 	Refusal string `protobuf:"bytes,7,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	// The assistant's reasoning before its text. Some templates show it to the model
-	// again. Only allowed for ROLE_ASSISTANT.
+	// The assistant's reasoning before its text. Some chat templates put the reasoning
+	// into the prompt again. Only allowed for ROLE_ASSISTANT.
 	Reasoning     string `protobuf:"bytes,8,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -356,8 +356,8 @@ func (*ContentPart_ImageUrl) isContentPart_Part() {}
 // ImageUrl is an image: PNG, JPEG, GIF, WebP or BMP.
 type ImageUrl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A data: URI in base64, or a URL with a public address, which the server fetches if
-	// its operator allows that. Required.
+	// A data: URI in base64, or a URL with a public address. The server fetches URLs only
+	// if its operator allows it. Required.
 	Url           string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -473,18 +473,18 @@ func (*Tool_Function) isTool_Tool() {}
 // FunctionTool is a function that the caller runs when the model calls it.
 type FunctionTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the function: letters, digits, _ and -. Required.
+	// Name of the function: 1 to 64 letters, digits, _ or -. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Description of the function for the model. Empty means no description.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// JSON schema of the arguments, as a JSON string. The prompt has its keys in the same
-	// order. Empty means a function without arguments.
+	// JSON schema of the arguments, as a JSON string. The keys of the schema keep their
+	// order in the prompt. Empty means a function without arguments.
 	Parameters string `protobuf:"bytes,3,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	// Whether the arguments of calls must match the schema. The arguments of tool calls
 	// that tool_choice forces always match the schema. For other calls the schema is
-	// enforced if the engine supports structural tags (vLLM with xgrammar). Otherwise the
-	// field has no effect, and the response header X-Trident-Ignored-Fields lists it. If
-	// unset, the field is left out of the prompt.
+	// enforced only if the engine supports structural tags (vLLM with xgrammar).
+	// Otherwise the field has no effect, and the response header X-Trident-Ignored-Fields
+	// lists it. If unset, the field is left out of the prompt.
 	Strict        *bool `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -551,7 +551,7 @@ func (x *FunctionTool) GetStrict() bool {
 // ToolChoice selects whether the model calls a tool, and which one.
 type ToolChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The choice. Unset is TOOL_MODE_AUTO.
+	// The choice. Unset means TOOL_MODE_AUTO.
 	//
 	// Types that are valid to be assigned to Choice:
 	//
@@ -650,13 +650,14 @@ func (*ToolChoice_Function) isToolChoice_Choice() {}
 // ToolCall is a tool call in a response.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Identifier of the call, which the message with the result repeats. Required.
+	// Identifier of the call. The message with the call's result has the same identifier.
+	// Required.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name of the function. Required.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Arguments as the model wrote them, usually a JSON object. Check them before use.
-	// Empty means {}. If the arguments of an earlier call aren't a JSON object with
-	// distinct keys, the chat template gets them as a string.
+	// Arguments as the model wrote them, usually a JSON object. Check the arguments
+	// before use. Empty means {}. If the arguments in a request's message aren't a JSON
+	// object with distinct keys, the chat template gets the arguments as a string.
 	Arguments     string `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -719,9 +720,9 @@ type ToolCallDelta struct {
 	// Index of the call in its response, from 0. All pieces of one call come
 	// before the pieces of the next call.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Identifier of the call. Only in the first piece of the call.
+	// Identifier of the call. It is only in the first piece of the call.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Name of the function. Only in the piece with the id.
+	// Name of the function. It is only in the piece with the id.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Text to append to the arguments.
 	Arguments     string `protobuf:"bytes,4,opt,name=arguments,proto3" json:"arguments,omitempty"`
@@ -787,15 +788,15 @@ func (x *ToolCallDelta) GetArguments() string {
 	return ""
 }
 
-// ChatRequest asks for the next turn of a conversation. An unset option has the default of
-// the model, from its model card or its engine. The server refuses an option that the
-// model doesn't support, instead of ignoring the option.
+// ChatRequest asks for the next turn of a conversation. An unset option has the model's
+// default, which is from the model card or from the engine. The server refuses an
+// option that the model doesn't support, instead of ignoring the option.
 type ChatRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, an alias, or the name of a LoRA
-	// adapter. Required.
+	// Name of the model in the server's list, an alias of the model, or the name of a
+	// LoRA adapter. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The conversation so far, oldest message first. 1 to 16384.
+	// The conversation so far, oldest message first: 1 to 16384 messages.
 	Messages []*ChatMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Maximum number of tokens to generate for each choice, 1 or more. Unset means the
 	// rest of the model's context.
@@ -807,8 +808,8 @@ type ChatRequest struct {
 	TopP *float64 `protobuf:"fixed64,5,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
 	// Number of likeliest tokens to sample from. 0 means no restriction.
 	TopK *uint32 `protobuf:"varint,6,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
-	// means no restriction.
+	// Minimum probability of a token, as a fraction of the likeliest token's probability,
+	// 0 to 1. 0 means no restriction.
 	MinP *float64 `protobuf:"fixed64,7,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
 	// Seed of the random numbers. Equal requests with equal seeds usually get equal
 	// responses, but engines that batch requests don't guarantee it. With n above 1,
@@ -817,24 +818,24 @@ type ChatRequest struct {
 	// Stop sequences, which end the generated text: at most 4, none of them empty.
 	// The text doesn't contain them.
 	Stop []string `protobuf:"bytes,9,rep,name=stop,proto3" json:"stop,omitempty"`
-	// Penalty subtracted from the score of each token that the generated text
-	// already contains, -2 to 2. 0 has no effect; above 0, new tokens are likelier.
+	// Penalty subtracted from the logit of each token that the generated text already
+	// contains, -2 to 2. 0 has no effect. Values above 0 make new tokens likelier.
 	PresencePenalty *float64 `protobuf:"fixed64,10,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
-	// Penalty subtracted from the score of a token for each of its occurrences in
-	// the generated text, -2 to 2. 0 has no effect; above 0, repetition is less
+	// Penalty subtracted from the logit of a token for each of its occurrences in the
+	// generated text, -2 to 2. 0 has no effect. Values above 0 make repetition less
 	// likely.
 	FrequencyPenalty *float64 `protobuf:"fixed64,11,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
-	// Factor that reduces the score of each token that the prompt or the generated
-	// text already contains, above 0. 1 has no effect; above 1, repetition is less
-	// likely.
+	// Factor that reduces the logit of each token that the prompt or the generated text
+	// already contains. It must be above 0. 1 has no effect. Values above 1 make
+	// repetition less likely.
 	RepetitionPenalty *float64 `protobuf:"fixed64,12,opt,name=repetition_penalty,json=repetitionPenalty,proto3,oneof" json:"repetition_penalty,omitempty"`
 	// True returns the log probability of each generated token.
 	Logprobs bool `protobuf:"varint,13,opt,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Number of likeliest tokens to return at each position, 0 to 20. Above 0,
-	// logprobs must be true.
+	// Number of likeliest tokens to return at each position, 0 to 20. If the number is
+	// above 0, logprobs must be true.
 	TopLogprobs uint32 `protobuf:"varint,14,opt,name=top_logprobs,json=topLogprobs,proto3" json:"top_logprobs,omitempty"`
-	// Number of independent choices, up to 128. 0 means 1. Usage includes the prompt's
-	// tokens once, and the tokens of every choice.
+	// Number of independent choices, up to 128. 0 means 1. The usage includes the tokens
+	// of the prompt once, and the tokens of all choices.
 	N uint32 `protobuf:"varint,15,opt,name=n,proto3" json:"n,omitempty"`
 	// Minimum number of tokens of each choice. Until a choice has this number of tokens,
 	// stop sequences and stop tokens have no effect. The minimum must not be above
@@ -842,19 +843,19 @@ type ChatRequest struct {
 	MinTokens *uint32 `protobuf:"varint,16,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
 	// Ids of the tokens that end a choice, at most 4096.
 	StopTokenIds []uint32 `protobuf:"varint,17,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
-	// True keeps the stop sequence at the end of the text. Unset is false.
+	// True keeps the stop sequence at the end of the text. Unset means false.
 	IncludeStop *bool `protobuf:"varint,18,opt,name=include_stop,json=includeStop,proto3,oneof" json:"include_stop,omitempty"`
-	// True continues after the end-of-text token, until another limit ends the
-	// choice. Unset is false.
+	// True continues after the end-of-text token, until another limit ends the choice.
+	// Unset means false.
 	IgnoreEos *bool `protobuf:"varint,19,opt,name=ignore_eos,json=ignoreEos,proto3,oneof" json:"ignore_eos,omitempty"`
 	// Strings that the generated text must not contain: at most 4096, none of them
 	// empty.
 	BadWords []string `protobuf:"bytes,20,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
 	// Ids of the tokens that the model may generate. Empty allows all tokens.
 	AllowedTokenIds []uint32 `protobuf:"varint,21,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
-	// Values added to the logits of tokens before sampling, by token id, -100 to
-	// 100. -100 practically forbids a token, 100 practically forces it. At most 4096
-	// tokens.
+	// Values added to the logits of tokens before sampling, by token id, -100 to 100.
+	// -100 practically forbids a token, and 100 practically forces it. The map has at
+	// most 4096 tokens.
 	LogitBias map[uint32]float32 `protobuf:"bytes,22,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
 	// False keeps special tokens in the text. Unset means the engine's default, which is
 	// true for most engines.
@@ -862,36 +863,36 @@ type ChatRequest struct {
 	// True puts spaces between special tokens that are kept in the text. Unset means the
 	// engine's default.
 	SpacesBetweenSpecialTokens *bool `protobuf:"varint,24,opt,name=spaces_between_special_tokens,json=spacesBetweenSpecialTokens,proto3,oneof" json:"spaces_between_special_tokens,omitempty"`
-	// Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+	// Maximum number of prompt tokens. A longer prompt is cut to its last tokens instead
 	// of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
 	// Unset keeps all tokens.
 	TruncatePromptTokens *int32 `protobuf:"varint,25,opt,name=truncate_prompt_tokens,json=truncatePromptTokens,proto3,oneof" json:"truncate_prompt_tokens,omitempty"`
 	// The required format of each choice. Unset means any text.
 	ResponseFormat *ResponseFormat `protobuf:"bytes,26,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
-	// Priority among queued requests of the same client: the smaller number is served
-	// first. 0 is the model's default. For models with priority levels the value is also
-	// Triton's scheduling priority, and must be one of the levels.
+	// Priority among queued requests of the same client. The request with the smaller
+	// number is served first. 0 is the model's default. For models with priority levels
+	// the value is also Triton's scheduling priority, and must be one of the levels.
 	Priority uint32 `protobuf:"varint,27,opt,name=priority,proto3" json:"priority,omitempty"`
-	// The caller's identifier of its user. It has no effect.
+	// The caller's identifier of its user. The field has no effect.
 	User string `protobuf:"bytes,28,opt,name=user,proto3" json:"user,omitempty"`
-	// Key-value pairs of the caller, at most 16. They have no effect and are not
+	// Key-value pairs of the caller, at most 16. The pairs have no effect and are not
 	// logged.
 	Metadata map[string]string `protobuf:"bytes,29,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Tools that the model may call, in the order of the prompt; at most 1024. The server refuses tools if it doesn't know the model's syntax of
-	// tool calls.
+	// Tools that the model may call, at most 1024. The prompt has the tools in the same
+	// order. The server refuses tools if it doesn't know the model's syntax of tool
+	// calls.
 	Tools []*Tool `protobuf:"bytes,30,rep,name=tools,proto3" json:"tools,omitempty"`
-	// Whether the model calls a tool, and which one. Unset is TOOL_MODE_AUTO.
+	// Whether the model calls a tool, and which one. Unset means TOOL_MODE_AUTO.
 	ToolChoice *ToolChoice `protobuf:"bytes,31,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
-	// False ends a choice after its first tool call. Unset is true.
+	// False ends a choice after its first tool call. Unset means true.
 	ParallelToolCalls *bool `protobuf:"varint,32,opt,name=parallel_tool_calls,json=parallelToolCalls,proto3,oneof" json:"parallel_tool_calls,omitempty"`
-	// Amount of the model's reasoning: none, minimal, low, medium, high, xhigh or max.
-	// Chat templates that read reasoning_effort get the value. For other templates the
-	// server accepts medium, which has no effect. If such a template reads
-	// enable_thinking, the server also accepts none, which turns reasoning off. Empty
-	// means the model's default.
+	// Amount of reasoning: none, minimal, low, medium, high, xhigh or max. Chat templates
+	// that read reasoning_effort get the value. For other templates the server accepts
+	// medium, which has no effect. If such a template reads enable_thinking, the server
+	// also accepts none, which turns reasoning off. Empty means the model's default.
 	ReasoningEffort string `protobuf:"bytes,33,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
-	// Additional variables for the chat template, such as enable_thinking. The value
-	// is a JSON object as a string, whose keys keep their order. Empty means no
+	// Additional variables for the chat template, such as enable_thinking. The value is a
+	// JSON object as a string. The keys of the object keep their order. Empty means no
 	// variables.
 	ChatTemplateKwargs string `protobuf:"bytes,34,opt,name=chat_template_kwargs,json=chatTemplateKwargs,proto3" json:"chat_template_kwargs,omitempty"`
 	unknownFields      protoimpl.UnknownFields
@@ -1171,16 +1172,16 @@ type ChatChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the choice, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The message of ROLE_ASSISTANT, with its tool calls. Its reasoning is in the
-	// field reasoning below.
+	// The message, with ROLE_ASSISTANT and its tool calls. The reasoning isn't in the
+	// message, but in the choice's field reasoning.
 	Message *ChatMessage `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Reason why the choice ended; never FINISH_REASON_UNSPECIFIED.
+	// Reason why the choice ended. It is never FINISH_REASON_UNSPECIFIED.
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
-	// The tokens of the choice in order; empty unless the request has logprobs.
+	// The tokens of the choice in order. Empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// The model's reasoning before its text. Empty if the model didn't reason. Also empty
-	// if the server doesn't know the model's format of reasoning. The reasoning is then
-	// part of the message's content.
+	// The model's reasoning before its text. Empty if the model didn't reason. If the
+	// server doesn't know the model's format of reasoning, this field is empty, and the
+	// reasoning is part of the message's content.
 	Reasoning     string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1265,8 +1266,8 @@ type ChatResponse struct {
 	// Number of tokens that the model read and wrote. Unset if the model doesn't report
 	// the numbers and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only if the
-	// version or the configuration changes.
+	// Identifier of the server's version and the model's configuration. The identifier
+	// changes only if the version or the configuration changes.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1347,8 +1348,8 @@ func (x *ChatResponse) GetSystemFingerprint() string {
 // ChatStreamRequest asks for the next turn of a conversation in pieces.
 type ChatStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request, as for Chat. Required. Errors name its fields without the prefix chat,
-	// as errors of Chat do.
+	// The request, as for Chat. Required. Errors name the request's fields without the
+	// prefix chat, as errors of Chat do.
 	Chat          *ChatRequest `protobuf:"bytes,1,opt,name=chat,proto3" json:"chat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1397,15 +1398,15 @@ type ChatDelta struct {
 	// Index of the choice that this piece belongs to, from 0. The pieces of
 	// several choices are interleaved.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Text to append: whole characters of any number of tokens. Empty if the piece only
-	// ends the choice, or if its tokens complete no character.
+	// Text to append. It has whole characters of any number of tokens. Empty if the piece
+	// only ends the choice, or if the tokens of the piece complete no character.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Tokens of this piece in order; empty unless the request has logprobs.
+	// Tokens of this piece in order. Empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Reason why the choice ended. Only in the last piece of the choice.
+	// Reason why the choice ended. It is only in the last piece of the choice.
 	FinishReason FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
-	// Reasoning to append, in whole characters. Reasoning comes before the text, and in
-	// separate pieces.
+	// Reasoning to append, in whole characters. Pieces with reasoning come before the
+	// pieces with text.
 	Reasoning string `protobuf:"bytes,5,opt,name=reasoning,proto3" json:"reasoning,omitempty"`
 	// Pieces of tool calls to append, in order.
 	ToolCalls     []*ToolCallDelta `protobuf:"bytes,6,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
@@ -1485,26 +1486,28 @@ func (x *ChatDelta) GetToolCalls() []*ToolCallDelta {
 	return nil
 }
 
-// ChatStreamResponse is one message of the stream. Each piece of a choice is one
-// message, and the first one identifies the stream. A message with the usage follows
-// when all choices have ended. An empty message is a keep-alive. It may come at any
-// time, and clients ignore it.
+// ChatStreamResponse is one message of the stream. Each message has one piece of a
+// choice. The first of these messages also identifies the stream. After all choices
+// have ended, one message has the usage. An empty message is a keep-alive. A keep-alive
+// may come at any time, and clients ignore it.
 type ChatStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Identifier of this response. Only in the first message with a piece.
+	// Identifier of this response. It is only in the first message with a piece.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Name of the model, as in the request. Only in the message with the id.
+	// Name of the model, as in the request. It is only in the message with the id.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Time at which the request was accepted, in whole seconds. Only in the message with the
-	// id.
+	// Time at which the request was accepted, in whole seconds. It is only in the message
+	// with the id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The next piece of a choice. Unset in the message with the usage.
 	Delta *ChatDelta `protobuf:"bytes,4,opt,name=delta,proto3" json:"delta,omitempty"`
-	// Number of tokens that the model read and wrote in the whole stream. Not sent if the
-	// model doesn't report the numbers and the server has no tokenizer for the model.
+	// Number of tokens that the model read and wrote in the whole stream. It is not sent
+	// if the model doesn't report the numbers and the server has no tokenizer for the
+	// model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only if the
-	// version or the configuration changes. Only in the message with the id.
+	// Identifier of the server's version and the model's configuration. The identifier
+	// changes only if the version or the configuration changes. It is only in the message
+	// with the id.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

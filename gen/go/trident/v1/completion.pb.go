@@ -30,15 +30,15 @@ const (
 // ignoring the option.
 type CompleteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, an alias, or the name of a LoRA
-	// adapter. Required.
+	// Name of the model in the server's list, an alias of the model, or the name of a
+	// LoRA adapter. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The prompts to continue. The server returns n choices for each prompt. A request
-	// has at least one prompt, and at most 128 choices in total. The choices of the first
-	// prompt come first.
+	// has at least one prompt, and at most 128 choices in total. The response has the
+	// choices of the first prompt first.
 	Prompt []*TextInput `protobuf:"bytes,2,rep,name=prompt,proto3" json:"prompt,omitempty"`
-	// Maximum number of tokens to generate for each choice, 1 or more. Unset means 16, or
-	// the rest of the model's context if it is less.
+	// Maximum number of tokens to generate for each choice, 1 or more. Unset means 16
+	// tokens, or the rest of the model's context if the rest is shorter.
 	MaxTokens *uint32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Randomness, 0 to 2. 0 always selects the likeliest token.
 	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
@@ -47,8 +47,8 @@ type CompleteRequest struct {
 	TopP *float64 `protobuf:"fixed64,5,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
 	// Number of likeliest tokens to sample from. 0 means no restriction.
 	TopK *uint32 `protobuf:"varint,6,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	// Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
-	// means no restriction.
+	// Minimum probability of a token, as a fraction of the likeliest token's probability,
+	// 0 to 1. 0 means no restriction.
 	MinP *float64 `protobuf:"fixed64,7,opt,name=min_p,json=minP,proto3,oneof" json:"min_p,omitempty"`
 	// Seed of the random numbers. Equal requests with equal seeds usually get equal
 	// responses, but engines that batch requests don't guarantee it. With n above 1,
@@ -57,26 +57,26 @@ type CompleteRequest struct {
 	// Stop sequences, which end the generated text: at most 4, none of them empty.
 	// The text doesn't contain them.
 	Stop []string `protobuf:"bytes,9,rep,name=stop,proto3" json:"stop,omitempty"`
-	// Penalty subtracted from the score of each token that the generated text
-	// already contains, -2 to 2. 0 has no effect; above 0, new tokens are likelier.
+	// Penalty subtracted from the logit of each token that the generated text already
+	// contains, -2 to 2. 0 has no effect. Values above 0 make new tokens likelier.
 	PresencePenalty *float64 `protobuf:"fixed64,10,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
-	// Penalty subtracted from the score of a token for each of its occurrences in
-	// the generated text, -2 to 2. 0 has no effect; above 0, repetition is less
+	// Penalty subtracted from the logit of a token for each of its occurrences in the
+	// generated text, -2 to 2. 0 has no effect. Values above 0 make repetition less
 	// likely.
 	FrequencyPenalty *float64 `protobuf:"fixed64,11,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
-	// Factor that reduces the score of each token that the prompt or the generated
-	// text already contains, above 0. 1 has no effect; above 1, repetition is less
-	// likely.
+	// Factor that reduces the logit of each token that the prompt or the generated text
+	// already contains. It must be above 0. 1 has no effect. Values above 1 make
+	// repetition less likely.
 	RepetitionPenalty *float64 `protobuf:"fixed64,12,opt,name=repetition_penalty,json=repetitionPenalty,proto3,oneof" json:"repetition_penalty,omitempty"`
 	// Number of likeliest tokens whose log probabilities are returned at each position, 0
 	// to 20. The log probability of the chosen token is returned too. Unset returns no
 	// log probabilities.
 	Logprobs *uint32 `protobuf:"varint,13,opt,name=logprobs,proto3,oneof" json:"logprobs,omitempty"`
-	// Number of independent continuations of each prompt, up to 128; 0 means 1.
+	// Number of independent continuations of each prompt, up to 128. 0 means 1.
 	N uint32 `protobuf:"varint,14,opt,name=n,proto3" json:"n,omitempty"`
 	// Number of continuations generated for each prompt, up to 20. The server returns the
 	// n continuations with the highest log probability per token. best_of must be at
-	// least n; in a stream it must be equal to n. 0 means n.
+	// least n. In a stream, best_of must be equal to n. 0 means n.
 	BestOf uint32 `protobuf:"varint,15,opt,name=best_of,json=bestOf,proto3" json:"best_of,omitempty"`
 	// True puts the prompt before each continuation. echo can't be used together with
 	// logprobs.
@@ -87,19 +87,19 @@ type CompleteRequest struct {
 	MinTokens *uint32 `protobuf:"varint,17,opt,name=min_tokens,json=minTokens,proto3,oneof" json:"min_tokens,omitempty"`
 	// Ids of the tokens that end a choice, at most 4096.
 	StopTokenIds []uint32 `protobuf:"varint,18,rep,packed,name=stop_token_ids,json=stopTokenIds,proto3" json:"stop_token_ids,omitempty"`
-	// True keeps the stop sequence at the end of the text. Unset is false.
+	// True keeps the stop sequence at the end of the text. Unset means false.
 	IncludeStop *bool `protobuf:"varint,19,opt,name=include_stop,json=includeStop,proto3,oneof" json:"include_stop,omitempty"`
-	// True continues after the end-of-text token, until another limit ends the
-	// choice. Unset is false.
+	// True continues after the end-of-text token, until another limit ends the choice.
+	// Unset means false.
 	IgnoreEos *bool `protobuf:"varint,20,opt,name=ignore_eos,json=ignoreEos,proto3,oneof" json:"ignore_eos,omitempty"`
 	// Strings that the generated text must not contain: at most 4096, none of them
 	// empty.
 	BadWords []string `protobuf:"bytes,21,rep,name=bad_words,json=badWords,proto3" json:"bad_words,omitempty"`
 	// Ids of the tokens that the model may generate. Empty allows all tokens.
 	AllowedTokenIds []uint32 `protobuf:"varint,22,rep,packed,name=allowed_token_ids,json=allowedTokenIds,proto3" json:"allowed_token_ids,omitempty"`
-	// Values added to the logits of tokens before sampling, by token id, -100 to
-	// 100. -100 practically forbids a token, 100 practically forces it. At most 4096
-	// tokens.
+	// Values added to the logits of tokens before sampling, by token id, -100 to 100.
+	// -100 practically forbids a token, and 100 practically forces it. The map has at
+	// most 4096 tokens.
 	LogitBias map[uint32]float32 `protobuf:"bytes,23,rep,name=logit_bias,json=logitBias,proto3" json:"logit_bias,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed32,2,opt,name=value"`
 	// False keeps special tokens in the text. Unset means the engine's default, which is
 	// true for most engines.
@@ -107,19 +107,19 @@ type CompleteRequest struct {
 	// True puts spaces between special tokens that are kept in the text. Unset means the
 	// engine's default.
 	SpacesBetweenSpecialTokens *bool `protobuf:"varint,25,opt,name=spaces_between_special_tokens,json=spacesBetweenSpecialTokens,proto3,oneof" json:"spaces_between_special_tokens,omitempty"`
-	// Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+	// Maximum number of prompt tokens. A longer prompt is cut to its last tokens instead
 	// of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
 	// Unset keeps all tokens.
 	TruncatePromptTokens *int32 `protobuf:"varint,26,opt,name=truncate_prompt_tokens,json=truncatePromptTokens,proto3,oneof" json:"truncate_prompt_tokens,omitempty"`
 	// The required format of each choice. Unset means any text.
 	ResponseFormat *ResponseFormat `protobuf:"bytes,27,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
-	// Priority among queued requests of the same client: the smaller number is served
-	// first. 0 is the model's default. For models with priority levels the value is also
-	// Triton's scheduling priority, and must be one of the levels.
+	// Priority among queued requests of the same client. The request with the smaller
+	// number is served first. 0 is the model's default. For models with priority levels
+	// the value is also Triton's scheduling priority, and must be one of the levels.
 	Priority uint32 `protobuf:"varint,28,opt,name=priority,proto3" json:"priority,omitempty"`
-	// The caller's identifier of its user. It has no effect.
+	// The caller's identifier of its user. The field has no effect.
 	User string `protobuf:"bytes,29,opt,name=user,proto3" json:"user,omitempty"`
-	// Key-value pairs of the caller, at most 16. They have no effect and are not
+	// Key-value pairs of the caller, at most 16. The pairs have no effect and are not
 	// logged.
 	Metadata      map[string]string `protobuf:"bytes,30,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
@@ -373,9 +373,9 @@ type CompleteChoice struct {
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// Text of the continuation.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Reason why the continuation ended; never FINISH_REASON_UNSPECIFIED.
+	// Reason why the continuation ended. It is never FINISH_REASON_UNSPECIFIED.
 	FinishReason FinishReason `protobuf:"varint,3,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
-	// The text's tokens in order; empty unless the request has logprobs.
+	// The tokens of the text in order. Empty unless the request has logprobs.
 	Logprobs      []*TokenLogprob `protobuf:"bytes,4,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -453,8 +453,8 @@ type CompleteResponse struct {
 	// Number of tokens that the model read and wrote. Unset if the model doesn't report
 	// the numbers and the server has no tokenizer for the model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only if the
-	// version or the configuration changes.
+	// Identifier of the server's version and the model's configuration. The identifier
+	// changes only if the version or the configuration changes.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -535,8 +535,8 @@ func (x *CompleteResponse) GetSystemFingerprint() string {
 // CompleteStreamRequest asks for continuations in pieces.
 type CompleteStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request, as for Complete. Required. Errors name its fields without the prefix
-	// completion, as errors of Complete do.
+	// The request, as for Complete. Required. Errors name the request's fields without
+	// the prefix completion, as errors of Complete do.
 	Completion    *CompleteRequest `protobuf:"bytes,1,opt,name=completion,proto3" json:"completion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -585,12 +585,13 @@ type CompleteDelta struct {
 	// Index of the continuation that this piece belongs to, from 0. The pieces of
 	// several continuations are interleaved.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Text to append: whole characters of any number of tokens. Empty if the piece only
-	// ends the continuation, or if its tokens complete no character.
+	// Text to append. It has whole characters of any number of tokens. Empty if the piece
+	// only ends the continuation, or if the tokens of the piece complete no character.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Tokens of this piece in order; empty unless the request has logprobs.
+	// Tokens of this piece in order. Empty unless the request has logprobs.
 	Logprobs []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
-	// Reason why the continuation ended. Only in the last piece of the continuation.
+	// Reason why the continuation ended. It is only in the last piece of the
+	// continuation.
 	FinishReason  FinishReason `protobuf:"varint,4,opt,name=finish_reason,json=finishReason,proto3,enum=trident.v1.FinishReason" json:"finish_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -658,20 +659,22 @@ func (x *CompleteDelta) GetFinishReason() FinishReason {
 // ChatStreamResponse.
 type CompleteStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Identifier of this response. Only in the first message with a piece.
+	// Identifier of this response. It is only in the first message with a piece.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Name of the model, as in the request. Only in the message with the id.
+	// Name of the model, as in the request. It is only in the message with the id.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Time at which the request was accepted, in whole seconds. Only in the message with the
-	// id.
+	// Time at which the request was accepted, in whole seconds. It is only in the message
+	// with the id.
 	Created *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created,proto3" json:"created,omitempty"`
 	// The next piece of a continuation. Unset in the message with the usage.
 	Delta *CompleteDelta `protobuf:"bytes,4,opt,name=delta,proto3" json:"delta,omitempty"`
-	// Number of tokens that the model read and wrote in the whole stream. Not sent if the
-	// model doesn't report the numbers and the server has no tokenizer for the model.
+	// Number of tokens that the model read and wrote in the whole stream. It is not sent
+	// if the model doesn't report the numbers and the server has no tokenizer for the
+	// model.
 	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only if the
-	// version or the configuration changes. Only in the message with the id.
+	// Identifier of the server's version and the model's configuration. The identifier
+	// changes only if the version or the configuration changes. It is only in the message
+	// with the id.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

@@ -30,13 +30,14 @@ type VectorType int32
 const (
 	// Floating-point numbers, in the field values.
 	VectorType_VECTOR_TYPE_UNSPECIFIED VectorType = 0
-	// Whole numbers from -127 to 127, one byte for each.
+	// Whole numbers from -127 to 127. Each number has one byte.
 	VectorType_VECTOR_TYPE_INT8 VectorType = 1
-	// Whole numbers from 1 to 255, one byte for each.
+	// Whole numbers from 1 to 255. Each number has one byte.
 	VectorType_VECTOR_TYPE_UINT8 VectorType = 2
-	// The signs of 8 components in each byte, from which 128 is subtracted.
+	// Each byte has the signs of 8 components, the first one in the highest bit. 128 is
+	// subtracted from each byte.
 	VectorType_VECTOR_TYPE_BINARY VectorType = 3
-	// The signs of 8 components in each byte, the first one in the highest bit.
+	// Each byte has the signs of 8 components, the first one in the highest bit.
 	VectorType_VECTOR_TYPE_UBINARY VectorType = 4
 )
 
@@ -85,7 +86,7 @@ func (VectorType) EnumDescriptor() ([]byte, []int) {
 	return file_trident_v1_embedding_proto_rawDescGZIP(), []int{0}
 }
 
-// TruncationSide is the side of a text that is cut if the text is too long.
+// TruncationSide is the side of a text that is cut off if the text is too long.
 type TruncationSide int32
 
 const (
@@ -141,15 +142,16 @@ func (TruncationSide) EnumDescriptor() ([]byte, []int) {
 // EmbedRequest asks for the vectors of texts.
 type EmbedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the embedding model, as the server lists it, or an alias. Required.
+	// Name of the embedding model in the server's list, or an alias of the model.
+	// Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The inputs, none of them empty: 1 to 2048.
+	// The inputs: 1 to 2048 texts, none of them empty.
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
-	// Number of components to keep: the vectors are cut to their first components
-	// and normalized to unit length again. At most the number that the model
-	// returns. 0 keeps the whole vectors.
+	// Number of components of each vector. The vectors are cut to their first components
+	// and normalized to unit length again. The number must not be above the number of
+	// components that the model returns. 0 keeps the whole vectors.
 	Dimensions uint32 `protobuf:"varint,3,opt,name=dimensions,proto3" json:"dimensions,omitempty"`
-	// The caller's identifier of its user. It has no effect.
+	// The caller's identifier of its user. The field has no effect.
 	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	// The purpose of the inputs: query, document, or the name of one of the model's
 	// prompts. The purpose selects the prompt that is put before each input.
@@ -253,7 +255,7 @@ func (x *EmbedRequest) GetVectorType() VectorType {
 // Truncation is the rule for texts that are too long.
 type Truncation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The side that is cut.
+	// The side of the text that is cut off.
 	Side TruncationSide `protobuf:"varint,1,opt,name=side,proto3,enum=trident.v1.TruncationSide" json:"side,omitempty"`
 	// Maximum number of tokens of a text or of a pair, including special tokens. 0 means
 	// the model's own maximum.
@@ -311,10 +313,12 @@ type Embedding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the input, from 0.
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The vector. normalize of the request sets whether it has unit length. Empty if
-	// vector_type of the request selects another type than numbers.
+	// The vector. The request's field normalize sets whether the vector has unit length.
+	// Empty if the request's vector_type selects a type other than floating-point
+	// numbers.
 	Values []float32 `protobuf:"fixed32,2,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// The components, if vector_type of the request selects another type than numbers.
+	// The vector's components, if the request's vector_type selects a type other than
+	// floating-point numbers.
 	Quantized     []byte `protobuf:"bytes,3,opt,name=quantized,proto3" json:"quantized,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -27,25 +27,26 @@ const (
 // RerankRequest asks for the order of documents.
 type RerankRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, or an alias. Required.
+	// Name of the model in the server's list, or an alias of the model. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The text with which the documents are compared. Required.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
-	// The documents, none of them empty: 1 to 16384.
+	// The documents: 1 to 16384, none of them empty.
 	Documents []string `protobuf:"bytes,3,rep,name=documents,proto3" json:"documents,omitempty"`
-	// Maximum number of results. 0 returns all.
+	// Maximum number of results. 0 returns all results.
 	TopN uint32 `protobuf:"varint,4,opt,name=top_n,json=topN,proto3" json:"top_n,omitempty"`
 	// Whether the results contain the documents.
 	ReturnDocuments bool `protobuf:"varint,5,opt,name=return_documents,json=returnDocuments,proto3" json:"return_documents,omitempty"`
-	// The task that the relevance is about, for models that generate text. Other
-	// models refuse it.
+	// The task for which the relevance is judged. Only generative rerankers support this
+	// field. Requests to other models are refused.
 	Instruction string `protobuf:"bytes,6,opt,name=instruction,proto3" json:"instruction,omitempty"`
-	// The truncation of queries and documents that are too long together.
+	// The truncation of a query and a document that are too long together.
 	Truncation *Truncation `protobuf:"bytes,7,opt,name=truncation,proto3" json:"truncation,omitempty"`
 	// Maximum number of tokens of a document. A longer document is cut to this number. 0
 	// means no maximum.
 	MaxTokensPerDocument uint32 `protobuf:"varint,8,opt,name=max_tokens_per_document,json=maxTokensPerDocument,proto3" json:"max_tokens_per_document,omitempty"`
-	// Whether scores are the model's own numbers, without the activation function.
+	// Whether scores are the model's raw outputs (logits), without the activation
+	// function.
 	Raw           bool `protobuf:"varint,9,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -151,7 +152,7 @@ type RankedDocument struct {
 	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// The relevance of the document.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// The document. Empty unless return_documents of the request is true.
+	// The document. Empty unless the request's return_documents is true.
 	Document      string `protobuf:"bytes,3,opt,name=document,proto3" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -276,19 +277,20 @@ func (x *RerankResponse) GetUsage() *Usage {
 // ScoreRequest asks for the scores of pairs.
 type ScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, or an alias. Required.
+	// Name of the model in the server's list, or an alias of the model. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The first texts of the pairs, such as queries: as many texts as second has, or one
-	// text for all pairs.
+	// The first texts of the pairs, such as queries. The list has as many texts as the
+	// field second, or one text for all pairs.
 	First []string `protobuf:"bytes,2,rep,name=first,proto3" json:"first,omitempty"`
-	// The second texts of the pairs, such as documents: 1 to 16384.
+	// The second texts of the pairs, such as documents: 1 to 16384 texts.
 	Second []string `protobuf:"bytes,3,rep,name=second,proto3" json:"second,omitempty"`
-	// The task that the scores are about, for models that generate text. Other
-	// models refuse it.
+	// The task for which the scores are computed. Only generative rerankers support this
+	// field. Requests to other models are refused.
 	Instruction string `protobuf:"bytes,4,opt,name=instruction,proto3" json:"instruction,omitempty"`
 	// The truncation of pairs that are too long.
 	Truncation *Truncation `protobuf:"bytes,5,opt,name=truncation,proto3" json:"truncation,omitempty"`
-	// Whether scores are the model's own numbers, without the activation function.
+	// Whether scores are the model's raw outputs (logits), without the activation
+	// function.
 	Raw           bool `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -434,14 +436,14 @@ func (x *ScoreResponse) GetUsage() *Usage {
 // ClassifyRequest asks for the classes of texts.
 type ClassifyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, or an alias. Required.
+	// Name of the model in the server's list, or an alias of the model. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The texts, none of them empty: 1 to 16384.
+	// The texts: 1 to 16384, none of them empty.
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
 	// The truncation of texts that are too long.
 	Truncation *Truncation `protobuf:"bytes,3,opt,name=truncation,proto3" json:"truncation,omitempty"`
-	// Whether the probabilities are replaced by the model's own numbers, without the
-	// activation function.
+	// Whether the response has the model's raw outputs (logits) instead of probabilities,
+	// without the activation function.
 	Raw           bool `protobuf:"varint,4,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -646,9 +648,9 @@ func (x *ClassifyResponse) GetUsage() *Usage {
 // EmbedTokensRequest asks for the vectors of the tokens of texts.
 type EmbedTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, or an alias. Required.
+	// Name of the model in the server's list, or an alias of the model. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The texts, none of them empty: 1 to 16384.
+	// The texts: 1 to 16384, none of them empty.
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
 	// The purpose of the texts: query, document, or the name of one of the model's
 	// prompts. The purpose selects the prompt that is put before each text.
@@ -849,9 +851,9 @@ func (x *EmbedTokensResponse) GetUsage() *Usage {
 // EmbedSparseRequest asks for the sparse vectors of texts.
 type EmbedSparseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the model, as the server lists it, or an alias. Required.
+	// Name of the model in the server's list, or an alias of the model. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// The texts, none of them empty: 1 to 16384.
+	// The texts: 1 to 16384, none of them empty.
 	Input []*TextInput `protobuf:"bytes,2,rep,name=input,proto3" json:"input,omitempty"`
 	// The purpose of the texts: query, document, or the name of one of the model's
 	// prompts. The purpose selects the prompt that is put before each text.

@@ -32,14 +32,15 @@ const (
 	EndpointState_ENDPOINT_STATE_UNSPECIFIED EndpointState = 0
 	// The server gets requests.
 	EndpointState_ENDPOINT_STATE_IN EndpointState = 1
-	// The server has been back for less than 10 seconds, and its share of requests grows.
+	// The server has been back in service for less than 10 seconds, and its share of the
+	// requests is growing.
 	EndpointState_ENDPOINT_STATE_STARTING EndpointState = 2
-	// The server reports that it is not ready. It gets requests only if no other
+	// The server reports that it is not ready. The server gets requests only if no other
 	// server can serve them.
 	EndpointState_ENDPOINT_STATE_NOT_READY EndpointState = 3
 	// The server fails its health checks and gets no requests.
 	EndpointState_ENDPOINT_STATE_OUT EndpointState = 4
-	// An operator has drained the server, so that it gets no requests.
+	// An operator has drained the server. It gets no requests.
 	EndpointState_ENDPOINT_STATE_DRAINED EndpointState = 5
 )
 
@@ -97,22 +98,24 @@ type Endpoint struct {
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// State of the server.
 	State EndpointState `protobuf:"varint,2,opt,name=state,proto3,enum=trident.v1.EndpointState" json:"state,omitempty"`
-	// Reason why the server is out or not ready, even while it is drained. Empty if there
-	// is no such reason.
+	// Reason why the server is out of service or not ready. A drained server may have a
+	// reason, too. Empty if there is no reason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Capacity of the server in relation to the other servers. It is 0 for a drained
+	// Capacity of the server, relative to the other servers. The value is 0 for a drained
 	// server that is currently not in the list.
 	Weight float64 `protobuf:"fixed64,4,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Number of requests in flight at the server.
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// Number of requests, including repeated requests, that were sent to the server since
+	// Number of requests, including retried requests, that were sent to the server since
 	// it was added to the list.
 	Requests uint64 `protobuf:"varint,6,opt,name=requests,proto3" json:"requests,omitempty"`
 	// Number of requests that failed because of the inference server.
 	Failures uint64 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`
-	// Number of requests that failed at another server and were then sent to this one.
+	// Number of requests that failed at another server and were then retried at this
+	// server.
 	Repeats uint64 `protobuf:"varint,8,opt,name=repeats,proto3" json:"repeats,omitempty"`
-	// Number of times that the server failed its health checks and was taken out.
+	// Number of times that the server failed its health checks and was taken out of
+	// service.
 	Outs          uint64 `protobuf:"varint,9,opt,name=outs,proto3" json:"outs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -298,10 +301,10 @@ func (x *EndpointServiceListResponse) GetEndpoints() []*Endpoint {
 // EndpointServiceDrainRequest asks the server to drain an inference server.
 type EndpointServiceDrainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Address of the inference server, as List returns it; the scheme and the default
+	// Address of the inference server, as List returns it. The scheme and the default
 	// port 8001 may be left out. Required.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Drain the server even if no other server can serve one of its models.
+	// Whether the server is drained even if no other server can serve one of its models.
 	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -397,11 +400,11 @@ func (x *EndpointServiceDrainResponse) GetEndpoint() *Endpoint {
 	return nil
 }
 
-// EndpointServiceResumeRequest asks the server to put a drained inference server
-// back.
+// EndpointServiceResumeRequest asks the server to put a drained inference server back
+// into service.
 type EndpointServiceResumeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Address of the inference server, as List returns it; the scheme and the default
+	// Address of the inference server, as List returns it. The scheme and the default
 	// port 8001 may be left out. Required.
 	Address       string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -24,15 +24,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ErrorDetail is the detail of each error of this package's services, except
-// InferService. ErrorDetail replaces google.rpc's ErrorInfo, BadRequest and RetryInfo.
-// A client in a browser can therefore read all details with the code generated from
-// this package alone.
+// ErrorDetail is the detail of errors of this package's services. Errors of
+// InferService, and errors before or during authentication, have no ErrorDetail.
+// ErrorDetail replaces google.rpc's ErrorInfo, BadRequest and RetryInfo. A client in a
+// browser can therefore read all details with the code generated from this package
+// alone.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Reason of the error: the code that OpenAI's API has for it, such as
-	// invalid_value, unsupported_parameter, context_length_exceeded or
-	// model_not_found. Empty for an internal error.
+	// Reason of the error. It is the error's code in OpenAI's API, such as invalid_value,
+	// unsupported_parameter, context_length_exceeded or model_not_found. Empty for an
+	// internal error.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Path of the request's invalid field, such as messages[2].content. Empty if the
 	// error doesn't concern a field.
@@ -41,7 +42,7 @@ type ErrorDetail struct {
 	// than 16 KiB, only the first of these fields is listed. Empty for any other error.
 	// The fields reason and param and the error's message describe the first violation.
 	Violations []*FieldViolation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
-	// Time to wait before a retry. Unset if the server doesn't know it.
+	// Time to wait before a retry. Unset if the server doesn't know the time.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
 	// The request's identifier in the server's log. The header x-request-id has the
 	// same value.

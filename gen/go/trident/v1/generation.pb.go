@@ -88,7 +88,7 @@ func (FinishReason) EnumDescriptor() ([]byte, []int) {
 // TopLogprob is one of the likeliest tokens at a position.
 type TopLogprob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Text of the token. A token that is only a part of a character is U+FFFD.
+	// Text of the token. If a token is only a part of a character, the text is U+FFFD.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// Bytes of the token. The bytes of all tokens, joined, are the generated text
 	// in UTF-8.
@@ -153,15 +153,15 @@ func (x *TopLogprob) GetLogprob() float64 {
 // TokenLogprob is a generated token with the likeliest tokens at its position.
 type TokenLogprob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Text of the token. A token that is only a part of a character is U+FFFD.
+	// Text of the token. If a token is only a part of a character, the text is U+FFFD.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// Bytes of the token. The bytes of all tokens, joined, are the generated text
 	// in UTF-8.
 	TokenBytes []byte `protobuf:"bytes,2,opt,name=token_bytes,json=tokenBytes,proto3" json:"token_bytes,omitempty"`
 	// Natural logarithm of the token's probability, 0 or below.
 	Logprob float64 `protobuf:"fixed64,3,opt,name=logprob,proto3" json:"logprob,omitempty"`
-	// The likeliest tokens, in descending order of probability. The request sets their
-	// number. They don't always contain the generated token.
+	// The likeliest tokens, in descending order of probability. The request sets the
+	// number of these tokens. The list doesn't always contain the generated token.
 	Top           []*TopLogprob `protobuf:"bytes,4,rep,name=top,proto3" json:"top,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -228,9 +228,10 @@ func (x *TokenLogprob) GetTop() []*TopLogprob {
 // Usage is the number of tokens, counted by the model's own tokenizer.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tokens of the rendered prompt, including those of the template.
+	// Number of tokens of the rendered prompt, including the tokens of the chat template.
 	PromptTokens uint32 `protobuf:"varint,1,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
-	// Tokens of all choices together, including the tokens that end the choices.
+	// Number of tokens of all choices together, including the tokens that end the
+	// choices.
 	CompletionTokens uint32 `protobuf:"varint,2,opt,name=completion_tokens,json=completionTokens,proto3" json:"completion_tokens,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -280,9 +281,9 @@ func (x *Usage) GetCompletionTokens() uint32 {
 	return 0
 }
 
-// ResponseFormat is the required format of a choice (structured outputs). The
-// backend enforces it while it samples tokens. The server refuses a format that
-// the model's backend can't enforce.
+// ResponseFormat is the required format of a choice (structured outputs). The backend
+// enforces the format while it samples tokens. The server refuses a format that the
+// model's backend can't enforce.
 type ResponseFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The format. Unset means any text.
@@ -432,14 +433,14 @@ type ResponseFormat_Choice struct {
 }
 
 type ResponseFormat_Grammar struct {
-	// Text that matches a context-free grammar, in the engine's dialect (EBNF,
-	// Lark).
+	// Text that matches a context-free grammar. The grammar is in the engine's dialect,
+	// such as EBNF or Lark.
 	Grammar string `protobuf:"bytes,6,opt,name=grammar,proto3,oneof"`
 }
 
 type ResponseFormat_StructuralTag struct {
-	// Text whose parts between tags are constrained: the engine's structural tags, as
-	// JSON.
+	// Text whose parts between tags are constrained. The value is the engine's
+	// structural tags as JSON.
 	StructuralTag string `protobuf:"bytes,7,opt,name=structural_tag,json=structuralTag,proto3,oneof"`
 }
 
@@ -534,10 +535,11 @@ func (*JsonObjectFormat) Descriptor() ([]byte, []int) {
 // JsonSchemaFormat is the format of JSON that matches a schema.
 type JsonSchemaFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The JSON schema, as a JSON string. Its keys keep their order, and most
-	// engines write the object's keys in this order. Empty is {"type":"object"}.
+	// The JSON schema, as a JSON string. The keys of the schema keep their order, and
+	// most engines generate the object's keys in this order. Empty means
+	// {"type":"object"}.
 	Schema string `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
-	// Name of the schema for the client's own use. It has no effect.
+	// Name of the schema for the client's own use. The name has no effect.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -590,7 +592,7 @@ func (x *JsonSchemaFormat) GetName() string {
 // ChoiceFormat is the format of one of several strings.
 type ChoiceFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The strings, 1 to 16384.
+	// The strings: 1 to 16384.
 	Choices       []string `protobuf:"bytes,1,rep,name=choices,proto3" json:"choices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -754,7 +756,7 @@ type isTextInput_Input interface {
 }
 
 type TextInput_Text struct {
-	// The text as characters. It may be empty in requests to continue it.
+	// The text as a string. It may be empty only in requests to continue the text.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
 }
 

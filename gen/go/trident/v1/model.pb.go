@@ -37,11 +37,12 @@ const (
 	ModelState_MODEL_STATE_LOADING ModelState = 2
 	// The model serves requests.
 	ModelState_MODEL_STATE_READY ModelState = 3
-	// The model is being unloaded, as soon as its requests have ended.
+	// The model is unloaded as soon as its requests have ended.
 	ModelState_MODEL_STATE_UNLOADING ModelState = 4
-	// The model was unloaded, or failed to load. The field reason reports which.
+	// The model was unloaded, or failed to load. The field reason has the cause.
 	ModelState_MODEL_STATE_UNAVAILABLE ModelState = 5
-	// The model failed, and the engine is restarting it without a request.
+	// The model failed, and the engine is restarting the model without a request from a
+	// client.
 	ModelState_MODEL_STATE_RECOVERING ModelState = 6
 )
 
@@ -110,7 +111,7 @@ const (
 	// task.
 	ModelTask_MODEL_TASK_INFER ModelTask = 4
 	// The model scores pairs of texts: EncoderService.Rerank and Score. Models that
-	// compute embedding vectors and models that answer chats rank documents, too.
+	// compute embedding vectors and models that answer chats can also rank documents.
 	ModelTask_MODEL_TASK_SCORE ModelTask = 5
 	// The model classifies texts: EncoderService.Classify.
 	ModelTask_MODEL_TASK_CLASSIFY ModelTask = 6
@@ -165,7 +166,7 @@ func (ModelTask) EnumDescriptor() ([]byte, []int) {
 	return file_trident_v1_model_proto_rawDescGZIP(), []int{1}
 }
 
-// ModelFeatures are the features of a generating model besides plain text. The server
+// ModelFeatures are the features of a generative model besides plain text. The server
 // refuses requests that need a feature whose field is false.
 type ModelFeatures struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -176,7 +177,7 @@ type ModelFeatures struct {
 	Tools bool `protobuf:"varint,2,opt,name=tools,proto3" json:"tools,omitempty"`
 	// The model supports images in chats.
 	Images bool `protobuf:"varint,3,opt,name=images,proto3" json:"images,omitempty"`
-	// Maximum number of images of one request; 0 means that the model has no limit.
+	// Maximum number of images of one request. 0 means no limit.
 	MaxImages uint32 `protobuf:"varint,4,opt,name=max_images,json=maxImages,proto3" json:"max_images,omitempty"`
 	// The model returns log probabilities of the generated tokens.
 	Logprobs bool `protobuf:"varint,5,opt,name=logprobs,proto3" json:"logprobs,omitempty"`
@@ -290,7 +291,7 @@ func (x *ModelFeatures) GetTokenIds() bool {
 // that only the engine knows is unset.
 type SamplingDefaults struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum number of tokens of a chat's choice. Unset means the rest of the model's
+	// Maximum number of tokens of a choice of a chat. Unset means the rest of the model's
 	// context.
 	MaxTokens *uint32 `protobuf:"varint,1,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
 	// Value of temperature for chats whose ChatRequest leaves temperature unset. Unset
@@ -432,26 +433,30 @@ type ModelInfo struct {
 	// Triton's backend or platform that runs the model, such as vllm, python or
 	// onnxruntime_onnx.
 	Backend string `protobuf:"bytes,9,opt,name=backend,proto3" json:"backend,omitempty"`
-	// Maximum number of tokens of prompt and generated text together; 0 if it is not
-	// known.
+	// Maximum number of tokens of prompt and generated text together. 0 means that the
+	// maximum is not known.
 	ContextLength uint32 `protobuf:"varint,10,opt,name=context_length,json=contextLength,proto3" json:"context_length,omitempty"`
-	// Features of a generating model besides plain text. Unset for other models.
+	// Features of a generative model besides plain text. Unset for other models.
 	Features *ModelFeatures `protobuf:"bytes,11,opt,name=features,proto3" json:"features,omitempty"`
-	// Default options of a generating model. Unset for other models.
+	// Default options of a generative model. Unset for other models.
 	Defaults *SamplingDefaults `protobuf:"bytes,12,opt,name=defaults,proto3" json:"defaults,omitempty"`
 	// Names of the model's known LoRA adapters.
 	Loras []string `protobuf:"bytes,13,rep,name=loras,proto3" json:"loras,omitempty"`
-	// Whether Load may be called: the engine allows it, and the model is not loaded.
+	// Whether Load may be called. It may be called if the engine allows loading and the
+	// model is not loaded.
 	LoadAllowed bool `protobuf:"varint,14,opt,name=load_allowed,json=loadAllowed,proto3" json:"load_allowed,omitempty"`
-	// Whether Unload may be called: the engine allows it, and the model is ready.
+	// Whether Unload may be called. It may be called if the engine allows unloading and
+	// the model is ready.
 	UnloadAllowed bool `protobuf:"varint,15,opt,name=unload_allowed,json=unloadAllowed,proto3" json:"unload_allowed,omitempty"`
 	// Time at which the server first read this configuration.
 	Created *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=created,proto3" json:"created,omitempty"`
-	// Identifies the server's version and the model's configuration. It changes only
-	// if the version or the configuration changes. Empty unless the model is ready.
+	// Identifier of the server's version and the model's configuration. The identifier
+	// changes only if the version or the configuration changes. Empty unless the model is
+	// ready.
 	SystemFingerprint string `protobuf:"bytes,17,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
-	// True until the server has downloaded the files of the model's publisher from the
-	// hub. Until then the template, tokenizer and context length may still change.
+	// True while the server downloads the files of the model's publisher from the hub.
+	// During the download, the chat template, tokenizer and context length may still
+	// change.
 	Fetching      bool `protobuf:"varint,18,opt,name=fetching,proto3" json:"fetching,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -616,9 +621,9 @@ func (x *ModelInfo) GetFetching() bool {
 // ModelServiceListRequest asks for models.
 type ModelServiceListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False returns the models that generate or embed and are ready, as OpenAI's list
-	// does. True returns all models of the engines, in any state and with any
-	// tensors. Models that the operator hides are in neither list.
+	// False returns the ready models that generate text, or that embed, score or classify
+	// texts, as OpenAI's list does. True returns all models of the engines, in any state
+	// and with any tensors. Neither list has models that the operator hides.
 	All           bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -802,8 +807,8 @@ func (x *ModelServiceGetResponse) GetModel() *ModelInfo {
 // ModelServiceWatchRequest asks for models and their changes.
 type ModelServiceWatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False selects the models that generate or embed and are ready. True selects all
-	// models of the engines, in any state and with any tensors.
+	// False selects the ready models that generate text, or that embed, score or classify
+	// texts. True selects all models of the engines, in any state and with any tensors.
 	All           bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -29,7 +29,7 @@ const (
 // ServerServiceWatchRequest asks for the status.
 type ServerServiceWatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Time between two messages, 0.1 s to 60 s. Unset is 1 s.
+	// Time between two messages, 0.1 s to 60 s. Unset means 1 s.
 	Interval      *durationpb.Duration `protobuf:"bytes,1,opt,name=interval,proto3" json:"interval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -131,10 +131,10 @@ type ServerStatus struct {
 	Ready bool `protobuf:"varint,4,opt,name=ready,proto3" json:"ready,omitempty"`
 	// Reason why the server is not ready. Empty if it is ready.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Maximum number of requests that are served at once; 0 means no limit.
+	// Maximum number of requests that are served at the same time. 0 means no limit.
 	MaxInFlight uint32 `protobuf:"varint,6,opt,name=max_in_flight,json=maxInFlight,proto3" json:"max_in_flight,omitempty"`
-	// Load of all models together. Its in_flight includes requests whose model is not
-	// determined yet.
+	// Load of all models together. The field in_flight of this load includes requests
+	// whose model is not determined yet.
 	Total *Load `protobuf:"bytes,7,opt,name=total,proto3" json:"total,omitempty"`
 	// Load of each model that has had a request, by name. An unloaded model is
 	// removed some time after its last request.
@@ -289,8 +289,8 @@ type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of requests in flight, including the queued ones.
 	InFlight uint32 `protobuf:"varint,1,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// Number of requests in flight without a response so far. They wait in this
-	// server's queue or in the engine's, or the model is reading their prompt.
+	// Number of requests in flight without a response so far. These requests wait in this
+	// server's queue or in the engine's queue, or the model is processing their prompts.
 	Queued uint32 `protobuf:"varint,2,opt,name=queued,proto3" json:"queued,omitempty"`
 	// Generated tokens per second, over the last 5 to 10 s.
 	TokensPerSecond float64 `protobuf:"fixed64,3,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
@@ -298,19 +298,20 @@ type Load struct {
 	// 30 to 60 s.
 	TimeToFirstToken *Quantiles `protobuf:"bytes,4,opt,name=time_to_first_token,json=timeToFirstToken,proto3" json:"time_to_first_token,omitempty"`
 	// Time between two tokens of a streaming response, over the last 30 to 60 s. If
-	// several tokens arrive together, the time before them is divided evenly among them.
+	// several tokens arrive together, the time before these tokens is divided evenly
+	// among them.
 	InterToken *Quantiles `protobuf:"bytes,5,opt,name=inter_token,json=interToken,proto3" json:"inter_token,omitempty"`
-	// Number of requests since the server started, or since the model's first request.
-	// It includes the requests in flight and the failed ones.
+	// Number of requests since the server started, or since the model's first request. It
+	// includes requests in flight and failed requests.
 	Requests uint64 `protobuf:"varint,6,opt,name=requests,proto3" json:"requests,omitempty"`
-	// Number of failed requests: refused, ended by an error, or cancelled by the
+	// Number of requests that were refused, ended with an error, or were cancelled by the
 	// client.
 	Failures uint64 `protobuf:"varint,7,opt,name=failures,proto3" json:"failures,omitempty"`
-	// Number of prompt tokens of generations and embeddings that have ended, since the
-	// same time as the field requests.
+	// Number of prompt tokens of generations and embeddings that have ended. It is
+	// counted from the same time as the field requests.
 	PromptTokens uint64 `protobuf:"varint,8,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
-	// Number of generated tokens, including tokens of requests in flight, since the same
-	// time as the field requests.
+	// Number of generated tokens, including tokens of requests in flight. It is counted
+	// from the same time as the field requests.
 	CompletionTokens uint64 `protobuf:"varint,9,opt,name=completion_tokens,json=completionTokens,proto3" json:"completion_tokens,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

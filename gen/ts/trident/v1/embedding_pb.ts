@@ -23,30 +23,31 @@ export const file_trident_v1_embedding: GenFile = /*@__PURE__*/
  */
 export type EmbedRequest = Message<"trident.v1.EmbedRequest"> & {
   /**
-   * Name of the embedding model, as the server lists it, or an alias. Required.
+   * Name of the embedding model in the server's list, or an alias of the model.
+   * Required.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * The inputs, none of them empty: 1 to 2048.
+   * The inputs: 1 to 2048 texts, none of them empty.
    *
    * @generated from field: repeated trident.v1.TextInput input = 2;
    */
   input: TextInput[];
 
   /**
-   * Number of components to keep: the vectors are cut to their first components
-   * and normalized to unit length again. At most the number that the model
-   * returns. 0 keeps the whole vectors.
+   * Number of components of each vector. The vectors are cut to their first components
+   * and normalized to unit length again. The number must not be above the number of
+   * components that the model returns. 0 keeps the whole vectors.
    *
    * @generated from field: uint32 dimensions = 3;
    */
   dimensions: number;
 
   /**
-   * The caller's identifier of its user. It has no effect.
+   * The caller's identifier of its user. The field has no effect.
    *
    * @generated from field: string user = 4;
    */
@@ -96,7 +97,7 @@ export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
  */
 export type Truncation = Message<"trident.v1.Truncation"> & {
   /**
-   * The side that is cut.
+   * The side of the text that is cut off.
    *
    * @generated from field: trident.v1.TruncationSide side = 1;
    */
@@ -132,15 +133,17 @@ export type Embedding = Message<"trident.v1.Embedding"> & {
   index: number;
 
   /**
-   * The vector. normalize of the request sets whether it has unit length. Empty if
-   * vector_type of the request selects another type than numbers.
+   * The vector. The request's field normalize sets whether the vector has unit length.
+   * Empty if the request's vector_type selects a type other than floating-point
+   * numbers.
    *
    * @generated from field: repeated float values = 2;
    */
   values: number[];
 
   /**
-   * The components, if vector_type of the request selects another type than numbers.
+   * The vector's components, if the request's vector_type selects a type other than
+   * floating-point numbers.
    *
    * @generated from field: bytes quantized = 3;
    */
@@ -204,28 +207,29 @@ export enum VectorType {
   UNSPECIFIED = 0,
 
   /**
-   * Whole numbers from -127 to 127, one byte for each.
+   * Whole numbers from -127 to 127. Each number has one byte.
    *
    * @generated from enum value: VECTOR_TYPE_INT8 = 1;
    */
   INT8 = 1,
 
   /**
-   * Whole numbers from 1 to 255, one byte for each.
+   * Whole numbers from 1 to 255. Each number has one byte.
    *
    * @generated from enum value: VECTOR_TYPE_UINT8 = 2;
    */
   UINT8 = 2,
 
   /**
-   * The signs of 8 components in each byte, from which 128 is subtracted.
+   * Each byte has the signs of 8 components, the first one in the highest bit. 128 is
+   * subtracted from each byte.
    *
    * @generated from enum value: VECTOR_TYPE_BINARY = 3;
    */
   BINARY = 3,
 
   /**
-   * The signs of 8 components in each byte, the first one in the highest bit.
+   * Each byte has the signs of 8 components, the first one in the highest bit.
    *
    * @generated from enum value: VECTOR_TYPE_UBINARY = 4;
    */
@@ -239,7 +243,7 @@ export const VectorTypeSchema: GenEnum<VectorType> = /*@__PURE__*/
   enumDesc(file_trident_v1_embedding, 0);
 
 /**
- * TruncationSide is the side of a text that is cut if the text is too long.
+ * TruncationSide is the side of a text that is cut off if the text is too long.
  *
  * @generated from enum trident.v1.TruncationSide
  */
@@ -273,9 +277,9 @@ export const TruncationSideSchema: GenEnum<TruncationSide> = /*@__PURE__*/
   enumDesc(file_trident_v1_embedding, 1);
 
 /**
- * EmbeddingService returns vectors for texts. Texts of similar meaning have
- * vectors that are close to each other. Codes, error details and cancellation
- * are those of ChatService.
+ * EmbeddingService returns vectors for texts. Texts of similar meaning have vectors
+ * that are close to each other. Codes, error details and cancellation are the same as
+ * for ChatService.
  *
  * @generated from service trident.v1.EmbeddingService
  */

@@ -25,7 +25,7 @@ export const file_trident_v1_encoder: GenFile = /*@__PURE__*/
  */
 export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
   /**
-   * Name of the model, as the server lists it, or an alias. Required.
+   * Name of the model in the server's list, or an alias of the model. Required.
    *
    * @generated from field: string model = 1;
    */
@@ -39,14 +39,14 @@ export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
   query: string;
 
   /**
-   * The documents, none of them empty: 1 to 16384.
+   * The documents: 1 to 16384, none of them empty.
    *
    * @generated from field: repeated string documents = 3;
    */
   documents: string[];
 
   /**
-   * Maximum number of results. 0 returns all.
+   * Maximum number of results. 0 returns all results.
    *
    * @generated from field: uint32 top_n = 4;
    */
@@ -60,15 +60,15 @@ export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
   returnDocuments: boolean;
 
   /**
-   * The task that the relevance is about, for models that generate text. Other
-   * models refuse it.
+   * The task for which the relevance is judged. Only generative rerankers support this
+   * field. Requests to other models are refused.
    *
    * @generated from field: string instruction = 6;
    */
   instruction: string;
 
   /**
-   * The truncation of queries and documents that are too long together.
+   * The truncation of a query and a document that are too long together.
    *
    * @generated from field: trident.v1.Truncation truncation = 7;
    */
@@ -83,7 +83,8 @@ export type RerankRequest = Message<"trident.v1.RerankRequest"> & {
   maxTokensPerDocument: number;
 
   /**
-   * Whether scores are the model's own numbers, without the activation function.
+   * Whether scores are the model's raw outputs (logits), without the activation
+   * function.
    *
    * @generated from field: bool raw = 9;
    */
@@ -118,7 +119,7 @@ export type RankedDocument = Message<"trident.v1.RankedDocument"> & {
   score: number;
 
   /**
-   * The document. Empty unless return_documents of the request is true.
+   * The document. Empty unless the request's return_documents is true.
    *
    * @generated from field: string document = 3;
    */
@@ -175,30 +176,30 @@ export const RerankResponseSchema: GenMessage<RerankResponse> = /*@__PURE__*/
  */
 export type ScoreRequest = Message<"trident.v1.ScoreRequest"> & {
   /**
-   * Name of the model, as the server lists it, or an alias. Required.
+   * Name of the model in the server's list, or an alias of the model. Required.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * The first texts of the pairs, such as queries: as many texts as second has, or one
-   * text for all pairs.
+   * The first texts of the pairs, such as queries. The list has as many texts as the
+   * field second, or one text for all pairs.
    *
    * @generated from field: repeated string first = 2;
    */
   first: string[];
 
   /**
-   * The second texts of the pairs, such as documents: 1 to 16384.
+   * The second texts of the pairs, such as documents: 1 to 16384 texts.
    *
    * @generated from field: repeated string second = 3;
    */
   second: string[];
 
   /**
-   * The task that the scores are about, for models that generate text. Other
-   * models refuse it.
+   * The task for which the scores are computed. Only generative rerankers support this
+   * field. Requests to other models are refused.
    *
    * @generated from field: string instruction = 4;
    */
@@ -212,7 +213,8 @@ export type ScoreRequest = Message<"trident.v1.ScoreRequest"> & {
   truncation?: Truncation | undefined;
 
   /**
-   * Whether scores are the model's own numbers, without the activation function.
+   * Whether scores are the model's raw outputs (logits), without the activation
+   * function.
    *
    * @generated from field: bool raw = 6;
    */
@@ -269,14 +271,14 @@ export const ScoreResponseSchema: GenMessage<ScoreResponse> = /*@__PURE__*/
  */
 export type ClassifyRequest = Message<"trident.v1.ClassifyRequest"> & {
   /**
-   * Name of the model, as the server lists it, or an alias. Required.
+   * Name of the model in the server's list, or an alias of the model. Required.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * The texts, none of them empty: 1 to 16384.
+   * The texts: 1 to 16384, none of them empty.
    *
    * @generated from field: repeated trident.v1.TextInput input = 2;
    */
@@ -290,8 +292,8 @@ export type ClassifyRequest = Message<"trident.v1.ClassifyRequest"> & {
   truncation?: Truncation | undefined;
 
   /**
-   * Whether the probabilities are replaced by the model's own numbers, without the
-   * activation function.
+   * Whether the response has the model's raw outputs (logits) instead of probabilities,
+   * without the activation function.
    *
    * @generated from field: bool raw = 4;
    */
@@ -390,14 +392,14 @@ export const ClassifyResponseSchema: GenMessage<ClassifyResponse> = /*@__PURE__*
  */
 export type EmbedTokensRequest = Message<"trident.v1.EmbedTokensRequest"> & {
   /**
-   * Name of the model, as the server lists it, or an alias. Required.
+   * Name of the model in the server's list, or an alias of the model. Required.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * The texts, none of them empty: 1 to 16384.
+   * The texts: 1 to 16384, none of them empty.
    *
    * @generated from field: repeated trident.v1.TextInput input = 2;
    */
@@ -504,14 +506,14 @@ export const EmbedTokensResponseSchema: GenMessage<EmbedTokensResponse> = /*@__P
  */
 export type EmbedSparseRequest = Message<"trident.v1.EmbedSparseRequest"> & {
   /**
-   * Name of the model, as the server lists it, or an alias. Required.
+   * Name of the model in the server's list, or an alias of the model. Required.
    *
    * @generated from field: string model = 1;
    */
   model: string;
 
   /**
-   * The texts, none of them empty: 1 to 16384.
+   * The texts: 1 to 16384, none of them empty.
    *
    * @generated from field: repeated trident.v1.TextInput input = 2;
    */
@@ -612,9 +614,9 @@ export const EmbedSparseResponseSchema: GenMessage<EmbedSparseResponse> = /*@__P
   messageDesc(file_trident_v1_encoder, 13);
 
 /**
- * EncoderService ranks, scores and classifies texts, and returns the vectors of
- * their tokens. EmbeddingService returns one vector for each text. Codes, error
- * details and cancellation are those of ChatService.
+ * EncoderService ranks, scores and classifies texts, and returns the vectors of their
+ * tokens. EmbeddingService returns one vector for each text. Codes, error details and
+ * cancellation are the same as for ChatService.
  *
  * @generated from service trident.v1.EncoderService
  */

@@ -35,15 +35,15 @@ export type Endpoint = Message<"trident.v1.Endpoint"> & {
   state: EndpointState;
 
   /**
-   * Reason why the server is out or not ready, even while it is drained. Empty if there
-   * is no such reason.
+   * Reason why the server is out of service or not ready. A drained server may have a
+   * reason, too. Empty if there is no reason.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * Capacity of the server in relation to the other servers. It is 0 for a drained
+   * Capacity of the server, relative to the other servers. The value is 0 for a drained
    * server that is currently not in the list.
    *
    * @generated from field: double weight = 4;
@@ -58,7 +58,7 @@ export type Endpoint = Message<"trident.v1.Endpoint"> & {
   inFlight: number;
 
   /**
-   * Number of requests, including repeated requests, that were sent to the server since
+   * Number of requests, including retried requests, that were sent to the server since
    * it was added to the list.
    *
    * @generated from field: uint64 requests = 6;
@@ -73,14 +73,16 @@ export type Endpoint = Message<"trident.v1.Endpoint"> & {
   failures: bigint;
 
   /**
-   * Number of requests that failed at another server and were then sent to this one.
+   * Number of requests that failed at another server and were then retried at this
+   * server.
    *
    * @generated from field: uint64 repeats = 8;
    */
   repeats: bigint;
 
   /**
-   * Number of times that the server failed its health checks and was taken out.
+   * Number of times that the server failed its health checks and was taken out of
+   * service.
    *
    * @generated from field: uint64 outs = 9;
    */
@@ -138,7 +140,7 @@ export const EndpointServiceListResponseSchema: GenMessage<EndpointServiceListRe
  */
 export type EndpointServiceDrainRequest = Message<"trident.v1.EndpointServiceDrainRequest"> & {
   /**
-   * Address of the inference server, as List returns it; the scheme and the default
+   * Address of the inference server, as List returns it. The scheme and the default
    * port 8001 may be left out. Required.
    *
    * @generated from field: string address = 1;
@@ -146,7 +148,7 @@ export type EndpointServiceDrainRequest = Message<"trident.v1.EndpointServiceDra
   address: string;
 
   /**
-   * Drain the server even if no other server can serve one of its models.
+   * Whether the server is drained even if no other server can serve one of its models.
    *
    * @generated from field: bool force = 2;
    */
@@ -182,14 +184,14 @@ export const EndpointServiceDrainResponseSchema: GenMessage<EndpointServiceDrain
   messageDesc(file_trident_v1_endpoint, 4);
 
 /**
- * EndpointServiceResumeRequest asks the server to put a drained inference server
- * back.
+ * EndpointServiceResumeRequest asks the server to put a drained inference server back
+ * into service.
  *
  * @generated from message trident.v1.EndpointServiceResumeRequest
  */
 export type EndpointServiceResumeRequest = Message<"trident.v1.EndpointServiceResumeRequest"> & {
   /**
-   * Address of the inference server, as List returns it; the scheme and the default
+   * Address of the inference server, as List returns it. The scheme and the default
    * port 8001 may be left out. Required.
    *
    * @generated from field: string address = 1;
@@ -246,14 +248,15 @@ export enum EndpointState {
   IN = 1,
 
   /**
-   * The server has been back for less than 10 seconds, and its share of requests grows.
+   * The server has been back in service for less than 10 seconds, and its share of the
+   * requests is growing.
    *
    * @generated from enum value: ENDPOINT_STATE_STARTING = 2;
    */
   STARTING = 2,
 
   /**
-   * The server reports that it is not ready. It gets requests only if no other
+   * The server reports that it is not ready. The server gets requests only if no other
    * server can serve them.
    *
    * @generated from enum value: ENDPOINT_STATE_NOT_READY = 3;
@@ -268,7 +271,7 @@ export enum EndpointState {
   OUT = 4,
 
   /**
-   * An operator has drained the server, so that it gets no requests.
+   * An operator has drained the server. It gets no requests.
    *
    * @generated from enum value: ENDPOINT_STATE_DRAINED = 5;
    */
@@ -283,10 +286,10 @@ export const EndpointStateSchema: GenEnum<EndpointState> = /*@__PURE__*/
 
 /**
  * EndpointService lists the inference servers of --triton-endpoint, takes an inference
- * server out of service, and puts it back. If this server has API keys, the calls need
- * a key that allows all models. The calls fail with UNIMPLEMENTED if this server has no
- * list of inference servers, because it has a single fixed server or in-process Triton.
- * Error details are those of ChatService.
+ * server out of service, and puts it back into service. If this server has API keys,
+ * the calls need a key that allows all models. The calls fail with UNIMPLEMENTED if
+ * this server has no list of inference servers, because it has a single fixed server or
+ * in-process Triton. Error details are the same as for ChatService.
  *
  * @generated from service trident.v1.EndpointService
  */
@@ -302,13 +305,13 @@ export const EndpointService: GenService<{
     output: typeof EndpointServiceListResponseSchema;
   },
   /**
-   * Drain stops sending requests to an inference server. Its requests in flight
-   * continue to their end. The inference server stays drained until Resume, or until
-   * this server restarts. Changes of the settings and lookups of DNS names don't end
-   * the drain. Draining a drained server changes nothing. Drain fails with NOT_FOUND if
-   * no server has the address. Unless force is set, Drain fails with INVALID_ARGUMENT
-   * and the reason last_endpoint if no other server can serve one of the server's
-   * models.
+   * Drain stops sending requests to an inference server. The requests in flight at the
+   * inference server continue. The inference server stays drained until Resume, or
+   * until this server restarts. Changes of the settings and lookups of DNS names don't
+   * end the drain. A second drain of the same server changes nothing. Drain fails with
+   * NOT_FOUND if no server has the address. Unless force is set, Drain fails with
+   * INVALID_ARGUMENT and the reason last_endpoint if no other server can serve one of
+   * the server's models.
    *
    * @generated from rpc trident.v1.EndpointService.Drain
    */
@@ -318,9 +321,9 @@ export const EndpointService: GenService<{
     output: typeof EndpointServiceDrainResponseSchema;
   },
   /**
-   * Resume sends requests to a drained inference server again, with a share that grows
-   * for 10 seconds. If the server is not drained, nothing changes. Resume fails with
-   * NOT_FOUND if no server has the address.
+   * Resume sends requests to a drained inference server again, and increases its share
+   * of the requests over 10 seconds. If the server is not drained, nothing changes.
+   * Resume fails with NOT_FOUND if no server has the address.
    *
    * @generated from rpc trident.v1.EndpointService.Resume
    */

@@ -17,18 +17,19 @@ export const file_trident_v1_error: GenFile = /*@__PURE__*/
   fileDesc("ChZ0cmlkZW50L3YxL2Vycm9yLnByb3RvEgp0cmlkZW50LnYxIqABCgtFcnJvckRldGFpbBIOCgZyZWFzb24YASABKAkSDQoFcGFyYW0YAiABKAkSLgoKdmlvbGF0aW9ucxgDIAMoCzIaLnRyaWRlbnQudjEuRmllbGRWaW9sYXRpb24SLgoLcmV0cnlfYWZ0ZXIYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEgoKcmVxdWVzdF9pZBgFIAEoCSI+Cg5GaWVsZFZpb2xhdGlvbhINCgVmaWVsZBgBIAEoCRIMCgRydWxlGAIgASgJEg8KB21lc3NhZ2UYAyABKAlCQlpAZ2l0aHViLmNvbS90cmlkZW50LWluZmVyZW5jZS90cmlkZW50L2dlbi9nby90cmlkZW50L3YxO3RyaWRlbnR2MWIGcHJvdG8z", [file_google_protobuf_duration]);
 
 /**
- * ErrorDetail is the detail of each error of this package's services, except
- * InferService. ErrorDetail replaces google.rpc's ErrorInfo, BadRequest and RetryInfo.
- * A client in a browser can therefore read all details with the code generated from
- * this package alone.
+ * ErrorDetail is the detail of errors of this package's services. Errors of
+ * InferService, and errors before or during authentication, have no ErrorDetail.
+ * ErrorDetail replaces google.rpc's ErrorInfo, BadRequest and RetryInfo. A client in a
+ * browser can therefore read all details with the code generated from this package
+ * alone.
  *
  * @generated from message trident.v1.ErrorDetail
  */
 export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
   /**
-   * Reason of the error: the code that OpenAI's API has for it, such as
-   * invalid_value, unsupported_parameter, context_length_exceeded or
-   * model_not_found. Empty for an internal error.
+   * Reason of the error. It is the error's code in OpenAI's API, such as invalid_value,
+   * unsupported_parameter, context_length_exceeded or model_not_found. Empty for an
+   * internal error.
    *
    * @generated from field: string reason = 1;
    */
@@ -52,7 +53,7 @@ export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
   violations: FieldViolation[];
 
   /**
-   * Time to wait before a retry. Unset if the server doesn't know it.
+   * Time to wait before a retry. Unset if the server doesn't know the time.
    *
    * @generated from field: google.protobuf.Duration retry_after = 4;
    */

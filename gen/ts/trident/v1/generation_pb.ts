@@ -21,7 +21,7 @@ export const file_trident_v1_generation: GenFile = /*@__PURE__*/
  */
 export type TopLogprob = Message<"trident.v1.TopLogprob"> & {
   /**
-   * Text of the token. A token that is only a part of a character is U+FFFD.
+   * Text of the token. If a token is only a part of a character, the text is U+FFFD.
    *
    * @generated from field: string token = 1;
    */
@@ -57,7 +57,7 @@ export const TopLogprobSchema: GenMessage<TopLogprob> = /*@__PURE__*/
  */
 export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
   /**
-   * Text of the token. A token that is only a part of a character is U+FFFD.
+   * Text of the token. If a token is only a part of a character, the text is U+FFFD.
    *
    * @generated from field: string token = 1;
    */
@@ -79,8 +79,8 @@ export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
   logprob: number;
 
   /**
-   * The likeliest tokens, in descending order of probability. The request sets their
-   * number. They don't always contain the generated token.
+   * The likeliest tokens, in descending order of probability. The request sets the
+   * number of these tokens. The list doesn't always contain the generated token.
    *
    * @generated from field: repeated trident.v1.TopLogprob top = 4;
    */
@@ -101,14 +101,15 @@ export const TokenLogprobSchema: GenMessage<TokenLogprob> = /*@__PURE__*/
  */
 export type Usage = Message<"trident.v1.Usage"> & {
   /**
-   * Tokens of the rendered prompt, including those of the template.
+   * Number of tokens of the rendered prompt, including the tokens of the chat template.
    *
    * @generated from field: uint32 prompt_tokens = 1;
    */
   promptTokens: number;
 
   /**
-   * Tokens of all choices together, including the tokens that end the choices.
+   * Number of tokens of all choices together, including the tokens that end the
+   * choices.
    *
    * @generated from field: uint32 completion_tokens = 2;
    */
@@ -123,9 +124,9 @@ export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_trident_v1_generation, 2);
 
 /**
- * ResponseFormat is the required format of a choice (structured outputs). The
- * backend enforces it while it samples tokens. The server refuses a format that
- * the model's backend can't enforce.
+ * ResponseFormat is the required format of a choice (structured outputs). The backend
+ * enforces the format while it samples tokens. The server refuses a format that the
+ * model's backend can't enforce.
  *
  * @generated from message trident.v1.ResponseFormat
  */
@@ -178,8 +179,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
     case: "choice";
   } | {
     /**
-     * Text that matches a context-free grammar, in the engine's dialect (EBNF,
-     * Lark).
+     * Text that matches a context-free grammar. The grammar is in the engine's dialect,
+     * such as EBNF or Lark.
      *
      * @generated from field: string grammar = 6;
      */
@@ -187,8 +188,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
     case: "grammar";
   } | {
     /**
-     * Text whose parts between tags are constrained: the engine's structural tags, as
-     * JSON.
+     * Text whose parts between tags are constrained. The value is the engine's
+     * structural tags as JSON.
      *
      * @generated from field: string structural_tag = 7;
      */
@@ -241,15 +242,16 @@ export const JsonObjectFormatSchema: GenMessage<JsonObjectFormat> = /*@__PURE__*
  */
 export type JsonSchemaFormat = Message<"trident.v1.JsonSchemaFormat"> & {
   /**
-   * The JSON schema, as a JSON string. Its keys keep their order, and most
-   * engines write the object's keys in this order. Empty is {"type":"object"}.
+   * The JSON schema, as a JSON string. The keys of the schema keep their order, and
+   * most engines generate the object's keys in this order. Empty means
+   * {"type":"object"}.
    *
    * @generated from field: string schema = 1;
    */
   schema: string;
 
   /**
-   * Name of the schema for the client's own use. It has no effect.
+   * Name of the schema for the client's own use. The name has no effect.
    *
    * @generated from field: string name = 2;
    */
@@ -270,7 +272,7 @@ export const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat> = /*@__PURE__*
  */
 export type ChoiceFormat = Message<"trident.v1.ChoiceFormat"> & {
   /**
-   * The strings, 1 to 16384.
+   * The strings: 1 to 16384.
    *
    * @generated from field: repeated string choices = 1;
    */
@@ -319,7 +321,7 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
    */
   input: {
     /**
-     * The text as characters. It may be empty in requests to continue it.
+     * The text as a string. It may be empty only in requests to continue the text.
      *
      * @generated from field: string text = 1;
      */

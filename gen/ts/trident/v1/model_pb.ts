@@ -17,7 +17,7 @@ export const file_trident_v1_model: GenFile = /*@__PURE__*/
   fileDesc("ChZ0cmlkZW50L3YxL21vZGVsLnByb3RvEgp0cmlkZW50LnYxIr4BCg1Nb2RlbEZlYXR1cmVzEhEKCXN0cmVhbWluZxgBIAEoCBINCgV0b29scxgCIAEoCBIOCgZpbWFnZXMYAyABKAgSEgoKbWF4X2ltYWdlcxgEIAEoDRIQCghsb2dwcm9icxgFIAEoCBIUCgx0b3BfbG9ncHJvYnMYBiABKAgSGQoRc3RydWN0dXJlZF9vdXRwdXQYByABKAgSEQoJcmVhc29uaW5nGAggASgIEhEKCXRva2VuX2lkcxgJIAEoCCLgAgoQU2FtcGxpbmdEZWZhdWx0cxIXCgptYXhfdG9rZW5zGAEgASgNSACIAQESGAoLdGVtcGVyYXR1cmUYAiABKAFIAYgBARISCgV0b3BfcBgDIAEoAUgCiAEBEhIKBXRvcF9rGAQgASgNSAOIAQESEgoFbWluX3AYBSABKAFIBIgBARIdChBwcmVzZW5jZV9wZW5hbHR5GAYgASgBSAWIAQESHgoRZnJlcXVlbmN5X3BlbmFsdHkYByABKAFIBogBARIfChJyZXBldGl0aW9uX3BlbmFsdHkYCCABKAFIB4gBAUINCgtfbWF4X3Rva2Vuc0IOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wQggKBl90b3Bfa0IICgZfbWluX3BCEwoRX3ByZXNlbmNlX3BlbmFsdHlCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhUKE19yZXBldGl0aW9uX3BlbmFsdHki1gMKCU1vZGVsSW5mbxIMCgRuYW1lGAEgASgJEg8KB2FsaWFzZXMYAiADKAkSDwoHdmVyc2lvbhgDIAEoCRIQCgh2ZXJzaW9ucxgEIAMoCRIlCgVzdGF0ZRgFIAEoDjIWLnRyaWRlbnQudjEuTW9kZWxTdGF0ZRIOCgZyZWFzb24YBiABKAkSJAoFdGFza3MYByADKA4yFS50cmlkZW50LnYxLk1vZGVsVGFzaxIMCgRraW5kGAggASgJEg8KB2JhY2tlbmQYCSABKAkSFgoOY29udGV4dF9sZW5ndGgYCiABKA0SKwoIZmVhdHVyZXMYCyABKAsyGS50cmlkZW50LnYxLk1vZGVsRmVhdHVyZXMSLgoIZGVmYXVsdHMYDCABKAsyHC50cmlkZW50LnYxLlNhbXBsaW5nRGVmYXVsdHMSDQoFbG9yYXMYDSADKAkSFAoMbG9hZF9hbGxvd2VkGA4gASgIEhYKDnVubG9hZF9hbGxvd2VkGA8gASgIEisKB2NyZWF0ZWQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEnN5c3RlbV9maW5nZXJwcmludBgRIAEoCRIQCghmZXRjaGluZxgSIAEoCCImChdNb2RlbFNlcnZpY2VMaXN0UmVxdWVzdBILCgNhbGwYASABKAgiQQoYTW9kZWxTZXJ2aWNlTGlzdFJlc3BvbnNlEiUKBm1vZGVscxgBIAMoCzIVLnRyaWRlbnQudjEuTW9kZWxJbmZvIicKFk1vZGVsU2VydmljZUdldFJlcXVlc3QSDQoFbW9kZWwYASABKAkiPwoXTW9kZWxTZXJ2aWNlR2V0UmVzcG9uc2USJAoFbW9kZWwYASABKAsyFS50cmlkZW50LnYxLk1vZGVsSW5mbyInChhNb2RlbFNlcnZpY2VXYXRjaFJlcXVlc3QSCwoDYWxsGAEgASgIIlMKGU1vZGVsU2VydmljZVdhdGNoUmVzcG9uc2USJQoGbW9kZWxzGAEgAygLMhUudHJpZGVudC52MS5Nb2RlbEluZm8SDwoHcmVtb3ZlZBgCIAMoCSIoChdNb2RlbFNlcnZpY2VMb2FkUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJAChhNb2RlbFNlcnZpY2VMb2FkUmVzcG9uc2USJAoFbW9kZWwYASABKAsyFS50cmlkZW50LnYxLk1vZGVsSW5mbyIqChlNb2RlbFNlcnZpY2VVbmxvYWRSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJIhwKGk1vZGVsU2VydmljZVVubG9hZFJlc3BvbnNlKskBCgpNb2RlbFN0YXRlEhsKF01PREVMX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWTU9ERUxfU1RBVEVfTk9UX0xPQURFRBABEhcKE01PREVMX1NUQVRFX0xPQURJTkcQAhIVChFNT0RFTF9TVEFURV9SRUFEWRADEhkKFU1PREVMX1NUQVRFX1VOTE9BRElORxAEEhsKF01PREVMX1NUQVRFX1VOQVZBSUxBQkxFEAUSGgoWTU9ERUxfU1RBVEVfUkVDT1ZFUklORxAGKrABCglNb2RlbFRhc2sSGgoWTU9ERUxfVEFTS19VTlNQRUNJRklFRBAAEhcKE01PREVMX1RBU0tfQ09NUExFVEUQARITCg9NT0RFTF9UQVNLX0NIQVQQAhIUChBNT0RFTF9UQVNLX0VNQkVEEAMSFAoQTU9ERUxfVEFTS19JTkZFUhAEEhQKEE1PREVMX1RBU0tfU0NPUkUQBRIXChNNT0RFTF9UQVNLX0NMQVNTSUZZEAYyxAMKDE1vZGVsU2VydmljZRJWCgRMaXN0EiMudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VMaXN0UmVxdWVzdBokLnRyaWRlbnQudjEuTW9kZWxTZXJ2aWNlTGlzdFJlc3BvbnNlIgOQAgESUwoDR2V0EiIudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VHZXRSZXF1ZXN0GiMudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VHZXRSZXNwb25zZSIDkAIBElsKBVdhdGNoEiQudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VXYXRjaFJlcXVlc3QaJS50cmlkZW50LnYxLk1vZGVsU2VydmljZVdhdGNoUmVzcG9uc2UiA5ACATABElEKBExvYWQSIy50cmlkZW50LnYxLk1vZGVsU2VydmljZUxvYWRSZXF1ZXN0GiQudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VMb2FkUmVzcG9uc2USVwoGVW5sb2FkEiUudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VVbmxvYWRSZXF1ZXN0GiYudHJpZGVudC52MS5Nb2RlbFNlcnZpY2VVbmxvYWRSZXNwb25zZUJCWkBnaXRodWIuY29tL3RyaWRlbnQtaW5mZXJlbmNlL3RyaWRlbnQvZ2VuL2dvL3RyaWRlbnQvdjE7dHJpZGVudHYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * ModelFeatures are the features of a generating model besides plain text. The server
+ * ModelFeatures are the features of a generative model besides plain text. The server
  * refuses requests that need a feature whose field is false.
  *
  * @generated from message trident.v1.ModelFeatures
@@ -46,7 +46,7 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
   images: boolean;
 
   /**
-   * Maximum number of images of one request; 0 means that the model has no limit.
+   * Maximum number of images of one request. 0 means no limit.
    *
    * @generated from field: uint32 max_images = 4;
    */
@@ -104,7 +104,7 @@ export const ModelFeaturesSchema: GenMessage<ModelFeatures> = /*@__PURE__*/
  */
 export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
   /**
-   * Maximum number of tokens of a chat's choice. Unset means the rest of the model's
+   * Maximum number of tokens of a choice of a chat. Unset means the rest of the model's
    * context.
    *
    * @generated from field: optional uint32 max_tokens = 1;
@@ -252,22 +252,22 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   backend: string;
 
   /**
-   * Maximum number of tokens of prompt and generated text together; 0 if it is not
-   * known.
+   * Maximum number of tokens of prompt and generated text together. 0 means that the
+   * maximum is not known.
    *
    * @generated from field: uint32 context_length = 10;
    */
   contextLength: number;
 
   /**
-   * Features of a generating model besides plain text. Unset for other models.
+   * Features of a generative model besides plain text. Unset for other models.
    *
    * @generated from field: trident.v1.ModelFeatures features = 11;
    */
   features?: ModelFeatures | undefined;
 
   /**
-   * Default options of a generating model. Unset for other models.
+   * Default options of a generative model. Unset for other models.
    *
    * @generated from field: trident.v1.SamplingDefaults defaults = 12;
    */
@@ -281,14 +281,16 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   loras: string[];
 
   /**
-   * Whether Load may be called: the engine allows it, and the model is not loaded.
+   * Whether Load may be called. It may be called if the engine allows loading and the
+   * model is not loaded.
    *
    * @generated from field: bool load_allowed = 14;
    */
   loadAllowed: boolean;
 
   /**
-   * Whether Unload may be called: the engine allows it, and the model is ready.
+   * Whether Unload may be called. It may be called if the engine allows unloading and
+   * the model is ready.
    *
    * @generated from field: bool unload_allowed = 15;
    */
@@ -302,16 +304,18 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
   created?: Timestamp | undefined;
 
   /**
-   * Identifies the server's version and the model's configuration. It changes only
-   * if the version or the configuration changes. Empty unless the model is ready.
+   * Identifier of the server's version and the model's configuration. The identifier
+   * changes only if the version or the configuration changes. Empty unless the model is
+   * ready.
    *
    * @generated from field: string system_fingerprint = 17;
    */
   systemFingerprint: string;
 
   /**
-   * True until the server has downloaded the files of the model's publisher from the
-   * hub. Until then the template, tokenizer and context length may still change.
+   * True while the server downloads the files of the model's publisher from the hub.
+   * During the download, the chat template, tokenizer and context length may still
+   * change.
    *
    * @generated from field: bool fetching = 18;
    */
@@ -332,9 +336,9 @@ export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
  */
 export type ModelServiceListRequest = Message<"trident.v1.ModelServiceListRequest"> & {
   /**
-   * False returns the models that generate or embed and are ready, as OpenAI's list
-   * does. True returns all models of the engines, in any state and with any
-   * tensors. Models that the operator hides are in neither list.
+   * False returns the ready models that generate text, or that embed, score or classify
+   * texts, as OpenAI's list does. True returns all models of the engines, in any state
+   * and with any tensors. Neither list has models that the operator hides.
    *
    * @generated from field: bool all = 1;
    */
@@ -418,8 +422,8 @@ export const ModelServiceGetResponseSchema: GenMessage<ModelServiceGetResponse> 
  */
 export type ModelServiceWatchRequest = Message<"trident.v1.ModelServiceWatchRequest"> & {
   /**
-   * False selects the models that generate or embed and are ready. True selects all
-   * models of the engines, in any state and with any tensors.
+   * False selects the ready models that generate text, or that embed, score or classify
+   * texts. True selects all models of the engines, in any state and with any tensors.
    *
    * @generated from field: bool all = 1;
    */
@@ -575,21 +579,22 @@ export enum ModelState {
   READY = 3,
 
   /**
-   * The model is being unloaded, as soon as its requests have ended.
+   * The model is unloaded as soon as its requests have ended.
    *
    * @generated from enum value: MODEL_STATE_UNLOADING = 4;
    */
   UNLOADING = 4,
 
   /**
-   * The model was unloaded, or failed to load. The field reason reports which.
+   * The model was unloaded, or failed to load. The field reason has the cause.
    *
    * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
    */
   UNAVAILABLE = 5,
 
   /**
-   * The model failed, and the engine is restarting it without a request.
+   * The model failed, and the engine is restarting the model without a request from a
+   * client.
    *
    * @generated from enum value: MODEL_STATE_RECOVERING = 6;
    */
@@ -646,7 +651,7 @@ export enum ModelTask {
 
   /**
    * The model scores pairs of texts: EncoderService.Rerank and Score. Models that
-   * compute embedding vectors and models that answer chats rank documents, too.
+   * compute embedding vectors and models that answer chats can also rank documents.
    *
    * @generated from enum value: MODEL_TASK_SCORE = 5;
    */
@@ -667,8 +672,8 @@ export const ModelTaskSchema: GenEnum<ModelTask> = /*@__PURE__*/
   enumDesc(file_trident_v1_model, 1);
 
 /**
- * ModelService lists, loads and unloads models. Codes and error details are those
- * of ChatService.
+ * ModelService lists, loads and unloads models. Codes and error details are the same as
+ * for ChatService.
  *
  * @generated from service trident.v1.ModelService
  */
@@ -695,11 +700,12 @@ export const ModelService: GenService<{
     output: typeof ModelServiceGetResponseSchema;
   },
   /**
-   * Watch returns all models at once and then each change. The stream ends when the
-   * client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
-   * load or unload by this server is sent at once. Other changes follow within some
-   * seconds, because the server polls the engine for them. A client that falls behind
-   * by more than 16 changes gets only the newest state.
+   * Watch returns all models immediately, and then each change. The stream ends when
+   * the client cancels the call, or with UNAVAILABLE when the server stops. If this
+   * server loads or unloads a model, Watch sends each new state immediately. Watch
+   * sends other changes within some seconds, because the server polls the engine for
+   * them. A client that falls behind by more than 16 changes gets only the newest
+   * state.
    *
    * @generated from rpc trident.v1.ModelService.Watch
    */
@@ -724,7 +730,7 @@ export const ModelService: GenService<{
   /**
    * Unload unloads a model and returns when its requests in flight have ended and the
    * model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
-   * Other errors are those of Load.
+   * Other errors are the same as for Load.
    *
    * @generated from rpc trident.v1.ModelService.Unload
    */

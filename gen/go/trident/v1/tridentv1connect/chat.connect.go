@@ -46,10 +46,10 @@ const (
 type ChatServiceClient interface {
 	// Chat returns the complete response.
 	Chat(context.Context, *v1.ChatRequest) (*v1.ChatResponse, error)
-	// ChatStream returns the response in pieces, each as soon as the model generates it.
-	// The pieces of a choice, joined in order, are the text that Chat returns. A failure
-	// after the first piece ends the call with the failure's code. The earlier pieces
-	// stay valid.
+	// ChatStream returns the response in pieces, and sends each piece as soon as the
+	// model generates it. The pieces of a choice, joined in order, are the text that Chat
+	// returns. A failure after the first piece ends the call with the failure's code. The
+	// earlier pieces remain valid.
 	ChatStream(context.Context, *v1.ChatStreamRequest) (*connect.ServerStreamForClient[v1.ChatStreamResponse], error)
 }
 
@@ -103,10 +103,10 @@ func (c *chatServiceClient) ChatStream(ctx context.Context, req *v1.ChatStreamRe
 type ChatServiceHandler interface {
 	// Chat returns the complete response.
 	Chat(context.Context, *v1.ChatRequest) (*v1.ChatResponse, error)
-	// ChatStream returns the response in pieces, each as soon as the model generates it.
-	// The pieces of a choice, joined in order, are the text that Chat returns. A failure
-	// after the first piece ends the call with the failure's code. The earlier pieces
-	// stay valid.
+	// ChatStream returns the response in pieces, and sends each piece as soon as the
+	// model generates it. The pieces of a choice, joined in order, are the text that Chat
+	// returns. A failure after the first piece ends the call with the failure's code. The
+	// earlier pieces remain valid.
 	ChatStream(context.Context, *v1.ChatStreamRequest, *connect.ServerStream[v1.ChatStreamResponse]) error
 }
 

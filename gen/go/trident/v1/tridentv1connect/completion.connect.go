@@ -47,10 +47,10 @@ const (
 type CompletionServiceClient interface {
 	// Complete returns the complete response.
 	Complete(context.Context, *v1.CompleteRequest) (*v1.CompleteResponse, error)
-	// CompleteStream returns the response in pieces, each as soon as the model generates
-	// it. The pieces of a choice, joined in order, are the text that Complete returns. A
-	// failure after the first piece ends the call with the failure's code. The earlier
-	// pieces stay valid.
+	// CompleteStream returns the response in pieces, and sends each piece as soon as the
+	// model generates it. The pieces of a choice, joined in order, are the text that
+	// Complete returns. A failure after the first piece ends the call with the failure's
+	// code. The earlier pieces remain valid.
 	CompleteStream(context.Context, *v1.CompleteStreamRequest) (*connect.ServerStreamForClient[v1.CompleteStreamResponse], error)
 }
 
@@ -104,10 +104,10 @@ func (c *completionServiceClient) CompleteStream(ctx context.Context, req *v1.Co
 type CompletionServiceHandler interface {
 	// Complete returns the complete response.
 	Complete(context.Context, *v1.CompleteRequest) (*v1.CompleteResponse, error)
-	// CompleteStream returns the response in pieces, each as soon as the model generates
-	// it. The pieces of a choice, joined in order, are the text that Complete returns. A
-	// failure after the first piece ends the call with the failure's code. The earlier
-	// pieces stay valid.
+	// CompleteStream returns the response in pieces, and sends each piece as soon as the
+	// model generates it. The pieces of a choice, joined in order, are the text that
+	// Complete returns. A failure after the first piece ends the call with the failure's
+	// code. The earlier pieces remain valid.
 	CompleteStream(context.Context, *v1.CompleteStreamRequest, *connect.ServerStream[v1.CompleteStreamResponse]) error
 }
 

@@ -47,17 +47,17 @@ const (
 type EndpointServiceClient interface {
 	// List returns the inference servers, by address.
 	List(context.Context, *v1.EndpointServiceListRequest) (*v1.EndpointServiceListResponse, error)
-	// Drain stops sending requests to an inference server. Its requests in flight
-	// continue to their end. The inference server stays drained until Resume, or until
-	// this server restarts. Changes of the settings and lookups of DNS names don't end
-	// the drain. Draining a drained server changes nothing. Drain fails with NOT_FOUND if
-	// no server has the address. Unless force is set, Drain fails with INVALID_ARGUMENT
-	// and the reason last_endpoint if no other server can serve one of the server's
-	// models.
+	// Drain stops sending requests to an inference server. The requests in flight at the
+	// inference server continue. The inference server stays drained until Resume, or
+	// until this server restarts. Changes of the settings and lookups of DNS names don't
+	// end the drain. A second drain of the same server changes nothing. Drain fails with
+	// NOT_FOUND if no server has the address. Unless force is set, Drain fails with
+	// INVALID_ARGUMENT and the reason last_endpoint if no other server can serve one of
+	// the server's models.
 	Drain(context.Context, *v1.EndpointServiceDrainRequest) (*v1.EndpointServiceDrainResponse, error)
-	// Resume sends requests to a drained inference server again, with a share that grows
-	// for 10 seconds. If the server is not drained, nothing changes. Resume fails with
-	// NOT_FOUND if no server has the address.
+	// Resume sends requests to a drained inference server again, and increases its share
+	// of the requests over 10 seconds. If the server is not drained, nothing changes.
+	// Resume fails with NOT_FOUND if no server has the address.
 	Resume(context.Context, *v1.EndpointServiceResumeRequest) (*v1.EndpointServiceResumeResponse, error)
 }
 
@@ -132,17 +132,17 @@ func (c *endpointServiceClient) Resume(ctx context.Context, req *v1.EndpointServ
 type EndpointServiceHandler interface {
 	// List returns the inference servers, by address.
 	List(context.Context, *v1.EndpointServiceListRequest) (*v1.EndpointServiceListResponse, error)
-	// Drain stops sending requests to an inference server. Its requests in flight
-	// continue to their end. The inference server stays drained until Resume, or until
-	// this server restarts. Changes of the settings and lookups of DNS names don't end
-	// the drain. Draining a drained server changes nothing. Drain fails with NOT_FOUND if
-	// no server has the address. Unless force is set, Drain fails with INVALID_ARGUMENT
-	// and the reason last_endpoint if no other server can serve one of the server's
-	// models.
+	// Drain stops sending requests to an inference server. The requests in flight at the
+	// inference server continue. The inference server stays drained until Resume, or
+	// until this server restarts. Changes of the settings and lookups of DNS names don't
+	// end the drain. A second drain of the same server changes nothing. Drain fails with
+	// NOT_FOUND if no server has the address. Unless force is set, Drain fails with
+	// INVALID_ARGUMENT and the reason last_endpoint if no other server can serve one of
+	// the server's models.
 	Drain(context.Context, *v1.EndpointServiceDrainRequest) (*v1.EndpointServiceDrainResponse, error)
-	// Resume sends requests to a drained inference server again, with a share that grows
-	// for 10 seconds. If the server is not drained, nothing changes. Resume fails with
-	// NOT_FOUND if no server has the address.
+	// Resume sends requests to a drained inference server again, and increases its share
+	// of the requests over 10 seconds. If the server is not drained, nothing changes.
+	// Resume fails with NOT_FOUND if no server has the address.
 	Resume(context.Context, *v1.EndpointServiceResumeRequest) (*v1.EndpointServiceResumeResponse, error)
 }
 

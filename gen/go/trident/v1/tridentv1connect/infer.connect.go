@@ -47,11 +47,11 @@ const (
 type InferServiceClient interface {
 	// Infer runs a model that returns one response, as ModelInfer does.
 	Infer(context.Context, *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error)
-	// InferStream runs a model once and returns its responses as they arrive. It
-	// corresponds to ModelStreamInfer with one request. The model may be decoupled. If
-	// the header triton_grpc_error is true, the first error ends the call as its status.
-	// Otherwise the error is a message with error_message, and the call succeeds. If the
-	// client cancels or disconnects, the model is cancelled.
+	// InferStream runs a model once and returns its responses as they arrive, like
+	// ModelStreamInfer with one request. The model may be decoupled. If the header
+	// triton_grpc_error is true, the first error ends the call as its status. Otherwise
+	// the stream has a message with error_message, and the call succeeds. If the client
+	// cancels or disconnects, the model is cancelled.
 	InferStream(context.Context, *kserve.ModelInferRequest) (*connect.ServerStreamForClient[kserve.ModelStreamInferResponse], error)
 }
 
@@ -105,11 +105,11 @@ func (c *inferServiceClient) InferStream(ctx context.Context, req *kserve.ModelI
 type InferServiceHandler interface {
 	// Infer runs a model that returns one response, as ModelInfer does.
 	Infer(context.Context, *kserve.ModelInferRequest) (*kserve.ModelInferResponse, error)
-	// InferStream runs a model once and returns its responses as they arrive. It
-	// corresponds to ModelStreamInfer with one request. The model may be decoupled. If
-	// the header triton_grpc_error is true, the first error ends the call as its status.
-	// Otherwise the error is a message with error_message, and the call succeeds. If the
-	// client cancels or disconnects, the model is cancelled.
+	// InferStream runs a model once and returns its responses as they arrive, like
+	// ModelStreamInfer with one request. The model may be decoupled. If the header
+	// triton_grpc_error is true, the first error ends the call as its status. Otherwise
+	// the stream has a message with error_message, and the call succeeds. If the client
+	// cancels or disconnects, the model is cancelled.
 	InferStream(context.Context, *kserve.ModelInferRequest, *connect.ServerStream[kserve.ModelStreamInferResponse]) error
 }
 

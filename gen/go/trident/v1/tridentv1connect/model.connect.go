@@ -54,11 +54,12 @@ type ModelServiceClient interface {
 	// Get returns one model by any of its names. Get fails with NOT_FOUND if no model has
 	// the name.
 	Get(context.Context, *v1.ModelServiceGetRequest) (*v1.ModelServiceGetResponse, error)
-	// Watch returns all models at once and then each change. The stream ends when the
-	// client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
-	// load or unload by this server is sent at once. Other changes follow within some
-	// seconds, because the server polls the engine for them. A client that falls behind
-	// by more than 16 changes gets only the newest state.
+	// Watch returns all models immediately, and then each change. The stream ends when
+	// the client cancels the call, or with UNAVAILABLE when the server stops. If this
+	// server loads or unloads a model, Watch sends each new state immediately. Watch
+	// sends other changes within some seconds, because the server polls the engine for
+	// them. A client that falls behind by more than 16 changes gets only the newest
+	// state.
 	Watch(context.Context, *v1.ModelServiceWatchRequest) (*connect.ServerStreamForClient[v1.ModelServiceWatchResponse], error)
 	// Load loads a model of the engine's repository and returns when the model serves
 	// requests. Load fails with INVALID_ARGUMENT if the model is already loaded or no
@@ -67,7 +68,7 @@ type ModelServiceClient interface {
 	Load(context.Context, *v1.ModelServiceLoadRequest) (*v1.ModelServiceLoadResponse, error)
 	// Unload unloads a model and returns when its requests in flight have ended and the
 	// model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
-	// Other errors are those of Load.
+	// Other errors are the same as for Load.
 	Unload(context.Context, *v1.ModelServiceUnloadRequest) (*v1.ModelServiceUnloadResponse, error)
 }
 
@@ -175,11 +176,12 @@ type ModelServiceHandler interface {
 	// Get returns one model by any of its names. Get fails with NOT_FOUND if no model has
 	// the name.
 	Get(context.Context, *v1.ModelServiceGetRequest) (*v1.ModelServiceGetResponse, error)
-	// Watch returns all models at once and then each change. The stream ends when the
-	// client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
-	// load or unload by this server is sent at once. Other changes follow within some
-	// seconds, because the server polls the engine for them. A client that falls behind
-	// by more than 16 changes gets only the newest state.
+	// Watch returns all models immediately, and then each change. The stream ends when
+	// the client cancels the call, or with UNAVAILABLE when the server stops. If this
+	// server loads or unloads a model, Watch sends each new state immediately. Watch
+	// sends other changes within some seconds, because the server polls the engine for
+	// them. A client that falls behind by more than 16 changes gets only the newest
+	// state.
 	Watch(context.Context, *v1.ModelServiceWatchRequest, *connect.ServerStream[v1.ModelServiceWatchResponse]) error
 	// Load loads a model of the engine's repository and returns when the model serves
 	// requests. Load fails with INVALID_ARGUMENT if the model is already loaded or no
@@ -188,7 +190,7 @@ type ModelServiceHandler interface {
 	Load(context.Context, *v1.ModelServiceLoadRequest) (*v1.ModelServiceLoadResponse, error)
 	// Unload unloads a model and returns when its requests in flight have ended and the
 	// model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
-	// Other errors are those of Load.
+	// Other errors are the same as for Load.
 	Unload(context.Context, *v1.ModelServiceUnloadRequest) (*v1.ModelServiceUnloadResponse, error)
 }
 

@@ -41,8 +41,8 @@ const (
 
 // ServerServiceClient is a client for the trident.v1.ServerService service.
 type ServerServiceClient interface {
-	// Watch returns the status at once and then at an interval. The stream ends when the
-	// client cancels the call, or with UNAVAILABLE when the server stops.
+	// Watch returns the status immediately, and then at an interval. The stream ends when
+	// the client cancels the call, or with UNAVAILABLE when the server stops.
 	Watch(context.Context, *v1.ServerServiceWatchRequest) (*connect.ServerStreamForClient[v1.ServerServiceWatchResponse], error)
 }
 
@@ -79,8 +79,8 @@ func (c *serverServiceClient) Watch(ctx context.Context, req *v1.ServerServiceWa
 
 // ServerServiceHandler is an implementation of the trident.v1.ServerService service.
 type ServerServiceHandler interface {
-	// Watch returns the status at once and then at an interval. The stream ends when the
-	// client cancels the call, or with UNAVAILABLE when the server stops.
+	// Watch returns the status immediately, and then at an interval. The stream ends when
+	// the client cancels the call, or with UNAVAILABLE when the server stops.
 	Watch(context.Context, *v1.ServerServiceWatchRequest, *connect.ServerStream[v1.ServerServiceWatchResponse]) error
 }
 

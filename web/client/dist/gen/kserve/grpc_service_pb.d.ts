@@ -6,7 +6,7 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_kserve_grpc_service: GenFile;
 /**
- * ServerLiveRequest asks for liveness; it has no content.
+ * ServerLiveRequest asks for the liveness. It has no content.
  *
  * @generated from message inference.ServerLiveRequest
  */
@@ -17,13 +17,13 @@ export type ServerLiveRequest = Message<"inference.ServerLiveRequest"> & {};
  */
 export declare const ServerLiveRequestSchema: GenMessage<ServerLiveRequest>;
 /**
- * ServerLiveResponse is the answer to ServerLive.
+ * ServerLiveResponse is the response to ServerLive.
  *
  * @generated from message inference.ServerLiveResponse
  */
 export type ServerLiveResponse = Message<"inference.ServerLiveResponse"> & {
     /**
-     * True while the process can answer requests.
+     * True while the process can respond to requests.
      *
      * @generated from field: bool live = 1;
      */
@@ -35,7 +35,7 @@ export type ServerLiveResponse = Message<"inference.ServerLiveResponse"> & {
  */
 export declare const ServerLiveResponseSchema: GenMessage<ServerLiveResponse>;
 /**
- * ServerReadyRequest asks for readiness; it has no content.
+ * ServerReadyRequest asks for the readiness. It has no content.
  *
  * @generated from message inference.ServerReadyRequest
  */
@@ -46,7 +46,7 @@ export type ServerReadyRequest = Message<"inference.ServerReadyRequest"> & {};
  */
 export declare const ServerReadyRequestSchema: GenMessage<ServerReadyRequest>;
 /**
- * ServerReadyResponse is the answer to ServerReady.
+ * ServerReadyResponse is the response to ServerReady.
  *
  * @generated from message inference.ServerReadyResponse
  */
@@ -76,7 +76,8 @@ export type ModelReadyRequest = Message<"inference.ModelReadyRequest"> & {
      */
     name: string;
     /**
-     * Version in decimal, "3"; empty lets the server choose.
+     * Version in decimal, such as "3". If it is empty, the server chooses the
+     * version.
      *
      * @generated from field: string version = 2;
      */
@@ -88,14 +89,14 @@ export type ModelReadyRequest = Message<"inference.ModelReadyRequest"> & {
  */
 export declare const ModelReadyRequestSchema: GenMessage<ModelReadyRequest>;
 /**
- * ModelReadyResponse is the answer to ModelReady.
+ * ModelReadyResponse is the response to ModelReady.
  *
  * @generated from message inference.ModelReadyResponse
  */
 export type ModelReadyResponse = Message<"inference.ModelReadyResponse"> & {
     /**
-     * True while the model accepts requests. An unknown model is not ready, it
-     * is no error.
+     * True while the model accepts requests. An unknown model is not ready, and
+     * causes no error.
      *
      * @generated from field: bool ready = 1;
      */
@@ -107,7 +108,7 @@ export type ModelReadyResponse = Message<"inference.ModelReadyResponse"> & {
  */
 export declare const ModelReadyResponseSchema: GenMessage<ModelReadyResponse>;
 /**
- * ServerMetadataRequest asks who the server is; it has no content.
+ * ServerMetadataRequest asks for the server's description. It has no content.
  *
  * @generated from message inference.ServerMetadataRequest
  */
@@ -124,7 +125,7 @@ export declare const ServerMetadataRequestSchema: GenMessage<ServerMetadataReque
  */
 export type ServerMetadataResponse = Message<"inference.ServerMetadataResponse"> & {
     /**
-     * Product name, "triton" unless the operator gave the server an id.
+     * Name of the server. It is "triton" unless the operator has set a server id.
      *
      * @generated from field: string name = 1;
      */
@@ -137,7 +138,7 @@ export type ServerMetadataResponse = Message<"inference.ServerMetadataResponse">
     version: string;
     /**
      * Protocol extensions that are compiled in, such as "classification" or
-     * "model_repository". A switched-off extension can be listed.
+     * "model_repository". The list can contain disabled extensions.
      *
      * @generated from field: repeated string extensions = 3;
      */
@@ -197,8 +198,8 @@ export type ModelMetadataResponse = Message<"inference.ModelMetadataResponse"> &
      */
     platform: string;
     /**
-     * Inputs in the order of the configuration; optional ones are listed too and
-     * not marked, see ModelConfig.
+     * Inputs in the order of the configuration, including optional inputs.
+     * ModelConfig returns which inputs are optional.
      *
      * @generated from field: repeated inference.ModelMetadataResponse.TensorMetadata inputs = 4;
      */
@@ -228,16 +229,16 @@ export type ModelMetadataResponse_TensorMetadata = Message<"inference.ModelMetad
      */
     name: string;
     /**
-     * Element type of the protocol: BOOL, UINT8 to UINT64, INT8 to INT64,
-     * FP16, BF16, FP32, FP64 or BYTES. BYTES is what configurations call
+     * Element type of the protocol: BOOL, UINT8 to UINT64, INT8 to INT64, FP16,
+     * BF16, FP32, FP64 or BYTES. The name of BYTES in configurations is
      * TYPE_STRING.
      *
      * @generated from field: string datatype = 2;
      */
     datatype: string;
     /**
-     * Dimensions; -1 stands for any size. A batching model has its batch
-     * dimension first, as -1.
+     * Dimensions. -1 means any size. If the model has a batch dimension, this
+     * dimension is first and is -1.
      *
      * @generated from field: repeated int64 shape = 3;
      */
@@ -250,14 +251,14 @@ export type ModelMetadataResponse_TensorMetadata = Message<"inference.ModelMetad
 export declare const ModelMetadataResponse_TensorMetadataSchema: GenMessage<ModelMetadataResponse_TensorMetadata>;
 /**
  * InferParameter is the value of a parameter of a request, a tensor or a
- * response. The value must have the kind with which the parameter is defined. A
+ * response. The value must have the type that the parameter requires. A
  * parameter without a value is refused.
  *
  * @generated from message inference.InferParameter
  */
 export type InferParameter = Message<"inference.InferParameter"> & {
     /**
-     * The value, in exactly one kind.
+     * The value. Exactly one field is set.
      *
      * @generated from oneof inference.InferParameter.parameter_choice
      */
@@ -317,9 +318,9 @@ export declare const InferParameterSchema: GenMessage<InferParameter>;
 /**
  * InferTensorContents holds the elements of a tensor as protobuf values,
  * flattened in row-major order. Exactly one field is set: the field of the
- * tensor's datatype, with as many elements as the shape has. FP16 and BF16 have
- * no field here, and are sent as raw bytes only. Raw bytes also cost less for
- * all other datatypes.
+ * tensor's datatype. It has as many elements as the shape requires. FP16 and
+ * BF16 have no field and can be sent only as raw bytes. Raw bytes are also
+ * cheaper to encode and decode for all other datatypes.
  *
  * @generated from message inference.InferTensorContents
  */
@@ -331,7 +332,8 @@ export type InferTensorContents = Message<"inference.InferTensorContents"> & {
      */
     boolContents: boolean[];
     /**
-     * Elements of an INT8, INT16 or INT32 tensor; each within its type's range.
+     * Elements of an INT8, INT16 or INT32 tensor. Each element must be in the
+     * range of this type.
      *
      * @generated from field: repeated int32 int_contents = 2;
      */
@@ -343,7 +345,8 @@ export type InferTensorContents = Message<"inference.InferTensorContents"> & {
      */
     int64Contents: bigint[];
     /**
-     * Elements of a UINT8, UINT16 or UINT32 tensor; each within its type's range.
+     * Elements of a UINT8, UINT16 or UINT32 tensor. Each element must be in the
+     * range of this type.
      *
      * @generated from field: repeated uint32 uint_contents = 4;
      */
@@ -367,7 +370,7 @@ export type InferTensorContents = Message<"inference.InferTensorContents"> & {
      */
     fp64Contents: number[];
     /**
-     * Elements of a BYTES tensor, each of any length and without length prefix.
+     * Elements of a BYTES tensor, each of any length and without a length prefix.
      *
      * @generated from field: repeated bytes bytes_contents = 8;
      */
@@ -397,19 +400,20 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
      */
     modelVersion: string;
     /**
-     * Identifier that the caller chooses. Every response to this request repeats
-     * the identifier. Optional, but required to assign the responses of a stream
-     * to its requests.
+     * Optional identifier that the caller chooses. Every response to this request
+     * has the same identifier. A client that sends several requests in one stream
+     * needs identifiers to match the responses to the requests.
      *
      * @generated from field: string id = 3;
      */
     id: string;
     /**
      * Request parameters. The server reads "sequence_id", "sequence_start",
-     * "sequence_end", "priority", "timeout" (microseconds in the queue),
-     * "triton_enable_empty_final_response" (bool; a decoupled model then always
-     * sends a last response, even if this has no outputs) and other names with
-     * the prefix "triton_". The model gets all other parameters.
+     * "sequence_end", "priority", "timeout" (the maximum time in the queue, in
+     * microseconds), and all names with the prefix "triton_". The model gets all
+     * other parameters. If "triton_enable_empty_final_response" is true, a
+     * decoupled model always sends a last response, even if this response has no
+     * outputs.
      *
      * @generated from field: map<string, inference.InferParameter> parameters = 4;
      */
@@ -423,7 +427,7 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
      */
     inputs: ModelInferRequest_InferInputTensor[];
     /**
-     * Outputs to return; empty means all of them.
+     * Outputs to return. Empty means all outputs.
      *
      * @generated from field: repeated inference.ModelInferRequest.InferRequestedOutputTensor outputs = 6;
      */
@@ -432,8 +436,8 @@ export type ModelInferRequest = Message<"inference.ModelInferRequest"> & {
      * Data of the inputs as raw bytes: one entry for each input that is not in
      * shared memory, in the order of the inputs. Elements are little-endian and
      * packed in row-major order. A BOOL is one byte. A BYTES element is a 4-byte
-     * little-endian length and the bytes. Either all inputs use this form, or no
-     * input does.
+     * little-endian length, followed by the bytes. Either all inputs use this
+     * form, or no input does.
      *
      * @generated from field: repeated bytes raw_input_contents = 7;
      */
@@ -481,7 +485,7 @@ export type ModelInferRequest_InferInputTensor = Message<"inference.ModelInferRe
         [key: string]: InferParameter;
     };
     /**
-     * The data as typed values. Must be unset if the request uses
+     * The data as typed values. The field must be unset if the request uses
      * raw_input_contents.
      *
      * @generated from field: inference.InferTensorContents contents = 5;
@@ -589,7 +593,7 @@ export type ModelInferResponse_InferOutputTensor = Message<"inference.ModelInfer
      */
     name: string;
     /**
-     * Element type. BYTES for a classification.
+     * Element type. It is BYTES for a classification.
      *
      * @generated from field: string datatype = 2;
      */
@@ -610,8 +614,8 @@ export type ModelInferResponse_InferOutputTensor = Message<"inference.ModelInfer
         [key: string]: InferParameter;
     };
     /**
-     * The data as typed values. Unset if the response uses raw_output_contents,
-     * as Triton's responses always do.
+     * The data as typed values. The field is unset if the response uses
+     * raw_output_contents, as Triton's responses always do.
      *
      * @generated from field: inference.InferTensorContents contents = 5;
      */
@@ -630,14 +634,15 @@ export declare const ModelInferResponse_InferOutputTensorSchema: GenMessage<Mode
  */
 export type ModelStreamInferResponse = Message<"inference.ModelStreamInferResponse"> & {
     /**
-     * Reason of a failure. Empty for a response. A failure does not end the
-     * stream, but no further response to the failed request follows.
+     * Reason why a request failed. Empty in a response. A failure does not end
+     * the stream, but the failed request gets no further responses.
      *
      * @generated from field: string error_message = 1;
      */
     errorMessage: string;
     /**
-     * The response. If error_message is set, it has at most the request's id.
+     * The response. If error_message is set, the response has at most the
+     * request's id.
      *
      * @generated from field: inference.ModelInferResponse infer_response = 2;
      */
@@ -649,13 +654,13 @@ export type ModelStreamInferResponse = Message<"inference.ModelStreamInferRespon
  */
 export declare const ModelStreamInferResponseSchema: GenMessage<ModelStreamInferResponse>;
 /**
- * ModelConfigRequest names the model whose configuration is wanted.
+ * ModelConfigRequest names the model whose configuration is returned.
  *
  * @generated from message inference.ModelConfigRequest
  */
 export type ModelConfigRequest = Message<"inference.ModelConfigRequest"> & {
     /**
-     * Name of the model. Required; it must be loaded.
+     * Name of the model. Required. The model must be loaded.
      *
      * @generated from field: string name = 1;
      */
@@ -673,7 +678,7 @@ export type ModelConfigRequest = Message<"inference.ModelConfigRequest"> & {
  */
 export declare const ModelConfigRequestSchema: GenMessage<ModelConfigRequest>;
 /**
- * ModelConfigResponse is the answer to ModelConfig.
+ * ModelConfigResponse is the response to ModelConfig.
  *
  * @generated from message inference.ModelConfigResponse
  */
@@ -691,19 +696,19 @@ export type ModelConfigResponse = Message<"inference.ModelConfigResponse"> & {
  */
 export declare const ModelConfigResponseSchema: GenMessage<ModelConfigResponse>;
 /**
- * ModelStatisticsRequest names the model whose counters are wanted.
+ * ModelStatisticsRequest names the model whose counters are returned.
  *
  * @generated from message inference.ModelStatisticsRequest
  */
 export type ModelStatisticsRequest = Message<"inference.ModelStatisticsRequest"> & {
     /**
-     * Name of the model; empty means all models.
+     * Name of the model. Empty means all models.
      *
      * @generated from field: string name = 1;
      */
     name: string;
     /**
-     * Version in decimal; empty means all versions.
+     * Version in decimal. Empty means all versions.
      *
      * @generated from field: string version = 2;
      */
@@ -715,7 +720,8 @@ export type ModelStatisticsRequest = Message<"inference.ModelStatisticsRequest">
  */
 export declare const ModelStatisticsRequestSchema: GenMessage<ModelStatisticsRequest>;
 /**
- * StatisticDuration accumulates an event: how often and how long.
+ * StatisticDuration is the number of events of one kind and their total
+ * duration.
  *
  * @generated from message inference.StatisticDuration
  */
@@ -727,7 +733,7 @@ export type StatisticDuration = Message<"inference.StatisticDuration"> & {
      */
     count: bigint;
     /**
-     * Their durations added up, in nanoseconds.
+     * Total duration of the events, in nanoseconds.
      *
      * @generated from field: uint64 ns = 2;
      */
@@ -739,14 +745,14 @@ export type StatisticDuration = Message<"inference.StatisticDuration"> & {
  */
 export declare const StatisticDurationSchema: GenMessage<StatisticDuration>;
 /**
- * InferStatistics splits the time of the requests of a model. The batched
- * phases count a request once, whatever the size of its batch.
+ * InferStatistics has the time of a model's requests by phase. In batched
+ * phases, a request counts once, whatever the size of the batch.
  *
  * @generated from message inference.InferStatistics
  */
 export type InferStatistics = Message<"inference.InferStatistics"> & {
     /**
-     * Requests that succeeded, end to end. Cache hits are among them.
+     * Requests that succeeded, end to end. They include cache hits.
      *
      * @generated from field: inference.StatisticDuration success = 1;
      */
@@ -764,7 +770,7 @@ export type InferStatistics = Message<"inference.InferStatistics"> & {
      */
     queue?: StatisticDuration | undefined;
     /**
-     * Time to make the inputs ready for the model, such as copies to a GPU.
+     * Time to prepare the inputs for the model, including copies to a GPU.
      *
      * @generated from field: inference.StatisticDuration compute_input = 4;
      */
@@ -776,20 +782,21 @@ export type InferStatistics = Message<"inference.InferStatistics"> & {
      */
     computeInfer?: StatisticDuration | undefined;
     /**
-     * Time to hand out the outputs, such as copies from a GPU.
+     * Time to return the outputs, including copies from a GPU.
      *
      * @generated from field: inference.StatisticDuration compute_output = 6;
      */
     computeOutput?: StatisticDuration | undefined;
     /**
-     * Requests answered from the response cache, and the time of the look-up.
+     * Requests whose response is from the response cache, and the time of the
+     * lookup.
      *
      * @generated from field: inference.StatisticDuration cache_hit = 7;
      */
     cacheHit?: StatisticDuration | undefined;
     /**
-     * Requests that the response cache did not know, and the time of look-up and
-     * insertion.
+     * Requests whose response was not in the response cache, and the time of
+     * lookup and insertion.
      *
      * @generated from field: inference.StatisticDuration cache_miss = 8;
      */
@@ -801,8 +808,8 @@ export type InferStatistics = Message<"inference.InferStatistics"> & {
  */
 export declare const InferStatisticsSchema: GenMessage<InferStatistics>;
 /**
- * InferResponseStatistics splits the time of one response of a decoupled
- * model by its position in the stream.
+ * InferResponseStatistics has the time of a decoupled model's responses at one
+ * position in the stream.
  *
  * @generated from message inference.InferResponseStatistics
  */
@@ -814,25 +821,27 @@ export type InferResponseStatistics = Message<"inference.InferResponseStatistics
      */
     computeInfer?: StatisticDuration | undefined;
     /**
-     * Time to hand out this response's outputs.
+     * Time to return this response's outputs.
      *
      * @generated from field: inference.StatisticDuration compute_output = 2;
      */
     computeOutput?: StatisticDuration | undefined;
     /**
-     * Responses that succeeded, from the start of computation to the hand-over.
+     * Responses that succeeded, from the start of the computation until they are
+     * sent.
      *
      * @generated from field: inference.StatisticDuration success = 3;
      */
     success?: StatisticDuration | undefined;
     /**
-     * Responses that carried an error.
+     * Responses with an error.
      *
      * @generated from field: inference.StatisticDuration fail = 4;
      */
     fail?: StatisticDuration | undefined;
     /**
-     * Responses without outputs, such as the one that only marks the end.
+     * Responses without outputs, such as a response that only marks the end of a
+     * request.
      *
      * @generated from field: inference.StatisticDuration empty_response = 5;
      */
@@ -850,19 +859,20 @@ export type InferResponseStatistics = Message<"inference.InferResponseStatistics
  */
 export declare const InferResponseStatisticsSchema: GenMessage<InferResponseStatistics>;
 /**
- * InferBatchStatistics splits the time of the executions of one batch size.
+ * InferBatchStatistics has the time of the executions with one batch size, by
+ * phase.
  *
  * @generated from message inference.InferBatchStatistics
  */
 export type InferBatchStatistics = Message<"inference.InferBatchStatistics"> & {
     /**
-     * Size of the batch that these executions had.
+     * Batch size of these executions.
      *
      * @generated from field: uint64 batch_size = 1;
      */
     batchSize: bigint;
     /**
-     * Time to make the inputs ready, per execution.
+     * Time to prepare the inputs, per execution.
      *
      * @generated from field: inference.StatisticDuration compute_input = 2;
      */
@@ -874,7 +884,7 @@ export type InferBatchStatistics = Message<"inference.InferBatchStatistics"> & {
      */
     computeInfer?: StatisticDuration | undefined;
     /**
-     * Time to hand out the outputs, per execution.
+     * Time to return the outputs, per execution.
      *
      * @generated from field: inference.StatisticDuration compute_output = 4;
      */
@@ -886,13 +896,13 @@ export type InferBatchStatistics = Message<"inference.InferBatchStatistics"> & {
  */
 export declare const InferBatchStatisticsSchema: GenMessage<InferBatchStatistics>;
 /**
- * MemoryUsage is memory that a model holds, as far as its backend reports it.
+ * MemoryUsage is the memory that a model uses, if its backend reports it.
  *
  * @generated from message inference.MemoryUsage
  */
 export type MemoryUsage = Message<"inference.MemoryUsage"> & {
     /**
-     * Kind of memory, "CPU", "CPU_PINNED" or "GPU".
+     * Kind of memory: "CPU", "CPU_PINNED" or "GPU".
      *
      * @generated from field: string type = 1;
      */
@@ -916,7 +926,7 @@ export type MemoryUsage = Message<"inference.MemoryUsage"> & {
  */
 export declare const MemoryUsageSchema: GenMessage<MemoryUsage>;
 /**
- * ModelStatistics holds the counters of one version of a model.
+ * ModelStatistics has the counters of one version of a model.
  *
  * @generated from message inference.ModelStatistics
  */
@@ -934,22 +944,22 @@ export type ModelStatistics = Message<"inference.ModelStatistics"> & {
      */
     version: string;
     /**
-     * Time of the latest inference, in milliseconds since the Unix epoch; 0
-     * before the first.
+     * Time of the latest inference, in milliseconds since the Unix epoch. 0 means
+     * that there was no inference.
      *
      * @generated from field: uint64 last_inference = 3;
      */
     lastInference: bigint;
     /**
-     * Inferences that succeeded: a request with a batch of n counts n. Cache
-     * hits do not count.
+     * Number of successful inferences. A request with a batch of n counts as n
+     * inferences. Cache hits do not count.
      *
      * @generated from field: uint64 inference_count = 4;
      */
     inferenceCount: bigint;
     /**
-     * Executions of the model; the ratio of inference_count to this is the mean
-     * batch size. Cache hits do not count.
+     * Number of executions of the model. inference_count divided by
+     * execution_count is the mean batch size. Cache hits do not count.
      *
      * @generated from field: uint64 execution_count = 5;
      */
@@ -967,14 +977,14 @@ export type ModelStatistics = Message<"inference.ModelStatistics"> & {
      */
     batchStats: InferBatchStatistics[];
     /**
-     * Memory that the model holds; empty where the backend does not report it.
+     * Memory that the model uses. Empty if the backend does not report it.
      *
      * @generated from field: repeated inference.MemoryUsage memory_usage = 8;
      */
     memoryUsage: MemoryUsage[];
     /**
-     * Time by response of a decoupled model: key "0" is the first response to a
-     * request, "1" the second. Empty for other models.
+     * Time by response of a decoupled model. The key "0" is the first response to
+     * a request, and "1" is the second response. Empty for other models.
      *
      * @generated from field: map<string, inference.InferResponseStatistics> response_stats = 9;
      */
@@ -988,13 +998,13 @@ export type ModelStatistics = Message<"inference.ModelStatistics"> & {
  */
 export declare const ModelStatisticsSchema: GenMessage<ModelStatistics>;
 /**
- * ModelStatisticsResponse is the answer to ModelStatistics.
+ * ModelStatisticsResponse is the response to ModelStatistics.
  *
  * @generated from message inference.ModelStatisticsResponse
  */
 export type ModelStatisticsResponse = Message<"inference.ModelStatisticsResponse"> & {
     /**
-     * One entry for each version of each model that was asked for.
+     * One entry for each version of each requested model.
      *
      * @generated from field: repeated inference.ModelStatistics model_stats = 1;
      */
@@ -1012,13 +1022,13 @@ export declare const ModelStatisticsResponseSchema: GenMessage<ModelStatisticsRe
  */
 export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParameter"> & {
     /**
-     * The value, in exactly one kind.
+     * The value. Exactly one field is set.
      *
      * @generated from oneof inference.ModelRepositoryParameter.parameter_choice
      */
     parameterChoice: {
         /**
-         * A truth value, as for "unload_dependents".
+         * A Boolean value, as for "unload_dependents".
          *
          * @generated from field: bool bool_param = 1;
          */
@@ -1026,7 +1036,7 @@ export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParamet
         case: "boolParam";
     } | {
         /**
-         * A signed integer. No parameter that Triton defines is one.
+         * A signed integer. Triton defines no parameter of this type.
          *
          * @generated from field: int64 int64_param = 2;
          */
@@ -1034,7 +1044,7 @@ export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParamet
         case: "int64Param";
     } | {
         /**
-         * Text, as for "config": a model configuration in JSON.
+         * A string, as for "config", which is a model configuration in JSON.
          *
          * @generated from field: string string_param = 3;
          */
@@ -1059,13 +1069,14 @@ export type ModelRepositoryParameter = Message<"inference.ModelRepositoryParamet
  */
 export declare const ModelRepositoryParameterSchema: GenMessage<ModelRepositoryParameter>;
 /**
- * RepositoryIndexRequest asks what the repositories hold.
+ * RepositoryIndexRequest asks for the models in the repositories.
  *
  * @generated from message inference.RepositoryIndexRequest
  */
 export type RepositoryIndexRequest = Message<"inference.RepositoryIndexRequest"> & {
     /**
-     * Repository to list; empty means all of them. Triton accepts only empty.
+     * Repository to list. Empty means all repositories. Triton accepts only an
+     * empty name.
      *
      * @generated from field: string repository_name = 1;
      */
@@ -1083,7 +1094,7 @@ export type RepositoryIndexRequest = Message<"inference.RepositoryIndexRequest">
  */
 export declare const RepositoryIndexRequestSchema: GenMessage<RepositoryIndexRequest>;
 /**
- * RepositoryIndexResponse is the answer to RepositoryIndex.
+ * RepositoryIndexResponse is the response to RepositoryIndex.
  *
  * @generated from message inference.RepositoryIndexResponse
  */
@@ -1113,21 +1124,21 @@ export type RepositoryIndexResponse_ModelIndex = Message<"inference.RepositoryIn
      */
     name: string;
     /**
-     * Version in decimal; empty for a model that was never loaded.
+     * Version in decimal. Empty for a model that was never loaded.
      *
      * @generated from field: string version = 2;
      */
     version: string;
     /**
-     * "READY", "LOADING", "UNLOADING" or "UNAVAILABLE"; empty for a model that
+     * "READY", "LOADING", "UNLOADING" or "UNAVAILABLE". Empty for a model that
      * was never loaded.
      *
      * @generated from field: string state = 3;
      */
     state: string;
     /**
-     * Why the model is in that state, such as the error of a failed load;
-     * empty where there is nothing to say.
+     * Reason for the state, such as the error of a failed load. Empty if there
+     * is no reason.
      *
      * @generated from field: string reason = 4;
      */
@@ -1145,8 +1156,8 @@ export declare const RepositoryIndexResponse_ModelIndexSchema: GenMessage<Reposi
  */
 export type RepositoryModelLoadRequest = Message<"inference.RepositoryModelLoadRequest"> & {
     /**
-     * Repository to load from; empty lets the server find it. Triton accepts
-     * only empty.
+     * Repository to load from. If it is empty, the server finds the repository.
+     * Triton accepts only an empty name.
      *
      * @generated from field: string repository_name = 1;
      */
@@ -1159,8 +1170,9 @@ export type RepositoryModelLoadRequest = Message<"inference.RepositoryModelLoadR
     modelName: string;
     /**
      * "config" (string) replaces config.pbtxt for this load with a configuration
-     * in JSON; "file:<version>/<name>" (bytes) gives files in place of the
-     * model's folder and needs "config" beside it. Other names are refused.
+     * in JSON. "file:<version>/<name>" (bytes) is a file. The files of the
+     * request replace the model's folder, and require "config". Other names are
+     * refused.
      *
      * @generated from field: map<string, inference.ModelRepositoryParameter> parameters = 3;
      */
@@ -1174,7 +1186,8 @@ export type RepositoryModelLoadRequest = Message<"inference.RepositoryModelLoadR
  */
 export declare const RepositoryModelLoadRequestSchema: GenMessage<RepositoryModelLoadRequest>;
 /**
- * RepositoryModelLoadResponse says that the model is ready; it has no content.
+ * RepositoryModelLoadResponse reports that the model is ready. It has no
+ * content.
  *
  * @generated from message inference.RepositoryModelLoadResponse
  */
@@ -1191,21 +1204,21 @@ export declare const RepositoryModelLoadResponseSchema: GenMessage<RepositoryMod
  */
 export type RepositoryModelUnloadRequest = Message<"inference.RepositoryModelUnloadRequest"> & {
     /**
-     * Repository of the model; empty lets the server find it. Triton accepts
-     * only empty.
+     * Repository of the model. If it is empty, the server finds the repository.
+     * Triton accepts only an empty name.
      *
      * @generated from field: string repository_name = 1;
      */
     repositoryName: string;
     /**
-     * Name of the model. Required; unloading what is not loaded is no error.
+     * Name of the model. Required. It is not an error if the model is not loaded.
      *
      * @generated from field: string model_name = 2;
      */
     modelName: string;
     /**
-     * "unload_dependents" (bool, false) unloads the models that an ensemble is
-     * composed of as well.
+     * "unload_dependents" (bool, false) also unloads the models that an ensemble
+     * is composed of.
      *
      * @generated from field: map<string, inference.ModelRepositoryParameter> parameters = 3;
      */
@@ -1219,8 +1232,8 @@ export type RepositoryModelUnloadRequest = Message<"inference.RepositoryModelUnl
  */
 export declare const RepositoryModelUnloadRequestSchema: GenMessage<RepositoryModelUnloadRequest>;
 /**
- * RepositoryModelUnloadResponse says that unloading has begun; it has no
- * content.
+ * RepositoryModelUnloadResponse reports that the unloading has started. It has
+ * no content.
  *
  * @generated from message inference.RepositoryModelUnloadResponse
  */
@@ -1237,7 +1250,7 @@ export declare const RepositoryModelUnloadResponseSchema: GenMessage<RepositoryM
  */
 export type SystemSharedMemoryStatusRequest = Message<"inference.SystemSharedMemoryStatusRequest"> & {
     /**
-     * Name of the region; empty means all. An unknown name is an error.
+     * Name of the region. Empty means all regions. An unknown name is an error.
      *
      * @generated from field: string name = 1;
      */
@@ -1249,7 +1262,7 @@ export type SystemSharedMemoryStatusRequest = Message<"inference.SystemSharedMem
  */
 export declare const SystemSharedMemoryStatusRequestSchema: GenMessage<SystemSharedMemoryStatusRequest>;
 /**
- * SystemSharedMemoryStatusResponse is the answer to SystemSharedMemoryStatus.
+ * SystemSharedMemoryStatusResponse is the response to SystemSharedMemoryStatus.
  *
  * @generated from message inference.SystemSharedMemoryStatusResponse
  */
@@ -1287,7 +1300,7 @@ export type SystemSharedMemoryStatusResponse_RegionStatus = Message<"inference.S
      */
     key: string;
     /**
-     * Where the region begins within the object, in bytes.
+     * Offset of the region in the object, in bytes.
      *
      * @generated from field: uint64 offset = 3;
      */
@@ -1311,7 +1324,8 @@ export declare const SystemSharedMemoryStatusResponse_RegionStatusSchema: GenMes
  */
 export type SystemSharedMemoryRegisterRequest = Message<"inference.SystemSharedMemoryRegisterRequest"> & {
     /**
-     * Name for requests to refer to. Required and new.
+     * Name by which requests refer to the region. Required. The name must not be
+     * registered yet.
      *
      * @generated from field: string name = 1;
      */
@@ -1323,13 +1337,13 @@ export type SystemSharedMemoryRegisterRequest = Message<"inference.SystemSharedM
      */
     key: string;
     /**
-     * Where the region begins within the object, in bytes.
+     * Offset of the region in the object, in bytes.
      *
      * @generated from field: uint64 offset = 3;
      */
     offset: bigint;
     /**
-     * Size of the region in bytes; offset and size must lie within the object.
+     * Size of the region in bytes. The whole region must be in the object.
      *
      * @generated from field: uint64 byte_size = 4;
      */
@@ -1341,8 +1355,8 @@ export type SystemSharedMemoryRegisterRequest = Message<"inference.SystemSharedM
  */
 export declare const SystemSharedMemoryRegisterRequestSchema: GenMessage<SystemSharedMemoryRegisterRequest>;
 /**
- * SystemSharedMemoryRegisterResponse says that the region is usable; it has no
- * content.
+ * SystemSharedMemoryRegisterResponse reports that requests can use the region.
+ * It has no content.
  *
  * @generated from message inference.SystemSharedMemoryRegisterResponse
  */
@@ -1353,13 +1367,13 @@ export type SystemSharedMemoryRegisterResponse = Message<"inference.SystemShared
  */
 export declare const SystemSharedMemoryRegisterResponseSchema: GenMessage<SystemSharedMemoryRegisterResponse>;
 /**
- * SystemSharedMemoryUnregisterRequest names the region to forget.
+ * SystemSharedMemoryUnregisterRequest names the region to unregister.
  *
  * @generated from message inference.SystemSharedMemoryUnregisterRequest
  */
 export type SystemSharedMemoryUnregisterRequest = Message<"inference.SystemSharedMemoryUnregisterRequest"> & {
     /**
-     * Name of the region; empty means all regions of system memory.
+     * Name of the region. Empty means all regions of system memory.
      *
      * @generated from field: string name = 1;
      */
@@ -1371,8 +1385,8 @@ export type SystemSharedMemoryUnregisterRequest = Message<"inference.SystemShare
  */
 export declare const SystemSharedMemoryUnregisterRequestSchema: GenMessage<SystemSharedMemoryUnregisterRequest>;
 /**
- * SystemSharedMemoryUnregisterResponse says that the region is forgotten; it
- * has no content.
+ * SystemSharedMemoryUnregisterResponse reports that the region is unregistered.
+ * It has no content.
  *
  * @generated from message inference.SystemSharedMemoryUnregisterResponse
  */
@@ -1389,7 +1403,7 @@ export declare const SystemSharedMemoryUnregisterResponseSchema: GenMessage<Syst
  */
 export type CudaSharedMemoryStatusRequest = Message<"inference.CudaSharedMemoryStatusRequest"> & {
     /**
-     * Name of the region; empty means all. An unknown name is an error.
+     * Name of the region. Empty means all regions. An unknown name is an error.
      *
      * @generated from field: string name = 1;
      */
@@ -1401,7 +1415,7 @@ export type CudaSharedMemoryStatusRequest = Message<"inference.CudaSharedMemoryS
  */
 export declare const CudaSharedMemoryStatusRequestSchema: GenMessage<CudaSharedMemoryStatusRequest>;
 /**
- * CudaSharedMemoryStatusResponse is the answer to CudaSharedMemoryStatus.
+ * CudaSharedMemoryStatusResponse is the response to CudaSharedMemoryStatus.
  *
  * @generated from message inference.CudaSharedMemoryStatusResponse
  */
@@ -1433,7 +1447,7 @@ export type CudaSharedMemoryStatusResponse_RegionStatus = Message<"inference.Cud
      */
     name: string;
     /**
-     * GPU that holds the region, counted as the server counts them.
+     * Number of the GPU with the region, as the server numbers its GPUs.
      *
      * @generated from field: uint64 device_id = 2;
      */
@@ -1457,19 +1471,20 @@ export declare const CudaSharedMemoryStatusResponse_RegionStatusSchema: GenMessa
  */
 export type CudaSharedMemoryRegisterRequest = Message<"inference.CudaSharedMemoryRegisterRequest"> & {
     /**
-     * Name for requests to refer to. Required and new.
+     * Name by which requests refer to the region. Required. The name must not be
+     * registered yet.
      *
      * @generated from field: string name = 1;
      */
     name: string;
     /**
-     * The cudaIpcMemHandle_t of the allocation, as the CUDA runtime gave it out.
+     * The cudaIpcMemHandle_t of the allocation, as the CUDA runtime returned it.
      *
      * @generated from field: bytes raw_handle = 2;
      */
     rawHandle: Uint8Array;
     /**
-     * GPU that holds the allocation, counted as the server counts them.
+     * Number of the GPU with the allocation, as the server numbers its GPUs.
      *
      * @generated from field: int64 device_id = 3;
      */
@@ -1487,8 +1502,8 @@ export type CudaSharedMemoryRegisterRequest = Message<"inference.CudaSharedMemor
  */
 export declare const CudaSharedMemoryRegisterRequestSchema: GenMessage<CudaSharedMemoryRegisterRequest>;
 /**
- * CudaSharedMemoryRegisterResponse says that the region is usable; it has no
- * content.
+ * CudaSharedMemoryRegisterResponse reports that requests can use the region. It
+ * has no content.
  *
  * @generated from message inference.CudaSharedMemoryRegisterResponse
  */
@@ -1499,13 +1514,13 @@ export type CudaSharedMemoryRegisterResponse = Message<"inference.CudaSharedMemo
  */
 export declare const CudaSharedMemoryRegisterResponseSchema: GenMessage<CudaSharedMemoryRegisterResponse>;
 /**
- * CudaSharedMemoryUnregisterRequest names the region to forget.
+ * CudaSharedMemoryUnregisterRequest names the region to unregister.
  *
  * @generated from message inference.CudaSharedMemoryUnregisterRequest
  */
 export type CudaSharedMemoryUnregisterRequest = Message<"inference.CudaSharedMemoryUnregisterRequest"> & {
     /**
-     * Name of the region; empty means all regions of GPU memory.
+     * Name of the region. Empty means all regions of GPU memory.
      *
      * @generated from field: string name = 1;
      */
@@ -1517,8 +1532,8 @@ export type CudaSharedMemoryUnregisterRequest = Message<"inference.CudaSharedMem
  */
 export declare const CudaSharedMemoryUnregisterRequestSchema: GenMessage<CudaSharedMemoryUnregisterRequest>;
 /**
- * CudaSharedMemoryUnregisterResponse says that the region is forgotten; it has
- * no content.
+ * CudaSharedMemoryUnregisterResponse reports that the region is unregistered.
+ * It has no content.
  *
  * @generated from message inference.CudaSharedMemoryUnregisterResponse
  */
@@ -1537,7 +1552,7 @@ export type TraceSettingRequest = Message<"inference.TraceSettingRequest"> & {
     /**
      * Settings to change, by name: "trace_level" (OFF, TIMESTAMPS, TENSORS),
      * "trace_rate" (one request in n), "trace_count" (-1: no limit), "trace_file"
-     * and "log_frequency". Names that are not here stay as they are.
+     * and "log_frequency". Other settings remain unchanged.
      *
      * @generated from field: map<string, inference.TraceSettingRequest.SettingValue> settings = 1;
      */
@@ -1545,8 +1560,8 @@ export type TraceSettingRequest = Message<"inference.TraceSettingRequest"> & {
         [key: string]: TraceSettingRequest_SettingValue;
     };
     /**
-     * Model whose settings are meant; empty means the server's, which hold for
-     * every model without its own.
+     * Model whose settings are changed. Empty means the server's settings, which
+     * apply to all models without settings of their own.
      *
      * @generated from field: string model_name = 2;
      */
@@ -1564,9 +1579,9 @@ export declare const TraceSettingRequestSchema: GenMessage<TraceSettingRequest>;
  */
 export type TraceSettingRequest_SettingValue = Message<"inference.TraceSettingRequest.SettingValue"> & {
     /**
-     * The value as text; only "trace_level" takes more than one. An empty list
-     * resets the setting: a model's to the server's value, the server's to the
-     * one that it was started with.
+     * The value as a string. Only "trace_level" can have several values. An
+     * empty list resets the setting: a model's setting to the server's value,
+     * and the server's setting to its value at startup.
      *
      * @generated from field: repeated string value = 1;
      */
@@ -1578,13 +1593,13 @@ export type TraceSettingRequest_SettingValue = Message<"inference.TraceSettingRe
  */
 export declare const TraceSettingRequest_SettingValueSchema: GenMessage<TraceSettingRequest_SettingValue>;
 /**
- * TraceSettingResponse is the answer to TraceSetting.
+ * TraceSettingResponse is the response to TraceSetting.
  *
  * @generated from message inference.TraceSettingResponse
  */
 export type TraceSettingResponse = Message<"inference.TraceSettingResponse"> & {
     /**
-     * All trace settings that are in force, by name.
+     * All trace settings that apply, by name.
      *
      * @generated from field: map<string, inference.TraceSettingResponse.SettingValue> settings = 1;
      */
@@ -1604,7 +1619,7 @@ export declare const TraceSettingResponseSchema: GenMessage<TraceSettingResponse
  */
 export type TraceSettingResponse_SettingValue = Message<"inference.TraceSettingResponse.SettingValue"> & {
     /**
-     * The value, as text; more than one for "trace_level".
+     * The value as a string. "trace_level" can have several values.
      *
      * @generated from field: repeated string value = 1;
      */
@@ -1622,7 +1637,7 @@ export declare const TraceSettingResponse_SettingValueSchema: GenMessage<TraceSe
  */
 export type LogSettingsRequest = Message<"inference.LogSettingsRequest"> & {
     /**
-     * Settings to change, by name. Names that are not here stay as they are.
+     * Settings to change, by name. Other settings remain unchanged.
      *
      * @generated from field: map<string, inference.LogSettingsRequest.SettingValue> settings = 1;
      */
@@ -1642,13 +1657,13 @@ export declare const LogSettingsRequestSchema: GenMessage<LogSettingsRequest>;
  */
 export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequest.SettingValue"> & {
     /**
-     * The value, in the kind that the setting is defined with.
+     * The value, in the type that the setting requires.
      *
      * @generated from oneof inference.LogSettingsRequest.SettingValue.parameter_choice
      */
     parameterChoice: {
         /**
-         * A switch, as for "log_info", "log_warning" and "log_error".
+         * A Boolean value, as for "log_info", "log_warning" and "log_error".
          *
          * @generated from field: bool bool_param = 1;
          */
@@ -1656,7 +1671,7 @@ export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequ
         case: "boolParam";
     } | {
         /**
-         * A number, as for "log_verbose_level", where 0 is off.
+         * A number, as for "log_verbose_level". 0 disables verbose messages.
          *
          * @generated from field: uint32 uint32_param = 2;
          */
@@ -1664,7 +1679,7 @@ export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequ
         case: "uint32Param";
     } | {
         /**
-         * Text, as for "log_format" ("default" or "ISO8601") and "log_file".
+         * A string, as for "log_format" ("default" or "ISO8601") and "log_file".
          *
          * @generated from field: string string_param = 3;
          */
@@ -1681,7 +1696,7 @@ export type LogSettingsRequest_SettingValue = Message<"inference.LogSettingsRequ
  */
 export declare const LogSettingsRequest_SettingValueSchema: GenMessage<LogSettingsRequest_SettingValue>;
 /**
- * LogSettingsResponse is the answer to LogSettings.
+ * LogSettingsResponse is the response to LogSettings.
  *
  * @generated from message inference.LogSettingsResponse
  */
@@ -1707,13 +1722,13 @@ export declare const LogSettingsResponseSchema: GenMessage<LogSettingsResponse>;
  */
 export type LogSettingsResponse_SettingValue = Message<"inference.LogSettingsResponse.SettingValue"> & {
     /**
-     * The value, in the kind that the setting is defined with.
+     * The value, in the type that the setting requires.
      *
      * @generated from oneof inference.LogSettingsResponse.SettingValue.parameter_choice
      */
     parameterChoice: {
         /**
-         * A switch, such as "log_info".
+         * A Boolean value, such as "log_info".
          *
          * @generated from field: bool bool_param = 1;
          */
@@ -1729,7 +1744,7 @@ export type LogSettingsResponse_SettingValue = Message<"inference.LogSettingsRes
         case: "uint32Param";
     } | {
         /**
-         * Text, such as "log_file".
+         * A string, such as "log_file".
          *
          * @generated from field: string string_param = 3;
          */
@@ -1746,22 +1761,25 @@ export type LogSettingsResponse_SettingValue = Message<"inference.LogSettingsRes
  */
 export declare const LogSettingsResponse_SettingValueSchema: GenMessage<LogSettingsResponse_SettingValue>;
 /**
- * GRPCInferenceService answers about server and models, runs inference and
- * administers repository, shared memory, tracing and logging.
+ * GRPCInferenceService describes the server and its models, and runs inference
+ * requests. It also manages the model repository, shared memory, tracing and
+ * logging.
  *
- * An empty model version always means "let the server choose by the model's
- * version policy", which is the highest version it serves.
+ * If a request has an empty model version, the server chooses the version by
+ * the model's version policy. This is the highest version that the server
+ * serves.
  *
- * Codes on every method: UNAVAILABLE for a server or model that is not ready,
- * NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT for a
- * malformed request, UNIMPLEMENTED for what the server was started without.
+ * All methods return these codes: UNAVAILABLE for a server or model that is not
+ * ready, NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT
+ * for a malformed request, and UNIMPLEMENTED for a function that is disabled in
+ * the server.
  *
  * @generated from service inference.GRPCInferenceService
  */
 export declare const GRPCInferenceService: GenService<{
     /**
-     * ServerLive reports whether the process can answer at all. It says nothing
-     * about models: use it to decide about a restart.
+     * ServerLive reports whether the process can respond. The result doesn't
+     * depend on the models. Use it to decide whether to restart the process.
      *
      * @generated from rpc inference.GRPCInferenceService.ServerLive
      */
@@ -1771,8 +1789,9 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ServerLiveResponseSchema;
     };
     /**
-     * ServerReady reports whether inference requests are welcome. Depending on
-     * how the server was started, one failed model can make it unready.
+     * ServerReady reports whether the server accepts inference requests.
+     * Depending on how the server was started, one failed model can make the
+     * server unready.
      *
      * @generated from rpc inference.GRPCInferenceService.ServerReady
      */
@@ -1793,7 +1812,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ModelReadyResponseSchema;
     };
     /**
-     * ServerMetadata names the server, its version and the extensions it speaks.
+     * ServerMetadata returns the server's name, its version and its protocol
+     * extensions.
      *
      * @generated from rpc inference.GRPCInferenceService.ServerMetadata
      */
@@ -1803,8 +1823,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ServerMetadataResponseSchema;
     };
     /**
-     * ModelMetadata gives a model's tensors as a client must send and will
-     * receive them, batch dimension included.
+     * ModelMetadata returns a model's tensors as clients send and receive them,
+     * including the batch dimension.
      *
      * @generated from rpc inference.GRPCInferenceService.ModelMetadata
      */
@@ -1814,8 +1834,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ModelMetadataResponseSchema;
     };
     /**
-     * ModelInfer runs one request that gives exactly one response. A decoupled
-     * model is refused with UNIMPLEMENTED: it needs ModelStreamInfer.
+     * ModelInfer runs one request, which has exactly one response. Decoupled
+     * models are refused with UNIMPLEMENTED, because they need ModelStreamInfer.
      *
      * @generated from rpc inference.GRPCInferenceService.ModelInfer
      */
@@ -1825,14 +1845,16 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ModelInferResponseSchema;
     };
     /**
-     * ModelStreamInfer runs any number of requests and returns any number of
-     * responses for each, interleaved in the order in which models produce them;
-     * ids tell them apart. Half-closing lets running requests finish; cancelling
-     * the call cancels them all.
+     * ModelStreamInfer runs any number of requests, and returns any number of
+     * responses for each request. The responses of different requests are
+     * interleaved in the order in which the models produce them, and the id
+     * assigns a response to its request. If the client half-closes the stream,
+     * running requests finish. If the client cancels the call, all requests are
+     * cancelled.
      *
-     * A failed request is reported in error_message and leaves the stream open,
-     * unless the call carries the metadata "triton_grpc_error: true": then the
-     * first failure ends the stream with a status.
+     * The error of a failed request is in error_message, and the stream stays
+     * open. If the call has the metadata "triton_grpc_error: true", the first
+     * failure ends the stream with a status instead.
      *
      * @generated from rpc inference.GRPCInferenceService.ModelStreamInfer
      */
@@ -1853,8 +1875,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ModelConfigResponseSchema;
     };
     /**
-     * ModelStatistics returns counters of one model or of all. They start at
-     * zero when a model is loaded.
+     * ModelStatistics returns the counters of one model or of all models. The
+     * counters start at 0 when a model is loaded.
      *
      * @generated from rpc inference.GRPCInferenceService.ModelStatistics
      */
@@ -1864,7 +1886,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof ModelStatisticsResponseSchema;
     };
     /**
-     * RepositoryIndex lists the models that the repositories hold, loaded or not.
+     * RepositoryIndex lists the models in the repositories, whether they are
+     * loaded or not.
      *
      * @generated from rpc inference.GRPCInferenceService.RepositoryIndex
      */
@@ -1874,8 +1897,9 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof RepositoryIndexResponseSchema;
     };
     /**
-     * RepositoryModelLoad loads a model, or loads it anew, and returns when it
-     * is ready or has failed. Needs explicit model control, else UNAVAILABLE.
+     * RepositoryModelLoad loads or reloads a model, and returns when the model is
+     * ready or has failed. Without explicit model control, it fails with
+     * UNAVAILABLE.
      *
      * @generated from rpc inference.GRPCInferenceService.RepositoryModelLoad
      */
@@ -1885,8 +1909,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof RepositoryModelLoadResponseSchema;
     };
     /**
-     * RepositoryModelUnload starts the unloading of a model and returns without
-     * waiting for it: requests in flight finish, new ones are refused.
+     * RepositoryModelUnload starts to unload a model and returns immediately.
+     * Requests in flight finish, and new requests are refused.
      *
      * @generated from rpc inference.GRPCInferenceService.RepositoryModelUnload
      */
@@ -1906,9 +1930,9 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof SystemSharedMemoryStatusResponseSchema;
     };
     /**
-     * SystemSharedMemoryRegister makes a POSIX shared memory object of the
-     * server's own host usable as input and output of requests. The name must be
-     * new, else ALREADY_EXISTS.
+     * SystemSharedMemoryRegister registers a POSIX shared memory object on the
+     * server's host for inputs and outputs of requests. If the name is already
+     * registered, it fails with ALREADY_EXISTS.
      *
      * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryRegister
      */
@@ -1918,8 +1942,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof SystemSharedMemoryRegisterResponseSchema;
     };
     /**
-     * SystemSharedMemoryUnregister forgets one region or all. The memory itself
-     * stays with whoever created it.
+     * SystemSharedMemoryUnregister removes the registration of one region or of
+     * all regions. The client's memory remains allocated.
      *
      * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryUnregister
      */
@@ -1939,9 +1963,9 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof CudaSharedMemoryStatusResponseSchema;
     };
     /**
-     * CudaSharedMemoryRegister makes a CUDA allocation of another process on the
-     * same host usable as input and output of requests. The name must be new,
-     * else ALREADY_EXISTS.
+     * CudaSharedMemoryRegister registers a CUDA allocation of another process on
+     * the server's host for inputs and outputs of requests. If the name is
+     * already registered, it fails with ALREADY_EXISTS.
      *
      * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryRegister
      */
@@ -1951,8 +1975,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof CudaSharedMemoryRegisterResponseSchema;
     };
     /**
-     * CudaSharedMemoryUnregister forgets one region or all. The memory itself
-     * stays with whoever created it.
+     * CudaSharedMemoryUnregister removes the registration of one region or of all
+     * regions. The client's memory remains allocated.
      *
      * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryUnregister
      */
@@ -1962,8 +1986,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof CudaSharedMemoryUnregisterResponseSchema;
     };
     /**
-     * TraceSetting changes the trace settings that the request names and returns
-     * all of them. An empty request only reads.
+     * TraceSetting changes the trace settings in the request and returns all
+     * trace settings. An empty request changes nothing.
      *
      * @generated from rpc inference.GRPCInferenceService.TraceSetting
      */
@@ -1973,8 +1997,8 @@ export declare const GRPCInferenceService: GenService<{
         output: typeof TraceSettingResponseSchema;
     };
     /**
-     * LogSettings changes the log settings that the request names and returns
-     * all of them. An empty request only reads.
+     * LogSettings changes the log settings in the request and returns all log
+     * settings. An empty request changes nothing.
      *
      * @generated from rpc inference.GRPCInferenceService.LogSettings
      */

@@ -305,15 +305,18 @@ export const LogSettingsResponseSchema = /*@__PURE__*/ messageDesc(file_kserve_g
  */
 export const LogSettingsResponse_SettingValueSchema = /*@__PURE__*/ messageDesc(file_kserve_grpc_service, 47, 0);
 /**
- * GRPCInferenceService answers about server and models, runs inference and
- * administers repository, shared memory, tracing and logging.
+ * GRPCInferenceService describes the server and its models, and runs inference
+ * requests. It also manages the model repository, shared memory, tracing and
+ * logging.
  *
- * An empty model version always means "let the server choose by the model's
- * version policy", which is the highest version it serves.
+ * If a request has an empty model version, the server chooses the version by
+ * the model's version policy. This is the highest version that the server
+ * serves.
  *
- * Codes on every method: UNAVAILABLE for a server or model that is not ready,
- * NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT for a
- * malformed request, UNIMPLEMENTED for what the server was started without.
+ * All methods return these codes: UNAVAILABLE for a server or model that is not
+ * ready, NOT_FOUND for an unknown model, version or region, INVALID_ARGUMENT
+ * for a malformed request, and UNIMPLEMENTED for a function that is disabled in
+ * the server.
  *
  * @generated from service inference.GRPCInferenceService
  */

@@ -20,23 +20,23 @@ export type ChatMessage = Message<"trident.v1.ChatMessage"> & {
      */
     role: Role;
     /**
-     * Text of the message. It may be empty; U+0000 is kept. If the message has
-     * tool_calls, an empty content means null, which some templates distinguish from
+     * Text of the message. The text may be empty, and may contain U+0000. If the message
+     * has tool_calls, an empty content means null, which some templates distinguish from
      * an empty string.
      *
      * @generated from field: string content = 2;
      */
     content: string;
     /**
-     * Name that distinguishes authors of the same role. Empty means no name. The
-     * name reaches the model only if its template uses it.
+     * Name that distinguishes authors of the same role. Empty means no name. The name is
+     * in the prompt only if the model's chat template uses it.
      *
      * @generated from field: string name = 3;
      */
     name: string;
     /**
-     * The content as parts, instead of content: text, and images for models with
-     * image input.
+     * The content as a list of parts, instead of the field content. A part is a text, or
+     * an image if the model supports images.
      *
      * @generated from field: repeated trident.v1.ContentPart parts = 4;
      */
@@ -48,8 +48,8 @@ export type ChatMessage = Message<"trident.v1.ChatMessage"> & {
      */
     toolCalls: ToolCall[];
     /**
-     * Identifier of the tool call that this message answers. Required for ROLE_TOOL,
-     * without effect for other roles.
+     * Identifier of the tool call that this message answers. It is required for
+     * ROLE_TOOL, and has no effect for other roles.
      *
      * @generated from field: string tool_call_id = 6;
      */
@@ -62,8 +62,8 @@ export type ChatMessage = Message<"trident.v1.ChatMessage"> & {
      */
     refusal: string;
     /**
-     * The assistant's reasoning before its text. Some templates show it to the model
-     * again. Only allowed for ROLE_ASSISTANT.
+     * The assistant's reasoning before its text. Some chat templates put the reasoning
+     * into the prompt again. Only allowed for ROLE_ASSISTANT.
      *
      * @generated from field: string reasoning = 8;
      */
@@ -118,8 +118,8 @@ export declare const ContentPartSchema: GenMessage<ContentPart>;
  */
 export type ImageUrl = Message<"trident.v1.ImageUrl"> & {
     /**
-     * A data: URI in base64, or a URL with a public address, which the server fetches if
-     * its operator allows that. Required.
+     * A data: URI in base64, or a URL with a public address. The server fetches URLs only
+     * if its operator allows it. Required.
      *
      * @generated from field: string url = 1;
      */
@@ -166,7 +166,7 @@ export declare const ToolSchema: GenMessage<Tool>;
  */
 export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
     /**
-     * Name of the function: letters, digits, _ and -. Required.
+     * Name of the function: 1 to 64 letters, digits, _ or -. Required.
      *
      * @generated from field: string name = 1;
      */
@@ -178,8 +178,8 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
      */
     description: string;
     /**
-     * JSON schema of the arguments, as a JSON string. The prompt has its keys in the same
-     * order. Empty means a function without arguments.
+     * JSON schema of the arguments, as a JSON string. The keys of the schema keep their
+     * order in the prompt. Empty means a function without arguments.
      *
      * @generated from field: string parameters = 3;
      */
@@ -187,9 +187,9 @@ export type FunctionTool = Message<"trident.v1.FunctionTool"> & {
     /**
      * Whether the arguments of calls must match the schema. The arguments of tool calls
      * that tool_choice forces always match the schema. For other calls the schema is
-     * enforced if the engine supports structural tags (vLLM with xgrammar). Otherwise the
-     * field has no effect, and the response header X-Trident-Ignored-Fields lists it. If
-     * unset, the field is left out of the prompt.
+     * enforced only if the engine supports structural tags (vLLM with xgrammar).
+     * Otherwise the field has no effect, and the response header X-Trident-Ignored-Fields
+     * lists it. If unset, the field is left out of the prompt.
      *
      * @generated from field: optional bool strict = 4;
      */
@@ -207,7 +207,7 @@ export declare const FunctionToolSchema: GenMessage<FunctionTool>;
  */
 export type ToolChoice = Message<"trident.v1.ToolChoice"> & {
     /**
-     * The choice. Unset is TOOL_MODE_AUTO.
+     * The choice. Unset means TOOL_MODE_AUTO.
      *
      * @generated from oneof trident.v1.ToolChoice.choice
      */
@@ -253,7 +253,8 @@ export declare const ToolChoiceSchema: GenMessage<ToolChoice>;
  */
 export type ToolCall = Message<"trident.v1.ToolCall"> & {
     /**
-     * Identifier of the call, which the message with the result repeats. Required.
+     * Identifier of the call. The message with the call's result has the same identifier.
+     * Required.
      *
      * @generated from field: string id = 1;
      */
@@ -265,9 +266,9 @@ export type ToolCall = Message<"trident.v1.ToolCall"> & {
      */
     name: string;
     /**
-     * Arguments as the model wrote them, usually a JSON object. Check them before use.
-     * Empty means {}. If the arguments of an earlier call aren't a JSON object with
-     * distinct keys, the chat template gets them as a string.
+     * Arguments as the model wrote them, usually a JSON object. Check the arguments
+     * before use. Empty means {}. If the arguments in a request's message aren't a JSON
+     * object with distinct keys, the chat template gets the arguments as a string.
      *
      * @generated from field: string arguments = 3;
      */
@@ -292,13 +293,13 @@ export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
      */
     index: number;
     /**
-     * Identifier of the call. Only in the first piece of the call.
+     * Identifier of the call. It is only in the first piece of the call.
      *
      * @generated from field: string id = 2;
      */
     id: string;
     /**
-     * Name of the function. Only in the piece with the id.
+     * Name of the function. It is only in the piece with the id.
      *
      * @generated from field: string name = 3;
      */
@@ -316,22 +317,22 @@ export type ToolCallDelta = Message<"trident.v1.ToolCallDelta"> & {
  */
 export declare const ToolCallDeltaSchema: GenMessage<ToolCallDelta>;
 /**
- * ChatRequest asks for the next turn of a conversation. An unset option has the default of
- * the model, from its model card or its engine. The server refuses an option that the
- * model doesn't support, instead of ignoring the option.
+ * ChatRequest asks for the next turn of a conversation. An unset option has the model's
+ * default, which is from the model card or from the engine. The server refuses an
+ * option that the model doesn't support, instead of ignoring the option.
  *
  * @generated from message trident.v1.ChatRequest
  */
 export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
     /**
-     * Name of the model, as the server lists it, an alias, or the name of a LoRA
-     * adapter. Required.
+     * Name of the model in the server's list, an alias of the model, or the name of a
+     * LoRA adapter. Required.
      *
      * @generated from field: string model = 1;
      */
     model: string;
     /**
-     * The conversation so far, oldest message first. 1 to 16384.
+     * The conversation so far, oldest message first: 1 to 16384 messages.
      *
      * @generated from field: repeated trident.v1.ChatMessage messages = 2;
      */
@@ -363,8 +364,8 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     topK?: number | undefined;
     /**
-     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
-     * means no restriction.
+     * Minimum probability of a token, as a fraction of the likeliest token's probability,
+     * 0 to 1. 0 means no restriction.
      *
      * @generated from field: optional double min_p = 7;
      */
@@ -385,24 +386,24 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     stop: string[];
     /**
-     * Penalty subtracted from the score of each token that the generated text
-     * already contains, -2 to 2. 0 has no effect; above 0, new tokens are likelier.
+     * Penalty subtracted from the logit of each token that the generated text already
+     * contains, -2 to 2. 0 has no effect. Values above 0 make new tokens likelier.
      *
      * @generated from field: optional double presence_penalty = 10;
      */
     presencePenalty?: number | undefined;
     /**
-     * Penalty subtracted from the score of a token for each of its occurrences in
-     * the generated text, -2 to 2. 0 has no effect; above 0, repetition is less
+     * Penalty subtracted from the logit of a token for each of its occurrences in the
+     * generated text, -2 to 2. 0 has no effect. Values above 0 make repetition less
      * likely.
      *
      * @generated from field: optional double frequency_penalty = 11;
      */
     frequencyPenalty?: number | undefined;
     /**
-     * Factor that reduces the score of each token that the prompt or the generated
-     * text already contains, above 0. 1 has no effect; above 1, repetition is less
-     * likely.
+     * Factor that reduces the logit of each token that the prompt or the generated text
+     * already contains. It must be above 0. 1 has no effect. Values above 1 make
+     * repetition less likely.
      *
      * @generated from field: optional double repetition_penalty = 12;
      */
@@ -414,15 +415,15 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     logprobs: boolean;
     /**
-     * Number of likeliest tokens to return at each position, 0 to 20. Above 0,
-     * logprobs must be true.
+     * Number of likeliest tokens to return at each position, 0 to 20. If the number is
+     * above 0, logprobs must be true.
      *
      * @generated from field: uint32 top_logprobs = 14;
      */
     topLogprobs: number;
     /**
-     * Number of independent choices, up to 128. 0 means 1. Usage includes the prompt's
-     * tokens once, and the tokens of every choice.
+     * Number of independent choices, up to 128. 0 means 1. The usage includes the tokens
+     * of the prompt once, and the tokens of all choices.
      *
      * @generated from field: uint32 n = 15;
      */
@@ -442,14 +443,14 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     stopTokenIds: number[];
     /**
-     * True keeps the stop sequence at the end of the text. Unset is false.
+     * True keeps the stop sequence at the end of the text. Unset means false.
      *
      * @generated from field: optional bool include_stop = 18;
      */
     includeStop?: boolean | undefined;
     /**
-     * True continues after the end-of-text token, until another limit ends the
-     * choice. Unset is false.
+     * True continues after the end-of-text token, until another limit ends the choice.
+     * Unset means false.
      *
      * @generated from field: optional bool ignore_eos = 19;
      */
@@ -468,9 +469,9 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     allowedTokenIds: number[];
     /**
-     * Values added to the logits of tokens before sampling, by token id, -100 to
-     * 100. -100 practically forbids a token, 100 practically forces it. At most 4096
-     * tokens.
+     * Values added to the logits of tokens before sampling, by token id, -100 to 100.
+     * -100 practically forbids a token, and 100 practically forces it. The map has at
+     * most 4096 tokens.
      *
      * @generated from field: map<uint32, float> logit_bias = 22;
      */
@@ -492,7 +493,7 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     spacesBetweenSpecialTokens?: boolean | undefined;
     /**
-     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+     * Maximum number of prompt tokens. A longer prompt is cut to its last tokens instead
      * of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
      * Unset keeps all tokens.
      *
@@ -506,21 +507,21 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
      */
     responseFormat?: ResponseFormat | undefined;
     /**
-     * Priority among queued requests of the same client: the smaller number is served
-     * first. 0 is the model's default. For models with priority levels the value is also
-     * Triton's scheduling priority, and must be one of the levels.
+     * Priority among queued requests of the same client. The request with the smaller
+     * number is served first. 0 is the model's default. For models with priority levels
+     * the value is also Triton's scheduling priority, and must be one of the levels.
      *
      * @generated from field: uint32 priority = 27;
      */
     priority: number;
     /**
-     * The caller's identifier of its user. It has no effect.
+     * The caller's identifier of its user. The field has no effect.
      *
      * @generated from field: string user = 28;
      */
     user: string;
     /**
-     * Key-value pairs of the caller, at most 16. They have no effect and are not
+     * Key-value pairs of the caller, at most 16. The pairs have no effect and are not
      * logged.
      *
      * @generated from field: map<string, string> metadata = 29;
@@ -529,37 +530,37 @@ export type ChatRequest = Message<"trident.v1.ChatRequest"> & {
         [key: string]: string;
     };
     /**
-     * Tools that the model may call, in the order of the prompt; at most 1024. The server refuses tools if it doesn't know the model's syntax of
-     * tool calls.
+     * Tools that the model may call, at most 1024. The prompt has the tools in the same
+     * order. The server refuses tools if it doesn't know the model's syntax of tool
+     * calls.
      *
      * @generated from field: repeated trident.v1.Tool tools = 30;
      */
     tools: Tool[];
     /**
-     * Whether the model calls a tool, and which one. Unset is TOOL_MODE_AUTO.
+     * Whether the model calls a tool, and which one. Unset means TOOL_MODE_AUTO.
      *
      * @generated from field: trident.v1.ToolChoice tool_choice = 31;
      */
     toolChoice?: ToolChoice | undefined;
     /**
-     * False ends a choice after its first tool call. Unset is true.
+     * False ends a choice after its first tool call. Unset means true.
      *
      * @generated from field: optional bool parallel_tool_calls = 32;
      */
     parallelToolCalls?: boolean | undefined;
     /**
-     * Amount of the model's reasoning: none, minimal, low, medium, high, xhigh or max.
-     * Chat templates that read reasoning_effort get the value. For other templates the
-     * server accepts medium, which has no effect. If such a template reads
-     * enable_thinking, the server also accepts none, which turns reasoning off. Empty
-     * means the model's default.
+     * Amount of reasoning: none, minimal, low, medium, high, xhigh or max. Chat templates
+     * that read reasoning_effort get the value. For other templates the server accepts
+     * medium, which has no effect. If such a template reads enable_thinking, the server
+     * also accepts none, which turns reasoning off. Empty means the model's default.
      *
      * @generated from field: string reasoning_effort = 33;
      */
     reasoningEffort: string;
     /**
-     * Additional variables for the chat template, such as enable_thinking. The value
-     * is a JSON object as a string, whose keys keep their order. Empty means no
+     * Additional variables for the chat template, such as enable_thinking. The value is a
+     * JSON object as a string. The keys of the object keep their order. Empty means no
      * variables.
      *
      * @generated from field: string chat_template_kwargs = 34;
@@ -584,28 +585,28 @@ export type ChatChoice = Message<"trident.v1.ChatChoice"> & {
      */
     index: number;
     /**
-     * The message of ROLE_ASSISTANT, with its tool calls. Its reasoning is in the
-     * field reasoning below.
+     * The message, with ROLE_ASSISTANT and its tool calls. The reasoning isn't in the
+     * message, but in the choice's field reasoning.
      *
      * @generated from field: trident.v1.ChatMessage message = 2;
      */
     message?: ChatMessage | undefined;
     /**
-     * Reason why the choice ended; never FINISH_REASON_UNSPECIFIED.
+     * Reason why the choice ended. It is never FINISH_REASON_UNSPECIFIED.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 3;
      */
     finishReason: FinishReason;
     /**
-     * The tokens of the choice in order; empty unless the request has logprobs.
+     * The tokens of the choice in order. Empty unless the request has logprobs.
      *
      * @generated from field: repeated trident.v1.TokenLogprob logprobs = 4;
      */
     logprobs: TokenLogprob[];
     /**
-     * The model's reasoning before its text. Empty if the model didn't reason. Also empty
-     * if the server doesn't know the model's format of reasoning. The reasoning is then
-     * part of the message's content.
+     * The model's reasoning before its text. Empty if the model didn't reason. If the
+     * server doesn't know the model's format of reasoning, this field is empty, and the
+     * reasoning is part of the message's content.
      *
      * @generated from field: string reasoning = 5;
      */
@@ -654,8 +655,8 @@ export type ChatResponse = Message<"trident.v1.ChatResponse"> & {
      */
     usage?: Usage | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only if the
-     * version or the configuration changes.
+     * Identifier of the server's version and the model's configuration. The identifier
+     * changes only if the version or the configuration changes.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -673,8 +674,8 @@ export declare const ChatResponseSchema: GenMessage<ChatResponse>;
  */
 export type ChatStreamRequest = Message<"trident.v1.ChatStreamRequest"> & {
     /**
-     * The request, as for Chat. Required. Errors name its fields without the prefix chat,
-     * as errors of Chat do.
+     * The request, as for Chat. Required. Errors name the request's fields without the
+     * prefix chat, as errors of Chat do.
      *
      * @generated from field: trident.v1.ChatRequest chat = 1;
      */
@@ -699,27 +700,27 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
      */
     index: number;
     /**
-     * Text to append: whole characters of any number of tokens. Empty if the piece only
-     * ends the choice, or if its tokens complete no character.
+     * Text to append. It has whole characters of any number of tokens. Empty if the piece
+     * only ends the choice, or if the tokens of the piece complete no character.
      *
      * @generated from field: string text = 2;
      */
     text: string;
     /**
-     * Tokens of this piece in order; empty unless the request has logprobs.
+     * Tokens of this piece in order. Empty unless the request has logprobs.
      *
      * @generated from field: repeated trident.v1.TokenLogprob logprobs = 3;
      */
     logprobs: TokenLogprob[];
     /**
-     * Reason why the choice ended. Only in the last piece of the choice.
+     * Reason why the choice ended. It is only in the last piece of the choice.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
     finishReason: FinishReason;
     /**
-     * Reasoning to append, in whole characters. Reasoning comes before the text, and in
-     * separate pieces.
+     * Reasoning to append, in whole characters. Pieces with reasoning come before the
+     * pieces with text.
      *
      * @generated from field: string reasoning = 5;
      */
@@ -737,29 +738,29 @@ export type ChatDelta = Message<"trident.v1.ChatDelta"> & {
  */
 export declare const ChatDeltaSchema: GenMessage<ChatDelta>;
 /**
- * ChatStreamResponse is one message of the stream. Each piece of a choice is one
- * message, and the first one identifies the stream. A message with the usage follows
- * when all choices have ended. An empty message is a keep-alive. It may come at any
- * time, and clients ignore it.
+ * ChatStreamResponse is one message of the stream. Each message has one piece of a
+ * choice. The first of these messages also identifies the stream. After all choices
+ * have ended, one message has the usage. An empty message is a keep-alive. A keep-alive
+ * may come at any time, and clients ignore it.
  *
  * @generated from message trident.v1.ChatStreamResponse
  */
 export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
     /**
-     * Identifier of this response. Only in the first message with a piece.
+     * Identifier of this response. It is only in the first message with a piece.
      *
      * @generated from field: string id = 1;
      */
     id: string;
     /**
-     * Name of the model, as in the request. Only in the message with the id.
+     * Name of the model, as in the request. It is only in the message with the id.
      *
      * @generated from field: string model = 2;
      */
     model: string;
     /**
-     * Time at which the request was accepted, in whole seconds. Only in the message with the
-     * id.
+     * Time at which the request was accepted, in whole seconds. It is only in the message
+     * with the id.
      *
      * @generated from field: google.protobuf.Timestamp created = 3;
      */
@@ -771,15 +772,17 @@ export type ChatStreamResponse = Message<"trident.v1.ChatStreamResponse"> & {
      */
     delta?: ChatDelta | undefined;
     /**
-     * Number of tokens that the model read and wrote in the whole stream. Not sent if the
-     * model doesn't report the numbers and the server has no tokenizer for the model.
+     * Number of tokens that the model read and wrote in the whole stream. It is not sent
+     * if the model doesn't report the numbers and the server has no tokenizer for the
+     * model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
     usage?: Usage | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only if the
-     * version or the configuration changes. Only in the message with the id.
+     * Identifier of the server's version and the model's configuration. The identifier
+     * changes only if the version or the configuration changes. It is only in the message
+     * with the id.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -809,8 +812,8 @@ export declare enum Role {
      */
     SYSTEM = 1,
     /**
-     * Instructions of the application's developer. If the model's template doesn't
-     * know this role, the message is sent as ROLE_SYSTEM.
+     * Instructions of the application's developer. If the model's chat template doesn't
+     * know this role, the message gets ROLE_SYSTEM.
      *
      * @generated from enum value: ROLE_DEVELOPER = 2;
      */
@@ -874,17 +877,17 @@ export declare enum ToolMode {
  */
 export declare const ToolModeSchema: GenEnum<ToolMode>;
 /**
- * ChatService continues conversations with any generating model of this server. It
- * serves Connect, gRPC and gRPC-Web.
+ * ChatService continues conversations with any generative model of this server. The
+ * service is available over Connect, gRPC and gRPC-Web.
  *
- * The codes of all methods, each with an ErrorDetail that names the invalid field,
- * are:
+ * All methods return the following codes. Errors have an ErrorDetail, which names the
+ * invalid field. Only errors before or during authentication have no ErrorDetail.
  *   - INVALID_ARGUMENT: a field is out of range or not supported by the model, or the
  *     prompt exceeds the model's context.
  *   - NOT_FOUND: the model is unknown.
  *   - UNAUTHENTICATED: the API key is missing or invalid.
  *   - PERMISSION_DENIED: the API key or the request's host isn't allowed.
- *   - RESOURCE_EXHAUSTED: the client exceeded one of its limits. It may retry later.
+ *   - RESOURCE_EXHAUSTED: the client exceeded a limit. The client may retry later.
  *   - UNAVAILABLE: the server is overloaded, or the server or the model isn't ready or
  *     has stopped. The client may retry later.
  *   - DEADLINE_EXCEEDED: the time limit of the caller or of the server has passed.
@@ -905,10 +908,10 @@ export declare const ChatService: GenService<{
         output: typeof ChatResponseSchema;
     };
     /**
-     * ChatStream returns the response in pieces, each as soon as the model generates it.
-     * The pieces of a choice, joined in order, are the text that Chat returns. A failure
-     * after the first piece ends the call with the failure's code. The earlier pieces
-     * stay valid.
+     * ChatStream returns the response in pieces, and sends each piece as soon as the
+     * model generates it. The pieces of a choice, joined in order, are the text that Chat
+     * returns. A failure after the first piece ends the call with the failure's code. The
+     * earlier pieces remain valid.
      *
      * @generated from rpc trident.v1.ChatService.ChatStream
      */

@@ -97,8 +97,8 @@ export var Role;
      */
     Role[Role["SYSTEM"] = 1] = "SYSTEM";
     /**
-     * Instructions of the application's developer. If the model's template doesn't
-     * know this role, the message is sent as ROLE_SYSTEM.
+     * Instructions of the application's developer. If the model's chat template doesn't
+     * know this role, the message gets ROLE_SYSTEM.
      *
      * @generated from enum value: ROLE_DEVELOPER = 2;
      */
@@ -163,17 +163,17 @@ export var ToolMode;
  */
 export const ToolModeSchema = /*@__PURE__*/ enumDesc(file_trident_v1_chat, 1);
 /**
- * ChatService continues conversations with any generating model of this server. It
- * serves Connect, gRPC and gRPC-Web.
+ * ChatService continues conversations with any generative model of this server. The
+ * service is available over Connect, gRPC and gRPC-Web.
  *
- * The codes of all methods, each with an ErrorDetail that names the invalid field,
- * are:
+ * All methods return the following codes. Errors have an ErrorDetail, which names the
+ * invalid field. Only errors before or during authentication have no ErrorDetail.
  *   - INVALID_ARGUMENT: a field is out of range or not supported by the model, or the
  *     prompt exceeds the model's context.
  *   - NOT_FOUND: the model is unknown.
  *   - UNAUTHENTICATED: the API key is missing or invalid.
  *   - PERMISSION_DENIED: the API key or the request's host isn't allowed.
- *   - RESOURCE_EXHAUSTED: the client exceeded one of its limits. It may retry later.
+ *   - RESOURCE_EXHAUSTED: the client exceeded a limit. The client may retry later.
  *   - UNAVAILABLE: the server is overloaded, or the server or the model isn't ready or
  *     has stopped. The client may retry later.
  *   - DEADLINE_EXCEEDED: the time limit of the caller or of the server has passed.

@@ -15,23 +15,23 @@ export declare const file_trident_v1_completion: GenFile;
  */
 export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
     /**
-     * Name of the model, as the server lists it, an alias, or the name of a LoRA
-     * adapter. Required.
+     * Name of the model in the server's list, an alias of the model, or the name of a
+     * LoRA adapter. Required.
      *
      * @generated from field: string model = 1;
      */
     model: string;
     /**
      * The prompts to continue. The server returns n choices for each prompt. A request
-     * has at least one prompt, and at most 128 choices in total. The choices of the first
-     * prompt come first.
+     * has at least one prompt, and at most 128 choices in total. The response has the
+     * choices of the first prompt first.
      *
      * @generated from field: repeated trident.v1.TextInput prompt = 2;
      */
     prompt: TextInput[];
     /**
-     * Maximum number of tokens to generate for each choice, 1 or more. Unset means 16, or
-     * the rest of the model's context if it is less.
+     * Maximum number of tokens to generate for each choice, 1 or more. Unset means 16
+     * tokens, or the rest of the model's context if the rest is shorter.
      *
      * @generated from field: optional uint32 max_tokens = 3;
      */
@@ -56,8 +56,8 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     topK?: number | undefined;
     /**
-     * Minimum probability of a token, as a fraction of the likeliest token's, 0 to 1. 0
-     * means no restriction.
+     * Minimum probability of a token, as a fraction of the likeliest token's probability,
+     * 0 to 1. 0 means no restriction.
      *
      * @generated from field: optional double min_p = 7;
      */
@@ -78,24 +78,24 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     stop: string[];
     /**
-     * Penalty subtracted from the score of each token that the generated text
-     * already contains, -2 to 2. 0 has no effect; above 0, new tokens are likelier.
+     * Penalty subtracted from the logit of each token that the generated text already
+     * contains, -2 to 2. 0 has no effect. Values above 0 make new tokens likelier.
      *
      * @generated from field: optional double presence_penalty = 10;
      */
     presencePenalty?: number | undefined;
     /**
-     * Penalty subtracted from the score of a token for each of its occurrences in
-     * the generated text, -2 to 2. 0 has no effect; above 0, repetition is less
+     * Penalty subtracted from the logit of a token for each of its occurrences in the
+     * generated text, -2 to 2. 0 has no effect. Values above 0 make repetition less
      * likely.
      *
      * @generated from field: optional double frequency_penalty = 11;
      */
     frequencyPenalty?: number | undefined;
     /**
-     * Factor that reduces the score of each token that the prompt or the generated
-     * text already contains, above 0. 1 has no effect; above 1, repetition is less
-     * likely.
+     * Factor that reduces the logit of each token that the prompt or the generated text
+     * already contains. It must be above 0. 1 has no effect. Values above 1 make
+     * repetition less likely.
      *
      * @generated from field: optional double repetition_penalty = 12;
      */
@@ -109,7 +109,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     logprobs?: number | undefined;
     /**
-     * Number of independent continuations of each prompt, up to 128; 0 means 1.
+     * Number of independent continuations of each prompt, up to 128. 0 means 1.
      *
      * @generated from field: uint32 n = 14;
      */
@@ -117,7 +117,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
     /**
      * Number of continuations generated for each prompt, up to 20. The server returns the
      * n continuations with the highest log probability per token. best_of must be at
-     * least n; in a stream it must be equal to n. 0 means n.
+     * least n. In a stream, best_of must be equal to n. 0 means n.
      *
      * @generated from field: uint32 best_of = 15;
      */
@@ -144,14 +144,14 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     stopTokenIds: number[];
     /**
-     * True keeps the stop sequence at the end of the text. Unset is false.
+     * True keeps the stop sequence at the end of the text. Unset means false.
      *
      * @generated from field: optional bool include_stop = 19;
      */
     includeStop?: boolean | undefined;
     /**
-     * True continues after the end-of-text token, until another limit ends the
-     * choice. Unset is false.
+     * True continues after the end-of-text token, until another limit ends the choice.
+     * Unset means false.
      *
      * @generated from field: optional bool ignore_eos = 20;
      */
@@ -170,9 +170,9 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     allowedTokenIds: number[];
     /**
-     * Values added to the logits of tokens before sampling, by token id, -100 to
-     * 100. -100 practically forbids a token, 100 practically forces it. At most 4096
-     * tokens.
+     * Values added to the logits of tokens before sampling, by token id, -100 to 100.
+     * -100 practically forbids a token, and 100 practically forces it. The map has at
+     * most 4096 tokens.
      *
      * @generated from field: map<uint32, float> logit_bias = 23;
      */
@@ -194,7 +194,7 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     spacesBetweenSpecialTokens?: boolean | undefined;
     /**
-     * Maximum number of prompt tokens: a longer prompt is cut to its last tokens instead
+     * Maximum number of prompt tokens. A longer prompt is cut to its last tokens instead
      * of being refused. -1 keeps as many tokens as fit into the context. 0 is refused.
      * Unset keeps all tokens.
      *
@@ -208,21 +208,21 @@ export type CompleteRequest = Message<"trident.v1.CompleteRequest"> & {
      */
     responseFormat?: ResponseFormat | undefined;
     /**
-     * Priority among queued requests of the same client: the smaller number is served
-     * first. 0 is the model's default. For models with priority levels the value is also
-     * Triton's scheduling priority, and must be one of the levels.
+     * Priority among queued requests of the same client. The request with the smaller
+     * number is served first. 0 is the model's default. For models with priority levels
+     * the value is also Triton's scheduling priority, and must be one of the levels.
      *
      * @generated from field: uint32 priority = 28;
      */
     priority: number;
     /**
-     * The caller's identifier of its user. It has no effect.
+     * The caller's identifier of its user. The field has no effect.
      *
      * @generated from field: string user = 29;
      */
     user: string;
     /**
-     * Key-value pairs of the caller, at most 16. They have no effect and are not
+     * Key-value pairs of the caller, at most 16. The pairs have no effect and are not
      * logged.
      *
      * @generated from field: map<string, string> metadata = 30;
@@ -255,13 +255,13 @@ export type CompleteChoice = Message<"trident.v1.CompleteChoice"> & {
      */
     text: string;
     /**
-     * Reason why the continuation ended; never FINISH_REASON_UNSPECIFIED.
+     * Reason why the continuation ended. It is never FINISH_REASON_UNSPECIFIED.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 3;
      */
     finishReason: FinishReason;
     /**
-     * The text's tokens in order; empty unless the request has logprobs.
+     * The tokens of the text in order. Empty unless the request has logprobs.
      *
      * @generated from field: repeated trident.v1.TokenLogprob logprobs = 4;
      */
@@ -310,8 +310,8 @@ export type CompleteResponse = Message<"trident.v1.CompleteResponse"> & {
      */
     usage?: Usage | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only if the
-     * version or the configuration changes.
+     * Identifier of the server's version and the model's configuration. The identifier
+     * changes only if the version or the configuration changes.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -329,8 +329,8 @@ export declare const CompleteResponseSchema: GenMessage<CompleteResponse>;
  */
 export type CompleteStreamRequest = Message<"trident.v1.CompleteStreamRequest"> & {
     /**
-     * The request, as for Complete. Required. Errors name its fields without the prefix
-     * completion, as errors of Complete do.
+     * The request, as for Complete. Required. Errors name the request's fields without
+     * the prefix completion, as errors of Complete do.
      *
      * @generated from field: trident.v1.CompleteRequest completion = 1;
      */
@@ -355,20 +355,21 @@ export type CompleteDelta = Message<"trident.v1.CompleteDelta"> & {
      */
     index: number;
     /**
-     * Text to append: whole characters of any number of tokens. Empty if the piece only
-     * ends the continuation, or if its tokens complete no character.
+     * Text to append. It has whole characters of any number of tokens. Empty if the piece
+     * only ends the continuation, or if the tokens of the piece complete no character.
      *
      * @generated from field: string text = 2;
      */
     text: string;
     /**
-     * Tokens of this piece in order; empty unless the request has logprobs.
+     * Tokens of this piece in order. Empty unless the request has logprobs.
      *
      * @generated from field: repeated trident.v1.TokenLogprob logprobs = 3;
      */
     logprobs: TokenLogprob[];
     /**
-     * Reason why the continuation ended. Only in the last piece of the continuation.
+     * Reason why the continuation ended. It is only in the last piece of the
+     * continuation.
      *
      * @generated from field: trident.v1.FinishReason finish_reason = 4;
      */
@@ -387,20 +388,20 @@ export declare const CompleteDeltaSchema: GenMessage<CompleteDelta>;
  */
 export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"> & {
     /**
-     * Identifier of this response. Only in the first message with a piece.
+     * Identifier of this response. It is only in the first message with a piece.
      *
      * @generated from field: string id = 1;
      */
     id: string;
     /**
-     * Name of the model, as in the request. Only in the message with the id.
+     * Name of the model, as in the request. It is only in the message with the id.
      *
      * @generated from field: string model = 2;
      */
     model: string;
     /**
-     * Time at which the request was accepted, in whole seconds. Only in the message with the
-     * id.
+     * Time at which the request was accepted, in whole seconds. It is only in the message
+     * with the id.
      *
      * @generated from field: google.protobuf.Timestamp created = 3;
      */
@@ -412,15 +413,17 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
      */
     delta?: CompleteDelta | undefined;
     /**
-     * Number of tokens that the model read and wrote in the whole stream. Not sent if the
-     * model doesn't report the numbers and the server has no tokenizer for the model.
+     * Number of tokens that the model read and wrote in the whole stream. It is not sent
+     * if the model doesn't report the numbers and the server has no tokenizer for the
+     * model.
      *
      * @generated from field: trident.v1.Usage usage = 5;
      */
     usage?: Usage | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only if the
-     * version or the configuration changes. Only in the message with the id.
+     * Identifier of the server's version and the model's configuration. The identifier
+     * changes only if the version or the configuration changes. It is only in the message
+     * with the id.
      *
      * @generated from field: string system_fingerprint = 6;
      */
@@ -432,8 +435,8 @@ export type CompleteStreamResponse = Message<"trident.v1.CompleteStreamResponse"
  */
 export declare const CompleteStreamResponseSchema: GenMessage<CompleteStreamResponse>;
 /**
- * CompletionService continues text without a chat template. Codes, error details
- * and cancellation are those of ChatService.
+ * CompletionService continues text without a chat template. Codes, error details and
+ * cancellation are the same as for ChatService.
  *
  * @generated from service trident.v1.CompletionService
  */
@@ -449,10 +452,10 @@ export declare const CompletionService: GenService<{
         output: typeof CompleteResponseSchema;
     };
     /**
-     * CompleteStream returns the response in pieces, each as soon as the model generates
-     * it. The pieces of a choice, joined in order, are the text that Complete returns. A
-     * failure after the first piece ends the call with the failure's code. The earlier
-     * pieces stay valid.
+     * CompleteStream returns the response in pieces, and sends each piece as soon as the
+     * model generates it. The pieces of a choice, joined in order, are the text that
+     * Complete returns. A failure after the first piece ends the call with the failure's
+     * code. The earlier pieces remain valid.
      *
      * @generated from rpc trident.v1.CompletionService.CompleteStream
      */

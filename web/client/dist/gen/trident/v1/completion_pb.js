@@ -37,8 +37,8 @@ export const CompleteDeltaSchema = /*@__PURE__*/ messageDesc(file_trident_v1_com
  */
 export const CompleteStreamResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_completion, 5);
 /**
- * CompletionService continues text without a chat template. Codes, error details
- * and cancellation are those of ChatService.
+ * CompletionService continues text without a chat template. Codes, error details and
+ * cancellation are the same as for ChatService.
  *
  * @generated from service trident.v1.CompletionService
  */

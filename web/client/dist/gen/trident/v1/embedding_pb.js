@@ -39,25 +39,26 @@ export var VectorType;
      */
     VectorType[VectorType["UNSPECIFIED"] = 0] = "UNSPECIFIED";
     /**
-     * Whole numbers from -127 to 127, one byte for each.
+     * Whole numbers from -127 to 127. Each number has one byte.
      *
      * @generated from enum value: VECTOR_TYPE_INT8 = 1;
      */
     VectorType[VectorType["INT8"] = 1] = "INT8";
     /**
-     * Whole numbers from 1 to 255, one byte for each.
+     * Whole numbers from 1 to 255. Each number has one byte.
      *
      * @generated from enum value: VECTOR_TYPE_UINT8 = 2;
      */
     VectorType[VectorType["UINT8"] = 2] = "UINT8";
     /**
-     * The signs of 8 components in each byte, from which 128 is subtracted.
+     * Each byte has the signs of 8 components, the first one in the highest bit. 128 is
+     * subtracted from each byte.
      *
      * @generated from enum value: VECTOR_TYPE_BINARY = 3;
      */
     VectorType[VectorType["BINARY"] = 3] = "BINARY";
     /**
-     * The signs of 8 components in each byte, the first one in the highest bit.
+     * Each byte has the signs of 8 components, the first one in the highest bit.
      *
      * @generated from enum value: VECTOR_TYPE_UBINARY = 4;
      */
@@ -68,7 +69,7 @@ export var VectorType;
  */
 export const VectorTypeSchema = /*@__PURE__*/ enumDesc(file_trident_v1_embedding, 0);
 /**
- * TruncationSide is the side of a text that is cut if the text is too long.
+ * TruncationSide is the side of a text that is cut off if the text is too long.
  *
  * @generated from enum trident.v1.TruncationSide
  */
@@ -98,9 +99,9 @@ export var TruncationSide;
  */
 export const TruncationSideSchema = /*@__PURE__*/ enumDesc(file_trident_v1_embedding, 1);
 /**
- * EmbeddingService returns vectors for texts. Texts of similar meaning have
- * vectors that are close to each other. Codes, error details and cancellation
- * are those of ChatService.
+ * EmbeddingService returns vectors for texts. Texts of similar meaning have vectors
+ * that are close to each other. Codes, error details and cancellation are the same as
+ * for ChatService.
  *
  * @generated from service trident.v1.EmbeddingService
  */

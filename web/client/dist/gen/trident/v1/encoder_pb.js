@@ -77,9 +77,9 @@ export const SparseVectorSchema = /*@__PURE__*/ messageDesc(file_trident_v1_enco
  */
 export const EmbedSparseResponseSchema = /*@__PURE__*/ messageDesc(file_trident_v1_encoder, 13);
 /**
- * EncoderService ranks, scores and classifies texts, and returns the vectors of
- * their tokens. EmbeddingService returns one vector for each text. Codes, error
- * details and cancellation are those of ChatService.
+ * EncoderService ranks, scores and classifies texts, and returns the vectors of their
+ * tokens. EmbeddingService returns one vector for each text. Codes, error details and
+ * cancellation are the same as for ChatService.
  *
  * @generated from service trident.v1.EncoderService
  */

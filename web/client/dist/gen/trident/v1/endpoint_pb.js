@@ -59,13 +59,14 @@ export var EndpointState;
      */
     EndpointState[EndpointState["IN"] = 1] = "IN";
     /**
-     * The server has been back for less than 10 seconds, and its share of requests grows.
+     * The server has been back in service for less than 10 seconds, and its share of the
+     * requests is growing.
      *
      * @generated from enum value: ENDPOINT_STATE_STARTING = 2;
      */
     EndpointState[EndpointState["STARTING"] = 2] = "STARTING";
     /**
-     * The server reports that it is not ready. It gets requests only if no other
+     * The server reports that it is not ready. The server gets requests only if no other
      * server can serve them.
      *
      * @generated from enum value: ENDPOINT_STATE_NOT_READY = 3;
@@ -78,7 +79,7 @@ export var EndpointState;
      */
     EndpointState[EndpointState["OUT"] = 4] = "OUT";
     /**
-     * An operator has drained the server, so that it gets no requests.
+     * An operator has drained the server. It gets no requests.
      *
      * @generated from enum value: ENDPOINT_STATE_DRAINED = 5;
      */
@@ -90,10 +91,10 @@ export var EndpointState;
 export const EndpointStateSchema = /*@__PURE__*/ enumDesc(file_trident_v1_endpoint, 0);
 /**
  * EndpointService lists the inference servers of --triton-endpoint, takes an inference
- * server out of service, and puts it back. If this server has API keys, the calls need
- * a key that allows all models. The calls fail with UNIMPLEMENTED if this server has no
- * list of inference servers, because it has a single fixed server or in-process Triton.
- * Error details are those of ChatService.
+ * server out of service, and puts it back into service. If this server has API keys,
+ * the calls need a key that allows all models. The calls fail with UNIMPLEMENTED if
+ * this server has no list of inference servers, because it has a single fixed server or
+ * in-process Triton. Error details are the same as for ChatService.
  *
  * @generated from service trident.v1.EndpointService
  */

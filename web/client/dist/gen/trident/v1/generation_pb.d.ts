@@ -11,7 +11,7 @@ export declare const file_trident_v1_generation: GenFile;
  */
 export type TopLogprob = Message<"trident.v1.TopLogprob"> & {
     /**
-     * Text of the token. A token that is only a part of a character is U+FFFD.
+     * Text of the token. If a token is only a part of a character, the text is U+FFFD.
      *
      * @generated from field: string token = 1;
      */
@@ -42,7 +42,7 @@ export declare const TopLogprobSchema: GenMessage<TopLogprob>;
  */
 export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
     /**
-     * Text of the token. A token that is only a part of a character is U+FFFD.
+     * Text of the token. If a token is only a part of a character, the text is U+FFFD.
      *
      * @generated from field: string token = 1;
      */
@@ -61,8 +61,8 @@ export type TokenLogprob = Message<"trident.v1.TokenLogprob"> & {
      */
     logprob: number;
     /**
-     * The likeliest tokens, in descending order of probability. The request sets their
-     * number. They don't always contain the generated token.
+     * The likeliest tokens, in descending order of probability. The request sets the
+     * number of these tokens. The list doesn't always contain the generated token.
      *
      * @generated from field: repeated trident.v1.TopLogprob top = 4;
      */
@@ -80,13 +80,14 @@ export declare const TokenLogprobSchema: GenMessage<TokenLogprob>;
  */
 export type Usage = Message<"trident.v1.Usage"> & {
     /**
-     * Tokens of the rendered prompt, including those of the template.
+     * Number of tokens of the rendered prompt, including the tokens of the chat template.
      *
      * @generated from field: uint32 prompt_tokens = 1;
      */
     promptTokens: number;
     /**
-     * Tokens of all choices together, including the tokens that end the choices.
+     * Number of tokens of all choices together, including the tokens that end the
+     * choices.
      *
      * @generated from field: uint32 completion_tokens = 2;
      */
@@ -98,9 +99,9 @@ export type Usage = Message<"trident.v1.Usage"> & {
  */
 export declare const UsageSchema: GenMessage<Usage>;
 /**
- * ResponseFormat is the required format of a choice (structured outputs). The
- * backend enforces it while it samples tokens. The server refuses a format that
- * the model's backend can't enforce.
+ * ResponseFormat is the required format of a choice (structured outputs). The backend
+ * enforces the format while it samples tokens. The server refuses a format that the
+ * model's backend can't enforce.
  *
  * @generated from message trident.v1.ResponseFormat
  */
@@ -153,8 +154,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "choice";
     } | {
         /**
-         * Text that matches a context-free grammar, in the engine's dialect (EBNF,
-         * Lark).
+         * Text that matches a context-free grammar. The grammar is in the engine's dialect,
+         * such as EBNF or Lark.
          *
          * @generated from field: string grammar = 6;
          */
@@ -162,8 +163,8 @@ export type ResponseFormat = Message<"trident.v1.ResponseFormat"> & {
         case: "grammar";
     } | {
         /**
-         * Text whose parts between tags are constrained: the engine's structural tags, as
-         * JSON.
+         * Text whose parts between tags are constrained. The value is the engine's
+         * structural tags as JSON.
          *
          * @generated from field: string structural_tag = 7;
          */
@@ -208,14 +209,15 @@ export declare const JsonObjectFormatSchema: GenMessage<JsonObjectFormat>;
  */
 export type JsonSchemaFormat = Message<"trident.v1.JsonSchemaFormat"> & {
     /**
-     * The JSON schema, as a JSON string. Its keys keep their order, and most
-     * engines write the object's keys in this order. Empty is {"type":"object"}.
+     * The JSON schema, as a JSON string. The keys of the schema keep their order, and
+     * most engines generate the object's keys in this order. Empty means
+     * {"type":"object"}.
      *
      * @generated from field: string schema = 1;
      */
     schema: string;
     /**
-     * Name of the schema for the client's own use. It has no effect.
+     * Name of the schema for the client's own use. The name has no effect.
      *
      * @generated from field: string name = 2;
      */
@@ -233,7 +235,7 @@ export declare const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat>;
  */
 export type ChoiceFormat = Message<"trident.v1.ChoiceFormat"> & {
     /**
-     * The strings, 1 to 16384.
+     * The strings: 1 to 16384.
      *
      * @generated from field: repeated string choices = 1;
      */
@@ -276,7 +278,7 @@ export type TextInput = Message<"trident.v1.TextInput"> & {
      */
     input: {
         /**
-         * The text as characters. It may be empty in requests to continue it.
+         * The text as a string. It may be empty only in requests to continue the text.
          *
          * @generated from field: string text = 1;
          */

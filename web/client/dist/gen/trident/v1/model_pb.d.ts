@@ -6,7 +6,7 @@ import type { Message } from "@bufbuild/protobuf";
  */
 export declare const file_trident_v1_model: GenFile;
 /**
- * ModelFeatures are the features of a generating model besides plain text. The server
+ * ModelFeatures are the features of a generative model besides plain text. The server
  * refuses requests that need a feature whose field is false.
  *
  * @generated from message trident.v1.ModelFeatures
@@ -32,7 +32,7 @@ export type ModelFeatures = Message<"trident.v1.ModelFeatures"> & {
      */
     images: boolean;
     /**
-     * Maximum number of images of one request; 0 means that the model has no limit.
+     * Maximum number of images of one request. 0 means no limit.
      *
      * @generated from field: uint32 max_images = 4;
      */
@@ -82,7 +82,7 @@ export declare const ModelFeaturesSchema: GenMessage<ModelFeatures>;
  */
 export type SamplingDefaults = Message<"trident.v1.SamplingDefaults"> & {
     /**
-     * Maximum number of tokens of a chat's choice. Unset means the rest of the model's
+     * Maximum number of tokens of a choice of a chat. Unset means the rest of the model's
      * context.
      *
      * @generated from field: optional uint32 max_tokens = 1;
@@ -211,20 +211,20 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     backend: string;
     /**
-     * Maximum number of tokens of prompt and generated text together; 0 if it is not
-     * known.
+     * Maximum number of tokens of prompt and generated text together. 0 means that the
+     * maximum is not known.
      *
      * @generated from field: uint32 context_length = 10;
      */
     contextLength: number;
     /**
-     * Features of a generating model besides plain text. Unset for other models.
+     * Features of a generative model besides plain text. Unset for other models.
      *
      * @generated from field: trident.v1.ModelFeatures features = 11;
      */
     features?: ModelFeatures | undefined;
     /**
-     * Default options of a generating model. Unset for other models.
+     * Default options of a generative model. Unset for other models.
      *
      * @generated from field: trident.v1.SamplingDefaults defaults = 12;
      */
@@ -236,13 +236,15 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     loras: string[];
     /**
-     * Whether Load may be called: the engine allows it, and the model is not loaded.
+     * Whether Load may be called. It may be called if the engine allows loading and the
+     * model is not loaded.
      *
      * @generated from field: bool load_allowed = 14;
      */
     loadAllowed: boolean;
     /**
-     * Whether Unload may be called: the engine allows it, and the model is ready.
+     * Whether Unload may be called. It may be called if the engine allows unloading and
+     * the model is ready.
      *
      * @generated from field: bool unload_allowed = 15;
      */
@@ -254,15 +256,17 @@ export type ModelInfo = Message<"trident.v1.ModelInfo"> & {
      */
     created?: Timestamp | undefined;
     /**
-     * Identifies the server's version and the model's configuration. It changes only
-     * if the version or the configuration changes. Empty unless the model is ready.
+     * Identifier of the server's version and the model's configuration. The identifier
+     * changes only if the version or the configuration changes. Empty unless the model is
+     * ready.
      *
      * @generated from field: string system_fingerprint = 17;
      */
     systemFingerprint: string;
     /**
-     * True until the server has downloaded the files of the model's publisher from the
-     * hub. Until then the template, tokenizer and context length may still change.
+     * True while the server downloads the files of the model's publisher from the hub.
+     * During the download, the chat template, tokenizer and context length may still
+     * change.
      *
      * @generated from field: bool fetching = 18;
      */
@@ -280,9 +284,9 @@ export declare const ModelInfoSchema: GenMessage<ModelInfo>;
  */
 export type ModelServiceListRequest = Message<"trident.v1.ModelServiceListRequest"> & {
     /**
-     * False returns the models that generate or embed and are ready, as OpenAI's list
-     * does. True returns all models of the engines, in any state and with any
-     * tensors. Models that the operator hides are in neither list.
+     * False returns the ready models that generate text, or that embed, score or classify
+     * texts, as OpenAI's list does. True returns all models of the engines, in any state
+     * and with any tensors. Neither list has models that the operator hides.
      *
      * @generated from field: bool all = 1;
      */
@@ -354,8 +358,8 @@ export declare const ModelServiceGetResponseSchema: GenMessage<ModelServiceGetRe
  */
 export type ModelServiceWatchRequest = Message<"trident.v1.ModelServiceWatchRequest"> & {
     /**
-     * False selects the models that generate or embed and are ready. True selects all
-     * models of the engines, in any state and with any tensors.
+     * False selects the ready models that generate text, or that embed, score or classify
+     * texts. True selects all models of the engines, in any state and with any tensors.
      *
      * @generated from field: bool all = 1;
      */
@@ -487,19 +491,20 @@ export declare enum ModelState {
      */
     READY = 3,
     /**
-     * The model is being unloaded, as soon as its requests have ended.
+     * The model is unloaded as soon as its requests have ended.
      *
      * @generated from enum value: MODEL_STATE_UNLOADING = 4;
      */
     UNLOADING = 4,
     /**
-     * The model was unloaded, or failed to load. The field reason reports which.
+     * The model was unloaded, or failed to load. The field reason has the cause.
      *
      * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
      */
     UNAVAILABLE = 5,
     /**
-     * The model failed, and the engine is restarting it without a request.
+     * The model failed, and the engine is restarting the model without a request from a
+     * client.
      *
      * @generated from enum value: MODEL_STATE_RECOVERING = 6;
      */
@@ -548,7 +553,7 @@ export declare enum ModelTask {
     INFER = 4,
     /**
      * The model scores pairs of texts: EncoderService.Rerank and Score. Models that
-     * compute embedding vectors and models that answer chats rank documents, too.
+     * compute embedding vectors and models that answer chats can also rank documents.
      *
      * @generated from enum value: MODEL_TASK_SCORE = 5;
      */
@@ -565,8 +570,8 @@ export declare enum ModelTask {
  */
 export declare const ModelTaskSchema: GenEnum<ModelTask>;
 /**
- * ModelService lists, loads and unloads models. Codes and error details are those
- * of ChatService.
+ * ModelService lists, loads and unloads models. Codes and error details are the same as
+ * for ChatService.
  *
  * @generated from service trident.v1.ModelService
  */
@@ -593,11 +598,12 @@ export declare const ModelService: GenService<{
         output: typeof ModelServiceGetResponseSchema;
     };
     /**
-     * Watch returns all models at once and then each change. The stream ends when the
-     * client cancels the call, or with UNAVAILABLE when the server stops. Each state of a
-     * load or unload by this server is sent at once. Other changes follow within some
-     * seconds, because the server polls the engine for them. A client that falls behind
-     * by more than 16 changes gets only the newest state.
+     * Watch returns all models immediately, and then each change. The stream ends when
+     * the client cancels the call, or with UNAVAILABLE when the server stops. If this
+     * server loads or unloads a model, Watch sends each new state immediately. Watch
+     * sends other changes within some seconds, because the server polls the engine for
+     * them. A client that falls behind by more than 16 changes gets only the newest
+     * state.
      *
      * @generated from rpc trident.v1.ModelService.Watch
      */
@@ -622,7 +628,7 @@ export declare const ModelService: GenService<{
     /**
      * Unload unloads a model and returns when its requests in flight have ended and the
      * model is unloaded. Unload fails with INVALID_ARGUMENT if the model is not loaded.
-     * Other errors are those of Load.
+     * Other errors are the same as for Load.
      *
      * @generated from rpc trident.v1.ModelService.Unload
      */

@@ -102,19 +102,20 @@ export var ModelState;
      */
     ModelState[ModelState["READY"] = 3] = "READY";
     /**
-     * The model is being unloaded, as soon as its requests have ended.
+     * The model is unloaded as soon as its requests have ended.
      *
      * @generated from enum value: MODEL_STATE_UNLOADING = 4;
      */
     ModelState[ModelState["UNLOADING"] = 4] = "UNLOADING";
     /**
-     * The model was unloaded, or failed to load. The field reason reports which.
+     * The model was unloaded, or failed to load. The field reason has the cause.
      *
      * @generated from enum value: MODEL_STATE_UNAVAILABLE = 5;
      */
     ModelState[ModelState["UNAVAILABLE"] = 5] = "UNAVAILABLE";
     /**
-     * The model failed, and the engine is restarting it without a request.
+     * The model failed, and the engine is restarting the model without a request from a
+     * client.
      *
      * @generated from enum value: MODEL_STATE_RECOVERING = 6;
      */
@@ -164,7 +165,7 @@ export var ModelTask;
     ModelTask[ModelTask["INFER"] = 4] = "INFER";
     /**
      * The model scores pairs of texts: EncoderService.Rerank and Score. Models that
-     * compute embedding vectors and models that answer chats rank documents, too.
+     * compute embedding vectors and models that answer chats can also rank documents.
      *
      * @generated from enum value: MODEL_TASK_SCORE = 5;
      */
@@ -181,8 +182,8 @@ export var ModelTask;
  */
 export const ModelTaskSchema = /*@__PURE__*/ enumDesc(file_trident_v1_model, 1);
 /**
- * ModelService lists, loads and unloads models. Codes and error details are those
- * of ChatService.
+ * ModelService lists, loads and unloads models. Codes and error details are the same as
+ * for ChatService.
  *
  * @generated from service trident.v1.ModelService
  */

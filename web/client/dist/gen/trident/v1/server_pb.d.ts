@@ -12,7 +12,7 @@ export declare const file_trident_v1_server: GenFile;
  */
 export type ServerServiceWatchRequest = Message<"trident.v1.ServerServiceWatchRequest"> & {
     /**
-     * Time between two messages, 0.1 s to 60 s. Unset is 1 s.
+     * Time between two messages, 0.1 s to 60 s. Unset means 1 s.
      *
      * @generated from field: google.protobuf.Duration interval = 1;
      */
@@ -78,14 +78,14 @@ export type ServerStatus = Message<"trident.v1.ServerStatus"> & {
      */
     reason: string;
     /**
-     * Maximum number of requests that are served at once; 0 means no limit.
+     * Maximum number of requests that are served at the same time. 0 means no limit.
      *
      * @generated from field: uint32 max_in_flight = 6;
      */
     maxInFlight: number;
     /**
-     * Load of all models together. Its in_flight includes requests whose model is not
-     * determined yet.
+     * Load of all models together. The field in_flight of this load includes requests
+     * whose model is not determined yet.
      *
      * @generated from field: trident.v1.Load total = 7;
      */
@@ -140,8 +140,8 @@ export type Load = Message<"trident.v1.Load"> & {
      */
     inFlight: number;
     /**
-     * Number of requests in flight without a response so far. They wait in this
-     * server's queue or in the engine's, or the model is reading their prompt.
+     * Number of requests in flight without a response so far. These requests wait in this
+     * server's queue or in the engine's queue, or the model is processing their prompts.
      *
      * @generated from field: uint32 queued = 2;
      */
@@ -161,35 +161,36 @@ export type Load = Message<"trident.v1.Load"> & {
     timeToFirstToken?: Quantiles | undefined;
     /**
      * Time between two tokens of a streaming response, over the last 30 to 60 s. If
-     * several tokens arrive together, the time before them is divided evenly among them.
+     * several tokens arrive together, the time before these tokens is divided evenly
+     * among them.
      *
      * @generated from field: trident.v1.Quantiles inter_token = 5;
      */
     interToken?: Quantiles | undefined;
     /**
-     * Number of requests since the server started, or since the model's first request.
-     * It includes the requests in flight and the failed ones.
+     * Number of requests since the server started, or since the model's first request. It
+     * includes requests in flight and failed requests.
      *
      * @generated from field: uint64 requests = 6;
      */
     requests: bigint;
     /**
-     * Number of failed requests: refused, ended by an error, or cancelled by the
+     * Number of requests that were refused, ended with an error, or were cancelled by the
      * client.
      *
      * @generated from field: uint64 failures = 7;
      */
     failures: bigint;
     /**
-     * Number of prompt tokens of generations and embeddings that have ended, since the
-     * same time as the field requests.
+     * Number of prompt tokens of generations and embeddings that have ended. It is
+     * counted from the same time as the field requests.
      *
      * @generated from field: uint64 prompt_tokens = 8;
      */
     promptTokens: bigint;
     /**
-     * Number of generated tokens, including tokens of requests in flight, since the same
-     * time as the field requests.
+     * Number of generated tokens, including tokens of requests in flight. It is counted
+     * from the same time as the field requests.
      *
      * @generated from field: uint64 completion_tokens = 9;
      */
@@ -244,8 +245,8 @@ export declare const QuantilesSchema: GenMessage<Quantiles>;
  */
 export declare const ServerService: GenService<{
     /**
-     * Watch returns the status at once and then at an interval. The stream ends when the
-     * client cancels the call, or with UNAVAILABLE when the server stops.
+     * Watch returns the status immediately, and then at an interval. The stream ends when
+     * the client cancels the call, or with UNAVAILABLE when the server stops.
      *
      * @generated from rpc trident.v1.ServerService.Watch
      */
