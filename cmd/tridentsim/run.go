@@ -394,9 +394,13 @@ func report(o *options, w *workload) (string, []result, error) {
 			}
 		}
 	}
+	frontends := "frontends"
+	if o.Frontends == 1 {
+		frontends = "frontend"
+	}
 	var results []result
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s: %d endpoints, %d frontends, seed %d", w.name, endpoints, o.Frontends, o.Seed)
+	fmt.Fprintf(&b, "\n%s: %d endpoints, %d %s, seed %d", w.name, endpoints, o.Frontends, frontends, o.Seed)
 	if o.Fault != "none" {
 		fmt.Fprintf(&b, ", one endpoint %s after %g s: times of the others", o.Fault, o.FaultAt)
 	}

@@ -79,7 +79,7 @@ func newFamilies(cfg Config) *families {
 		duration:   newFamily("gen_ai_server_request_duration_seconds", "Duration of requests for text or embeddings, in seconds. The label error_type is empty for successful requests and _OTHER for failed ones.", histogram, append(genAI, "error_type")...),
 		tokenUsage: newFamily("gen_ai_client_token_usage", "Number of tokens in a successful request. The label gen_ai_token_type is input for its prompt and output for its answer.", histogram, append(genAI, "gen_ai_token_type")...),
 
-		refusals:      newFamily("trident_refusals_total", "Number of connections and requests that were refused before Trident read their body. The label reason is connections or connections_per_address for these limits, header_lines for too many header lines, rate for a rate limit, tokens for a key without tokens left in its minute, and full if all slots and the queue are taken. It is authentication_failures for an address that failed too often, stopping during the shutdown, and load for low memory. It is reading for the limit of requests being read, and body_bytes for the limit of the bytes of all bodies.", counter, "reason"),
+		refusals:      newFamily("trident_refusals_total", "Number of connections and requests that were refused before Trident read their body. The label reason is connections for the limit of connections, connections_per_address for the limit of connections per address, header_lines for too many header lines, rate for a rate limit, tokens for a key that has used its tokens per minute, and full if all slots and the queue are taken. It is authentication_failures for an address that failed authentication too often, stopping during the shutdown, and load for low memory. It is reading for the limit of requests being read, and body_bytes for the limit of the bytes of all bodies.", counter, "reason"),
 		bodyBytes:     newFamily("trident_body_bytes_in_flight", "Size of the bodies of all requests that are being read or served, in bytes.", gauge),
 		decoding:      newFamily("trident_requests_decoding", "Number of requests that have a decode slot, in which their body is decoded.", gauge),
 		decodeWaiting: newFamily("trident_requests_waiting_to_decode", "Number of requests that wait for a decode slot, in which their body is decoded.", gauge),
@@ -89,16 +89,16 @@ func newFamilies(cfg Config) *families {
 		panics:       newFamily("trident_panics_total", "Number of recovered panics. Each one is a defect, and the log has its stack.", counter),
 
 		ready:      newFamily("trident_ready", "1 while the server is ready, as /health/ready reports; 0 otherwise.", gauge),
-		modelReady: newFamily("trident_model_ready", "1 for a model that is ready for requests, 0 for a model that is being loaded or unloaded, or that failed. Other models have no series.", gauge, labelModel),
+		modelReady: newFamily("trident_model_ready", "1 for a model that is ready for requests, 0 for a model that is being loaded or unloaded, or that has failed. Other models have no series.", gauge, labelModel),
 		limit:      newFamily("trident_requests_in_flight_limit", "Maximum number of requests in flight ("+cfg.Names.Of("admission.Server.InFlight")+"). 0 means no limit.", gauge),
-		mixed:      newFamily("trident_triton_responses_mixed_total", "Number of responses of a remote Triton that arrived at a request other than their own. No client received such a response, and the request at which it arrived ended with an error.", counter),
+		mixed:      newFamily("trident_triton_responses_mixed_total", "Number of responses of a remote Triton that had the id of another request. No client received such a response, and the request for which it arrived ended with an error.", counter),
 		build:      newFamily("trident_build_info", "Always 1. The label version is the version of Trident.", gauge, "version"),
 
 		reloads:    newFamily("trident_config_reloads_total", "Number of times that the settings were reloaded, after a change of their file or a SIGHUP. The label result is success, or failure if the previous settings stay in effect.", counter, "result"),
 		reloaded:   newFamily("trident_config_last_reload_successful", "1 if the last reload of the settings succeeded, 0 if it failed and the previous settings stay in effect.", gauge),
 		reloadedAt: newFamily("trident_config_last_reload_success_timestamp_seconds", "Unix time of the last successful reload of the settings, or of the start, in seconds.", gauge),
 
-		shed:         newFamily("trident_requests_shed_total", "Number of requests that were refused because memory was low. Requests of the clients that use most memory are refused first.", counter),
+		shed:         newFamily("trident_requests_shed_total", "Number of requests that were refused because memory was low. Trident first refuses requests of the clients that use the most memory.", counter),
 		memoryUsed:   newFamily("trident_memory_used_bytes", "Memory that Go uses, in bytes: live objects at the last garbage collection, stacks and memory of the runtime.", gauge),
 		memoryGoal:   newFamily("trident_memory_go_limit_bytes", "Soft limit of Go's memory, in bytes. Trident refuses requests when the used memory comes close to it. 0 means no limit.", gauge),
 		memoryLimit:  newFamily("trident_memory_limit_bytes", "Memory limit of Trident and its child processes, in bytes ("+cfg.Names.Of("memory.Limit")+", or the limit of the cgroup, or the memory of the machine). 0 means no limit.", gauge),
@@ -107,7 +107,7 @@ func newFamilies(cfg Config) *families {
 		waiting: newFamily(gateway+"num_requests_waiting", "Number of requests of all models without an answer yet.", gauge),
 		running: newFamily(gateway+"num_requests_running", "Number of requests of all models whose answer has started.", gauge),
 		kvCache: newFamily(gateway+"kv_cache_usage_perc", "Used fraction of the KV cache, from 0 to 1, from the engines' own metrics. If several engines report a fraction, the value is the largest one.", gauge),
-		loras:   newFamily(gateway+"lora_requests_info", "LoRA adapters of requests in flight, in the labels: comma-separated names of running and waiting adapters, and the number of known adapters as max_lora. The value is the current Unix time in seconds.", gauge, "max_lora", "running_lora_adapters", "waiting_lora_adapters"),
+		loras:   newFamily(gateway+"lora_requests_info", "LoRA adapters of requests in flight. The labels running_lora_adapters and waiting_lora_adapters are comma-separated names of adapters, and max_lora is the number of known adapters. The value is the current Unix time in seconds.", gauge, "max_lora", "running_lora_adapters", "waiting_lora_adapters"),
 
 		encoderBatches: newFamily("trident_encoder_batches_total", "Number of batches that Trident sent to an encoder. Encoders that Triton batches have no series.", counter, labelModel),
 		encoderInputs:  newFamily("trident_encoder_inputs_total", "Number of inputs in the batches of an encoder.", counter, labelModel),
@@ -123,9 +123,9 @@ func newFamilies(cfg Config) *families {
 		endpointFailures: newFamily("trident_endpoint_failures_total", "Number of requests that failed at a server because of a fault of the server.", counter, labelEndpoint),
 		endpointRepeats:  newFamily("trident_endpoint_repeats_total", "Number of requests that were repeated at a server after they had failed at another one.", counter, labelEndpoint),
 		endpointOuts:     newFamily("trident_endpoint_outs_total", "Number of times that Trident stopped sending requests to a server, because it refused connections or didn't answer.", counter, labelEndpoint),
-		storeUp:          newFamily("trident_store_up", "1 if the last call of the shared store succeeded, 0 if it failed. The label store is responses or limits. A store that isn't configured has no series.", gauge, "store"),
-		storeFailures:    newFamily("trident_store_failures_total", "Number of calls of the shared store that failed. If the stores of responses and of limits have the same URL, both have the same number.", counter, "store"),
-		alone:            newFamily("trident_limits_store_fallbacks_total", "Number of times that rate limits were applied by this server alone, because the shared store of limits didn't answer. Without a shared store of limits, the metric is absent.", counter),
+		storeUp:          newFamily("trident_store_up", "1 if the last call to the shared store succeeded, 0 if it failed. The label store is responses or limits. A store that isn't configured has no series.", gauge, "store"),
+		storeFailures:    newFamily("trident_store_failures_total", "Number of calls to the shared store that failed. If the stores of responses and of limits have the same URL, both labels have the same value.", counter, "store"),
+		alone:            newFamily("trident_limits_store_fallbacks_total", "Number of times that this server applied rate limits without the shared store of limits, because the store didn't answer. Without a shared store of limits, the metric is absent.", counter),
 		repeatsRefused:   newFamily("trident_endpoint_repeats_refused_total", "Number of requests that failed at a server and weren't repeated at another one, because too many requests were being repeated.", counter),
 
 		sourceClashes: newFamily("trident_triton_metrics_dropped", "Number of Triton's metric families that this page omits, because the page already has a family with the same name.", gauge, labelSource),
