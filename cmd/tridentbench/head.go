@@ -165,9 +165,9 @@ func coreColumns(peers []string) []headColumn {
 		coresOf("remote", colRemote, ownCPU),
 		coresOf("remote, with tritonserver", colRemote, serverCPU),
 		coresOf("over Trident", colOver, ownCPU),
-		coresOf("over Trident, with the Trident that has Triton", colOver, serverCPU),
-		coresOf("tritonserver, of a client that asks for the text alone", colText, tritonCPU),
-		coresOf("tritonserver, of a client that asks for what Trident asks for", colBare, tritonCPU),
+		coresOf("over Trident, both Tridents", colOver, serverCPU),
+		coresOf("tritonserver, with the bare gRPC client, text alone", colText, tritonCPU),
+		coresOf("tritonserver, with the bare gRPC client", colBare, tritonCPU),
 	}
 	for _, p := range peers {
 		list = append(list, coresOf(p, p, ownCPU), coresOf(p+", with tritonserver", p, withTriton))

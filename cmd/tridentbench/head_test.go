@@ -72,8 +72,8 @@ func TestHeadTables(t *testing.T) {
 		{0, "64 streams, 10 ms a step", "remote", 0.132},
 		{0, "64 streams, 20 ms a step", "remote, with tritonserver", 0.286},
 		{0, "one stream, 10 ms a step", "over Trident", 0.066},
-		{0, "one stream, 10 ms a step", "over Trident, with the Trident that has Triton", 0.165},
-		{0, "64 streams, 10 ms a step", "tritonserver, of a client that asks for the text alone", 0.11},
+		{0, "one stream, 10 ms a step", "over Trident, both Tridents", 0.165},
+		{0, "64 streams, 10 ms a step", "tritonserver, with the bare gRPC client, text alone", 0.11},
 		{1, "64 streams: first token, p50", "the engine's own", 5.5},
 		{1, "64 streams: first token, p99", "remote", 6.6},
 		{1, "one stream: first token, p50", "over Trident", 4.4},
@@ -98,15 +98,15 @@ func TestHeadTables(t *testing.T) {
 	}
 }
 
-// TestLeanFigures checks the figures that compare with the client that asks for the text alone, with
+// TestLeanFigures checks the figures that compare with the client that requests the text alone, with
 // Trident in process, and with a peer.
 func TestLeanFigures(t *testing.T) {
 	r := headReport(2)
 	want := map[string]float64{
-		"remote, 64 streams flat out: tritonserver's CPU a token ÷ with the bare client that asks for the text alone": 1.3,
-		"over Trident, 64 streams flat out: CPU a token of both beyond in process ÷ in process":                       0.875,
-		"over Trident, 64 streams flat out: tokens/s ÷ what its CPU a token, with the driver's, allows on all cores":  0.9975,
-		"remote ÷ other, 64 streams flat out: tokens/s":                                                               1.5,
+		"remote, 64 streams flat out: tritonserver's CPU a token ÷ tritonserver's with the bare gRPC client, text alone": 1.3,
+		"over Trident, 64 streams flat out: (CPU a token of both Tridents - in process) ÷ in process":                    0.875,
+		"over Trident, 64 streams flat out: CPU in use, of all cores":                                                    0.9975,
+		"remote ÷ other, 64 streams flat out: tokens/s":                                                                  1.5,
 	}
 	found := 0
 	for _, f := range r.Figures {

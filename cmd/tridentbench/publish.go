@@ -200,7 +200,7 @@ func (r *report) summary(price float64) []byte {
 	facts, _, _ := strings.Cut(r.header(), "\n") // the notes are with the tables
 	fmt.Fprintf(&b, "\nBy `%s`: %s\n\n", r.Command, facts)
 	t.markdown(&b)
-	fmt.Fprintf(&b, "A core costs $%g an hour here. The cost of a million tokens is that of the cores for them: cores for 10,000 tokens/s × 100 s ÷ 3,600 s × price of a core-hour.\n\n", price)
+	fmt.Fprintf(&b, "A core costs $%g an hour in this table. Cost of a million tokens = cores for 10,000 tokens/s × 100 s ÷ 3,600 s × price of a core-hour.\n\n", price)
 	return b.Bytes()
 }
 

@@ -130,7 +130,7 @@ func TestSummary(t *testing.T) {
 		"| Triton in the same process: **Trident** | 0.25 | 40,000 | 1.00, 2.00 | 0.10, 1.00 | 0.025 |",
 		"| Triton in the same process: " + colFrontend + " | 1.00 | 10,000 | 4.00, 8.00 | 0.00, 9.00 | 0.100 |",
 		"| In front of tritonserver, tensors of the vLLM backend: **Trident** | 0.75 | 13,300 | 3.00, 6.00 | 0.00, 3.00 | 0.075 |",
-		"A core costs $0.036 an hour here.",
+		"A core costs $0.036 an hour in this table.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)

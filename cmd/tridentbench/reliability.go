@@ -16,16 +16,16 @@ const (
 	headFaults = "| fault | bound | times | failed requests | max time to error |"
 )
 
-// reliabilityChart returns a chart of the tables of a Markdown document: what runs with faults lost, and
-// when the last request of a fault had its error.
+// reliabilityChart returns a chart of the tables of a Markdown document: the requests that were lost in runs
+// with faults, and the longest time until a request got its error.
 func reliabilityChart(path string) (*chart.Chart, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	c := &chart.Chart{
-		Title: "What requests lost while faults were injected", Description: "The tables of runs of make soak and make soak-local.",
-		Notes: []string{"Lost: a request without a whole response and without an error, or with another request's token."},
+		Title: "Requests that were lost while faults were injected", Description: "Drawn from the tables of the runs of make soak and make soak-local.",
+		Notes: []string{"A lost request had neither a whole response nor an error, or had another request's token."},
 	}
 	heading, lines := "", strings.Split(string(text), "\n")
 	for i, line := range lines {
