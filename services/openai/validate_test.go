@@ -53,7 +53,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"n 0", chatBody(`, "n": 0`), "n", "n must be at least 1, got 0"},
 		{"n 129", chatBody(`, "n": 129`), "n", "n must be at most 128, got 129"},
 		{"n huge", chatBody(`, "n": 1e300`), "n", "n must be a 64-bit integer, got 1e+300"},
-		{"max_tokens beyond 32 bits", chatBody(`, "max_tokens": 3000000000`), "max_tokens", "max_tokens must be at most 2147483647, got 3000000000"},
+		{"max_tokens beyond the maximum", chatBody(`, "max_tokens": 3000000000`), "max_tokens", "max_tokens must be at most 1073741824, got 3000000000"},
 		{"seed beyond 64 bits", chatBody(`, "seed": 9223372036854775808`), "seed", "seed must be a 64-bit integer, got 9223372036854776000"},
 		{"seed below 64 bits", chatBody(`, "seed": -9223372036854775809`), "seed", "seed must be a 64-bit integer, got -9223372036854776000"},
 		{"seed far below 64 bits", chatBody(`, "seed": -1e300`), "seed", "seed must be a 64-bit integer, got -1e+300"},

@@ -41,7 +41,9 @@ func describe(doc *openapi3.T, file string) string {
 			o.write(&b)
 		}
 	}
-	b.WriteString("## Schemas\n\n")
+	b.WriteString("## Schemas\n\n" +
+		"In the column *required*, \"yes\" means that a request must have the field, or that a response always has it. " +
+		"A field of a nested object has the name of that object as a prefix, and `[]` means each element of a list.\n\n")
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		if s := doc.Components.Schemas[name].Value; !inlined(s) {
 			writeSchema(&b, name, s)

@@ -49,10 +49,11 @@ const page = "# HTTP: a test\n\nThis page is generated from [openapi/test.yaml](
 	"| parameter | in | type | required | meaning |\n|---|---|---|---|---|\n| `id` | path | string | yes | The chat. Limits: at most 9 characters. |\n\n" +
 	"Body: `application/json` [Chat](#chat). The chat.\n\n" +
 	"| status | body | headers | meaning |\n|---|---|---|---|\n| 200 | `application/json` [Part](#part) | `x-id` | The answer. |\n| 400 |  |  | Wrong. |\n\n" +
-	"## Schemas\n\n### Chat\n\nA chat.\n\n| field | type | required | meaning |\n|---|---|---|---|\n" +
-	"| `effort` | `low`, `high` |  | The effort. |\n| `extra` | object with values of string |  | More. |\n| `messages` | list of object | yes | The messages. Limits: at least 1 elements. |\n" +
+	"## Schemas\n\nIn the column *required*, \"yes\" means that a request must have the field, or that a response always has it. " +
+	"A field of a nested object has the name of that object as a prefix, and `[]` means each element of a list.\n\n### Chat\n\nA chat.\n\n| field | type | required | meaning |\n|---|---|---|---|\n" +
+	"| `effort` | `low`, `high` |  | The effort. |\n| `extra` | object with values of type string |  | More. |\n| `messages` | list of object | yes | The messages. Limits: at least 1 element. |\n" +
 	"| `messages[].text` | string |  | A text. |\n| `n` | integer |  | Choices. Limits: from 1 to 8. Default: `1`. |\n| `part` | [Part](#part) |  | A part. |\n\n" +
-	"### Part\n\nA part.\n\nOne of: string, [Chat](#chat).\n"
+	"### Part\n\nA part.\n\nA value is one of: string, [Chat](#chat).\n"
 
 func TestDescribe(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(document))

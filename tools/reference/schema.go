@@ -69,7 +69,7 @@ func plainType(s *openapi3.Schema) string {
 		return "list of " + typeOf(s.Items)
 	case s.Type.Is("object"):
 		if values := s.AdditionalProperties.Schema; values != nil {
-			return "object with values of " + typeOf(values)
+			return "object with values of type " + typeOf(values)
 		}
 		return "object"
 	}
@@ -82,22 +82,24 @@ func bounds(s *openapi3.Schema) string {
 	switch {
 	case s.Min != nil && s.Max != nil:
 		parts = append(parts, fmt.Sprintf("from %s to %s", number(*s.Min), number(*s.Max)))
+	case s.Min != nil && s.ExclusiveMin.IsTrue():
+		parts = append(parts, "more than "+number(*s.Min))
 	case s.Min != nil:
 		parts = append(parts, "at least "+number(*s.Min))
 	case s.Max != nil:
 		parts = append(parts, "at most "+number(*s.Max))
 	}
 	if s.MinLength > 0 {
-		parts = append(parts, fmt.Sprintf("at least %d characters", s.MinLength))
+		parts = append(parts, "at least "+count(s.MinLength, "character"))
 	}
-	if s.MaxLength != nil {
-		parts = append(parts, fmt.Sprintf("at most %d characters", *s.MaxLength))
+	if s.MaxLength != nil && *s.MaxLength > 0 { // the description of a string that must be empty has this limit
+		parts = append(parts, "at most "+count(*s.MaxLength, "character"))
 	}
 	if s.MinItems > 0 {
-		parts = append(parts, fmt.Sprintf("at least %d elements", s.MinItems))
+		parts = append(parts, "at least "+count(s.MinItems, "element"))
 	}
 	if s.MaxItems != nil {
-		parts = append(parts, fmt.Sprintf("at most %d elements", *s.MaxItems))
+		parts = append(parts, "at most "+count(*s.MaxItems, "element"))
 	}
 	text := ""
 	if len(parts) > 0 {
@@ -109,6 +111,14 @@ func bounds(s *openapi3.Schema) string {
 		}
 	}
 	return text
+}
+
+// count returns a number with its unit.
+func count(n uint64, unit string) string {
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%d %s", n, unit)
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -124,11 +134,11 @@ func writeSchema(b *strings.Builder, name string, s *openapi3.Schema) {
 		for _, v := range all {
 			names = append(names, typeOf(v))
 		}
-		by := ""
+		selector := ""
 		if s.Discriminator != nil {
-			by = ", by `" + s.Discriminator.PropertyName + "`"
+			selector = " the following, selected by the field `" + s.Discriminator.PropertyName + "`"
 		}
-		fmt.Fprintf(b, "One of%s: %s.\n\n", by, strings.Join(names, ", "))
+		fmt.Fprintf(b, "A value is one of%s: %s.\n\n", selector, strings.Join(names, ", "))
 	}
 	if len(s.Enum) > 0 {
 		fmt.Fprintf(b, "Values: %s.\n\n", plainType(s))
@@ -148,7 +158,7 @@ func fieldRows(rows *[][]string, prefix string, s *openapi3.Schema) {
 		v := ref.Value
 		required := demanded(slices.Contains(s.Required, name))
 		if required != "" && v.Nullable {
-			required += ", or null"
+			required += ", may be null"
 		}
 		*rows = append(*rows, []string{"`" + prefix + name + "`", typeOf(ref), required, cell(v.Description + bounds(v))})
 		inner, path := ref, prefix+name

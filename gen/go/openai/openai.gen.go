@@ -172,77 +172,77 @@ type ChatCompletionAudioParam = json.RawMessage
 
 // ChatCompletionChoice One of the generated choices.
 type ChatCompletionChoice struct {
-	// FinishReason Reason why the choice ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit was reached. `tool_calls`: the model calls tools. `content_filter`: the backend withheld the output. `function_call` belongs to the older form of tools.
+	// FinishReason Reason why the choice ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit was reached. `tool_calls`: the model calls tools. `content_filter`: the backend withheld the output. `function_call` is never returned, because Trident doesn't support the older form of tools.
 	FinishReason ChatCompletionFinishReason `json:"finish_reason"`
 
 	// Index Index of the choice, from 0.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the generated tokens. It is null unless the request has `logprobs`.
+	// Logprobs Log probabilities of the generated tokens. The field is null unless the request has `logprobs`.
 	Logprobs *ChatCompletionChoiceLogprobs `json:"logprobs"`
 
 	// Message The message that the model generated.
 	Message ChatCompletionResponseMessage `json:"message"`
 }
 
-// ChatCompletionChoiceLogprobs Log probabilities of the generated tokens. It is null unless the request has `logprobs`.
+// ChatCompletionChoiceLogprobs Log probabilities of the generated tokens. The field is null unless the request has `logprobs`.
 type ChatCompletionChoiceLogprobs struct {
 	// Content Log probabilities of the text, one entry for each token.
 	Content []ChatCompletionTokenLogprob `json:"content"`
 
-	// Refusal Log probabilities of the refusal. It is always null, because refusals are part of `content`.
+	// Refusal Log probabilities of the refusal. The field is always null, because refusals are part of `content`.
 	Refusal []ChatCompletionTokenLogprob `json:"refusal"`
 }
 
-// ChatCompletionFinishReason Reason why the choice ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit was reached. `tool_calls`: the model calls tools. `content_filter`: the backend withheld the output. `function_call` belongs to the older form of tools.
+// ChatCompletionFinishReason Reason why the choice ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit was reached. `tool_calls`: the model calls tools. `content_filter`: the backend withheld the output. `function_call` is never returned, because Trident doesn't support the older form of tools.
 type ChatCompletionFinishReason string
 
 // ChatCompletionFunctionCall Older form of `tool_choice`. `none` and `auto` have no effect; the name of a function is refused with a 400.
 type ChatCompletionFunctionCall = json.RawMessage
 
-// ChatCompletionFunctions A function in the older form.
+// ChatCompletionFunctions A function that the model may call, in the older form of tools.
 type ChatCompletionFunctions = json.RawMessage
 
-// ChatCompletionMessageCustomToolCallChunk The custom tool of a call, or a part of its input.
+// ChatCompletionMessageCustomToolCallChunk The name of the called custom tool, or a part of its input.
 type ChatCompletionMessageCustomToolCallChunk struct {
 	// Input String to append to the input.
 	Input *string `json:"input,omitempty"`
 
-	// Name Name of the tool, in the first part of the call only.
+	// Name Name of the tool. It is present only in the first part of the call.
 	Name *string `json:"name,omitempty"`
 }
 
 // ChatCompletionMessageToolCallChunk A part of a tool call. The first part has the id, the type and the function's name; the later parts have the arguments.
 type ChatCompletionMessageToolCallChunk struct {
-	// Custom The custom tool of a call, or a part of its input.
+	// Custom The name of the called custom tool, or a part of its input.
 	Custom *ChatCompletionMessageCustomToolCallChunk `json:"custom,omitempty"`
 
-	// Function The function of a tool call, or a part of its arguments.
+	// Function The name of the called function, or a part of its arguments.
 	Function *ChatCompletionMessageToolCallFunctionChunk `json:"function,omitempty"`
 
-	// ID Id of the tool call, in its first part only.
+	// ID Id of the tool call. It is present only in the first part of the call.
 	ID *string `json:"id,omitempty"`
 
 	// Index Index of the tool call in the message, from 0.
 	Index int `json:"index"`
 
-	// Type Kind of the tool, in the call's first piece.
+	// Type Kind of the tool. It is present only in the first part of the call.
 	Type *string `json:"type,omitempty"`
 }
 
-// ChatCompletionMessageToolCallFunctionChunk The function of a tool call, or a part of its arguments.
+// ChatCompletionMessageToolCallFunctionChunk The name of the called function, or a part of its arguments.
 type ChatCompletionMessageToolCallFunctionChunk struct {
 	// Arguments String to append to the arguments.
 	Arguments *string `json:"arguments,omitempty"`
 
-	// Name Name of the function, in the first part of the call only.
+	// Name Name of the function. It is present only in the first part of the call.
 	Name *string `json:"name,omitempty"`
 }
 
 // ChatCompletionMessageToolCallOption A tool call that the model requests.
 type ChatCompletionMessageToolCallOption = json.RawMessage
 
-// ChatCompletionMessageToolCalls The tool calls that the model requests. The list is absent if there are none.
+// ChatCompletionMessageToolCalls The tool calls that the model requests. The list is absent if the model calls no tools.
 type ChatCompletionMessageToolCalls = []ChatCompletionMessageToolCallOption
 
 // ChatCompletionResponseMessage The message that the model generated.
@@ -250,10 +250,10 @@ type ChatCompletionResponseMessage struct {
 	// Content The generated text. It is null if the message has only tool calls.
 	Content *string `json:"content"`
 
-	// Reasoning Engine extension. The same text as `reasoning_content`, by its newer name.
+	// Reasoning Engine extension. Newer name of `reasoning_content`. Both fields have the same text.
 	Reasoning *string `json:"reasoning,omitempty"`
 
-	// ReasoningContent Engine extension. The reasoning that the model generated before its answer. It is absent if there is none or if the reasoning format is unknown. The format is detected from the chat template or set by the setting `trident.reasoning_parser`.
+	// ReasoningContent Engine extension. The reasoning that the model generated before its answer. The field is absent if the model generated no reasoning or if the reasoning format is unknown. The setting `trident.reasoning_parser` sets the format. By default, Trident detects the format from the chat template.
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 
 	// Refusal The message with which the model refused to answer. It is always null, because refusals are part of `content`.
@@ -262,28 +262,28 @@ type ChatCompletionResponseMessage struct {
 	// Role Always `assistant`.
 	Role string `json:"role"`
 
-	// ToolCalls The tool calls that the model requests. The list is absent if there are none.
+	// ToolCalls The tool calls that the model requests. The list is absent if the model calls no tools.
 	ToolCalls ChatCompletionMessageToolCalls `json:"tool_calls,omitempty"`
 }
 
 // ChatCompletionStreamChoice New output of one choice.
 type ChatCompletionStreamChoice struct {
-	// Delta New parts of the message, to be appended to the earlier ones.
+	// Delta New parts of the message, to be appended to the earlier parts.
 	Delta ChatCompletionStreamResponseDelta `json:"delta"`
 
-	// FinishReason Reason why the choice ended, in exactly one of its chunks. It is null in the other chunks.
+	// FinishReason Reason why the choice ended. Exactly one chunk of the choice has the reason. In the other chunks, the field is null.
 	FinishReason *ChatCompletionFinishReason `json:"finish_reason"`
 
 	// Index Index of the choice, from 0.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the generated tokens. It is null unless the request has `logprobs`.
+	// Logprobs Log probabilities of the generated tokens. The field is null unless the request has `logprobs`.
 	Logprobs *ChatCompletionChoiceLogprobs `json:"logprobs,omitempty"`
 }
 
 // ChatCompletionStreamOptions Settings of the stream. Without `stream`, any value here is refused with a 400.
 type ChatCompletionStreamOptions struct {
-	// ContinuousUsageStats Engine extension. In every chunk, `usage` has the token counts so far. The field takes effect with `include_usage` only. `usage` is null until the engine has reported token counts.
+	// ContinuousUsageStats Engine extension. Send the token counts so far in the `usage` of every chunk. The field takes effect only with `include_usage`. `usage` is null until the engine has reported token counts.
 	ContinuousUsageStats *bool `json:"continuous_usage_stats,omitempty"`
 
 	// IncludeObfuscation Pad events to hide token lengths from observers of the network. True is refused with a 400, because Trident doesn't pad events.
@@ -293,12 +293,12 @@ type ChatCompletionStreamOptions struct {
 	IncludeUsage *bool `json:"include_usage,omitempty"`
 }
 
-// ChatCompletionStreamResponseDelta New parts of the message, to be appended to the earlier ones.
+// ChatCompletionStreamResponseDelta New parts of the message, to be appended to the earlier parts.
 type ChatCompletionStreamResponseDelta struct {
 	// Content Text to append to the message's content.
 	Content *string `json:"content,omitempty"`
 
-	// Reasoning Engine extension. The same text as `reasoning_content`, by its newer name.
+	// Reasoning Engine extension. Newer name of `reasoning_content`. Both fields have the same text.
 	Reasoning *string `json:"reasoning,omitempty"`
 
 	// ReasoningContent Engine extension. Text to append to the model's reasoning.
@@ -307,7 +307,7 @@ type ChatCompletionStreamResponseDelta struct {
 	// Refusal Text to append to the message's refusal.
 	Refusal *string `json:"refusal,omitempty"`
 
-	// Role Role of the message, in the first chunk of a choice only.
+	// Role Role of the message. It is present only in the first chunk of a choice.
 	Role *string `json:"role,omitempty"`
 
 	// ToolCalls New parts of the tool calls.
@@ -329,7 +329,7 @@ type ChatCompletionTokenLogprob struct {
 	TopLogprobs []ChatCompletionTopLogprob `json:"top_logprobs"`
 }
 
-// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
+// ChatCompletionToolChoiceOption Controls whether the model may, must or must not call tools, and which tools it may call. The default is `auto` if the request has tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 type ChatCompletionToolChoiceOption = json.RawMessage
 
 // ChatCompletionToolDefinition A tool that the model may call.
@@ -355,7 +355,7 @@ type ChatInputTokens struct {
 
 // CodexModel An entry of Codex's catalog of models. If an entry lacks a field that the version of Codex needs, Codex ignores the whole catalog. All fields are therefore always present unless their description says otherwise.
 type CodexModel struct {
-	// ApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
+	// ApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, which means a custom tool.
 	ApplyPatchToolType CodexModelApplyPatchToolType `json:"apply_patch_tool_type"`
 
 	// AvailabilityNux Announcement of the model. Always null.
@@ -367,13 +367,13 @@ type CodexModel struct {
 	// ContextWindow Maximum number of tokens of prompt and output together. It is absent if unknown.
 	ContextWindow *int `json:"context_window,omitempty"`
 
-	// DefaultReasoningLevel Reasoning effort of requests for which the user chooses none. Always null, so that the model's own default applies.
+	// DefaultReasoningLevel Reasoning effort if the user doesn't choose an effort. Always null, so that the model's own default applies.
 	DefaultReasoningLevel *string `json:"default_reasoning_level"`
 
-	// DefaultReasoningSummary Value of `reasoning.summary` if the user chooses none. Always `auto`.
+	// DefaultReasoningSummary Value of `reasoning.summary` if the user doesn't choose a value. Always `auto`.
 	DefaultReasoningSummary CodexModelDefaultReasoningSummary `json:"default_reasoning_summary"`
 
-	// DefaultVerbosity Value of `text.verbosity` if the user chooses none. Always null.
+	// DefaultVerbosity Value of `text.verbosity` if the user doesn't choose a value. Always null.
 	DefaultVerbosity *string `json:"default_verbosity"`
 
 	// Description Description of the model in Codex's menus. Always null.
@@ -409,7 +409,7 @@ type CodexModel struct {
 	// SupportedInAPI Whether clients with an API key may use the model. Always true.
 	SupportedInAPI bool `json:"supported_in_api"`
 
-	// SupportedReasoningLevels Reasoning efforts that the model's chat template supports. The list is empty if it supports none.
+	// SupportedReasoningLevels Reasoning efforts that the model's chat template supports. The list is empty if the template doesn't support reasoning efforts.
 	SupportedReasoningLevels []CodexReasoningLevel `json:"supported_reasoning_levels"`
 
 	// SupportsImageDetailOriginal Whether images may have the detail `original`. Always false.
@@ -424,17 +424,17 @@ type CodexModel struct {
 	// TruncationPolicy Maximum length of a tool's output in the history of a conversation. Codex cuts longer outputs.
 	TruncationPolicy CodexTruncation `json:"truncation_policy"`
 
-	// Upgrade Model that replaces this one. Always null.
+	// Upgrade Model that replaces this model. Always null.
 	Upgrade *string `json:"upgrade"`
 
 	// Visibility Whether Codex's menus list the model. Always `list`.
 	Visibility CodexModelVisibility `json:"visibility"`
 }
 
-// CodexModelApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, a custom tool.
+// CodexModelApplyPatchToolType Kind of the tool `apply_patch`, which edits files. Always `freeform`, which means a custom tool.
 type CodexModelApplyPatchToolType string
 
-// CodexModelDefaultReasoningSummary Value of `reasoning.summary` if the user chooses none. Always `auto`.
+// CodexModelDefaultReasoningSummary Value of `reasoning.summary` if the user doesn't choose a value. Always `auto`.
 type CodexModelDefaultReasoningSummary string
 
 // CodexModelInputModalities `text`, or `image` for models that read images.
@@ -460,7 +460,7 @@ type CodexReasoningLevelEffort string
 
 // CodexTruncation Maximum length of a tool's output in the history of a conversation. Codex cuts longer outputs.
 type CodexTruncation struct {
-	// Limit Maximum length. It is 10,000, or a quarter of the context length if this is less.
+	// Limit Maximum length in tokens. It is the smaller of 10,000 and a quarter of the context length.
 	Limit int `json:"limit"`
 
 	// Mode Unit of the limit. Always `tokens`.
@@ -472,13 +472,13 @@ type CodexTruncationMode string
 
 // CompletionChoice One generated continuation.
 type CompletionChoice struct {
-	// FinishReason `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
+	// FinishReason Reason why the continuation ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
 	FinishReason CompletionFinishReason `json:"finish_reason"`
 
 	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index among the prompt's choices.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
+	// Logprobs Log probabilities of the tokens, as lists of the same length. The field is null unless the request has `logprobs`.
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
 	// PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The entry of the first token is null, because no token precedes it. The list is absent unless the request has `prompt_logprobs`.
@@ -488,12 +488,12 @@ type CompletionChoice struct {
 	Text string `json:"text"`
 }
 
-// CompletionFinishReason `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
+// CompletionFinishReason Reason why the continuation ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
 type CompletionFinishReason string
 
-// CompletionLogprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
+// CompletionLogprobs Log probabilities of the tokens, as lists of the same length. The field is null unless the request has `logprobs`.
 type CompletionLogprobs struct {
-	// TextOffset Offset of each token in the text, in Unicode code points from the start of the whole output, also in streams.
+	// TextOffset Offset of each token in Unicode code points, from the start of the whole output. In streams, offsets are also counted from the start of the whole output.
 	TextOffset []int `json:"text_offset"`
 
 	// TokenLogprobs Natural logarithms of the tokens' probabilities. -9999 represents an impossible token. The entry of a prompt's first token is null, because no token precedes it.
@@ -506,18 +506,18 @@ type CompletionLogprobs struct {
 	TopLogprobs []map[string]float64 `json:"top_logprobs"`
 }
 
-// CompletionPrompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have 128 prompts and 128 choices in total. Token ids need a model with a known tokenizer.
+// CompletionPrompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have at most 128 prompts, and at most 128 choices for all prompts together. Token ids need a model with a known tokenizer.
 type CompletionPrompt = json.RawMessage
 
 // CompletionStreamChoice New output of one continuation.
 type CompletionStreamChoice struct {
-	// FinishReason Reason why the continuation ended, in its last chunk. It is null in the other chunks.
+	// FinishReason Reason why the continuation ended. Only the last chunk of the continuation has the reason. In the other chunks, the field is null.
 	FinishReason *CompletionFinishReason `json:"finish_reason"`
 
 	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index among the prompt's choices.
 	Index int `json:"index"`
 
-	// Logprobs Log probabilities of the tokens, as lists of the same length. It is null unless the request has `logprobs`.
+	// Logprobs Log probabilities of the tokens, as lists of the same length. The field is null unless the request has `logprobs`.
 	Logprobs *CompletionLogprobs `json:"logprobs"`
 
 	// Text The continuation. With `echo` it starts with the prompt.
@@ -539,7 +539,7 @@ type CompletionTokensDetails struct {
 	RejectedPredictionTokens *int `json:"rejected_prediction_tokens,omitempty"`
 }
 
-// CompletionUsage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
+// CompletionUsage Token counts of the request and of all its choices. The field is null if neither the engine nor a tokenizer counts the tokens.
 type CompletionUsage struct {
 	// CompletionTokens Number of generated tokens in all choices.
 	CompletionTokens int `json:"completion_tokens"`
@@ -589,13 +589,13 @@ type CountResponseInputTokensRequest struct {
 	// Text Settings of the output text.
 	Text ResponseText `json:"text,omitempty"`
 
-	// ToolChoice Controls whether the model may, must or must not call tools, and which.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which tools it may call.
 	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The definitions are passed to the chat template in the form of chat completions and with their keys in order. The model's tool-call format must be known, as for chat completions.
+	// Tools The tools that the model may call. The chat template receives the definitions in the form of chat completions and with their keys in order. Trident must know the model's tool-call format, as for chat completions.
 	Tools []ResponseTool `json:"tools,omitempty"`
 
-	// Truncation Treatment of input that exceeds the model's context. `disabled` refuses it. `auto` is refused with a 400; send fewer items instead.
+	// Truncation Treatment of input that exceeds the model's context. With `disabled`, such input is refused with a 400. The value `auto` itself is refused with a 400. Send fewer items instead.
 	Truncation *string `json:"truncation,omitempty"`
 }
 
@@ -643,7 +643,7 @@ type CreateChatCompletionRequest struct {
 	// GuidedRegex Engine extension. Older form of `structured_outputs.regex`. It may have at most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
-	// IgnoreEos Engine extension. Continue after the end-of-sequence token until another limit ends the output.
+	// IgnoreEos Engine extension. Continue after the end-of-sequence token until a token limit or a stop sequence ends the output.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
 	// IncludeStopStrInOutput Engine extension. Include the stop sequence at the end of the output.
@@ -652,7 +652,7 @@ type CreateChatCompletionRequest struct {
 	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no such input, the field is refused with a 400.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no input for these values, the field is refused with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
 	// Logprobs Return the log probability of each generated token.
@@ -691,13 +691,13 @@ type CreateChatCompletionRequest struct {
 	// ParallelToolCalls Allow several tool calls in one choice. If false, the choice ends after the first call.
 	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 
-	// Prediction A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it, and `X-Trident-Ignored-Fields` lists it.
+	// Prediction A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it. The response header `x-trident-ignored-fields` lists it.
 	Prediction PredictionContent `json:"prediction,omitempty"`
 
 	// PresencePenalty Lowers a token's score by a constant amount if the token has already occurred. Negative values raise the score.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels the value is also Triton's scheduling priority. It must then be from 1 to the number of levels; other values are refused with a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels, the value is also Triton's scheduling priority. For these models, a value must be from 1 to the number of levels; other values are refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// PromptCacheKey A hint for prompt caches. It is accepted and has no effect.
@@ -709,7 +709,7 @@ type CreateChatCompletionRequest struct {
 	// PromptCacheRetention Time for which prompt caches may keep the prompt. It is accepted and has no effect.
 	PromptCacheRetention *PromptCacheRetention `json:"prompt_cache_retention,omitempty"`
 
-	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. The field is refused with a 400 if the model doesn't return the logits of prompts, or if the response is a stream.
+	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and of the most likely tokens at its position. The value is the number of these most likely tokens. The field is refused with a 400 if the model doesn't return the logits of prompts, or if the response is a stream.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// ReasoningEffort Amount of reasoning before the answer. Chat templates that read the variable `reasoning_effort` get the value. For other templates, `medium` is accepted and has no effect. If such a template reads `enable_thinking`, `none` is accepted too and turns reasoning off. Other values are refused with a 400.
@@ -757,10 +757,10 @@ type CreateChatCompletionRequest struct {
 	// Temperature Sampling temperature. 0 always selects the most likely token; higher values make the output more random. If unset, the model's default applies, which is 1 for most models.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// ToolChoice Controls whether the model may, must or must not call tools, and which. The default is `auto` if there are tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which tools it may call. The default is `auto` if the request has tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 	ToolChoice ChatCompletionToolChoiceOption `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The definitions are passed to the chat template unchanged and with their keys in order. The tool-call format is detected from the chat template or set by the setting `trident.tool_call_parser`. If the format is unknown, tools are refused with a 400, except if `tool_choice` forces or forbids a call.
+	// Tools The tools that the model may call. The chat template receives the definitions unchanged and with their keys in order. The setting `trident.tool_call_parser` sets the tool-call format. By default, Trident detects the format from the chat template. If the format is unknown, tools are refused with a 400, unless `tool_choice` forces or forbids a call.
 	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
 
 	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
@@ -778,10 +778,10 @@ type CreateChatCompletionRequest struct {
 	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
 	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
-	// User The caller's identifier for its end user. It is accepted and has no effect.
+	// User Identifier of the end user, chosen by the caller. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 
-	// Verbosity Verbosity of the output. Values other than `medium` have no effect, and `X-Trident-Ignored-Fields` lists the field.
+	// Verbosity Verbosity of the output. Values other than `medium` have no effect, and the response header `x-trident-ignored-fields` then lists the field.
 	Verbosity *Verbosity `json:"verbosity,omitempty"`
 
 	// WebSearchOptions Settings of web search. They are refused with a 400, because Trident doesn't search the web.
@@ -790,7 +790,7 @@ type CreateChatCompletionRequest struct {
 
 // CreateChatCompletionResponse The response of a chat completion without streaming.
 type CreateChatCompletionResponse struct {
-	// Choices The generated choices, in the order of their indices. There are `n` of them.
+	// Choices The `n` generated choices, in the order of their indices.
 	Choices []ChatCompletionChoice `json:"choices"`
 
 	// Created Time at which the request arrived, in Unix seconds.
@@ -811,7 +811,7 @@ type CreateChatCompletionResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
+	// Usage Token counts of the request and of all its choices. The field is null if neither the engine nor a tokenizer counts the tokens.
 	Usage *CompletionUsage `json:"usage"`
 }
 
@@ -835,7 +835,7 @@ type CreateChatCompletionStreamResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
+	// Usage Token counts of the request and of all its choices. The field is null if neither the engine nor a tokenizer counts the tokens.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
@@ -868,7 +868,7 @@ type CreateCompletionRequest struct {
 	// GuidedRegex Engine extension. Older form of `structured_outputs.regex`. It may have at most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
-	// IgnoreEos Engine extension. Continue after the end-of-sequence token until another limit ends the output.
+	// IgnoreEos Engine extension. Continue after the end-of-sequence token until a token limit or a stop sequence ends the output.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
 	// IncludeStopStrInOutput Engine extension. Include the stop sequence at the end of the output.
@@ -877,13 +877,13 @@ type CreateCompletionRequest struct {
 	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no such input, the field is refused with a 400.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no input for these values, the field is refused with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
-	// Logprobs Return the log probability of each generated token, and this number of alternatives at each position. With `echo`, the response also has the log probabilities of the prompt's tokens.
+	// Logprobs Return the log probability of each generated token, and of this number of alternative tokens at each position. With `echo`, the response also has the log probabilities of the prompt's tokens.
 	Logprobs *int `json:"logprobs,omitempty"`
 
-	// MaxTokens Maximum number of tokens in a continuation. The default is 16. A continuation that reaches the maximum has the finish reason `length`. 0 generates nothing and requires `echo`. With 0 and `logprobs`, the response has the log probabilities of the prompt.
+	// MaxTokens Maximum number of tokens in a continuation. A continuation that reaches the maximum has the finish reason `length`. 0 generates nothing and requires `echo`. With 0 and `logprobs`, the response has the log probabilities of the prompt.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
 	// MinP Engine extension. Exclude tokens whose probability is below this fraction of the most likely token's probability.
@@ -901,13 +901,13 @@ type CreateCompletionRequest struct {
 	// PresencePenalty Lowers a token's score by a constant amount if the token has already occurred. Negative values raise the score.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels the value is also Triton's scheduling priority. It must then be from 1 to the number of levels; other values are refused with a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels, the value is also Triton's scheduling priority. For these models, a value must be from 1 to the number of levels; other values are refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
-	// Prompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have 128 prompts and 128 choices in total. Token ids need a model with a known tokenizer.
+	// Prompt The prompts: a string, a list of token ids, or a list of several strings or token id lists. Each prompt is continued separately. A request may have at most 128 prompts, and at most 128 choices for all prompts together. Token ids need a model with a known tokenizer.
 	Prompt CompletionPrompt `json:"prompt"`
 
-	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and this number of the likeliest tokens at its position, at most 20. The field is refused with a 400 if the model doesn't return the logits of prompts, or if the response is a stream.
+	// PromptLogprobs Engine extension. Return the log probability of each prompt token, and of the most likely tokens at its position. The value is the number of these most likely tokens. The field is refused with a 400 if the model doesn't return the logits of prompts, or if the response is a stream.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
 	// RepetitionPenalty Engine extension. Penalty for tokens that already occur in the prompt or output. Values above 1 discourage repetition, values below 1 encourage it, and 1 has no effect.
@@ -958,19 +958,19 @@ type CreateCompletionRequest struct {
 	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
 	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
-	// User The caller's identifier for its end user. It is accepted and has no effect.
+	// User Identifier of the end user, chosen by the caller. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 }
 
 // CreateCompletionResponse The response of a completion without streaming.
 type CreateCompletionResponse struct {
-	// Choices The choices of the first prompt, followed by those of the second, and so on.
+	// Choices The choices of the first prompt, followed by the choices of the second prompt, and so on.
 	Choices []CompletionChoice `json:"choices"`
 
 	// Created Time at which the generation started, in Unix seconds.
 	Created int64 `json:"created"`
 
-	// ID Id of this response, `cmpl-` followed by random letters.
+	// ID Id of this response, `cmpl-` followed by random characters.
 	ID string `json:"id"`
 
 	// Model Name of the model, as in the request.
@@ -982,7 +982,7 @@ type CreateCompletionResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
+	// Usage Token counts of the request and of all its choices. The field is null if neither the engine nor a tokenizer counts the tokens.
 	Usage *CompletionUsage `json:"usage"`
 }
 
@@ -994,7 +994,7 @@ type CreateCompletionStreamResponse struct {
 	// Created Time at which the generation started, in Unix seconds.
 	Created int64 `json:"created"`
 
-	// ID Id of this response, `cmpl-` followed by random letters.
+	// ID Id of this response, `cmpl-` followed by random characters.
 	ID string `json:"id"`
 
 	// Model Name of the model, as in the request.
@@ -1006,7 +1006,7 @@ type CreateCompletionStreamResponse struct {
 	// SystemFingerprint A fingerprint that changes if the server or the model's configuration changes. It is absent if unknown.
 	SystemFingerprint *string `json:"system_fingerprint,omitempty"`
 
-	// Usage Number of tokens of the request, over all its choices. It is null if neither the engine nor a tokenizer counts them.
+	// Usage Token counts of the request and of all its choices. The field is null if neither the engine nor a tokenizer counts the tokens.
 	Usage nullable.Nullable[CompletionUsage] `json:"usage,omitempty"`
 }
 
@@ -1042,13 +1042,13 @@ type CreateEmbeddingRequest struct {
 	// Input One input or a list of up to 2048 inputs. Each input is a string, a list of token ids, or an object with a text or an image. Empty strings and empty lists are refused.
 	Input EmbeddingInput `json:"input,omitempty"`
 
-	// InputType Engine extension. The purpose of the inputs: `query`, `document`, or another name of these (`search_query`, `search_document`, `passage`). The purpose selects the prompt that is put before each input. Any other value must be the name of one of the model's prompts; unknown names are refused with a 400.
+	// InputType Engine extension. The purpose of the inputs: `query` or `document`. `search_query` means `query`; `search_document` and `passage` mean `document`. The purpose selects the prompt that is put before each input. Any other value must be the name of one of the model's prompts; unknown names are refused with a 400.
 	InputType *string `json:"input_type,omitempty"`
 
-	// Messages Engine extension. One message, whose texts and image are embedded together, instead of `input`.
+	// Messages Engine extension. One message, which replaces `input`. Its texts and its image are embedded together.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
-	// Modality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects in `input` are not affected, because they name their own kind of content. Together with `messages` the field is refused with a 400.
+	// Modality Engine extension. With `image`, each string of `input` is an image: a `data:` URI, base64, or a URL. Trident fetches URLs only if the server is configured to allow that. The field has no effect on objects in `input`, because they name their own kind of content. Together with `messages`, the field is refused with a 400.
 	Modality *CreateEmbeddingRequestModality `json:"modality,omitempty"`
 
 	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
@@ -1069,14 +1069,14 @@ type CreateEmbeddingRequest struct {
 	// TruncationSide Engine extension. The side on which `truncate_prompt_tokens` cuts inputs. The default is `right`.
 	TruncationSide *CreateEmbeddingRequestTruncationSide `json:"truncation_side,omitempty"`
 
-	// User The caller's identifier for its end user. It is accepted and has no effect.
+	// User Identifier of the end user, chosen by the caller. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 }
 
 // CreateEmbeddingRequestEncodingFormat `float` returns vectors as JSON numbers. `base64` returns them as little-endian 32-bit floats in base64.
 type CreateEmbeddingRequestEncodingFormat string
 
-// CreateEmbeddingRequestModality Engine extension. `image` makes each string of `input` an image: a `data:` URI, base64, or a URL that Trident fetches, if the server is configured to allow that. Objects in `input` are not affected, because they name their own kind of content. Together with `messages` the field is refused with a 400.
+// CreateEmbeddingRequestModality Engine extension. With `image`, each string of `input` is an image: a `data:` URI, base64, or a URL. Trident fetches URLs only if the server is configured to allow that. The field has no effect on objects in `input`, because they name their own kind of content. Together with `messages`, the field is refused with a 400.
 type CreateEmbeddingRequestModality string
 
 // CreateEmbeddingRequestOutputDtype Engine extension. Type of the components. `int8` and `uint8` scale each vector to whole numbers; `binary` and `ubinary` pack the signs of 8 components into each number. With `encoding_format: base64` each of these numbers is one byte.
@@ -1096,7 +1096,7 @@ type CreateEmbeddingResponse struct {
 	// Object Always `list`.
 	Object string `json:"object"`
 
-	// Usage Number of tokens in the inputs. It is null if the engine doesn't count them.
+	// Usage Token counts of the inputs. The field is null if the engine doesn't count the tokens.
 	Usage *EmbeddingUsage `json:"usage"`
 }
 
@@ -1135,7 +1135,7 @@ type CreateResponse struct {
 	// GuidedRegex Engine extension. Older form of `structured_outputs.regex`. It may have at most 16384 bytes.
 	GuidedRegex *string `json:"guided_regex,omitempty"`
 
-	// IgnoreEos Engine extension. Continue after the end-of-sequence token until another limit ends the output.
+	// IgnoreEos Engine extension. Continue after the end-of-sequence token until a token limit or a stop sequence ends the output.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
 	// Include Additional data to include in the response.
@@ -1153,7 +1153,7 @@ type CreateResponse struct {
 	// LengthPenalty Engine extension. Exponent of the sequence length in beam search. Values other than 1 are refused with a 400, because beam search isn't supported.
 	LengthPenalty *float64 `json:"length_penalty,omitempty"`
 
-	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no such input, the field is refused with a 400.
+	// LogitBias Values added to the logits of tokens before sampling, keyed by token id. If the model's backend has no input for these values, the field is refused with a 400.
 	LogitBias map[string]int `json:"logit_bias,omitempty"`
 
 	// MaxOutputTokens Maximum number of tokens in the output, including reasoning. If unset, the output may fill the rest of the model's context. A response that reaches the maximum has the status `incomplete`.
@@ -1186,7 +1186,7 @@ type CreateResponse struct {
 	// PreviousResponseID Id of a response that the server still keeps. The input and output of the kept response precede `input`, which is then optional. An unknown or expired id is refused with a 404.
 	PreviousResponseID *string `json:"previous_response_id,omitempty"`
 
-	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels the value is also Triton's scheduling priority. It must then be from 1 to the number of levels; other values are refused with a 400.
+	// Priority Engine extension. Priority among the client's queued requests. Smaller numbers are served first. The default is 0. For models with priority levels, the value is also Triton's scheduling priority. For these models, a value must be from 1 to the number of levels; other values are refused with a 400.
 	Priority *int `json:"priority,omitempty"`
 
 	// Prompt A prompt that the server stores. It is refused with a 400. Send the prompt's text instead.
@@ -1249,10 +1249,10 @@ type CreateResponse struct {
 	// Text Settings of the output text.
 	Text ResponseText `json:"text,omitempty"`
 
-	// ToolChoice Controls whether the model may, must or must not call tools, and which.
+	// ToolChoice Controls whether the model may, must or must not call tools, and which tools it may call.
 	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The definitions are passed to the chat template in the form of chat completions and with their keys in order. The model's tool-call format must be known, as for chat completions.
+	// Tools The tools that the model may call. The chat template receives the definitions in the form of chat completions and with their keys in order. Trident must know the model's tool-call format, as for chat completions.
 	Tools []ResponseTool `json:"tools,omitempty"`
 
 	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
@@ -1267,13 +1267,13 @@ type CreateResponse struct {
 	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
-	// Truncation Treatment of input that exceeds the model's context. `disabled` refuses it. `auto` is refused with a 400; send fewer items instead.
+	// Truncation Treatment of input that exceeds the model's context. With `disabled`, such input is refused with a 400. The value `auto` itself is refused with a 400. Send fewer items instead.
 	Truncation *string `json:"truncation,omitempty"`
 
 	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
 	UseBeamSearch *bool `json:"use_beam_search,omitempty"`
 
-	// User The caller's identifier for its end user. It is accepted and has no effect.
+	// User Identifier of the end user, chosen by the caller. It is accepted and has no effect.
 	User *string `json:"user,omitempty"`
 }
 
@@ -1285,7 +1285,7 @@ type CustomToolCallItem struct {
 	// ID Id of the item.
 	ID string `json:"id"`
 
-	// Input The input of the tool. It may not match the tool's format, so check it before use.
+	// Input The input of the tool. The input doesn't always match the tool's format, so check the input before use.
 	Input string `json:"input"`
 
 	// Name Name of the called tool.
@@ -1327,14 +1327,14 @@ type Decision struct {
 	// Model The name of the model that the request used.
 	Model string `json:"model"`
 
-	// Usage Number of tokens of the request. It is null if neither the engine nor the model's tokenizer counts them.
+	// Usage Token counts of the request. The field is null if neither the engine nor the model's tokenizer counts the tokens.
 	Usage *DecisionUsage `json:"usage"`
 }
 
 // DecisionAnswer The answer to one question.
 type DecisionAnswer = any
 
-// DecisionChoiceAnswer The answer to a choice.
+// DecisionChoiceAnswer The answer to a choice question.
 type DecisionChoiceAnswer struct {
 	// Choice A string or a boolean. The string `"true"` and the boolean `true` are different values.
 	Choice DecisionValue `json:"choice"`
@@ -1342,7 +1342,7 @@ type DecisionChoiceAnswer struct {
 	// Confidence Certainty of the answer: 1 minus the entropy of the probabilities divided by the entropy of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all answers have the same probability.
 	Confidence float64 `json:"confidence"`
 
-	// Name Name of the question, null if it has none.
+	// Name Name of the question, or null if the question has no name.
 	Name *string `json:"name"`
 
 	// Probabilities The probability of each value, in the order of the question. The probabilities sum to 1.
@@ -1352,9 +1352,9 @@ type DecisionChoiceAnswer struct {
 	Type string `json:"type"`
 }
 
-// DecisionChoiceProbability The probability of one value of a choice.
+// DecisionChoiceProbability The probability of one value of a choice question.
 type DecisionChoiceProbability struct {
-	// Probability Probability of this value or level. For a predicate it is the probability that the predicate is true.
+	// Probability Probability of this value or level. For a predicate question, it is the probability that the statement is true.
 	Probability float64 `json:"probability"`
 
 	// Value A string or a boolean. The string `"true"` and the boolean `true` are different values.
@@ -1364,12 +1364,12 @@ type DecisionChoiceProbability struct {
 // DecisionInput The input that all questions are about.
 type DecisionInput = json.RawMessage
 
-// DecisionPredicateAnswer The answer to a predicate.
+// DecisionPredicateAnswer The answer to a predicate question.
 type DecisionPredicateAnswer struct {
-	// Name Name of the question, null if it has none.
+	// Name Name of the question, or null if the question has no name.
 	Name *string `json:"name"`
 
-	// Probability Probability of this value or level. For a predicate it is the probability that the predicate is true.
+	// Probability Probability of this value or level. For a predicate question, it is the probability that the statement is true.
 	Probability float64 `json:"probability"`
 
 	// Type Always `predicate`.
@@ -1379,21 +1379,21 @@ type DecisionPredicateAnswer struct {
 // DecisionQuestion One question about the input.
 type DecisionQuestion = json.RawMessage
 
-// DecisionRefusalAnswer The question has no answer, because the model's content filter ended the inference. Other questions may have answers.
+// DecisionRefusalAnswer The question has no answer, because the model's content filter ended the inference. Other questions of the request may have answers.
 type DecisionRefusalAnswer struct {
-	// Name Name of the question, null if it has none.
+	// Name Name of the question, or null if the question has no name.
 	Name *string `json:"name"`
 
 	// Type Always `refusal`.
 	Type string `json:"type"`
 }
 
-// DecisionScoreAnswer The answer to a score.
+// DecisionScoreAnswer The answer to a score question.
 type DecisionScoreAnswer struct {
 	// Confidence Certainty of the answer: 1 minus the entropy of the probabilities divided by the entropy of equal probabilities. It is 1 if one answer has the probability 1, and 0 if all answers have the same probability.
 	Confidence float64 `json:"confidence"`
 
-	// Name Name of the question, null if it has none.
+	// Name Name of the question, or null if the question has no name.
 	Name *string `json:"name"`
 
 	// Probabilities The probability of each level, from the lowest to the highest. The probabilities sum to 1.
@@ -1406,19 +1406,19 @@ type DecisionScoreAnswer struct {
 	Type string `json:"type"`
 }
 
-// DecisionScoreProbability The probability of one level of a score.
+// DecisionScoreProbability The probability of one level of a score question.
 type DecisionScoreProbability struct {
 	// Label Name of the level.
 	Label string `json:"label"`
 
-	// Probability Probability of this value or level. For a predicate it is the probability that the predicate is true.
+	// Probability Probability of this value or level. For a predicate question, it is the probability that the statement is true.
 	Probability float64 `json:"probability"`
 
 	// Value Position of the level, from 0.
 	Value int `json:"value"`
 }
 
-// DecisionUsage Number of tokens of the request. It is null if neither the engine nor the model's tokenizer counts them.
+// DecisionUsage Token counts of the request. The field is null if neither the engine nor the model's tokenizer counts the tokens.
 type DecisionUsage struct {
 	// InputTokens Sum of the tokens of all prompts. Each question has its own prompt, which contains the input.
 	InputTokens int `json:"input_tokens"`
@@ -1426,7 +1426,7 @@ type DecisionUsage struct {
 	// InputTokensDetails Details of the prompt tokens.
 	InputTokensDetails ResponseInputTokensDetails `json:"input_tokens_details"`
 
-	// OutputTokens Number of generated tokens, one for each inference.
+	// OutputTokens Number of generated tokens. Each question has one token for each of its inferences.
 	OutputTokens int `json:"output_tokens"`
 
 	// OutputTokensDetails Details of the generated tokens.
@@ -1481,7 +1481,7 @@ type Embedding struct {
 // EmbeddingInput One input or a list of up to 2048 inputs. Each input is a string, a list of token ids, or an object with a text or an image. Empty strings and empty lists are refused.
 type EmbeddingInput = json.RawMessage
 
-// EmbeddingUsage Number of tokens in the inputs. It is null if the engine doesn't count them.
+// EmbeddingUsage Token counts of the inputs. The field is null if the engine doesn't count the tokens.
 type EmbeddingUsage struct {
 	// PromptTokens Number of tokens in all inputs.
 	PromptTokens int `json:"prompt_tokens"`
@@ -1623,7 +1623,7 @@ type ModerationParam = json.RawMessage
 
 // OutputMessage A message that the model generated.
 type OutputMessage struct {
-	// Content The parts of the message. Messages of models have one part.
+	// Content The parts of the message. Generated messages have one part.
 	Content []OutputMessageContent `json:"content"`
 
 	// ID Id of the item.
@@ -1649,7 +1649,7 @@ type OutputTextContent struct {
 	// Annotations Sources that the text cites. The list is always empty.
 	Annotations []map[string]interface{} `json:"annotations"`
 
-	// Logprobs Log probabilities of the text, one entry for each token. The list is empty unless the request asks for log probabilities.
+	// Logprobs Log probabilities of the text, one entry for each token. The list is empty unless `include` has `message.output_text.logprobs`.
 	Logprobs []ChatCompletionTokenLogprob `json:"logprobs"`
 
 	// Text The text of the part.
@@ -1659,15 +1659,15 @@ type OutputTextContent struct {
 	Type string `json:"type"`
 }
 
-// PredictionContent A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it, and `X-Trident-Ignored-Fields` lists it.
+// PredictionContent A prediction of most of the output, to generate it faster. It has no effect, because no supported engine uses it. The response header `x-trident-ignored-fields` lists it.
 type PredictionContent = json.RawMessage
 
-// PromptCacheModeEnum With `implicit` the cache selects what to keep. With `explicit` the request selects it.
+// PromptCacheModeEnum With `implicit`, the cache selects what to keep. With `explicit`, the request selects what to keep.
 type PromptCacheModeEnum string
 
 // PromptCacheOptionsParam Hints for prompt caches. They are accepted and have no effect.
 type PromptCacheOptionsParam struct {
-	// Mode With `implicit` the cache selects what to keep. With `explicit` the request selects it.
+	// Mode With `implicit`, the cache selects what to keep. With `explicit`, the request selects what to keep.
 	Mode *PromptCacheModeEnum `json:"mode,omitempty"`
 
 	// TTL Time for which prompt caches may keep the prompt.
@@ -1695,7 +1695,7 @@ type PromptLogprob struct {
 // PromptLogprobs Engine extension. The log probabilities of each token of the prompt, in vLLM's form. The entry of the first token is null, because no token precedes it. The list is absent unless the request has `prompt_logprobs`.
 type PromptLogprobs = json.RawMessage
 
-// PromptPosition Log probabilities of the prompt's token and of the likeliest tokens at one position, by token id.
+// PromptPosition Log probabilities of the prompt's token and of the most likely tokens at one position, keyed by token id.
 type PromptPosition map[string]PromptLogprob
 
 // PromptTokensDetails Details of the prompt tokens. They are absent if the engine doesn't report them.
@@ -1749,12 +1749,12 @@ type RefusalPart struct {
 	Type string `json:"type"`
 }
 
-// RenderedPrompt A prompt as the model gets it. The fields are those of vLLM's requests with token ids. In addition, `prompt` has the text.
+// RenderedPrompt A prompt that the model would get. The fields are those of vLLM's requests with token ids. An additional field, `prompt`, has the text.
 type RenderedPrompt struct {
 	// Model Name of the model, as in the request.
 	Model string `json:"model"`
 
-	// Priority Scheduling priority of the request. It is 0 if the request has none.
+	// Priority Scheduling priority of the request. It is 0 if the request has no `priority`.
 	Priority int `json:"priority"`
 
 	// Prompt The text that the model gets. The tokens that the engine adds before every text are in `token_ids` only.
@@ -1763,7 +1763,7 @@ type RenderedPrompt struct {
 	// RequestID Id of the prompt, different for each request.
 	RequestID string `json:"request_id"`
 
-	// SamplingParams The sampling parameters of the request, by the names of vLLM's SamplingParams. A parameter that the request doesn't set is absent, except `n` and `max_tokens`.
+	// SamplingParams The sampling parameters of the request, with the names of vLLM's SamplingParams. `n` and `max_tokens` are always present. Other parameters are absent if the request doesn't set them.
 	SamplingParams RenderedSampling `json:"sampling_params"`
 
 	// Stream True if the request asks for a stream.
@@ -1776,7 +1776,7 @@ type RenderedPrompt struct {
 // RenderedPrompts The prompts of a request.
 type RenderedPrompts = []RenderedPrompt
 
-// RenderedSampling The sampling parameters of the request, by the names of vLLM's SamplingParams. A parameter that the request doesn't set is absent, except `n` and `max_tokens`.
+// RenderedSampling The sampling parameters of the request, with the names of vLLM's SamplingParams. `n` and `max_tokens` are always present. Other parameters are absent if the request doesn't set them.
 type RenderedSampling struct {
 	// AllowedTokenIds The only token ids that may be sampled.
 	AllowedTokenIds []int `json:"allowed_token_ids,omitempty"`
@@ -1784,25 +1784,25 @@ type RenderedSampling struct {
 	// BadWords Texts that the answer must not contain.
 	BadWords []string `json:"bad_words,omitempty"`
 
-	// FrequencyPenalty Penalty of tokens by their number in the answer.
+	// FrequencyPenalty Penalty for a token, in proportion to the number of times that the token occurs in the answer.
 	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// IgnoreEos Continue after the end token.
+	// IgnoreEos Continue after the end-of-sequence token.
 	IgnoreEos *bool `json:"ignore_eos,omitempty"`
 
-	// IncludeStopStrInOutput Keep the stop sequence in the answer.
+	// IncludeStopStrInOutput Include the stop sequence at the end of the answer.
 	IncludeStopStrInOutput *bool `json:"include_stop_str_in_output,omitempty"`
 
-	// LogitBias Biases of tokens, by their ids.
+	// LogitBias Values added to the logits of tokens, keyed by token id.
 	LogitBias map[string]float64 `json:"logit_bias,omitempty"`
 
-	// Logprobs Number of log probabilities of each sampled token.
+	// Logprobs Number of log probabilities to return for each sampled token.
 	Logprobs *int `json:"logprobs,omitempty"`
 
 	// MaxTokens Maximum number of tokens of an answer: the request's own maximum, or the maximum that applies to requests without one.
 	MaxTokens int `json:"max_tokens"`
 
-	// MinP Minimum probability of a token, relative to the likeliest one.
+	// MinP Minimum probability of a token, relative to the most likely token.
 	MinP *float64 `json:"min_p,omitempty"`
 
 	// MinTokens Minimum number of tokens of an answer.
@@ -1811,22 +1811,22 @@ type RenderedSampling struct {
 	// N Number of answers to each prompt.
 	N int `json:"n"`
 
-	// PresencePenalty Penalty of tokens that occur in the answer.
+	// PresencePenalty Penalty for tokens that occur in the answer.
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
-	// PromptLogprobs Number of log probabilities of each token of the prompt. `echo` with `logprobs` sets it.
+	// PromptLogprobs Number of log probabilities to return for each prompt token. `echo` with `logprobs` also sets this parameter.
 	PromptLogprobs *int `json:"prompt_logprobs,omitempty"`
 
-	// RepetitionPenalty Factor that penalizes tokens of the prompt and the answer.
+	// RepetitionPenalty Penalty factor for tokens that occur in the prompt or the answer.
 	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty"`
 
-	// Seed Seed of the first answer.
+	// Seed Seed of the random number generator for the first answer.
 	Seed *int64 `json:"seed,omitempty"`
 
-	// SkipSpecialTokens Leave special tokens out of the answer.
+	// SkipSpecialTokens Omit special tokens from the answer.
 	SkipSpecialTokens *bool `json:"skip_special_tokens,omitempty"`
 
-	// SpacesBetweenSpecialTokens Put spaces between special tokens.
+	// SpacesBetweenSpecialTokens Add spaces between the special tokens in the answer.
 	SpacesBetweenSpecialTokens *bool `json:"spaces_between_special_tokens,omitempty"`
 
 	// Stop Stop sequences.
@@ -1835,16 +1835,16 @@ type RenderedSampling struct {
 	// StopTokenIds Token ids that end an answer.
 	StopTokenIds []int `json:"stop_token_ids,omitempty"`
 
-	// StructuredOutputs Constraint of the answer: an object with one member, whose name is the kind of the constraint, such as `json` or `regex`.
+	// StructuredOutputs Constraint on the answer. It is an object with one key, which is the kind of the constraint, such as `json` or `regex`.
 	StructuredOutputs map[string]json.RawMessage `json:"structured_outputs,omitempty"`
 
 	// Temperature Sampling temperature.
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// TopK Number of the likeliest tokens that are sampled from.
+	// TopK Sample only from this number of most likely tokens.
 	TopK *int `json:"top_k,omitempty"`
 
-	// TopP Total probability of the likeliest tokens that are sampled from.
+	// TopP Sample only from the most likely tokens whose probabilities add up to this value.
 	TopP *float64 `json:"top_p,omitempty"`
 }
 
@@ -1859,10 +1859,10 @@ type Response struct {
 	// CreatedAt Time at which the request arrived, in Unix seconds.
 	CreatedAt int64 `json:"created_at"`
 
-	// Error The error that ended the response. It is null if there was none.
+	// Error The error that ended the response. It is null if no error occurred.
 	Error *ResponseError `json:"error"`
 
-	// ID Id of this response, `resp_` followed by random characters. It can be used to read the response while the server keeps it, with the same API key.
+	// ID Id of this response, `resp_` followed by random characters. With the same API key, a client can read the response by this id while the server keeps it.
 	ID string `json:"id"`
 
 	// IncompleteDetails The reason why the output was cut off. It is null if the output is complete.
@@ -1922,7 +1922,7 @@ type Response struct {
 	// ToolChoice The `tool_choice` of the request. The default is `auto`.
 	ToolChoice ResponseToolChoiceSetting `json:"tool_choice"`
 
-	// Tools The `tools` of the request, except those that were left out.
+	// Tools The `tools` of the request, except tools that Trident left out of the prompt.
 	Tools []ResponseToolSetting `json:"tools"`
 
 	// TopLogprobs The `top_logprobs` of the request. The default is 0.
@@ -1934,7 +1934,7 @@ type Response struct {
 	// Truncation Always `disabled`.
 	Truncation string `json:"truncation"`
 
-	// Usage Number of tokens of the request. It is null while the response is in progress and after an error.
+	// Usage Token counts of the request. The field is null while the response is in progress and after an error.
 	Usage *ResponseUsage `json:"usage"`
 
 	// User The `user` of the request.
@@ -1953,7 +1953,7 @@ type ResponseContextManagement struct {
 // ResponseConversation A conversation that the server stores. It is refused with a 400. Use `previous_response_id` instead.
 type ResponseConversation = json.RawMessage
 
-// ResponseError The error that ended the response. It is null if there was none.
+// ResponseError The error that ended the response. It is null if no error occurred.
 type ResponseError struct {
 	// Code Kind of the error.
 	Code string `json:"code"`
@@ -1965,7 +1965,7 @@ type ResponseError struct {
 // ResponseFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 type ResponseFormat = json.RawMessage
 
-// ResponseHostedItem An item of the request of any other kind: the item as the client sent it, with an id.
+// ResponseHostedItem An input item of any other kind. It is the item that the client sent, with an id.
 type ResponseHostedItem struct {
 	// ID Id of the item.
 	ID string `json:"id"`
@@ -2001,7 +2001,7 @@ type ResponseInputTokensDetails struct {
 	// CacheWriteTokens Number of prompt tokens that were written to a cache. Always 0, because engines don't report this number.
 	CacheWriteTokens int `json:"cache_write_tokens"`
 
-	// CachedTokens Number of prompt tokens that were read from a cache. It is 0 if the engine doesn't report this number, because clients of this API need a number.
+	// CachedTokens Number of prompt tokens that were read from a cache. It is 0 if the engine doesn't report this number, because clients of this API expect a number.
 	CachedTokens int `json:"cached_tokens"`
 }
 
@@ -2048,19 +2048,19 @@ type ResponsePrompt = json.RawMessage
 
 // ResponseReasoning Settings of the model's reasoning.
 type ResponseReasoning struct {
-	// Context Setting of which reasoning of earlier turns the model sees. The chat template decides this. Values other than `auto` have no effect and are listed in the header `x-trident-ignored-fields`.
+	// Context The earlier turns whose reasoning the model sees. The chat template decides this. Values other than `auto` have no effect, and the header `x-trident-ignored-fields` lists them.
 	Context *string `json:"context,omitempty"`
 
 	// Effort Amount of reasoning before the answer. Chat templates that read the variable `reasoning_effort` get the value. For other templates, `medium` is accepted and has no effect. If such a template reads `enable_thinking`, `none` is accepted too and turns reasoning off. Other values are refused with a 400.
 	Effort *ReasoningEffort `json:"effort,omitempty"`
 
-	// GenerateSummary The kind of reasoning summary. With any value, the item's `summary` has the whole reasoning instead of the `content`, because models write no summaries. `concise` doesn't shorten the reasoning, and `X-Trident-Ignored-Fields` lists this value.
+	// GenerateSummary The kind of reasoning summary. With any value, the reasoning item has the whole reasoning in `summary` and an empty `content`, because models write no summaries. `concise` doesn't shorten the reasoning, and the response header `x-trident-ignored-fields` lists this value.
 	GenerateSummary *string `json:"generate_summary,omitempty"`
 
 	// Mode Reasoning mode. Values other than `standard` are refused with a 400.
 	Mode *string `json:"mode,omitempty"`
 
-	// Summary The kind of reasoning summary. With any value, the item's `summary` has the whole reasoning instead of the `content`, because models write no summaries. `concise` doesn't shorten the reasoning, and `X-Trident-Ignored-Fields` lists this value.
+	// Summary The kind of reasoning summary. With any value, the reasoning item has the whole reasoning in `summary` and an empty `content`, because models write no summaries. `concise` doesn't shorten the reasoning, and the response header `x-trident-ignored-fields` lists this value.
 	Summary *string `json:"summary,omitempty"`
 }
 
@@ -2100,7 +2100,7 @@ type ResponseTextSettings struct {
 // ResponseTool A tool that the model may call.
 type ResponseTool = json.RawMessage
 
-// ResponseToolChoice Controls whether the model may, must or must not call tools, and which.
+// ResponseToolChoice Controls whether the model may, must or must not call tools, and which tools it may call.
 type ResponseToolChoice = json.RawMessage
 
 // ResponseToolChoiceSetting The `tool_choice` of the request. The default is `auto`.
@@ -2109,7 +2109,7 @@ type ResponseToolChoiceSetting = json.RawMessage
 // ResponseToolSetting A tool that the model was allowed to call.
 type ResponseToolSetting = json.RawMessage
 
-// ResponseUsage Number of tokens of the request. It is null while the response is in progress and after an error.
+// ResponseUsage Token counts of the request. The field is null while the response is in progress and after an error.
 type ResponseUsage struct {
 	// InputTokens Number of tokens in the rendered prompt.
 	InputTokens int `json:"input_tokens"`
@@ -2150,7 +2150,7 @@ type TokenID = int
 
 // TokenizeRequest A text in `prompt` or a chat in `messages`. Exactly one of the two must be set.
 type TokenizeRequest struct {
-	// AddGenerationPrompt End the rendered chat with the start of an assistant message. The default is true.
+	// AddGenerationPrompt End the rendered chat with the start of an assistant message.
 	AddGenerationPrompt *bool `json:"add_generation_prompt,omitempty"`
 
 	// AddSpecialTokens Add the special tokens that the model expects before and after a text. As in vLLM, the default is true for a text, and false for a chat, because the chat template adds these tokens.
@@ -2162,10 +2162,10 @@ type TokenizeRequest struct {
 	// ChatTemplateKwargs Additional variables for the model's chat template. They require `messages`.
 	ChatTemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 
-	// ContinueFinalMessage Leave the last message unfinished, as if the model should continue it. It requires that `add_generation_prompt` is false.
+	// ContinueFinalMessage Leave the last message unfinished, so that the model would continue it. `add_generation_prompt` must be false.
 	ContinueFinalMessage *bool `json:"continue_final_message,omitempty"`
 
-	// Messages The messages of the chat, oldest first. An empty list is the same as no list.
+	// Messages The messages of the chat, oldest first. An empty list has the same meaning as an absent list.
 	Messages json.RawMessage `json:"messages,omitempty"`
 
 	// Model Name or alias of the model, as `/v1/models` lists it. An unknown name is refused with a 404. A request without a name goes to the only model that `/v1/models` lists. If the list has several models, such a request is refused with a 400.
@@ -2189,7 +2189,7 @@ type TokenizeResponse struct {
 	// MaxModelLen Length of the model's context in tokens, including prompt and output. It is null if unknown.
 	MaxModelLen *int `json:"max_model_len"`
 
-	// TokenStrs The tokens as vocabulary entries. It is null unless the request has `return_token_strs`.
+	// TokenStrs The tokens as vocabulary entries. The list is null unless the request has `return_token_strs`.
 	TokenStrs []string `json:"token_strs"`
 
 	// Tokens The token ids, in order.
@@ -2205,7 +2205,7 @@ type UnloadModelResponse struct {
 	Status string `json:"status"`
 }
 
-// Verbosity Verbosity of the output. Values other than `medium` have no effect, and `X-Trident-Ignored-Fields` lists the field.
+// Verbosity Verbosity of the output. Values other than `medium` have no effect, and the response header `x-trident-ignored-fields` then lists the field.
 type Verbosity string
 
 // VersionResponse The version of the server.
@@ -2240,7 +2240,7 @@ type ListResponseInputItemsParams struct {
 	// Limit Maximum number of items on a page.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Order Order of the items, newest first (`desc`) or oldest first (`asc`).
+	// Order Order of the items: newest first (`desc`) or oldest first (`asc`).
 	Order *ListResponseInputItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// After Id of the last item on the previous page. The page starts after this item.
