@@ -86,10 +86,10 @@ func TestCharts(t *testing.T) {
 			ensemble + " / " + colTrtllm:           "27,500 (25,000..30,000)",
 		},
 		"performance-readme": {
-			"Tokens/s, 64 streams flat out / Trident, in process":                         "330,000 (300,000..360,000)",
-			"Tokens/s, 64 streams flat out / " + colFrontend + ", in process":             "9,900 (9,000..10,800)",
-			"First token of an idle server, p50 / " + colTrtllm + " in front of tritonserver":  "55.0 (50.0..60.0) ms",
-			"First token of an idle server, p50 / tritonserver's gRPC, by a client in Go": "7.70 (7.00..8.40) ms",
+			"Tokens/s, 64 streams flat out / Trident, in process":                             "330,000 (300,000..360,000)",
+			"Tokens/s, 64 streams flat out / " + colFrontend + ", in process":                 "9,900 (9,000..10,800)",
+			"First token of an idle server, p50 / " + colTrtllm + " in front of tritonserver": "55.0 (50.0..60.0) ms",
+			"First token of an idle server, p50 / tritonserver's gRPC, by a client in Go":     "7.70 (7.00..8.40) ms",
 		},
 	} {
 		got := barsOf(t, r, name)
