@@ -136,7 +136,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/protocodec", layer: pure,
-		purpose: "Has Connect codecs that check messages against their budgets. Messages that aren't decoded belong to the service that forwards them.",
+		purpose: "Has Connect codecs that check messages against their budgets. A service that forwards messages without decoding them wraps these codecs.",
 		imports: []string{"services/budget"},
 	},
 	{
@@ -462,7 +462,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "test/tier", layer: tool,
-		purpose: "Reports to tests whether the check tier or the slow tier runs.",
+		purpose: "Reports to tests whether they run in the check tier or in the slow tier.",
 		imports: []string{},
 	},
 	{

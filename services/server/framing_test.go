@@ -41,9 +41,9 @@ func framings() []framing {
 	unsupported := func(row string, head string) framing {
 		return framing{row: row, head: head, bodies: []string{"abc", chunkedABC}, status: http.StatusNotImplemented}
 	}
-	const both, several, sign, codings, fold, lf, character, chunk = "`Content-Length` and `Transfer-Encoding: chunked`", "several `Content-Length`, or a list in one",
+	const both, several, sign, codings, fold, lf, character, chunk = "`Content-Length` and `Transfer-Encoding: chunked`", "several different `Content-Length` lines, or a list of values in one line",
 		"a `Content-Length` that isn't only digits", "a `Transfer-Encoding` other than one `chunked`", "a header line that continues on the next line (obs-fold)",
-		"a header line that ends with LF only", "a space before a colon, CR or NUL in a value, or a line without a colon", "a chunk line that ends with LF only, or a chunk size with a sign or `0x`, or one that is wrong or too large"
+		"a header line that ends with LF only", "a space before a colon, CR or NUL in a value, or a line without a colon", "a chunk line that ends with LF only, or a chunk size that has a sign or `0x`, is invalid or is too large"
 	return []framing{
 		taken(both, "Content-Length: 3\r\n"+chunkedHead, chunkedABC),
 		taken(both, chunkedHead+"Content-Length: 30\r\n", chunkedABC),
@@ -90,8 +90,8 @@ func framings() []framing {
 			"0x3\r\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "2\r\nabc\r\n0\r\n\r\n", "10000000000000003\r\nabc\r\n0\r\n\r\n"),
 		taken("a trailer, also one with framing headers", chunkedHead, "3\r\nabc\r\n0\r\nX: t\r\nContent-Length: 7\r\n\r\n"),
 		{row: "a body that is longer than its `Content-Length`", head: "Content-Length: 3\r\n", bodies: []string{"abcd\r\n\r\n"}, status: http.StatusOK, read: "abc", desynced: true},
-		refused("no `Host`, or several", "Host: localhost\r\nContent-Length: 3\r\n", abc...),
-		{row: "no `Host`, or several", whole: "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", status: http.StatusBadRequest},
+		refused("no `Host` header, or several", "Host: localhost\r\nContent-Length: 3\r\n", abc...),
+		{row: "no `Host` header, or several", whole: "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", status: http.StatusBadRequest},
 	}
 }
 
