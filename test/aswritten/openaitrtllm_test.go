@@ -48,12 +48,12 @@ func openaiTrtllmReadme() document {
 						Line: "client/openai_completion_stream.py", Program: "completion_stream.py", Source: "client/openai_completion_stream.py",
 						Prints: []string{`^(This is a story of a hero|Once there was a hero)`}, Outcome: passes,
 					},
-					{Line: "client/langchain_openai.py", Program: "langchain_llm.py", Outdated: true, Prints: []string{`USER: Answer as a do`}, Outcome: passes, Note: "with the package langchain-openai; LangChain has no `langchain.llms.OpenAI` any more"},
+					{Line: "client/langchain_openai.py", Program: "langchain_llm.py", Outdated: true, Prints: []string{`USER: Answer as a do`}, Outcome: passes, Note: "uses the package langchain-openai, because LangChain no longer has `langchain.llms.OpenAI`"},
 					{
 						Line: "a start with a history template, which chats need", Runs: "trident -p 3000 --history-template-file templates/history_template.liquid", Ready: []string{ready}, Outcome: differs,
 						Note: "Trident has no built-in template for chats: [differences](from-openai-trtllm.md#what-differs)",
 					},
-					{Line: "client/langchain_chat_openai.py", Program: "langchain_chat.py", Outdated: true, Prints: []string{`What is a model for\?`}, Outcome: passes, Note: "with the package langchain-openai; LangChain has no `langchain.chat_models.ChatOpenAI` any more"},
+					{Line: "client/langchain_chat_openai.py", Program: "langchain_chat.py", Outdated: true, Prints: []string{`What is a model for\?`}, Outcome: passes, Note: "uses the package langchain-openai, because LangChain no longer has `langchain.chat_models.ChatOpenAI`"},
 				},
 			},
 			{

@@ -19,8 +19,8 @@ This page lists the commands of four documents. The test in [test/aswritten](../
 command prints. Each section lists the parts of commands that the test replaces. Commands with the outcome "can't run here" were never run. The page is generated from the tables of the test.
 
 The models have the tensors of the documents' models, but no weights: they repeat the prompt or the last message. Two models are exceptions: all-MiniLM-L6-v2 has its
-weights, and the model of the tool calls follows a script. A program of the documents ran unchanged if today's packages still have what the program imports. Otherwise, the
-test runs its own program, which sends the same requests. Some rows have no command of the document, but check a further effect. The numbers in the next table don't include these rows.
+weights, and the model of the tool calls follows a script. If the current packages still have everything that a document's program imports, the test runs this program unchanged.
+Otherwise, the test runs its own program, which sends the same requests. Some rows have a check of the test instead of a command from the document. The numbers in the next table don't include these rows.
 
 | document | passes | differs by intent | can't run here |
 |---|---|---|---|
@@ -32,7 +32,7 @@ const pageEnd = `
 ` + "```sh check\n" + `make setup-test
 TRIDENT_TEST_SLOW=1 go test -v -count 1 -timeout 30m ./test/aswritten
 ` + "```\n" + `
-The suite ` + "`unit-slow`" + ` runs the whole test, and the suite ` + "`unit`" + ` only its first group. The test needs the right to create a network namespace, because the documents' ports are fixed.
+The suite ` + "`unit-slow`" + ` runs the whole test. The suite ` + "`unit`" + ` runs only the part "vLLM" of the first document. The test needs the right to create a network namespace, because the documents' ports are fixed.
 Set ` + "`TRIDENT_TEST_SOURCES`" + ` to a folder with clones of the four repositories. The test then also compares the tables with the documents, and runs the documents' own programs.
 ` + "`-run TestPage -update`" + ` writes this page.
 `

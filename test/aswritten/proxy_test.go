@@ -50,7 +50,7 @@ func proxyReadme() document {
 				}, paths, []command{
 					{
 						Block: 8, Line: "perf_analyzer -m llama3 --async --endpoint v1/chat/completions --service-kind openai", Runs: "sed s/llama-3.1-8b-instruct/ensemble/ inputs.json > ensemble.json && perf_analyzer -m ensemble --async --input-data ensemble.json --endpoint v1/chat/completions --service-kind openai -u localhost:11434 --measurement-interval 1000 --stability-percentage 999 -i http --concurrency-range 1",
-						Prints: []string{`Throughput: [1-9]`}, Outcome: passes, Note: "with a file of inputs, as genai-perf writes it",
+						Prints: []string{`Throughput: [1-9]`}, Outcome: passes, Note: "reads its inputs from a file in the format that genai-perf writes",
 					},
 				}),
 			},
