@@ -203,7 +203,7 @@ type flags struct {
 	TritonTLSKey         string        `group:"Triton" name:"triton-tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate of --triton-tls-cert."`
 	FirstResponseTimeout time.Duration `group:"Triton" default:"${first_response_timeout}" help:"Maximum time that a request waits for the first response of its model; then the request fails. The time includes Triton's queue, the processing of the prompt and, for a non-streaming response, the whole generation."`
 	InactivityTimeout    time.Duration `group:"Triton" default:"${inactivity_timeout}" help:"Maximum time between two responses of a model in a stream; then the stream fails. While a request waits for its first response, tritonserver gets a health check at this interval; a failed check fails the request."`
-	Balance              string        `group:"Triton" default:"${balance}" placeholder:"NAME" help:"Rule by which Trident chooses one of the servers of --triton-endpoint that serve a model: ${balance_policies}."`
+	Balance              string        `group:"Triton" default:"${balance}" placeholder:"NAME" help:"Rule by which Trident chooses one of the servers of --triton-endpoint that serve a model: ${balance_policies}. cost selects the server with the lowest estimated cost, tokens the server with the fewest tokens in unfinished requests, and round-robin the next server."`
 	Backend              string        `group:"Triton" placeholder:"NAME" help:"Triton backend that Trident assumes first for a model whose tensors match several backends: vllm, llmapi, tensorrtllm or python. Default: the first match in this order."`
 
 	tritonFlags `group:"In-process Triton"`

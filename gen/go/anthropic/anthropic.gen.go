@@ -892,7 +892,7 @@ type TextDeltaType string
 
 // ThinkingBlock The model's reasoning before its answer.
 type ThinkingBlock struct {
-	// Signature The encrypted reasoning. The same client can send it back in later requests.
+	// Signature The encrypted reasoning, which the same client can send back in later requests.
 	Signature string `json:"signature"`
 
 	// Thinking The reasoning. It is empty if the request has `display: omitted`.

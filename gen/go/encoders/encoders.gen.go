@@ -568,7 +568,7 @@ type PoolingRequest struct {
 	// Activation An older name of `use_activation`.
 	Activation *bool `json:"activation,omitempty"`
 
-	// Dimensions Number of components of each vector. Longer vectors are cut, which only suits models that were trained for it (Matryoshka embeddings).
+	// Dimensions Number of components of each vector. Longer vectors are cut. Cut vectors are useful only if the model was trained for shorter vectors (Matryoshka embeddings).
 	Dimensions *int `json:"dimensions,omitempty"`
 
 	// EncodingFormat The form of the vectors. The default is `float`. With `base64`, the vectors are little-endian float32 numbers in base64. `base64` is refused for sparse vectors.
@@ -877,7 +877,7 @@ type TEIEmbedAllRequestTruncationDirection string
 
 // TEIEmbedRequest A request for the vectors of texts.
 type TEIEmbedRequest struct {
-	// Dimensions Number of components of each vector. Longer vectors are cut, which only suits models that were trained for it (Matryoshka embeddings).
+	// Dimensions Number of components of each vector. Longer vectors are cut. Cut vectors are useful only if the model was trained for shorter vectors (Matryoshka embeddings).
 	Dimensions *int `json:"dimensions,omitempty"`
 
 	// Inputs One text, the token ids of one text, or a list. Each element of the list is a text, or the token ids of a text.

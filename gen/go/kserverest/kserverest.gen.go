@@ -333,7 +333,7 @@ type ModelConfig struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ModelIndex One version of a model. If a model was never loaded, the list has one entry without a version for it.
+// ModelIndex One version of a model. A model that was never loaded has one entry, without a version.
 type ModelIndex struct {
 	// Name Name of the model.
 	Name string `json:"name"`

@@ -475,7 +475,7 @@ type CompletionChoice struct {
 	// FinishReason Reason why the continuation ended. `stop`: the model finished or generated a stop sequence. `length`: a token limit or the end of the context was reached.
 	FinishReason CompletionFinishReason `json:"finish_reason"`
 
-	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index among the prompt's choices.
+	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index of the choice among the prompt's choices.
 	Index int `json:"index"`
 
 	// Logprobs Log probabilities of the tokens, as lists of the same length. The field is null unless the request has `logprobs`.
@@ -514,7 +514,7 @@ type CompletionStreamChoice struct {
 	// FinishReason Reason why the continuation ended. Only the last chunk of the continuation has the reason. In the other chunks, the field is null.
 	FinishReason *CompletionFinishReason `json:"finish_reason"`
 
-	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index among the prompt's choices.
+	// Index Index of the choice, from 0. It is the prompt's index times `n`, plus the index of the choice among the prompt's choices.
 	Index int `json:"index"`
 
 	// Logprobs Log probabilities of the tokens, as lists of the same length. The field is null unless the request has `logprobs`.
@@ -592,7 +592,7 @@ type CountResponseInputTokensRequest struct {
 	// ToolChoice Controls whether the model may, must or must not call tools, and which tools it may call.
 	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The chat template receives the definitions in the form of chat completions and with their keys in order. Trident must know the model's tool-call format, as for chat completions.
+	// Tools The tools that the model may call. The chat template receives the definitions in the form of chat completions. The order of their keys is preserved. Trident must know the model's tool-call format, as for chat completions.
 	Tools []ResponseTool `json:"tools,omitempty"`
 
 	// Truncation Treatment of input that exceeds the model's context. With `disabled`, such input is refused with a 400. The value `auto` itself is refused with a 400. Send fewer items instead.
@@ -760,7 +760,7 @@ type CreateChatCompletionRequest struct {
 	// ToolChoice Controls whether the model may, must or must not call tools, and which tools it may call. The default is `auto` if the request has tools. A choice that forces a call needs an engine that supports structured outputs. Such a choice takes precedence over a JSON schema in `response_format`, and can't be combined with other structured outputs.
 	ToolChoice ChatCompletionToolChoiceOption `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The chat template receives the definitions unchanged and with their keys in order. The setting `trident.tool_call_parser` sets the tool-call format. By default, Trident detects the format from the chat template. If the format is unknown, tools are refused with a 400, unless `tool_choice` forces or forbids a call.
+	// Tools The tools that the model may call. The chat template receives the definitions unchanged. The order of their keys is preserved. The setting `trident.tool_call_parser` sets the tool-call format. By default, Trident detects the format from the chat template. If the format is unknown, tools are refused with a 400, unless `tool_choice` forces or forbids a call.
 	Tools []ChatCompletionToolDefinition `json:"tools,omitempty"`
 
 	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
@@ -772,7 +772,7 @@ type CreateChatCompletionRequest struct {
 	// TopP Sample only from the most likely tokens whose probabilities add up to this value. If unset, the model's default applies, which is 1 for most models and allows all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
+	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many tokens as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
 	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
@@ -952,7 +952,7 @@ type CreateCompletionRequest struct {
 	// TopP Sample only from the most likely tokens whose probabilities add up to this value. If unset, the model's default applies, which is 1 for most models and allows all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
+	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many tokens as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
 	// UseBeamSearch Engine extension. Use beam search. True is refused with a 400, because beam search isn't supported.
@@ -1252,7 +1252,7 @@ type CreateResponse struct {
 	// ToolChoice Controls whether the model may, must or must not call tools, and which tools it may call.
 	ToolChoice ResponseToolChoice `json:"tool_choice,omitempty"`
 
-	// Tools The tools that the model may call. The chat template receives the definitions in the form of chat completions and with their keys in order. Trident must know the model's tool-call format, as for chat completions.
+	// Tools The tools that the model may call. The chat template receives the definitions in the form of chat completions. The order of their keys is preserved. Trident must know the model's tool-call format, as for chat completions.
 	Tools []ResponseTool `json:"tools,omitempty"`
 
 	// TopK Engine extension. Sample only from this number of most likely tokens. 0 and -1 disable the limit.
@@ -1264,7 +1264,7 @@ type CreateResponse struct {
 	// TopP Sample only from the most likely tokens whose probabilities add up to this value. If unset, the model's default applies, which is 1 for most models and allows all tokens.
 	TopP *float64 `json:"top_p,omitempty"`
 
-	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many as the context allows. 0 is refused with a 400.
+	// TruncatePromptTokens Engine extension. Keep only this number of tokens at the end of a longer prompt, instead of refusing the prompt. -1 keeps as many tokens as the context allows. 0 is refused with a 400.
 	TruncatePromptTokens *int `json:"truncate_prompt_tokens,omitempty"`
 
 	// Truncation Treatment of input that exceeds the model's context. With `disabled`, such input is refused with a 400. The value `auto` itself is refused with a 400. Send fewer items instead.

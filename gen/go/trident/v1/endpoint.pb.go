@@ -102,7 +102,7 @@ type Endpoint struct {
 	// reason, too. Empty if there is no reason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Capacity of the server, relative to the other servers. The value is 0 for a drained
-	// server that is currently not in the list.
+	// server that is currently not in the list of --triton-endpoint.
 	Weight float64 `protobuf:"fixed64,4,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Number of requests in flight at the server.
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`

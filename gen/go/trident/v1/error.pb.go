@@ -38,9 +38,10 @@ type ErrorDetail struct {
 	// Path of the request's invalid field, such as messages[2].content. Empty if the
 	// error doesn't concern a field.
 	Param string `protobuf:"bytes,2,opt,name=param,proto3" json:"param,omitempty"`
-	// All fields that violate a validation rule, at most 32. If the message is larger
-	// than 16 KiB, only the first of these fields is listed. Empty for any other error.
-	// The fields reason and param and the error's message describe the first violation.
+	// All fields that violate a validation rule, at most 32. If the request message is
+	// larger than 16 KiB, only the first of these fields is listed. Empty for any other
+	// error. The fields reason and param and the error's message describe the first
+	// violation.
 	Violations []*FieldViolation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
 	// Time to wait before a retry. Unset if the server doesn't know the time.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`

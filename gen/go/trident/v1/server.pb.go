@@ -411,7 +411,7 @@ func (x *Load) GetCompletionTokens() uint64 {
 }
 
 // Quantiles are quantiles of durations in seconds. The relative error of each quantile
-// is at most one eighth.
+// is at most 1/16.
 type Quantiles struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Half of the durations are at most this long.

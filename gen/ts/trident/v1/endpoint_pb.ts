@@ -44,7 +44,7 @@ export type Endpoint = Message<"trident.v1.Endpoint"> & {
 
   /**
    * Capacity of the server, relative to the other servers. The value is 0 for a drained
-   * server that is currently not in the list.
+   * server that is currently not in the list of --triton-endpoint.
    *
    * @generated from field: double weight = 4;
    */

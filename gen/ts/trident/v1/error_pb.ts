@@ -44,9 +44,10 @@ export type ErrorDetail = Message<"trident.v1.ErrorDetail"> & {
   param: string;
 
   /**
-   * All fields that violate a validation rule, at most 32. If the message is larger
-   * than 16 KiB, only the first of these fields is listed. Empty for any other error.
-   * The fields reason and param and the error's message describe the first violation.
+   * All fields that violate a validation rule, at most 32. If the request message is
+   * larger than 16 KiB, only the first of these fields is listed. Empty for any other
+   * error. The fields reason and param and the error's message describe the first
+   * violation.
    *
    * @generated from field: repeated trident.v1.FieldViolation violations = 3;
    */

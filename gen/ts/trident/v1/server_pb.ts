@@ -245,7 +245,7 @@ export const LoadSchema: GenMessage<Load> = /*@__PURE__*/
 
 /**
  * Quantiles are quantiles of durations in seconds. The relative error of each quantile
- * is at most one eighth.
+ * is at most 1/16.
  *
  * @generated from message trident.v1.Quantiles
  */

@@ -203,7 +203,7 @@ export type Load = Message<"trident.v1.Load"> & {
 export declare const LoadSchema: GenMessage<Load>;
 /**
  * Quantiles are quantiles of durations in seconds. The relative error of each quantile
- * is at most one eighth.
+ * is at most 1/16.
  *
  * @generated from message trident.v1.Quantiles
  */
