@@ -38,7 +38,12 @@ func (r *release) build(ctx context.Context, t target, e engines) (*program, err
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+r.Version, "-o", p.path, "./cmd/trident") //nolint:gosec // the operator of the release chooses the version
+	flags := "-ldflags=-s -w -X main.version=" + r.Version
+	if e == bothEngines {
+		// Zig compiles glibc's startup code with debugging information, which has the path of the source tree.
+		flags += " -extldflags=-Wl,--strip-all"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", flags, "-o", p.path, "./cmd/trident") //nolint:gosec // the operator of the release chooses the version
 	cmd.Env = environment
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", e, err, text)
