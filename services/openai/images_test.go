@@ -171,7 +171,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 		{"of an item", responsesPath, item(g.url + "/none"), "input[0].content[1].image_url", "invalid_value", "input[0].content[1].image_url is not a PNG", 1},
 		{"a model that doesn't see", chatPath, chat("blind", "", g.url+"/a.gif"), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},
 		{"more than the model takes", chatPath, chat("one", "", g.url+"/a.gif", g.url+"/a.gif"), "messages[1].content[1]", "unsupported_parameter", "at most 1 images", 0},
-		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.url+"/a.gif"), "messages", "context_length_exceeded", "100 tokens", 0},
+		{"a request that can't be served", chatPath, chat("chat", `,"max_tokens":101`, g.url+"/a.gif"), "max_tokens", "context_length_exceeded", "100 tokens", 0},
 		{"tokens of images", responsesPath + "/input_tokens", item(png), "input[0].content[1].image_url", "unsupported_parameter", "can't be counted", 0},
 		{"a stream", chatPath, chat("chat", `,"stream":true`, g.url+"/none"), "messages[1].content[0].image_url.url", "invalid_value", "is not a PNG", 1},
 		{"a bad one to tokenize", "/v1/tokenize", chat("blind", "", png), "messages[1].content[0]", "unsupported_parameter", "takes no image_url content", 0},

@@ -385,14 +385,14 @@ func (s *Service) maxTokens(card *catalog.Card, req *inference.Request, used int
 	}
 	truncates := req.Sampling.TruncatePromptTokens != nil
 	switch length := card.ContextLength; {
-	case length > 0 && used+max(asked, 1) > length && used > 0 && !truncates:
+	case length > 0 && used > 0 && !truncates && (used >= length || asked <= length && used+asked > length):
 		return 0, tooLong(card, req.TextParam(), used, asked)
 	case req.OnlyPrompt():
 		return 0, nil
 	case length > 0 && asked > length:
 		return 0, &inference.Error{
-			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: req.TextParam(),
-			Message: fmt.Sprintf("This model's maximum context length is %d tokens, but %d tokens were requested for the answer alone", length, asked),
+			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: "max_tokens",
+			Message: fmt.Sprintf("This model's maximum context length is %d tokens, but max_tokens requests %d tokens for the answer alone", length, asked),
 		}
 	case asked > 0:
 		return asked, nil

@@ -373,7 +373,7 @@ func TestMaxTokens(t *testing.T) {
 		{"the flag", serving.Config{DefaultMaxTokens: 9}, context100, nil, `"max_tokens":9`, inference.ReasonNone, ""},
 		{"the model's own", serving.Config{DefaultMaxTokens: 9}, map[string]string{"trident.chat_template": inferencetest.ChatTemplate, "trident.default_max_tokens": "8"}, nil, `"max_tokens":8`, inference.ReasonNone, ""},
 		{"unknown context", serving.Config{}, inferencetest.WithTemplate(), nil, `"max_tokens":16`, inference.ReasonNone, ""},
-		{"more than the context", serving.Config{}, context100, new(101), "", inference.ReasonContextLength, "messages"},
+		{"more than the context", serving.Config{}, context100, new(101), "", inference.ReasonContextLength, "max_tokens"},
 		{"none at all", serving.Config{}, context100, new(0), "", inference.ReasonInvalidValue, "max_tokens"},
 	}
 	for _, tt := range tests {

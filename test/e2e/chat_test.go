@@ -325,7 +325,7 @@ func TestContextLength(t *testing.T) {
 	}{
 		{"prompt", ask(strings.Repeat("word ", 3000)), "messages"},
 		{"prompt, streamed", ask(strings.Repeat("word ", 3000), "stream", true), "messages"},
-		{"answer", ask("Hello.", "max_tokens", 5000), "messages"},
+		{"answer", ask("Hello.", "max_tokens", 5000), "max_tokens"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := s.post(t, "/v1/chat/completions", test.body).want(t, http.StatusBadRequest).failure(t)

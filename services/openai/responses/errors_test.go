@@ -88,7 +88,7 @@ func TestResponseErrors(t *testing.T) {
 		{"an unknown include", `"input":"x","include":["everything"]`, 400, "include[0]", "invalid_value", "everything"},
 		{"stream_options without stream", `"input":"x","stream_options":{"include_obfuscation":false}`, 400, "stream_options", "invalid_value", "stream: true"},
 		{"obfuscation", `"input":"x","stream":true,"stream_options":{"include_obfuscation":true}`, 400, "stream_options.include_obfuscation", "unsupported_parameter", "padding"},
-		{"more than the context", `"input":"x","max_output_tokens":101`, 400, "input", "context_length_exceeded", "100"},
+		{"more than the context", `"input":"x","max_output_tokens":101`, 400, "max_output_tokens", "context_length_exceeded", "max_output_tokens requests 101"},
 		{"min_tokens above the limit", `"input":"x","max_output_tokens":5,"min_tokens":6`, 400, "min_tokens", "invalid_value", "max_output_tokens (5)"},
 		{"beam search", `"input":"x","use_beam_search":true`, 400, "use_beam_search", "unsupported_parameter", "beam"},
 	} {
