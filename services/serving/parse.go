@@ -64,7 +64,7 @@ func needsSpecialTokens(options *inference.ParserOptions) string {
 // planTools refuses tools whose calls can't be parsed, and constrains forced tool calls.
 func (r *textRun) planTools(names *configfield.Names, asked *inference.Request) error {
 	if len(asked.Tools) > 0 && asked.ToolChoice.Mode == inference.ToolAuto && r.card.ToolParser == "" {
-		return inference.Unsupported("tools", "tools are not supported by the model `%s`, because the format of its tool calls isn't known. Set it by %s, or by the parameter %s in its config.pbtxt, or force a tool call by tool_choice",
+		return inference.Unsupported("tools", "tools are not supported by the model `%s`, because the format of its tool calls isn't known. Set it by %s, or by the parameter %s in its config.pbtxt. If the model supports structured outputs, tool_choice can force a tool call",
 			asked.Model, names.Of("inference.SettingToolParser"), inference.ParamPrefix+inference.SettingToolParser)
 	}
 	given := asked.Sampling.Structured
