@@ -368,7 +368,7 @@ func (c *Catalog) card(old *Card, e inference.Engine, m inference.Model, others 
 	if c.announced[e] {
 		c.logCard(card)
 	}
-	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching {
+	if card.State == inference.ModelReady && card.Tasks&inference.TaskGenerate != 0 && card.ContextLength == 0 && !card.Fetching && takesMaxTokens(card) {
 		c.log.Warn("the context length of the model is unknown: answers are short unless the request sets max_tokens",
 			"model", card.Name, "remedy", "set the parameter "+inference.ParamPrefix+inference.SettingContextLength+" in the model's config.pbtxt, or "+c.cfg.Names.Of("serving.DefaultMaxTokens"))
 	}
@@ -377,6 +377,15 @@ func (c *Catalog) card(old *Card, e inference.Engine, m inference.Model, others 
 			"model", card.Name, "remedy", "if the model can stream, set model_transaction_policy { decoupled: true } in its config.pbtxt")
 	}
 	return card
+}
+
+// takesMaxTokens reports whether the model limits its answers to a number of tokens. Without such a limit, its answers
+// have the length that the model chooses.
+func takesMaxTokens(card *Card) bool {
+	backend, ok := card.Backend.(interface {
+		TakesMaxTokens(config *kserve.ModelConfig) bool
+	})
+	return !ok || backend.TakesMaxTokens(card.Config)
 }
 
 func (c *Catalog) logCard(card *Card) {

@@ -26,8 +26,12 @@ func TestWarningsAtLoad(t *testing.T) {
 		engine.AddModel("good", inferencetest.StreamText("x"), map[string]string{"trident.context_length": "100"})
 		engine.AddModel("vectors", inferencetest.Embed(1), map[string]string{"trident.task": "embed"})
 		engine.Configure("vectors", func(c *kserve.ModelConfig) { c.ModelTransactionPolicy = nil })
+		engine.AddModel("function", inferencetest.StreamText("x"), map[string]string{"trident.backend": "python"}) // without max_tokens
+		engine.Configure("function", func(c *kserve.ModelConfig) {
+			c.Input = []*kserve.ModelInput{{Name: "text_input", DataType: kserve.DataType_TYPE_STRING, Dims: []int64{1}}}
+		})
 		var log strings.Builder
-		models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}}, nil,
+		models := catalog.New(catalog.Config{}, []inference.Engine{engine}, []inference.Backend{contracts.VLLM{}, contracts.Python{}}, nil,
 			slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 		models.Start()
 		defer models.Stop()

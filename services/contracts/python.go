@@ -20,6 +20,11 @@ func (Python) Tasks(config *kserve.ModelConfig) inference.Task {
 	return inference.TaskGenerate
 }
 
+// TakesMaxTokens reports whether the model declares the input max_tokens.
+func (Python) TakesMaxTokens(config *kserve.ModelConfig) bool {
+	return declared(config)[inMaxTokens] != nil
+}
+
 // Extras returns the inputs that the model declares, under any of their names. The model inserts
 // images into the prompt itself.
 func (Python) Extras(config *kserve.ModelConfig) inference.Extras {
