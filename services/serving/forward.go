@@ -61,6 +61,7 @@ func (f *forwarding) take(resp *inference.Response, err error) bool {
 		f.err, f.ended = err, true
 		return false
 	case !resp.Idle:
+		settle(&f.ticket.Measure, &f.model, resp)
 		f.ticket.Measure.Answer()
 	}
 	if resp.Err == nil {
@@ -74,6 +75,14 @@ func (f *forwarding) take(resp *inference.Response, err error) bool {
 		f.outcome = metering.OutcomeCanceled
 	}
 	return !f.ended
+}
+
+// settle records the model of a request by the name in the request if the catalog didn't know the model,
+// because Triton loaded it a moment ago. A response that isn't an error shows that the name is a model's.
+func settle(m *metering.Measure, model *catalog.Resolution, resp *inference.Response) {
+	if resp.Err == nil {
+		m.Settle(model.Name, "")
+	}
 }
 
 // stream runs the request on the engine of its model. If the engine isn't a Forwarder, an error of
@@ -191,6 +200,7 @@ func (one *single) take(resp *inference.Response, err error) bool {
 	default:
 		one.count++
 		if one.count == 1 {
+			settle(&one.ticket.Measure, &one.model, resp)
 			one.ticket.Measure.Answer()
 			one.tokens.add(resp)
 			one.handleErr = one.handle(resp)
