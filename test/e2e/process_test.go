@@ -62,7 +62,7 @@ func TestDrain(t *testing.T) {
 	})
 	t.Run("idle", func(t *testing.T) {
 		needsServer(t)
-		s, err := models.launch(t, "", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
+		s, err := models.launch(t, "", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func TestLocalStopOnce(t *testing.T) {
 		s.checkEnded(t)
 	})
 	t.Run("idle", func(t *testing.T) {
-		s := startTalk(t, "--log-level=debug", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0")
+		s := startTalk(t, "--log-level=debug", "--enable-kserve-frontends", "--kserve-grpc-port=0", "--kserve-http-port=0", "--metrics-port=0")
 		for _, address := range s.addresses(t) {
 			say(t, address, "")
 			say(t, address, prefaceHTTP2)
