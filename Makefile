@@ -117,7 +117,7 @@ words-update: ## Lower the allowed hits in tools/words/remaining.txt to those of
 	cd tools && go run ./words check --update
 
 .PHONY: words-sample
-words-sample: ## Print a random sample of comments, help and errors (SEED=77d73497; WORDS=--blind omits their places)
+words-sample: ## Print a random sample of comments, help and errors (SEED=77d73497; WORDS=--docs draws from the documentation, WORDS=--blind omits the places)
 	@cd tools && go run ./words sample --seed $(SEED) $(WORDS)
 
 .PHONY: docs

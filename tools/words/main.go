@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if command == "sample" {
 		s := sampler{}
 		set.StringVar(&s.seed, "seed", "", "Seed of the random sample: a hexadecimal number, such as the first 8 digits of a commit.")
+		set.BoolVar(&s.docs, "docs", false, "Draw 100 paragraphs, entries of lists and rows of tables from README.md and docs instead.")
 		set.BoolVar(&s.blind, "blind", false, "Print the numbered items without their files and lines.")
 		set.BoolVar(&s.key, "key", false, "Print only the files and lines of the numbered items.")
 		if err := set.Parse(args); err != nil {
