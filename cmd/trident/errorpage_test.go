@@ -113,7 +113,7 @@ func errorForms() string {
 // errorCodes returns the table of the core's codes, which KServe's clients, the log and the metrics show.
 func errorCodes() string {
 	var b strings.Builder
-	b.WriteString("| code in traces | gRPC, Connect | KServe's REST |\n|---|---|---|\n")
+	b.WriteString("| code in metrics and traces | gRPC, Connect | KServe's REST |\n|---|---|---|\n")
 	for code := inference.CodeInternal; !strings.HasPrefix(code.String(), "code("); code++ {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", code, codeNames(wirecode.GRPC(code)), strconv.Itoa(wirecode.KServeHTTP(&inference.Error{Code: code})))
 	}
