@@ -336,7 +336,7 @@ var layers = []packageRow{
 	},
 	{
 		path: "services/kserve/kservetest", layer: tool,
-		purpose: "Serves KServe's surface on loopback ports, and runs a tritonserver to compare it with, for tests of the transports.",
+		purpose: "Serves KServe's surface on loopback ports for tests of the transports, and runs a tritonserver, with which the tests compare this surface.",
 		imports: []string{"gen/go/kserve", "services/auth", "services/inference", "services/inference/inferencetest", "services/kserve", "services/kserve/rest", "services/server", "services/serving", "services/triton/local", "services/triton/tritonserver", "services/triton/tritontest", "test/pause"},
 	},
 	{

@@ -19,7 +19,7 @@ import (
 // type "lines"; the name only removes the separator from --help.
 type tritonFlags struct {
 	TritonLibrary    string   `placeholder:"PATH" help:"Path of libtritonserver.so or of its folder, for in-process Triton. Default: the usual installation folders are searched."`
-	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"Models that in-process Triton loads: none loads all models of the repositories at start and refuses to load or unload models later; explicit loads the models of --load-model at start and other models on request."`
+	ModelControlMode string   `default:"${model_control_mode}" enum:"none,explicit" help:"Models that in-process Triton loads. With the value none, Triton loads all models of the repositories at start, and refuses to load or unload models later. With explicit, Triton loads the models of --load-model at start, and other models on request."`
 	LoadModel        nameList `placeholder:"MODEL" help:"Name of a model that in-process Triton loads at start, or * for all; repeatable. Needs --model-control-mode=explicit."`
 	ExitOnError      bool     `default:"${exit_on_error}" negatable:"" help:"Exit with an error if in-process Triton can't load a model at start. If false, Trident serves the other models."`
 

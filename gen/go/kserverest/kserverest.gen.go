@@ -1612,7 +1612,7 @@ type ServerInterface interface {
 	// UnregisterCUDASharedMemoryRegion Unregister a CUDA shared memory region
 	// (POST /v2/cudasharedmemory/region/{region}/unregister)
 	UnregisterCUDASharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// RegisterCUDASharedMemory Refuse to register CUDA shared memory without a name
+	// RegisterCUDASharedMemory Always return an error: CUDA shared memory can't be registered without a region name
 	// (POST /v2/cudasharedmemory/register)
 	RegisterCUDASharedMemory(w http.ResponseWriter, r *http.Request)
 	// GetCUDASharedMemoryStatus List the CUDA shared memory regions
@@ -1711,7 +1711,7 @@ type ServerInterface interface {
 	// UnregisterSystemSharedMemoryRegion Unregister a system shared memory region
 	// (POST /v2/systemsharedmemory/region/{region}/unregister)
 	UnregisterSystemSharedMemoryRegion(w http.ResponseWriter, r *http.Request, region Region)
-	// RegisterSystemSharedMemory Refuse to register system shared memory without a name
+	// RegisterSystemSharedMemory Always return an error: system shared memory can't be registered without a region name
 	// (POST /v2/systemsharedmemory/register)
 	RegisterSystemSharedMemory(w http.ResponseWriter, r *http.Request)
 	// GetSystemSharedMemoryStatus List the system shared memory regions
