@@ -96,7 +96,7 @@ func pieces(file string, source []byte) []item {
 		case row && (i.line == 1 || !strings.HasPrefix(lines[i.line-2], "|")):
 			head = text
 			continue
-		case words(i.text) < 5 || strings.HasPrefix(strings.TrimSpace(text), "<"):
+		case words(i.text) < 5 || row && figures(i.text) || strings.HasPrefix(strings.TrimSpace(text), "<"):
 			continue
 		case row:
 			text = head + "\n" + text
@@ -106,6 +106,11 @@ func pieces(file string, source []byte) []item {
 	}
 	return found
 }
+
+// figures reports whether a row of a table mostly has measured figures.
+func figures(row string) bool { return 2*len(digits.FindAllString(row, -1)) > words(row) }
+
+var digits = regexp.MustCompile(`\d+`)
 
 // verb matches a verb of fmt, such as %s or %+q.
 var verb = regexp.MustCompile(`%[-+# 0]*[0-9*.]*[a-zA-Z]`)

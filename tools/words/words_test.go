@@ -380,7 +380,7 @@ func TestDraw(t *testing.T) {
 // TestPieces checks which pieces of a document a sample is drawn from, and what a reader sees with them.
 func TestPieces(t *testing.T) {
 	document := "# Page\n\nA paragraph with\n`code` of some words here.\n\n```sh\nsome code that is never drawn\n```\n" +
-		"## Part\n\n| flag | what it does |\n|---|---|\n| `--a` | sets the name of the server |\n| `--b` | short |\n\n" +
+		"## Part\n\n| flag | what it does |\n|---|---|\n| `--a` | sets the name of the server |\n| `--b` | short |\n| tokens a second of one server | 1.5 (1.2..1.9) | 20 (10..30) | 1,200 |\n\n" +
 		"- An entry of a list\n  with two lines.\n\n<!-- a comment that readers never see -->\n"
 	var got []string
 	for _, i := range pieces("a.md", []byte(document)) {
@@ -389,7 +389,7 @@ func TestPieces(t *testing.T) {
 	want := []string{
 		"3 # Page\nA paragraph with\n`code` of some words here.",
 		"13 ## Part\n| flag | what it does |\n| `--a` | sets the name of the server |",
-		"16 ## Part\n- An entry of a list\n  with two lines.",
+		"17 ## Part\n- An entry of a list\n  with two lines.",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
