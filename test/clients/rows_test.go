@@ -421,7 +421,7 @@ func generatingRows() []row {
 				"@openai/codex":           "7f852d113825f833d3e8d857d394b8e7817f526343b8d73624857bb39ed2b184",
 				"@openai/codex-linux-x64": "f2896ab27890f08c0a1850b970b7b126c94afe9ef305e64ef1d2069884eac954",
 			},
-			Task: "codex exec patches a file, runs a command, calls a tool of an MCP server, reads its own reasoning and compacts its history",
+			Task: "codex exec patches a file, runs a command, calls a tool of an MCP server, sends its earlier reasoning back to the model and compacts its history",
 			Scripts: []script{
 				{"Let the program greet Eve.", []object{
 					call("apply_patch", object{"input": "*** Begin Patch\n*** Update File: greet.py\n@@\n-print(\"Hello, Ann\")\n+print(\"Hello, Eve\")\n*** End Patch\n"}),
