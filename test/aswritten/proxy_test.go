@@ -59,7 +59,7 @@ func proxyReadme() document {
 				Commands: []command{
 					{
 						Block: 4, Line: both, Runs: both, Ready: []string{ready, kserveReady}, Outcome: passes,
-						Note: "This is the second part of a command whose first part starts the image. Both names are links to `trident`",
+						Note: "This is the second part of a command whose first part starts the image. The test starts no image: it runs this part with links to `trident` that have both names",
 					},
 					path("POST /v1/chat/completions", base+"/v1/chat/completions "+chat, `"object":"chat.completion"`, `Which way\?`),
 					{

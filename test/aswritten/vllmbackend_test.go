@@ -18,7 +18,7 @@ func vllmReadme() document {
 				{
 					Block: 4, Line: "tritonserver --model-repository ./samples/model_repository",
 					Ready: []string{kserveReady}, Outcome: passes,
-					Note: "This is the second part of a command whose first part starts NVIDIA's image. `tritonserver` is a link to `trident`",
+					Note: "This is the second part of a command whose first part starts NVIDIA's image. The test starts no image: it runs this part with a link `tritonserver` to `trident`",
 				},
 				{
 					Block: 6, Line: `curl -X POST localhost:8000/v2/models/vllm_model/generate -d '{"text_input": "What is Triton Inference Server?", "parameters": {"stream": false, "temperature": 0}}'`,
