@@ -1696,10 +1696,10 @@ type ServerInterface interface {
 	// IndexNamedRepository List the models of all repositories
 	// (POST /v2/repository/{repository}/index)
 	IndexNamedRepository(w http.ResponseWriter, r *http.Request, repository Repository)
-	// LoadModelOfRepository Refuse to load a model from a given repository
+	// LoadModelOfRepository Load a model from a given repository: always refused
 	// (POST /v2/repository/{repository}/models/{model}/load)
 	LoadModelOfRepository(w http.ResponseWriter, r *http.Request, repository Repository, model Model)
-	// UnloadModelOfRepository Refuse to unload a model from a given repository
+	// UnloadModelOfRepository Unload a model from a given repository: always refused
 	// (POST /v2/repository/{repository}/models/{model}/unload)
 	UnloadModelOfRepository(w http.ResponseWriter, r *http.Request, repository Repository, model Model)
 	// RegisterSystemSharedMemoryRegion Register a system shared memory region
