@@ -73,6 +73,8 @@ type watch struct {
 	alive    time.Time     // time of the last answer or response
 	received uint64        // value of member.responses at the last look
 	relisted time.Time     // time of the last relist
+	unlisted bool          // the last list failed: an answer must come before the next one, which blocks the checks
+	missed   bool          // a list was requested meanwhile
 }
 
 // follow asks the server at intervals until ctx ends.
@@ -158,7 +160,12 @@ func (m *member) answered(ctx context.Context, w *watch, a answer) {
 	if a.err == nil {
 		w.alive = time.Now()
 		m.setReady(a.ready)
+		w.unlisted = false
 		m.takeIn(ctx, w)
+		if w.missed && !w.unlisted {
+			w.missed = false
+			m.relist(ctx, w)
+		}
 		return
 	}
 	if ctx.Err() != nil {
@@ -202,7 +209,10 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 	if !m.health.out.Load() && known {
 		return
 	}
-	if err := m.refresh(ctx); err != nil && !known {
+	limited, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	if err := m.refresh(limited); err != nil && !known {
+		w.unlisted = true
 		return // it can't serve anything yet; the next answer tries again
 	}
 	w.alive = time.Now()
@@ -268,12 +278,17 @@ func (m *member) release(since time.Time) {
 // requests for one of them. If the server doesn't answer in time, the next question decides whether
 // the endpoint is out.
 func (m *member) relist(ctx context.Context, w *watch) {
+	if w.unlisted {
+		w.missed = true
+		return
+	}
 	limited, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	w.relisted = time.Now()
 	if err := m.refresh(limited); err == nil {
 		w.alive = time.Now()
 	} else { // the previous listing stays
+		w.unlisted = true
 		if least := time.Now().Add(quick - silence); w.alive.Before(least) {
 			w.alive = least
 		}
