@@ -172,7 +172,7 @@ func inferFigure(size, clients int, column string, least float64) figure {
 // tritonserver.
 func inferFloor(size, clients int) figure {
 	return figure{
-		Name: fmt.Sprintf("unary calls of %d KiB, clients: %d: requests/s, engine behind grpc-go without Trident's service ÷ tritonserver's own gRPC", size>>10, clients),
+		Name: fmt.Sprintf("unary calls of %d KiB, clients: %d: requests/s, Trident's in-process engine behind grpc-go, without the rest of Trident ÷ tritonserver's own gRPC", size>>10, clients),
 		of:   ratio(inferName(clients, size), colEngineRPC, colTriton, requestRate),
 	}
 }

@@ -1916,7 +1916,7 @@ type Response struct {
 	// Temperature The `temperature` of the request. It is null if the model's default applied.
 	Temperature *float64 `json:"temperature"`
 
-	// Text The `text` of the request, with defaults.
+	// Text The `text` of the request, which the response repeats, with defaults.
 	Text ResponseTextSettings `json:"text"`
 
 	// ToolChoice The `tool_choice` of the request. The default is `auto`.
@@ -2088,7 +2088,7 @@ type ResponseText = json.RawMessage
 // ResponseTextFormat The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 type ResponseTextFormat = json.RawMessage
 
-// ResponseTextSettings The `text` of the request, with defaults.
+// ResponseTextSettings The `text` of the request, which the response repeats, with defaults.
 type ResponseTextSettings struct {
 	// Format The required format of the output. JSON formats are enforced during sampling. If the model's backend doesn't support them, they are refused with a 400.
 	Format ResponseTextFormat `json:"format"`
