@@ -12,7 +12,7 @@ import (
 	"github.com/trident-inference/trident/test/pause"
 )
 
-// TestFreezeWhileListing checks that an endpoint that freezes while its models are being read again is
+// TestFreezeWhileListing checks that an endpoint that freezes while its models are being read again, and again, is
 // out as soon as any other.
 func TestFreezeWhileListing(t *testing.T) {
 	fakes := tritontest.NewFakes(t, 2)
@@ -29,8 +29,11 @@ func TestFreezeWhileListing(t *testing.T) {
 	}
 	defer fakes.Resume()
 	began := time.Now()
-	m.health.relistNow()
-	out := func() bool { state, _ := m.health.state(time.Now()); return state == inference.EndpointOut }
+	out := func() bool {
+		m.health.relistNow()
+		state, _ := m.health.state(time.Now())
+		return state == inference.EndpointOut
+	}
 	if !pause.Until(3500*time.Millisecond, out) || time.Since(began) < silence-askInterval {
 		t.Errorf("the endpoint is out %t after %s, want %s", out(), time.Since(began), silence)
 	}

@@ -73,8 +73,8 @@ type watch struct {
 	alive    time.Time     // time of the last answer or response
 	received uint64        // value of member.responses at the last look
 	relisted time.Time     // time of the last relist
-	unlisted bool          // the last list failed: an answer must come before the next one, which blocks the checks
-	missed   bool          // a list was requested meanwhile
+	unlisted bool          // whether the last list of the models failed; then the next list waits for an answer
+	missed   bool          // whether a list was requested while unlisted
 }
 
 // follow asks the server at intervals until ctx ends.
@@ -209,10 +209,7 @@ func (m *member) takeIn(ctx context.Context, w *watch) {
 	if !m.health.out.Load() && known {
 		return
 	}
-	limited, cancel := context.WithTimeout(ctx, silence)
-	defer cancel()
-	if err := m.refresh(limited); err != nil && !known {
-		w.unlisted = true
+	if err := m.list(ctx, w); err != nil && !known {
 		return // it can't serve anything yet; the next answer tries again
 	}
 	w.alive = time.Now()
@@ -274,6 +271,16 @@ func (m *member) release(since time.Time) {
 	m.abandon(errOut(reason), since)
 }
 
+// list reads the models. It blocks the health checks meanwhile, so it takes as long as a question at most, and a list
+// that fails delays the next one until the server has answered a question.
+func (m *member) list(ctx context.Context, w *watch) error {
+	ctx, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	err := m.refresh(ctx)
+	w.unlisted = err != nil
+	return err
+}
+
 // relist reads the models again, because they may have changed or because the endpoint gets no
 // requests for one of them. If the server doesn't answer in time, the next question decides whether
 // the endpoint is out.
@@ -282,13 +289,10 @@ func (m *member) relist(ctx context.Context, w *watch) {
 		w.missed = true
 		return
 	}
-	limited, cancel := context.WithTimeout(ctx, silence)
-	defer cancel()
 	w.relisted = time.Now()
-	if err := m.refresh(limited); err == nil {
+	if err := m.list(ctx, w); err == nil {
 		w.alive = time.Now()
 	} else { // the previous listing stays
-		w.unlisted = true
 		if least := time.Now().Add(quick - silence); w.alive.Before(least) {
 			w.alive = least
 		}
