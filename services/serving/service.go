@@ -385,7 +385,7 @@ func (s *Service) maxTokens(card *catalog.Card, req *inference.Request, used int
 	}
 	truncates := req.Sampling.TruncatePromptTokens != nil
 	switch length := card.ContextLength; {
-	case length > 0 && used > 0 && !truncates && (used >= length || asked <= length && used+asked > length):
+	case length > 0 && used >= length && !truncates:
 		return 0, tooLong(card, req.TextParam(), used, asked)
 	case req.OnlyPrompt():
 		return 0, nil
@@ -394,6 +394,8 @@ func (s *Service) maxTokens(card *catalog.Card, req *inference.Request, used int
 			Code: inference.CodeInvalid, Reason: inference.ReasonContextLength, Param: "max_tokens",
 			Message: fmt.Sprintf("This model's maximum context length is %d tokens, but max_tokens requests %d tokens for the answer alone", length, asked),
 		}
+	case length > 0 && used+asked > length && !truncates:
+		return 0, tooLong(card, req.TextParam(), used, asked)
 	case asked > 0:
 		return asked, nil
 	case req.Prompts != nil && length > used:
