@@ -27,11 +27,7 @@ type report struct {
 
 // check applies all patterns to the covered files of a tree.
 func check(ctx context.Context, root string) (*report, error) {
-	files, err := listed(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	items, allowed, err := read(root, files)
+	items, allowed, err := read(ctx, root)
 	if err != nil {
 		return nil, err
 	}

@@ -50,11 +50,7 @@ func (s *sampler) run(ctx context.Context, root string, out io.Writer) error {
 
 // drawItems returns the comments and messages of a sample of the tree.
 func drawItems(ctx context.Context, root string, seed uint64) ([]item, error) {
-	files, err := listed(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	items, _, err := read(root, files)
+	items, _, err := read(ctx, root)
 	if err != nil {
 		return nil, err
 	}

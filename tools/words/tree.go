@@ -111,8 +111,12 @@ func reader(file string) func(file string, source []byte) ([]item, error) {
 	return nil
 }
 
-// read returns the items of all files, in the order of the files and lines.
-func read(root string, files []string) ([]item, []allowance, error) {
+// read returns the items of all covered files of the tree, in the order of the files and lines.
+func read(ctx context.Context, root string) ([]item, []allowance, error) {
+	files, err := listed(ctx, root)
+	if err != nil {
+		return nil, nil, err
+	}
 	items, allowed, errs := make([][]item, len(files)), make([][]allowance, len(files)), make([]error, len(files))
 	var group sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
