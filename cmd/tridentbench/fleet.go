@@ -317,7 +317,7 @@ func (f *fleet) startServers(ctx context.Context, trident, repository string) er
 }
 
 // startTridents starts the columns of trident: with Triton in process, in front of tritonserver,
-// and before another trident with Triton in process.
+// and in front of another trident with Triton in process.
 func (f *fleet) startTridents(ctx context.Context, drive *worker, trident, repository string) error {
 	inProcess, err := f.trident(ctx, drive, trident, colLocal, "--model-repository="+repository)
 	if err != nil {

@@ -168,7 +168,7 @@ func TestFound(t *testing.T) {
 	p, server := pair(t)
 	p.Found(1000, manyCalls)
 	if p.interval != 0 {
-		t.Errorf("a connection that isn't polled is polled every %v", p.interval)
+		t.Errorf("a connection that isn't polled has the interval %v", p.interval)
 	}
 	busy(t, p, server)
 	for _, test := range []struct {
